@@ -1,0 +1,112 @@
+"""Finding and reading modules."""
+
+from pathlib import Path
+
+import pytest
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Sink
+from ktc.syntax.loader import Package, load
+
+
+def package(tmp_path: Path, files: dict[str, str | bytes], main: str = "main.kpy") -> tuple[Package | None, Sink]:
+    for name, text in {"main.kpy": "alias a = 1\n", **files}.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    sink = Sink()
+    made = load(tmp_path / main, [tmp_path / "lib"], tmp_path / "std", None, sink)
+    return made, sink
+
+
+def found(tmp_path: Path, files: dict[str, str | bytes], dotted: str) -> str | None:
+    made, _ = package(tmp_path, files)
+    assert made is not None
+    module = made.find(dotted)
+    return None if module is None else str(Path(module.source.path).relative_to(tmp_path))
+
+
+MODULE = "alias b = 2\n"
+
+
+def test_order_of_the_search(tmp_path: Path) -> None:
+    names = ["m.kpy", "lib/m.kpy", "std/m.kpy"]
+    for index in reversed(range(len(names))):
+        assert found(tmp_path, {names[index]: MODULE}, "m") == names[index]
+
+
+@pytest.mark.parametrize("name", ["a/b.kpy", "a/b.mojo", "a/b.🔥", "a/b/__init__.kpy", "a/b/__init__.mojo"])
+def test_files_of_a_module(tmp_path: Path, name: str) -> None:
+    assert found(tmp_path, {name: MODULE}, "a.b") == name
+
+
+def test_std_means_the_library_alone(tmp_path: Path) -> None:
+    made, _ = package(tmp_path, {"m.kpy": MODULE, "std/m.kpy": MODULE, "std/n.kpy": MODULE})
+    assert made is not None
+    library = made.find("std.m")
+    assert library is not None and library.source.is_library
+    assert made.find("m") is not library
+    assert made.find("n") is made.find("std.n")
+    assert made.find("m", importer=library) is library
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    made, sink = package(tmp_path, {})
+    assert made is not None and made.find("nope") is None
+    assert not made.failed and not sink.diagnostics
+    assert made.reads[str(tmp_path / "nope.kpy")] is None
+    assert isinstance(made.reads[str(tmp_path / "main.kpy")], str)
+
+
+def test_a_module_with_errors_is_told_once(tmp_path: Path) -> None:
+    made, sink = package(tmp_path, {"m.kpy": "fn (\n"})
+    assert made is not None
+    assert made.find("m") is None and made.find("m") is None
+    assert made.failed == {"m"} and len(sink.diagnostics) == 1
+
+
+def test_modules_that_nobody_asks_for_are_not_read(tmp_path: Path) -> None:
+    made, sink = package(tmp_path, {"broken.kpy": "fn (\n"})
+    assert made is not None and not sink.diagnostics
+
+
+def test_relative_names(tmp_path: Path) -> None:
+    made, _ = package(tmp_path, {"p/__init__.kpy": MODULE, "p/q/__init__.kpy": MODULE, "p/q/r.kpy": MODULE})
+    assert made is not None
+    init, leaf = made.find("p.q"), made.find("p.q.r")
+    assert init is not None and leaf is not None
+    assert made.absolute(leaf, 1, "s") == "p.q.s"
+    assert made.absolute(leaf, 2, "") == "p"
+    assert made.absolute(init, 1, "s") == "p.q.s"
+    assert made.absolute(init, 2, "x") == "p.x"
+    assert made.absolute(leaf, 3, "x") is None
+    assert made.absolute(made.root, 1, "x") is None
+    assert made.absolute(made.root, 0, "x.y") == "x.y"
+
+
+def test_line_ends_and_byte_order_mark(tmp_path: Path) -> None:
+    made, _ = package(tmp_path, {"main.kpy": b"\xef\xbb\xbfalias a = 1\r\nalias b = 2\r"})
+    assert made is not None and made.root.source.text == "alias a = 1\nalias b = 2\n"
+
+
+def test_an_empty_file_is_a_module(tmp_path: Path) -> None:
+    made, sink = package(tmp_path, {"main.kpy": b""})
+    assert made is not None and not sink.diagnostics and made.root.body == ()
+
+
+def test_not_utf8(tmp_path: Path) -> None:
+    made, sink = package(tmp_path, {"main.kpy": b"a\r\nb\xff"})
+    assert made is None
+    (one,) = sink.diagnostics
+    assert one.code is Code.NOT_UTF8 and "byte 0xff at offset 4, in line 2" in one.message
+
+
+@pytest.mark.parametrize(("main", "said"), [("no.kpy", "no such file"), ("folder.kpy", "a folder")])
+def test_files_that_cannot_be_opened(tmp_path: Path, main: str, said: str) -> None:
+    made, sink = package(tmp_path, {"folder.kpy/x": ""}, main)
+    assert made is None
+    assert sink.diagnostics[0].code is Code.FILE_ERROR and said in sink.diagnostics[0].message
+
+
+def test_another_suffix_is_not_a_source(tmp_path: Path) -> None:
+    made, sink = package(tmp_path, {"main.txt": ""}, "main.txt")
+    assert made is None and ".kpy, .mojo, .🔥" in sink.diagnostics[0].message

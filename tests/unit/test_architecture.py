@@ -1,0 +1,190 @@
+"""The rules of the house: layers, late imports, module state, sizes."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TOOLCHAIN = Path(__file__).parents[2] / "toolchain"
+FILES = sorted(path for path in TOOLCHAIN.rglob("*.py"))
+
+LAYERS = (
+    "diag",
+    "cache",
+    "syntax",
+    "targets",
+    "config",
+    "ir",
+    "elaborate",
+    "passes",
+    "codegen",
+    "emit",
+    "driver",
+    "cli",
+)
+BESIDE = {"version": "diag", "builds": "driver", "guard": "driver", "show": "cli", "doctor": "cli", "__main__": "cli"}
+"""Files at the top that share a layer with another."""
+
+ONLY_IN = {
+    "lark": ("syntax/",),
+    "llvmlite": ("codegen/", "emit/", "targets/host.py", "doctor.py"),
+    "click": ("cli.py",),
+    "rich": ("show.py",),
+}
+"""Outside packages, and where they may be imported."""
+
+LATE = ("cli.py", "show.py", "doctor.py", "targets/__init__.py")
+"""Where functions import: start-up time."""
+LATE_NAMES = {
+    ("diag/render.py", "json"), ("config.py", "platformdirs"), ("guard.py", "ctypes"),
+    ("emit/jit.py", "llvmlite.binding"), ("syntax/parser.py", "ktc.syntax.lalr"),
+}  # fmt: skip
+"""(file, module) of single late imports elsewhere."""
+
+MAX_LINES, MAX_FUNCTION_LINES = 400, 60
+LONG_FILES: dict[str, str] = {
+    "syntax/ast.py": "the node classes on one page",
+    "ir/nodes.py": "the whole IR on one page",
+}
+"""Files that may be longer, with the reason."""
+LONG_FUNCTIONS: dict[str, str] = {}
+""""file:function" that may be longer, with the reason."""
+
+ENVIRONMENT = ("config.py",)
+CHANGING = ("append", "extend", "add", "update", "pop", "clear", "setdefault", "insert", "remove")
+MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(TOOLCHAIN).as_posix()
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"), str(path))
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[ast.stmt, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"relative import in line {node.lineno}"
+            module = node.module or ""
+            # `from ktc import cache` names a layer, `from ktc.ir import nodes` does already.
+            yield from ((node, f"{module}.{alias.name}" if module == "ktc" else module) for alias in node.names)
+
+
+def layer(dotted: str) -> int:
+    first = dotted.split(".", maxsplit=1)[0]
+    return LAYERS.index(BESIDE.get(first, first))
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_go_to_the_left(path: Path) -> None:
+    own = name_of(path)
+    if own == "__init__.py":
+        assert not list(imports(tree_of(path)))
+        return
+    here = layer(own.removesuffix(".py").split("/")[0])
+    for node, module in imports(tree_of(path)):
+        if module.startswith("ktc."):
+            there = module.removeprefix("ktc.")
+            assert layer(there) <= here, f"{own}:{node.lineno} imports {module}, which lies to its right"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_outside_packages_have_their_places(path: Path) -> None:
+    own = name_of(path)
+    for node, module in imports(tree_of(path)):
+        places = ONLY_IN.get(module.split(".")[0])
+        assert places is None or own.startswith(places), f"{own}:{node.lineno} imports {module}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_late_imports_only_where_start_up_needs_them(path: Path) -> None:
+    own = name_of(path)
+    if own in LATE:
+        return
+    for function in (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef)):
+        for node, module in imports(function):
+            late = (own, module) in LATE_NAMES or module.split(".")[0] == "lark"
+            assert late, f"{own}:{node.lineno} imports {module} late"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_no_module_level_mutable_state(path: Path) -> None:
+    tree = tree_of(path)
+    own = name_of(path)
+    for node in ast.walk(tree):
+        assert not isinstance(node, ast.Global), f"{own}:{node.lineno} has 'global'"
+    for name, value in module_level(tree):
+        # A table in capitals is never changed; a test cannot see more than that nobody calls a method that would.
+        assert name.lstrip("_").isupper() or not isinstance(value, MUTABLE), f"{own}: '{name}' is mutable"
+    for node in ast.walk(tree):
+        for name in changed(node):
+            assert not name.lstrip("_").isupper(), f"{own}:{node.lineno} changes the table {name}"
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        for decorator in function.decorator_list:
+            name = ast.unparse(decorator).split("(")[0].split(".")[-1]
+            assert name not in ("cache", "lru_cache"), f"{own}:{function.lineno} caches in a decorator"
+
+
+def module_level(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            yield node.target.id, node.value
+
+
+def changed(node: ast.AST) -> Iterator[str]:
+    """Give the names whose items this node changes, inside functions or not."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in CHANGING:
+            yield name
+    targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else []
+    for target in targets:
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            yield target.value.id
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_only_config_reads_the_environment(path: Path) -> None:
+    own = name_of(path)
+    if own in ENVIRONMENT:
+        return
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os":
+            assert node.attr not in ("environ", "getenv", "environb"), f"{own}:{node.lineno} reads the environment"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_files_and_functions_are_short(path: Path) -> None:
+    own, text = name_of(path), path.read_text("utf-8")
+    lines = text.count("\n")
+    assert lines <= MAX_LINES or own in LONG_FILES, f"{own} has {lines} lines"
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            assert length <= MAX_FUNCTION_LINES or f"{own}:{node.name}" in LONG_FUNCTIONS, (
+                f"{own}:{node.lineno} '{node.name}' has {length} lines"
+            )
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_every_file_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(tree_of(path)), f"{name_of(path)} has no docstring"
+
+
+def test_exceptions_are_still_needed() -> None:
+    for own in LONG_FILES:
+        assert (TOOLCHAIN / own).read_text("utf-8").count("\n") > MAX_LINES, f"{own} is short now"
+
+
+def test_nothing_is_imported_that_no_distribution_names() -> None:
+    known = {"ktc", "click", "llvmlite", "lark", "rich", "platformdirs", *sys.stdlib_module_names}
+    for path in FILES:
+        for node, module in imports(tree_of(path)):
+            assert module.split(".")[0] in known, f"{name_of(path)}:{node.lineno} imports {module}"

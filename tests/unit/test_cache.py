@@ -1,0 +1,130 @@
+"""The store: hits, damage, bounds, and folders that cannot be written."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from ktc.cache import Cache, Key, digest
+
+
+def entries(folder: Path) -> list[Path]:
+    return [path for path in (folder / "entries").rglob("*") if path.is_file()]
+
+
+def test_what_was_put_is_got(tmp_path: Path) -> None:
+    Cache(tmp_path).put(digest("a"), b"data")
+    assert Cache(tmp_path).get(digest("a")) == b"data"
+    assert Cache(tmp_path).get(digest("b")) is None
+
+
+def test_the_border_between_parts_matters() -> None:
+    assert digest("ab", "c") != digest("a", "bc")
+
+
+def test_a_key_tells_which_part_differs() -> None:
+    one, other = Key.of("image", text="x", level="3"), Key.of("image", text="x", level="2")
+    assert one.differences(other) == ("level",)
+    assert one.name != other.name
+
+
+@pytest.mark.parametrize("damage", [b"", b"kt", b"other bytes that are long enough for a whole header and more"])
+def test_a_damaged_entry_is_a_miss(tmp_path: Path, damage: bytes) -> None:
+    cache = Cache(tmp_path)
+    cache.put(digest("a"), b"data")
+    (path,) = entries(tmp_path)
+    path.write_bytes(damage)
+    assert cache.get(digest("a")) is None
+
+
+def test_a_truncated_entry_is_a_miss(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put(digest("a"), b"data" * 100)
+    (path,) = entries(tmp_path)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert cache.get(digest("a")) is None
+
+
+def test_no_folder_keeps_nothing() -> None:
+    cache = Cache(None)
+    cache.put(digest("a"), b"data")
+    assert cache.get(digest("a")) is None
+    assert cache.info().entries == 0
+
+
+def test_a_file_in_place_of_the_folder_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    cache = Cache(tmp_path / "file")
+    cache.put(digest("a"), b"data")
+    assert cache.get(digest("a")) is None
+    assert not cache.info().is_writable
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
+    before, old = resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        Cache(tmp_path).put(digest("a"), b"x" * 100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, old)
+    assert entries(tmp_path) == []
+    assert Cache(tmp_path).get(digest("a")) is None
+
+
+def test_the_bound_holds_and_the_oldest_goes_first(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, max_bytes=10_000)
+    for index in range(30):
+        cache.put(digest(str(index)), bytes(1000))
+        for path in entries(tmp_path):  # as if an hour lay between the puts
+            status = path.stat()
+            os.utime(path, (status.st_atime, status.st_mtime - 3600))
+    assert cache.info().size_bytes <= 11_000
+    assert cache.get(digest("29")) is not None
+    assert cache.get(digest("0")) is None
+
+
+def test_what_is_used_stays(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, max_bytes=10_000)
+    cache.put(digest("kept"), bytes(1000))
+    for index in range(30):
+        for path in entries(tmp_path):
+            status = path.stat()
+            os.utime(path, (status.st_atime, status.st_mtime - 3600))
+        assert cache.get(digest("kept")) is not None
+        cache.put(digest(str(index)), bytes(1000))
+
+
+def test_leftovers_of_dead_processes_go(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put(digest("a"), b"data")
+    stale = tmp_path / "entries" / "aa" / ".1-0-0.part"
+    stale.parent.mkdir(exist_ok=True)
+    stale.write_bytes(b"")
+    os.utime(stale, (0, time.time() - 7200))
+    assert cache.info().entries == 1
+    assert not stale.exists()
+
+
+def test_clear_says_how_much_it_removed(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put(digest("a"), bytes(1000))
+    assert cache.clear() >= 1000
+    assert cache.info().entries == 0
+
+
+def test_several_processes_at_once(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from ktc.cache import Cache, digest\n"
+        "cache = Cache(Path(sys.argv[1]), max_bytes=50_000)\n"
+        "for turn in range(200):\n"
+        "    key = digest(str(turn % 20)); cache.put(key, str(turn % 20).encode() * 1000)\n"
+        "    data = cache.get(key); assert data is None or data == str(turn % 20).encode() * 1000\n"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
+    assert [process.wait(60) for process in running] == [0, 0, 0]

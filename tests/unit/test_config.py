@@ -1,0 +1,110 @@
+"""Options to a config: defaults, targets, what cannot be written."""
+
+from pathlib import Path
+
+import pytest
+from ktc import config
+from ktc.cache import Cache
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Sink
+from ktc.version import VERSION
+
+
+def resolve(tmp_path: Path, **options: object) -> tuple[config.Config | None, Sink]:
+    sink = Sink()
+    options = {"root": tmp_path / "prog.kpy", "output": tmp_path / "prog", "writes": True, **options}
+    return config.resolve(config.Options(**options), sink, Cache(tmp_path / "cache"), {}), sink
+
+
+def test_defaults_follow_the_reference(tmp_path: Path) -> None:
+    made, _ = resolve(tmp_path, output=None)
+    assert made is not None
+    assert (made.level, made.debug, made.emit, made.output) == (3, 0, "exe", Path("prog"))
+    assert made.accelerators[-1].name == "cpu"
+    assert made.jobs >= 1
+    assert made.is_release
+
+
+@pytest.mark.parametrize(("emit", "suffix"), [("object", ".o"), ("llvm", ".ll"), ("asm", ".s")])
+def test_the_output_is_named_after_the_source(tmp_path: Path, emit: str, suffix: str) -> None:
+    made, _ = resolve(tmp_path, output=None, emit=emit)
+    assert made is not None and made.output == Path("prog" + suffix)
+
+
+def test_a_list_of_targets_keeps_its_order_and_drops_repetitions(tmp_path: Path) -> None:
+    made, _ = resolve(tmp_path, accelerators="sm_90, gfx942,cpu,sm_90")
+    assert made is not None
+    assert [target.name for target in made.accelerators] == ["sm_90", "gfx942", "cpu"]
+
+
+def test_an_unknown_target_names_its_neighbours(tmp_path: Path) -> None:
+    made, sink = resolve(tmp_path, accelerators="sm_91,gfx943")
+    assert made is None
+    assert [one.code for one in sink.diagnostics] == [Code.UNKNOWN_TARGET] * 2
+    assert "'sm_90'" in sink.diagnostics[0].help and "'gfx942'" in sink.diagnostics[1].help
+
+
+def test_an_unknown_host_is_refused(tmp_path: Path) -> None:
+    made, sink = resolve(tmp_path, triple="pdp11-dec-unix")
+    assert made is None and sink.diagnostics[0].code is Code.UNKNOWN_TARGET
+
+
+def test_defines(tmp_path: Path) -> None:
+    made, _ = resolve(tmp_path, defines=("a=1", "b", "c=x=y"))
+    assert made is not None and made.defines == {"a": "1", "b": "", "c": "x=y"}
+
+
+def test_an_output_that_cannot_be_is_told_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "prog.kpy").write_text("")
+    for output in (tmp_path, tmp_path / "no" / "out", tmp_path / "prog.kpy"):
+        made, sink = resolve(tmp_path, output=output)
+        assert made is None and "cannot write" in sink.diagnostics[0].message
+    made, _ = resolve(tmp_path, output=tmp_path, writes=False)
+    assert made is not None
+
+
+def test_the_cache_folder_comes_from_the_environment(tmp_path: Path) -> None:
+    assert config.cache_folder({"KTC_CACHE_DIR": str(tmp_path)}) == tmp_path
+    assert config.cache_folder({"KTC_CACHE_DIR": ""}) is None
+    default = config.cache_folder({})
+    assert default is not None and default.name == "ktc"
+    assert config.open_cache({"KTC_CACHE_DIR": "", "KTC_CACHE_SIZE": "2"}).max_bytes == 2 << 20
+
+
+def test_the_processor_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache(tmp_path)
+    first = config.processor(cache)
+    monkeypatch.setattr("ktc.targets.host.detect", lambda: pytest.fail("asked again"))
+    assert config.processor(cache) == first
+
+
+def test_gpus_are_asked_once_for_a_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ktc.targets import local
+
+    asked = []
+    monkeypatch.setattr(local, "cuda_driver_version", lambda: 13000)
+    monkeypatch.setattr(local, "gpus", lambda: asked.append(1) or (local.Gpu("sm_90", "a GPU"),) * 2)
+    cache = Cache(tmp_path)
+    assert config.local_gpus(cache, {}) == ("sm_90",)
+    assert config.local_gpus(cache, {}) == ("sm_90",)
+    assert len(asked) == 1
+    config.local_gpus(cache, {"CUDA_VISIBLE_DEVICES": "1"})
+    assert len(asked) == 2
+
+
+def test_with_a_gpu_a_program_carries_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "local_gpus", lambda *_: ("sm_90",))
+    made, _ = resolve(tmp_path)
+    assert made is not None and [target.name for target in made.accelerators] == ["sm_90", "cpu"]
+
+
+def test_colour() -> None:
+    assert config.wants_color(True, {"TERM": "xterm"})
+    assert not config.wants_color(False, {})
+    assert not config.wants_color(True, {"NO_COLOR": "1"})
+    assert not config.wants_color(True, {"TERM": "dumb"})
+
+
+def test_the_version_is_the_projects() -> None:
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    assert f'\nversion = "{VERSION}"\n' in project.read_text()

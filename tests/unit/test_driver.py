@@ -1,0 +1,172 @@
+"""The driver over a hand-made program: a host that returns a number, and a kernel's image inside it."""
+
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from ktc import builds, config
+from ktc.cache import Cache
+from ktc.diag.diagnostic import CompileError, Sink
+from ktc.ir.nodes import Argument, Const, Function, Global, ImageRef, Kernel, Program, Return, Store, Unit
+from ktc.ir.types import PTR, VOID, ArrayType, IntType
+
+try:
+    import ktc.elaborate.elaborator  # noqa: F401
+except ModuleNotFoundError:
+    stand_in = ModuleType("ktc.elaborate.elaborator")
+    stand_in.elaborate = None
+    sys.modules["ktc.elaborate.elaborator"] = stand_in
+from ktc import driver
+
+I32 = IntType(32)
+
+
+def session(tmp_path: Path, number: int = 7, **options: object) -> driver.Session:
+    source = tmp_path / "prog.kpy"
+    source.write_text(f"alias n = {number}\n")
+    cache, sink = Cache(tmp_path / "cache"), Sink()
+    made = config.resolve(
+        config.Options(source, output=tmp_path / "out", writes=True, **{"accelerators": "cpu", **options}), sink, cache
+    )
+    assert made is not None
+    return driver.Session(made, cache, sink)
+
+
+@pytest.fixture
+def returns(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Make the elaborator give a program that returns the number in the list; counts its calls by growing."""
+    numbers = [7]
+
+    def elaborate(package: object, made: config.Config, sink: Sink) -> Program:
+        numbers.append(numbers[-1])
+        body = (Return(Const(I32, numbers[0])),)
+        entry = Function("start", "start", (("argc", I32), ("argv", PTR)), I32, body)
+        return Program(Unit(made.host, {"start": entry}), (), "start")
+
+    monkeypatch.setattr(driver, "elaborate", elaborate)
+    return numbers
+
+
+def test_build_makes_an_executable_that_runs(tmp_path: Path, returns: list[int]) -> None:
+    made = driver.build(session(tmp_path))
+    assert subprocess.run([made.path], check=False).returncode == 7
+    assert made.size_bytes == made.path.stat().st_size
+
+
+def test_two_builds_in_two_folders_are_the_same_bytes(tmp_path: Path, returns: list[int]) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    first, second = driver.build(session(tmp_path / "a")), driver.build(session(tmp_path / "b"))
+    assert first.path.read_bytes() == second.path.read_bytes()
+
+
+def test_the_stage_that_fails_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def elaborate(*_: object) -> Program:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(driver, "elaborate", elaborate)
+    one = session(tmp_path)
+    with pytest.raises(RuntimeError):
+        driver.build(one)
+    assert one.current == "elaborate"
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"), [("ir", b"start"), ("llvm", b"define"), ("asm", b"main:"), ("object", b"\x7fELF")]
+)
+def test_emit_shows_each_stage_of_the_host(tmp_path: Path, returns: list[int], kind: str, part: bytes) -> None:
+    assert part in driver.emit(session(tmp_path), kind)
+
+
+def test_a_kernel_of_a_program_without_kernels_is_an_error(tmp_path: Path, returns: list[int]) -> None:
+    one = session(tmp_path)
+    with pytest.raises(CompileError, match="no kernel for cpu"):
+        driver.emit(one, "asm", on_device=True)
+
+
+def test_output_into_a_file_in_place_of_a_folder(tmp_path: Path, returns: list[int]) -> None:
+    one = session(tmp_path)
+    one.config.output.parent.joinpath("file").write_text("")
+    object.__setattr__(one.config, "output", tmp_path / "file" / "out")
+    with pytest.raises(CompileError, match="cannot write"):
+        driver.build(one)
+
+
+def test_a_build_is_found_again_until_a_file_changes(tmp_path: Path, returns: list[int]) -> None:
+    one = session(tmp_path)
+    made = driver.build(one)
+    builds.keep(one.config, "exe", one.cache, reads=one.reads, data=made.path.read_bytes())
+    again = session(tmp_path)
+    kept = builds.find(again.config, "exe", again.cache)
+    assert kept is not None and kept.data == made.path.read_bytes()
+    changed = session(tmp_path, number=8)
+    assert builds.find(changed.config, "exe", changed.cache) is None
+
+
+def test_a_new_file_that_an_import_would_find_makes_a_build_stale(tmp_path: Path) -> None:
+    one = session(tmp_path)
+    absent = str(tmp_path / "helper.kpy")
+    builds.keep(one.config, "exe", one.cache, reads={absent: None}, data=b"x")
+    assert builds.find(one.config, "exe", one.cache) is not None
+    Path(absent).write_text("")
+    assert builds.find(one.config, "exe", one.cache) is None
+
+
+def test_other_options_are_another_build(tmp_path: Path) -> None:
+    one, other = session(tmp_path), session(tmp_path, defines=("x=1",))
+    builds.keep(one.config, "exe", one.cache, reads={}, data=b"x")
+    assert builds.find(other.config, "exe", other.cache) is None
+
+
+@pytest.fixture
+def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the elaborator give a program with two kernels for each accelerator, whose images the host holds."""
+
+    def elaborate(package: object, made: config.Config, sink: Sink) -> Program:
+        start = Function("start", "start", (("c", I32), ("v", PTR)), I32, (Return(Const(I32, 7)),), linkage="export")
+        host, devices = Unit(made.host, {"start": start}), []
+        for index, target in enumerate(made.accelerators):
+            unit = Unit(target)
+            for number, name in enumerate(("one", "two")):
+                body = (Store(Argument(0, PTR), Const(I32, number)), Return())
+                unit.functions[name] = Function(name, f"{name}[{number}]", (("p", PTR),), VOID, body)
+                unit.kernels = (*unit.kernels, Kernel(name, f"{name}[{number}]"))
+                if target.vendor != "cpu":
+                    image = ImageRef(index, name, "image")
+                    symbol = f"image{index}_{name}"
+                    host.globals[symbol] = Global(symbol, ArrayType(IntType(8), 0), image, True)
+            devices.append(unit)
+        return Program(host, tuple(devices), "start")
+
+    monkeypatch.setattr(driver, "elaborate", elaborate)
+
+
+def test_kernels_for_several_targets_in_one_program(tmp_path: Path, kernels: None) -> None:
+    one = session(tmp_path, accelerators="sm_90,gfx942,cpu")
+    objects = driver.compile_objects(one)
+    assert len(objects) == 3  # the host, and each kernel for the processor
+    again = session(tmp_path, accelerators="sm_90,gfx942,cpu")
+    assert driver.compile_objects(again) == objects
+
+
+def test_an_image_is_not_made_twice(tmp_path: Path, kernels: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = session(tmp_path, accelerators="sm_90")
+    shown = driver.emit(first, "asm", "two", on_device=True)
+    assert b".visible .entry two" in shown
+    monkeypatch.setattr(driver.device, "images", lambda *_, **__: pytest.fail("emitted again"))
+    assert driver.emit(session(tmp_path, accelerators="sm_90"), "asm", "two[1]", on_device=True) == shown
+
+
+@pytest.mark.parametrize(("kernel", "said"), [("", "2 kernels"), ("three", "no kernel 'three'")])
+def test_a_kernel_must_be_chosen(tmp_path: Path, kernels: None, kernel: str, said: str) -> None:
+    one = session(tmp_path, accelerators="sm_90")
+    with pytest.raises(CompileError, match=said):
+        driver.emit(one, "asm", kernel, on_device=True)
+    assert "one" in one.sink.diagnostics[0].help
+
+
+def test_the_other_offload_mode_is_refused(tmp_path: Path, kernels: None) -> None:
+    with pytest.raises(CompileError, match="per-kernel"):
+        driver.build(session(tmp_path, offload_mode="per-kernel"))

@@ -1,0 +1,1 @@
+"""ktc: an ahead-of-time compiler for a Pythonic GPU kernel language."""

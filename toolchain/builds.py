@@ -1,0 +1,165 @@
+"""Whole builds that are kept: what came out, and every file that it depends on.
+
+In: a `Config`. Out: what an earlier build with it made, if nothing has changed since. This module is all that a build
+with nothing to do runs, so it imports neither the compiler nor LLVM.
+"""
+
+import json
+import os
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+from ktc.cache import Cache, Key, digest
+from ktc.config import Config, stdlib_folder
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Sink
+from ktc.emit.link import Executable, install
+from ktc.targets.target import Target
+
+_EMITTERS = ("emit", "targets")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a build made: its bytes (an executable, an object, a text) and its warnings."""
+
+    data: bytes
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def find(config: Config, form: str, cache: Cache) -> Kept | None:
+    """Return what the same build made before, or None if any of its files is different now.
+
+    Args:
+        form: what is wanted of the program ("exe", "objects", "asm").
+    """
+    raw = cache.get(_index_key(config, form))
+    if raw is None:
+        return None
+    try:
+        index = json.loads(raw)
+        reads, result, warnings = index["reads"], index["result"], index["warnings"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    if any(_digest_file(path) != before for path, before in reads.items()):
+        return None
+    data = cache.get(result)
+    if data is None:
+        return None
+    kept = cache.get(warnings) if warnings else b""
+    if kept is None:
+        return None
+    return Kept(data, pickle.loads(kept) if kept else ())
+
+
+def keep(
+    config: Config,
+    form: str,
+    cache: Cache,
+    *,
+    reads: Mapping[str, str | None],
+    data: bytes,
+    warnings: tuple[Diagnostic, ...] = (),
+) -> None:
+    """Keep what a build made from the files `reads` (path to digest, None for a file that was not there)."""
+    result, shown = digest("result", data), ""
+    cache.put(result, data)
+    if warnings:
+        pickled = pickle.dumps(warnings)
+        shown = digest("warnings", pickled)
+        cache.put(shown, pickled)
+    index = {"reads": dict(reads), "result": result, "warnings": shown}
+    cache.put(_index_key(config, form), json.dumps(index).encode())
+
+
+def write(config: Config, data: bytes, sink: Sink, is_executable: bool | None = None) -> Executable:
+    """Write what was made to the config's output; it appears whole or not at all.
+
+    Args:
+        is_executable: by default as `config.emit` says.
+
+    Reports: FILE_ERROR.
+    """
+    output = config.output
+    if is_executable is None:
+        is_executable = config.emit in ("exe", "shared-lib")
+    try:
+        install(data, output)
+        if not is_executable:
+            output.chmod(output.stat().st_mode & ~0o111)
+    except OSError as error:
+        report_unwritable(config, error, sink)
+    return Executable(output, len(data))
+
+
+def report_unwritable(config: Config, error: OSError, sink: Sink) -> None:
+    """Report that the output could not be written."""
+    why = (error.strerror or str(error)).lower()
+    sink.report(Diagnostic(Code.FILE_ERROR, None, f"cannot write '{config.output}': {why}"))
+
+
+def describe(target: Target) -> str:
+    """Return what of a target a user can choose; the rest is ktc's own and in the fingerprints."""
+    return "\n".join((target.name, target.triple, target.cpu, target.features))
+
+
+def emitter_fingerprint() -> str:
+    """Return a digest of what turns LLVM text into images and objects: LLVM's version and our code around it."""
+    here = Path(__file__).parent
+    parts = [_llvm_stamp()]
+    for folder in _EMITTERS:
+        parts += [sha256(path.read_bytes()).hexdigest() for path in sorted((here / folder).glob("*.py"))]
+    return digest(*parts)
+
+
+def toolchain_fingerprint() -> str:
+    """Return a digest that changes with ktc itself; from sizes and times, for it is asked in each build."""
+    here = Path(__file__).resolve().parent
+    roots = (here, stdlib_folder(), here.parent / "grammar")
+    stamps = [_llvm_stamp()]
+    for root in roots:
+        for folder, folders, names in os.walk(root):
+            folders[:] = sorted(name for name in folders if name != "__pycache__")
+            for name in sorted(names):
+                status = os.stat(os.path.join(folder, name))
+                stamps.append(f"{folder}/{name} {status.st_size} {status.st_mtime_ns}")
+    return digest(*stamps)
+
+
+def _llvm_stamp() -> str:
+    """Say which llvmlite there is without loading it."""
+    found = find_spec("llvmlite")
+    origin = found.origin if found else None
+    try:
+        return sha256(Path(origin or "").with_name("_version.py").read_bytes()).hexdigest()
+    except OSError:
+        return str(origin)
+
+
+def _index_key(config: Config, form: str) -> Key:
+    defines = [f"{name}={value}" for name, value in sorted(config.defines.items())]
+    return Key.of(
+        "build",
+        form=form,
+        file=os.path.abspath(config.root),
+        shown=str(config.root),  # warnings and debug information name the file as the user did
+        search="\n".join(os.path.abspath(folder) for folder in config.search),
+        defines="\n".join(defines),
+        level=str(config.level),
+        debug=str(config.debug),
+        host=describe(config.host),
+        accelerators="\n\n".join(describe(target) for target in config.accelerators),
+        offload=config.offload_mode,
+        toolchain=toolchain_fingerprint(),
+    )
+
+
+def _digest_file(path: str) -> str | None:
+    try:
+        return sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return None

@@ -1,0 +1,216 @@
+"""A content-addressed store of bytes on disk; it knows nothing of what it keeps.
+
+In: keys made with `digest` or `Key` from what decides a result. Out: the bytes that were put, or None. An entry is
+written beside its place and renamed, and carries a digest of itself: builds at the same time do not disturb each
+other, and a damaged entry is a miss. What cannot be written is silently not kept; a build never fails for its cache.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+DEFAULT_MAX_BYTES = 1 << 30
+
+_MAGIC = b"ktc1"
+_DIGEST_BYTES = 32
+_HEADER_BYTES = len(_MAGIC) + _DIGEST_BYTES
+_ENTRIES = "entries"
+_SWEPT = "swept"
+_SWEEP_SECONDS = 3600.0
+"""How long after a sweep the next process that writes looks at the whole store again."""
+_TOUCH_SECONDS = 600.0
+"""An entry's time of last use is kept this exactly; being more exact costs a write for every hit."""
+_STALE_SECONDS = 3600.0
+"""A temporary file of this age belongs to a process that died."""
+_SWEEP_TO = 0.8
+"""Part of the bound that a sweep leaves, so that the next put does not sweep again."""
+
+
+def digest(*parts: str | bytes) -> str:
+    """Return a hexadecimal digest of the parts; ("ab", "c") and ("a", "bc") differ."""
+    hasher = sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        hasher.update(len(data).to_bytes(8, "little"))
+        hasher.update(data)
+    return hasher.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key that remembers its parts, so that one can say which of them made a miss.
+
+    Args:
+        kind: what is kept ("image", "host-object", "build").
+        parts: name and digest of each part, in a fixed order.
+    """
+
+    kind: str
+    parts: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, kind: str, /, **parts: str | bytes) -> "Key":
+        """Make a key; each part is given as its whole text or bytes."""
+        return cls(kind, tuple((name, digest(part)) for name, part in parts.items()))
+
+    @property
+    def name(self) -> str:
+        """The key as `Cache.get` takes it."""
+        return digest(self.kind, *(word for part in self.parts for word in part))
+
+    def differences(self, other: "Key") -> tuple[str, ...]:
+        """Return the names of the parts that differ."""
+        mine, theirs = dict(self.parts), dict(other.parts)
+        return tuple(name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What `ktc cache info` shows."""
+
+    folder: Path | None
+    is_writable: bool
+    entries: int
+    size_bytes: int
+    max_bytes: int
+
+
+@dataclass(slots=True)
+class Cache:
+    """The store in `folder`; None keeps nothing.
+
+    Args:
+        max_bytes: when the store grows above it, what was used longest ago goes.
+    """
+
+    folder: Path | None
+    max_bytes: int = DEFAULT_MAX_BYTES
+    _can_write: bool = True
+    _written: int = 0
+    _has_looked: bool = False
+    _counter: Iterator[int] = field(default_factory=lambda: iter(range(1 << 62)))
+
+    def get(self, key: str | Key) -> bytes | None:
+        """Return what was put under this key, or None."""
+        path = self._path(key)
+        if path is None:
+            return None
+        try:
+            with path.open("rb") as file:
+                raw = file.read()
+                used = os.fstat(file.fileno()).st_mtime
+        except OSError:
+            return None
+        data = raw[_HEADER_BYTES:]
+        if raw[: len(_MAGIC)] != _MAGIC or raw[len(_MAGIC) : _HEADER_BYTES] != sha256(data).digest():
+            with suppress(OSError):
+                path.unlink()
+            return None
+        if time.time() - used > _TOUCH_SECONDS:
+            with suppress(OSError):
+                os.utime(path)
+        return data
+
+    def put(self, key: str | Key, data: bytes) -> None:
+        """Keep data under a key; does nothing where that is not possible."""
+        path = self._path(key)
+        if path is None or not self._can_write or len(data) > self.max_bytes:
+            return
+        beside = path.parent / f".{os.getpid()}-{next(self._counter)}-{time.time_ns()}.part"
+        try:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with beside.open("xb") as file:
+                    file.write(_MAGIC + sha256(data).digest() + data)
+                os.replace(beside, path)
+            except BaseException:
+                with suppress(OSError):
+                    beside.unlink()
+                raise
+        except OSError:  # a full disk, a folder of another user: go on without
+            self._can_write = False
+            return
+        self._written += len(data) + _HEADER_BYTES
+        if self._is_sweep_due():
+            self._sweep()
+
+    def info(self) -> Info:
+        """Count the entries."""
+        sizes = [size for _, size, _ in self._entries()]
+        return Info(self.folder, self._probe(), len(sizes), sum(sizes), self.max_bytes)
+
+    def clear(self) -> int:
+        """Remove every entry; return how many bytes that were."""
+        removed = 0
+        for path, size, _ in list(self._entries()):
+            with suppress(OSError):
+                path.unlink()
+                removed += size
+        return removed
+
+    def _path(self, key: str | Key) -> Path | None:
+        if self.folder is None:
+            return None
+        name = key.name if isinstance(key, Key) else key
+        return self.folder / _ENTRIES / name[:2] / name[2:]
+
+    def _entries(self) -> Iterator[tuple[Path, int, float]]:
+        """Give (path, bytes, time of last use) of each entry, and remove what dead processes left."""
+        if self.folder is None:
+            return
+        for folder, _, names in os.walk(self.folder / _ENTRIES):
+            for name in names:
+                path = Path(folder, name)
+                try:
+                    status = path.stat()
+                except OSError:  # another process was faster
+                    continue
+                if not name.endswith(".part"):
+                    yield path, status.st_size, status.st_mtime
+                elif time.time() - status.st_mtime > _STALE_SECONDS:
+                    with suppress(OSError):
+                        path.unlink()
+
+    def _probe(self) -> bool:
+        """Try whether anything can be written."""
+        if self.folder is None:
+            return False
+        probe = self.folder / f".{os.getpid()}.probe"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            probe.write_bytes(b"x")
+            probe.unlink()
+        except OSError:
+            return False
+        return True
+
+    def _is_sweep_due(self) -> bool:
+        if self._written > self.max_bytes // 16:
+            return True
+        if self._has_looked or self.folder is None:
+            return False
+        self._has_looked = True
+        try:
+            return time.time() - (self.folder / _SWEPT).stat().st_mtime > _SWEEP_SECONDS
+        except OSError:
+            return True
+
+    def _sweep(self) -> None:
+        """Bring the store below its bound: what was used longest ago goes first."""
+        self._written = 0
+        entries = sorted(self._entries(), key=lambda entry: entry[2])
+        total = sum(size for _, size, _ in entries)
+        if total > self.max_bytes:
+            for path, size, _ in entries:
+                if total <= self.max_bytes * _SWEEP_TO:
+                    break
+                with suppress(OSError):
+                    path.unlink()
+                    total -= size
+        with suppress(OSError):
+            if self.folder is not None:
+                (self.folder / _SWEPT).write_bytes(b"")

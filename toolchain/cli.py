@@ -1,0 +1,369 @@
+"""The commands: words of the command line in, exit codes and text out; no logic of compiling.
+
+Exit codes: 0 good, 1 the program or a file of it is wrong, 2 the command line is wrong, 70 ktc itself is wrong,
+130 Ctrl-C; `ktc run` gives the program's own. What needs the compiler or LLVM is imported where it is used: a build
+with nothing to do must not load them.
+"""
+
+import os
+import pickle
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+from ktc import builds, guard
+from ktc import config as configs
+from ktc.cache import Cache
+from ktc.config import Config, Options
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
+from ktc.diag.render import render_json, render_text
+from ktc.version import VERSION
+
+_EMIT_KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
+_DEBUG_LEVELS = {"none": 0, "line-tables": 1, "full": 2}
+
+
+@dataclass(slots=True)
+class Task:
+    """One command that compiles.
+
+    Args:
+        command: for a report.
+        session: the driver's, once it runs; it knows the stage.
+        finish: what is left to do on the main thread after the compiler.
+    """
+
+    command: str
+    options: Options
+    diagnostic_format: str
+    shows_times: bool
+    cache: Cache
+    sink: Sink = field(default_factory=Sink)
+    session: Any = None
+    finish: Callable[[], int] | None = None
+
+    def run(self, work: Callable[[Config], None]) -> int:
+        """Resolve the options, do the work, show the diagnostics; return the exit code."""
+        code = guard.run(partial(self._work, work), self._crash)
+        if code == 0 and self.finish is not None:
+            code = self.finish()
+        return code
+
+    def _work(self, work: Callable[[Config], None]) -> int:
+        code = 0
+        try:
+            config = configs.resolve(self.options, self.sink, self.cache)
+            if config is None:
+                code = 1
+            else:
+                work(config)
+        except CompileError:
+            code = 1
+        # A stage that reported an error and returned all the same has failed too.
+        code = code or int(self.sink.error_count > 0)
+        self._show()
+        return code
+
+    def _show(self) -> None:
+        if self.diagnostic_format == "json":
+            text = render_json(self.sink.diagnostics)
+        else:
+            text = render_text(self.sink.diagnostics, configs.wants_color(sys.stderr.isatty()))
+        sys.stderr.write(text)
+        if self.shows_times and self.session is not None:
+            for name, seconds in self.session.stages:
+                sys.stderr.write(f"{1000 * seconds:9.1f} ms  {name}\n")
+
+    def _crash(self) -> guard.Crash:
+        stage = self.session.current if self.session is not None else "start"
+        facts = {"ktc": VERSION, "command": self.command, "stage": stage}
+        return guard.Crash(self.cache.folder, facts)
+
+    def open_session(self, config: Config) -> Any:
+        """Load the compiler and start a session."""
+        from ktc.driver import Session
+
+        self.session = Session(config, self.cache, self.sink)
+        return self.session
+
+    def keep(self, config: Config, form: str, data: bytes) -> None:
+        """Keep what was made for a build with nothing to do."""
+        warnings = tuple(self.sink.diagnostics)
+        builds.keep(config, form, self.cache, reads=self.session.reads, data=data, warnings=warnings)
+
+    def kept(self, config: Config, form: str) -> bytes | None:
+        """Return what was made before, and report its warnings again."""
+        kept = builds.find(config, form, self.cache)
+        for warning in kept.warnings if kept else ():
+            self.sink.report(warning)
+        return kept.data if kept else None
+
+
+def _compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of every command that compiles; names follow the reference's."""
+    decorators = [
+        click.option(
+            "-O", "--optimization-level", "level", type=click.IntRange(0, 3), help="Optimise: 0 to 3 (default 3)."
+        ),
+        click.option("--no-optimization", "no_optimization", is_flag=True, help="The same as -O0."),
+        click.option("-g", "-g2", "debug", flag_value=2, type=int, help="Full debug information."),
+        click.option("-g1", "debug", flag_value=1, type=int, help="Line tables only."),
+        click.option("-g0", "debug", flag_value=0, type=int, help="No debug information (default)."),
+        click.option("--debug-level", type=click.Choice(list(_DEBUG_LEVELS)), help="The same in words."),
+        click.option("-D", "defines", multiple=True, metavar="KEY=VALUE", help="Define a name for sys.param_env."),
+        click.option("-I", "search", multiple=True, metavar="DIR", help="Search this folder for modules."),
+        click.option(
+            "--target-accelerator", "accelerators", metavar="NAMES",
+            help="Targets of kernels, with commas between (sm_90,gfx942,cpu); see 'ktc targets'.",
+        ),
+        click.option("--target-triple", "triple", metavar="TRIPLE", help="Where the program runs."),
+        click.option("--target-cpu", "cpu", metavar="CPU", help="Its processor."),
+        click.option("--target-features", "features", metavar="FEATURES", help="Its features (+avx2,-fma)."),
+        click.option("--offload-mode", type=click.Choice(configs.OFFLOAD_MODES), help="How kernels are compiled."),
+        click.option("-j", "--num-threads", "jobs", type=click.IntRange(min=0), help="Processes at once."),
+        click.option(
+            "--diagnostic-format", type=click.Choice(configs.DIAGNOSTIC_FORMATS), default="text",
+            help="How errors are written to stderr.",
+        ),
+        click.option("--timings", "shows_times", is_flag=True, help="Show how long each stage takes."),
+    ]  # fmt: skip
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command
+
+
+def _task(words: dict[str, Any], file: str, **more: Any) -> Task:
+    """Make the task of a command from its options."""
+    debug = _DEBUG_LEVELS[words["debug_level"]] if words["debug_level"] else words["debug"]
+    options = Options(
+        root=Path(file), level=0 if words["no_optimization"] else words["level"], debug=debug,
+        defines=words["defines"], search=tuple(Path(folder) for folder in words["search"]),
+        accelerators=words["accelerators"], triple=words["triple"], cpu=words["cpu"], features=words["features"],
+        jobs=words["jobs"] or None, offload_mode=words["offload_mode"], **more,
+    )  # fmt: skip
+    command = " ".join(sys.argv[1:])
+    return Task(command, options, words["diagnostic_format"], words["shows_times"], configs.open_cache())
+
+
+def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    from ktc.doctor import llvm_versions
+
+    click.echo(f"ktc {VERSION} ({llvm_versions()})")
+    context.exit()
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version)
+def cli() -> None:
+    """Compile .kpy programs: host and GPU code in one native executable."""
+
+
+@cli.command()
+@click.argument("file")
+@click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default ./NAME).")
+@click.option("--emit", "emit_kind", type=click.Choice(configs.EMIT_KINDS), help="What to write (default exe).")
+@_compile_options
+def build(file: str, output: Path | None, emit_kind: str | None, **words: Any) -> int:
+    """Compile FILE to an executable."""
+    task = _task(words, file, output=output, emit=emit_kind, writes=True)
+
+    def work(config: Config) -> None:
+        data = task.kept(config, config.emit)
+        if data is not None:
+            builds.write(config, data, task.sink)
+            return
+        session = task.open_session(config)
+        from ktc.driver import build as build_program
+
+        made = build_program(session)
+        task.keep(config, config.emit, made.path.read_bytes())
+
+    return task.run(work)
+
+
+@cli.command(context_settings={"allow_interspersed_args": False})
+@click.argument("file")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@_compile_options
+def run(file: str, arguments: tuple[str, ...], **words: Any) -> int:
+    """Compile FILE and run it; what follows FILE goes to the program."""
+    task = _task(words, file)
+
+    def work(config: Config) -> None:
+        data = task.kept(config, "objects")
+        if data is None:
+            session = task.open_session(config)
+            from ktc.driver import compile_objects
+
+            objects = compile_objects(session)
+            task.keep(config, "objects", pickle.dumps(objects))
+        else:
+            objects = pickle.loads(data)
+        from ktc.emit import jit
+
+        # The program is started from the main thread, which alone may handle signals.
+        task.finish = partial(_run_program, partial(jit.run, objects, (file, *arguments)), task)
+
+    return task.run(work)
+
+
+def _run_program(program: Callable[[], int], task: Task) -> int:
+    codes: list[int] = []
+
+    def guarded() -> int:
+        codes.append(program())
+        return 0
+
+    failed = guard.run_here(guarded, lambda: guard.Crash(task.cache.folder, {"ktc": VERSION, "stage": "run"}))
+    return failed or codes[0]
+
+
+@cli.command()
+@click.argument("file")
+@click.option("--kind", type=click.Choice(_EMIT_KINDS), default="llvm", show_default=True, help="Which stage.")
+@click.option("--kernel", default="", metavar="NAME", help="Which kernel, where there are several.")
+@click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default: standard output).")
+@_compile_options
+def emit(file: str, kind: str, kernel: str, output: Path | None, **words: Any) -> int:
+    """Show what a stage makes of FILE: of the host, or with --target-accelerator of a kernel."""
+    if kind == "object" and output is None and sys.stdout.isatty():
+        raise click.UsageError("an object is not text: name a file with -o")
+    on_device = words["accelerators"] is not None or bool(kernel)
+    if on_device and "," in (words["accelerators"] or ""):
+        raise click.UsageError("'ktc emit' shows one target at a time")
+    task = _task(words, file, output=output, writes=output is not None)
+    shown: list[bytes] = []
+
+    def work(config: Config) -> None:
+        session = task.open_session(config)
+        from ktc.driver import emit as emit_stage
+
+        data = emit_stage(session, kind, kernel, on_device)
+        if output is None:
+            shown.append(data)
+            vendor = config.accelerators[0].vendor if on_device else "cpu"
+            task.finish = partial(_print_stage, data, kind, vendor)
+        else:
+            builds.write(config, data, task.sink, is_executable=False)
+
+    return task.run(work)
+
+
+def _print_stage(data: bytes, kind: str, vendor: str) -> int:
+    from ktc.show import print_code
+
+    print_code(data, kind, vendor, configs.wants_color(sys.stdout.isatty()))
+    return 0
+
+
+@cli.command()
+def targets() -> int:
+    """List the targets of kernels."""
+    from ktc.show import print_table
+    from ktc.targets import all_targets, host
+
+    cache = configs.open_cache()
+    here = set(configs.local_gpus(cache)) | {"cpu"}
+    rows = [
+        (target.name, target.title, ", ".join(target.aliases), "here" if target.name in here else "")
+        for target in all_targets(host.host_target(processor=configs.processor(cache)))
+    ]
+    print_table(("name", "device", "other names", ""), rows)
+    return 0
+
+
+@cli.group("cache")
+def cache_group() -> None:
+    """Look at the cache, or empty it."""
+
+
+@cache_group.command("info")
+def cache_info() -> int:
+    """Show where the cache is and how big."""
+    from ktc.show import human_size, print_table
+
+    info = configs.open_cache().info()
+    rows = [
+        ("folder", str(info.folder or "none (KTC_CACHE_DIR is empty)")),
+        ("writable", "yes" if info.is_writable else "no: nothing is kept"),
+        ("entries", str(info.entries)),
+        ("size", f"{human_size(info.size_bytes)} of at most {human_size(info.max_bytes)}"),
+    ]
+    print_table((), rows)
+    return 0
+
+
+@cache_group.command("clear")
+def cache_clear() -> int:
+    """Remove everything from the cache."""
+    from ktc.show import human_size
+
+    click.echo(f"removed {human_size(configs.open_cache().clear())}")
+    return 0
+
+
+@cli.command()
+def doctor() -> int:
+    """Show what ktc found on this machine: linker, GPUs, drivers, cache, versions."""
+    from ktc.doctor import findings
+    from ktc.show import print_table
+
+    print_table((), findings(configs.open_cache()))
+    return 0
+
+
+@cli.command()
+@click.argument("code")
+def explain(code: str) -> int:
+    """Say more about an error, given its name (type-mismatch)."""
+    from ktc.diag.explain import explain as page
+    from ktc.diag.explain import nearest
+
+    text = page(code)
+    if text is None:
+        near = nearest(code)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise click.UsageError(f"there is no error called '{code}'{hint}")
+    click.echo(text, nl=False)
+    return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    try:
+        code = cli.main(arguments, prog_name="ktc", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return guard.INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except BrokenPipeError:  # whoever reads has seen enough
+        return 1
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        place = f" '{error.filename}'" if error.filename else ""
+        problem = Diagnostic(Code.FILE_ERROR, None, f"cannot write the output{place}: {why}")
+        sys.stderr.write(render_text([problem], configs.wants_color(sys.stderr.isatty())))
+        return 1
+
+
+def entry() -> NoReturn:
+    """Run as the command `ktc`."""
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # Python would complain at its end otherwise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    sys.exit(code)

@@ -1,0 +1,278 @@
+"""Right-hand sides that touch memory, call, or have an effect.
+
+In: an action and the `Operations` of its function. Out: lines, and the text of what the action gives.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from ktc.codegen.constants import quoted, symbol
+from ktc.codegen.operations import PURE_DECLARATION, Operations
+from ktc.codegen.types import alignment
+from ktc.diag.diagnostic import Bug
+from ktc.ir.nodes import (
+    AtomicRmw,
+    Call,
+    CallExternal,
+    CallIndirect,
+    CallIntrinsic,
+    CompareExchange,
+    Fence,
+    InlineAsm,
+    Load,
+    MemCopy,
+    MemSet,
+    Store,
+    Value,
+)
+from ktc.ir.types import BOOL, FloatType, StructType, Type, VoidType, size_of
+
+_EMPTY = "zeroinitializer"
+EXTERNAL_DECLARATION = 7
+"""Number of the attribute group of declared functions."""
+ASM_CALL = 9
+"""Number of the attribute group of inline assembly with an effect."""
+
+_ORDERINGS = {"relaxed": "monotonic"}
+_ATOMIC_NAMES = {"smin": "min", "smax": "max"}
+_FLOAT_ATOMICS = frozenset({"fadd", "fmin", "fmax"})
+
+
+def _load(body: Operations, action: Load) -> str:
+    kind = action.type
+    if body.types.is_empty(kind):
+        return _EMPTY
+    volatile = "volatile " if action.volatile else ""
+    align = alignment(kind, action.align)
+    text = body.new(
+        f"load {volatile}{body.types.memory(kind)}, {body.typed(action.pointer)}, align {align}"
+        f"{access(body, action.pointer)}"
+    )
+    return body.from_memory(text, kind)
+
+
+def store(body: Operations, statement: Store) -> None:
+    """Write a store."""
+    kind = statement.value.type
+    if body.types.is_empty(kind):
+        return
+    held = body.to_memory(body.value(statement.value), kind)
+    volatile = "volatile " if statement.volatile else ""
+    body.lines.append(
+        f"  store {volatile}{body.types.memory(kind)} {held}, {body.typed(statement.pointer)}, "
+        f"align {alignment(kind, statement.align)}{access(body, statement.pointer)}"
+    )
+
+
+def access(body: Operations, pointer: Value) -> str:
+    """Return the metadata of an access that other threads of a block cannot depend on."""
+    accesses = body.context.private_accesses
+    if accesses is None or accesses.may_be_local(body.symbol, pointer):
+        return ""
+    return ", !llvm.access.group !1"
+
+
+def copy(body: Operations, statement: MemCopy) -> None:
+    """Write a memcpy or memmove."""
+    to, origin = statement.target.type, statement.origin.type
+    name = "memmove" if statement.may_overlap else "memcpy"
+    kinds = f"{body.types.suffix(to)}.{body.types.suffix(origin)}.i64"
+    body.lines.append(
+        f"  call void @llvm.{name}.{kinds}({body.types.value(to)} align {statement.align} "
+        f"{body.value(statement.target)}, {body.types.value(origin)} align {statement.align} "
+        f"{body.value(statement.origin)}, {body.typed(statement.size)}, i1 false)"
+    )
+
+
+def fill(body: Operations, statement: MemSet) -> None:
+    """Write a memset."""
+    to = statement.target.type
+    body.lines.append(
+        f"  call void @llvm.memset.{body.types.suffix(to)}.i64({body.types.value(to)} align {statement.align} "
+        f"{body.value(statement.target)}, {body.typed(statement.byte)}, {body.typed(statement.size)}, i1 false)"
+    )
+
+
+# ---- calls ----------------------------------------------------------------------------------------------
+
+
+def result(body: Operations, kind: Type) -> str:
+    """Return the result type of a call, with its attributes."""
+    if body.types.is_empty(kind):
+        return "void"
+    return f"zeroext {body.types.value(kind)}" if kind == BOOL else body.types.value(kind)
+
+
+def _arguments(body: Operations, args: tuple[Value, ...]) -> list[str]:
+    texts = []
+    for arg in args:
+        kind = arg.type
+        if body.types.is_empty(kind):
+            continue
+        attribute = " zeroext" if kind == BOOL else ""
+        texts.append(f"{body.types.value(kind)}{attribute} {body.value(arg)}")
+    return texts
+
+
+def _finish(body: Operations, kind: Type, call: str) -> str:
+    if isinstance(kind, VoidType) or body.types.is_empty(kind):
+        body.lines.append(f"  {call}")
+        return _EMPTY
+    return body.new(call)
+
+
+def _call(body: Operations, action: Call) -> str:
+    context = body.context
+    uses = context.uses
+    uses.functions[action.function] = None
+    args = [*_arguments(body, action.args), *context.trailing.parameters(action.function)]
+    name = symbol(context.body_name(action.function))
+    return _finish(body, action.type, f"call {result(body, action.type)} {name}({', '.join(args)})")
+
+
+def _call_external(body: Operations, action: CallExternal) -> str:
+    context = body.context
+    args = _arguments(body, action.args)
+    kinds = [body.types.value(arg.type) for arg in action.args if not body.types.is_empty(arg.type)]
+    back = result(body, action.type)
+    signature = ""
+    if 0 <= action.fixed_args < len(args):
+        kinds[action.fixed_args :] = ["..."]
+        signature = f" ({', '.join(kinds)})"
+    if action.symbol in context.unit.functions:
+        context.uses.functions[action.symbol] = None
+    else:
+        declared = f"declare {back} {symbol(action.symbol)}({', '.join(kinds)}) #{EXTERNAL_DECLARATION}"
+        context.uses.externals[action.symbol] = declared
+    return _finish(body, action.type, f"call {back}{signature} {symbol(action.symbol)}({', '.join(args)})")
+
+
+def _call_indirect(body: Operations, action: CallIndirect) -> str:
+    pointer = body.value(action.pointer)
+    args = _arguments(body, action.args)
+    return _finish(body, action.type, f"call {result(body, action.type)} {pointer}({', '.join(args)})")
+
+
+def _call_intrinsic(body: Operations, action: CallIntrinsic) -> str:
+    context = body.context
+    slot = context.target.system_values.get(action.name)
+    if slot is not None:
+        return f"%s{slot}"
+    args = ", ".join([body.typed(arg) for arg in action.args])
+    raw = body.types.raw(action.type)
+    if not action.name.startswith("llvm."):
+        kinds = ", ".join([body.types.value(arg.type) for arg in action.args])
+        group = PURE_DECLARATION if action.pure else EXTERNAL_DECLARATION
+        context.uses.intrinsics[action.name] = f"declare {raw} {symbol(action.name)}({kinds}) #{group}"
+    return _from_raw(body, action.type, _finish(body, action.type, f"call {raw} {symbol(action.name)}({args})"))
+
+
+def _inline_asm(body: Operations, action: InlineAsm) -> str:
+    args = ", ".join([body.typed(arg) for arg in action.args])
+    effect, group = ("", "") if action.pure else (" sideeffect", f" #{ASM_CALL}")
+    text, constraints = quoted(action.text.encode()), quoted(action.constraints.encode())
+    raw = body.types.raw(action.type)
+    call = f'call {raw} asm{effect} "{text}", "{constraints}"({args}){group}'
+    return _from_raw(body, action.type, _finish(body, action.type, call))
+
+
+def _from_raw(body: Operations, kind: Type, text: str) -> str:
+    """Give a struct that LLVM made the IR's form: bools in it are bytes."""
+    raw = body.types.raw(kind)
+    if not isinstance(kind, StructType) or raw == body.types.value(kind) or body.types.is_empty(kind):
+        return text
+    made = "poison"
+    for index, field in enumerate(kind.fields):
+        member = body.to_memory(body.new(f"extractvalue {raw} {text}, {index}"), field)
+        at = body.types.member(kind, index)
+        made = body.new(f"insertvalue {body.types.value(kind)} {made}, {body.types.memory(field)} {member}, {at}")
+    return made
+
+
+# ---- atomics -----------------------------------------------------------------------------------------------
+
+
+def _scope(body: Operations, scope: str) -> str:
+    try:
+        name = body.context.target.scopes[scope]
+    except KeyError:
+        raise Bug(f"no memory scope '{scope}' on {body.context.target.name}", "codegen") from None
+    return f'syncscope("{name}") ' if name else ""
+
+
+def _atomic_rmw(body: Operations, action: AtomicRmw) -> str:
+    kind = action.type
+    scope, ordering = _scope(body, action.scope), _ORDERINGS.get(action.ordering, action.ordering)
+    vendor = body.context.target.vendor
+    before = after = False
+    if vendor == "nvidia":
+        # NVPTX gives every atomicrmw relaxed order: fences do the ordering.
+        before = ordering in ("release", "acq_rel", "seq_cst")
+        after = ordering in ("acquire", "acq_rel", "seq_cst")
+        ordering = "monotonic"
+    pointer, value = body.typed(action.pointer), body.to_memory(body.value(action.value), action.value.type)
+    if before:
+        body.lines.append(f"  fence {scope}release")
+    name = _ATOMIC_NAMES.get(action.op, action.op)
+    metadata = ""
+    if vendor == "amd" and action.op in _FLOAT_ATOMICS and action.scope:
+        # Else the back end writes a loop: it must fear memory beyond the bus, which has no such atomics.
+        body.context.uses.metadata[0] = "!0 = !{}"
+        words = ("no.fine.grained.memory", "no.remote.memory", "ignore.denormal.mode")
+        metadata = "".join([f", !amdgpu.{word} !0" for word in words])
+    text = body.new(
+        f"atomicrmw {name} {pointer}, {body.types.memory(kind)} {value} {scope}{ordering}, "
+        f"align {size_of(kind)}{metadata}"
+    )
+    if after:
+        body.lines.append(f"  fence {scope}acquire")
+    return body.from_memory(text, kind)
+
+
+def _compare_exchange(body: Operations, action: CompareExchange) -> str:
+    kind = action.expected.type
+    scope, ordering = _scope(body, action.scope), _ORDERINGS.get(action.ordering, action.ordering)
+    failure = {"acq_rel": "acquire", "release": "monotonic"}.get(ordering, ordering)
+    held = body.types.memory(kind)
+    is_float = isinstance(kind, FloatType)
+    whole = f"i{kind.bits}" if isinstance(kind, FloatType) else held
+    texts = []
+    for value in (action.expected, action.desired):
+        text = body.to_memory(body.value(value), kind)
+        texts.append(body.new(f"bitcast {held} {text} to {whole}") if is_float else text)
+    pair = body.new(
+        f"cmpxchg {body.typed(action.pointer)}, {whole} {texts[0]}, {whole} {texts[1]} {scope}{ordering} {failure}, "
+        f"align {size_of(kind)}"
+    )
+    raw = f"{{ {whole}, i1 }}"
+    old = body.new(f"extractvalue {raw} {pair}, 0")
+    if is_float:
+        old = body.new(f"bitcast {whole} {old} to {held}")
+    flag = body.new(f"zext i1 {body.new(f'extractvalue {raw} {pair}, 1')} to i8")
+    have = body.types.value(action.type)
+    at = body.types.member(action.type, 1)
+    made = body.new(f"insertvalue {have} poison, {held} {old}, {body.types.member(action.type, 0)}")
+    return body.new(f"insertvalue {have} {made}, i8 {flag}, {at}")
+
+
+def _fence(body: Operations, action: Fence) -> str:
+    ordering = _ORDERINGS.get(action.ordering, action.ordering)
+    if ordering != "monotonic":
+        body.lines.append(f"  fence {_scope(body, action.scope)}{ordering}")
+    return _EMPTY
+
+
+ACTIONS: Mapping[type, Callable[[Operations, Any], str]] = MappingProxyType(
+    {
+        Load: _load,
+        Call: _call,
+        CallExternal: _call_external,
+        CallIndirect: _call_indirect,
+        CallIntrinsic: _call_intrinsic,
+        InlineAsm: _inline_asm,
+        AtomicRmw: _atomic_rmw,
+        CompareExchange: _compare_exchange,
+        Fence: _fence,
+    }
+)

@@ -1,0 +1,115 @@
+"""What the lowering of one unit shares, and what each function turns out to use.
+
+In: a unit. Out: `Context`, which names functions, globals and externals, and notes in `Uses` who needs what, so that a
+module can be cut out for each kernel from functions that were lowered once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ktc.codegen.constants import ConstantWriter, symbol
+from ktc.codegen.locality import LocalPointers
+from ktc.codegen.types import TypeTable
+from ktc.diag.diagnostic import Bug
+from ktc.ir.nodes import Global, Unit
+from ktc.ir.types import PointerType
+from ktc.targets.target import Target
+
+CONTRACT: Mapping[str, str] = {"nvidia": "contract ", "amd": "contract ", "apple": "contract "}
+"""By vendor of a target: fast-math flags of float arithmetic. As in CUDA, a GPU fuses a * b + c."""
+
+_PLACES: Mapping[str, tuple[int, int]] = {"nvidia": (1, 1), "amd": (4, 1), "apple": (4, 1)}
+"""By vendor: the language's space for a constant and for a variable that the IR has in the generic space."""
+
+SHARED_SPACE = 3
+
+
+@dataclass(slots=True)
+class Uses:
+    """What a function or a global refers to. Dictionaries keep the order of first use.
+
+    Args:
+        functions, globals: by name.
+        externals: declarations by symbol.
+        intrinsics: declarations of the target's own functions (AIR), by symbol.
+        metadata: numbered nodes, whole lines by number.
+    """
+
+    functions: dict[str, None] = field(default_factory=dict)
+    globals: dict[str, None] = field(default_factory=dict)
+    externals: dict[str, str] = field(default_factory=dict)
+    intrinsics: dict[str, str] = field(default_factory=dict)
+    metadata: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Trailing:
+    """Parameters beyond those of the IR: what the target passes because it has no registers for it.
+
+    Args:
+        slots: by function, the slots of system values that it or its callees read.
+        shared: functions that need the block's shared memory as a pointer (CPU).
+        offsets: by shared global, where it lies in that memory.
+        shared_bytes: how much of it there is.
+    """
+
+    slots: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    shared: frozenset[str] = frozenset()
+    offsets: Mapping[str, int] = field(default_factory=dict)
+    shared_bytes: int = 0
+
+    def parameters(self, function: str) -> list[str]:
+        """Return the parameters with their names; a caller passes them on under the same names."""
+        found = [f"i32 %s{slot}" for slot in self.slots.get(function, ())]
+        return [*found, "ptr %shared"] if function in self.shared else found
+
+
+class Context:
+    """The lowering of one unit."""
+
+    def __init__(self, unit: Unit, image_sizes: Mapping[str, int], debug: int, trailing: Trailing) -> None:
+        if not isinstance(unit.target, Target):
+            raise Bug("a unit has no target", "codegen")
+        self.unit = unit
+        self.target: Target = unit.target
+        self.is_host = not self.target.is_device
+        self.types = TypeTable(self.target)
+        self.constants = ConstantWriter(self.types, self.refer, image_sizes)
+        self.contract = CONTRACT.get(self.target.vendor, "") if self.target.is_device else ""
+        self.debug = debug
+        self.trailing = trailing
+        self.uses = Uses()
+        self.kernels = frozenset(kernel.symbol for kernel in unit.kernels)
+        self.private_accesses: LocalPointers | None = None
+        self.numbers: dict[tuple[object, ...], int] = {}
+
+    def refer(self, name: str, space: int) -> str:
+        """Return the address of a global, function or external as a constant in the language's address space."""
+        if name in self.unit.functions:
+            self.uses.functions[name] = None
+            if self.trailing.parameters(name):
+                raise Bug(f"the address of '{name}' is taken, which needs its thread's ids as arguments", "codegen")
+            return symbol(self.body_name(name))
+        held = self.unit.globals.get(name)
+        if held is None:
+            self.uses.externals.setdefault(name, f"declare void {symbol(name)}()")
+            return symbol(name)
+        if name in self.trailing.offsets:
+            raise Bug(f"the address of shared memory '{name}' is no constant on {self.target.name}", "codegen")
+        self.uses.globals[name] = None
+        have, want = self.global_space(held), self.types.space(space)
+        if have == want:
+            return symbol(name)
+        return f"addrspacecast (ptr addrspace({have}) {symbol(name)} to {self.types.value(PointerType(space))})"
+
+    def global_space(self, held: Global) -> int:
+        """Return LLVM's address space of a global."""
+        space = held.space
+        if space == 0 and self.target.is_device:
+            constant, variable = _PLACES.get(self.target.vendor, (0, 0))
+            space = constant if held.constant else variable
+        return self.types.space(space)
+
+    def body_name(self, function: str) -> str:
+        """Return the symbol under which a function is called: a kernel's own is for the driver."""
+        return f"{function}.body" if function in self.kernels else function

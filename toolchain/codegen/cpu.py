@@ -1,0 +1,87 @@
+"""The processor as a device: the entry of a kernel is a loop over blocks and their threads.
+
+In: a lowered kernel. Out: text of `void K(ptr args, ptr launch, i64 first, i64 last)`: `args` points to pointers to the
+argument values, `launch` to six i32 (grid x y z, block x y z); it runs the blocks `first` to `last` - 1, counted with x
+fastest. The threads of a block are turns of a loop that LLVM may run in any order or side by side.
+"""
+
+from ktc.codegen.constants import symbol
+from ktc.codegen.context import Context
+from ktc.codegen.functions import FunctionText
+from ktc.codegen.operations import Operations
+from ktc.codegen.trailing import SHARED_ALIGN
+from ktc.ir.types import align_of
+
+_PROLOGUE = """\
+  %any = icmp slt i64 %first, %last
+  br i1 %any, label %block, label %done
+block:
+  %b = phi i64 [ %first, %entry ], [ %b.next, %block.end ]
+  %gx = zext nneg i32 %s9 to i64
+  %gy = zext nneg i32 %s10 to i64
+  %bx = urem i64 %b, %gx
+  %row = udiv i64 %b, %gx
+  %by = urem i64 %row, %gy
+  %bz = udiv i64 %row, %gy
+  %s3 = trunc nuw nsw i64 %bx to i32
+  %s4 = trunc nuw nsw i64 %by to i32
+  %s5 = trunc nuw nsw i64 %bz to i32
+  br label %z
+z:
+  %s2 = phi i32 [ 0, %block ], [ %z.next, %z.end ]
+  br label %y
+y:
+  %s1 = phi i32 [ 0, %z ], [ %y.next, %y.end ]
+  br label %x
+x:
+  %s0 = phi i32 [ 0, %y ], [ %x.next, %x ]"""
+
+_EPILOGUE = """\
+  %x.next = add nuw nsw i32 %s0, 1
+  %x.more = icmp ult i32 %x.next, %s6
+  br i1 %x.more, label %x, label %y.end, !llvm.loop !3
+y.end:
+  %y.next = add nuw nsw i32 %s1, 1
+  %y.more = icmp ult i32 %y.next, %s7
+  br i1 %y.more, label %y, label %z.end
+z.end:
+  %z.next = add nuw nsw i32 %s2, 1
+  %z.more = icmp ult i32 %z.next, %s8
+  br i1 %z.more, label %z, label %block.end
+block.end:
+  %b.next = add nsw i64 %b, 1
+  %more = icmp slt i64 %b.next, %last
+  br i1 %more, label %block, label %done
+done:
+  ret void
+}"""
+
+METADATA = (
+    "!1 = distinct !{}",
+    "!2 = !{i32 1, i32 -2147483648}",
+    "!3 = distinct !{!3, !4}",
+    '!4 = !{!"llvm.loop.parallel_accesses", !1}',
+)
+"""The access group of a thread's accesses, the range of a size of grid or block, the loop over x."""
+
+
+def entry(context: Context, kernel: FunctionText) -> str:
+    """Return the kernel's entry."""
+    types, function = context.types, kernel.function
+    body = Operations(context, function.symbol)
+    for place, slot in enumerate((9, 10, 11, 6, 7, 8)):
+        body.lines.append(f"  %launch{place} = getelementptr inbounds i32, ptr %launch, i64 {place}")
+        body.lines.append(f"  %s{slot} = load i32, ptr %launch{place}, align 4, !range !2")
+    passed = []
+    kinds = [kind for _, kind in function.params if not types.is_empty(kind)]
+    for index, kind in enumerate(kinds):
+        place_name = body.new(f"getelementptr inbounds ptr, ptr %args, i64 {index}")
+        held = body.new(f"load ptr, ptr {place_name}, align 8")
+        text = body.new(f"load {types.memory(kind)}, ptr {held}, align {align_of(kind)}")
+        passed.append(f"{types.value(kind)} {body.from_memory(text, kind)}")
+    shared = []
+    if function.symbol in context.trailing.shared:
+        shared.append(f"  %shared = alloca [{context.trailing.shared_bytes} x i8], align {SHARED_ALIGN}")
+    call = f"  call void {symbol(context.body_name(function.symbol))}({', '.join([*passed, *kernel.trailing])})"
+    head = f"define void {symbol(function.symbol)}(ptr %args, ptr %launch, i64 %first, i64 %last) #6 {{\nentry:"
+    return "\n".join([head, *shared, *body.lines, _PROLOGUE, call, _EPILOGUE])

@@ -1,0 +1,242 @@
+"""Functions: structured statements to basic blocks.
+
+In: a `Function` and the unit's `Context`. Out: `FunctionText`: what stands between the braces, the parameters, and what
+the function uses. Header and linkage are decided where a module is put together.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from ktc.codegen import debug
+from ktc.codegen.actions import ACTIONS, copy, fill, store
+from ktc.codegen.context import Context, Uses
+from ktc.codegen.operations import Operations
+from ktc.diag.diagnostic import Bug
+from ktc.ir.nodes import (
+    Block,
+    Break,
+    Const,
+    Continue,
+    Declare,
+    Function,
+    If,
+    Let,
+    Loop,
+    Mark,
+    MemCopy,
+    MemSet,
+    Op,
+    Return,
+    Statement,
+    Store,
+    Unreachable,
+)
+from ktc.ir.types import BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionText:
+    """One lowered function.
+
+    Args:
+        result: with attributes. parameters: (type, attributes and name) of each that is not empty.
+        trailing: further parameters, whole.
+        scope: ` !dbg !N` or "".
+        body: lines, without the braces.
+    """
+
+    function: Function
+    result: str
+    parameters: tuple[tuple[str, str], ...]
+    trailing: tuple[str, ...]
+    scope: str
+    body: str
+    uses: Uses
+
+
+def lower_function(context: Context, function: Function) -> FunctionText:
+    """Lower one function."""
+    context.uses = uses = Uses()
+    writer = _Writer(context, function)
+    lines = writer.write()
+    types = context.types
+    parameters = tuple(
+        (types.value(kind), f"{'zeroext ' if kind == BOOL else ''}%a{index}")
+        for index, (_, kind) in enumerate(function.params)
+        if not types.is_empty(kind)
+    )
+    back = "void" if types.is_empty(function.result) else types.value(function.result)
+    scope = ""
+    if writer.scope:
+        scope = f" !dbg !{writer.scope}"
+    return FunctionText(
+        function,
+        f"zeroext {back}" if function.result == BOOL else back,
+        parameters,
+        tuple(context.trailing.parameters(function.symbol)),
+        scope,
+        "\n".join(lines),
+        uses,
+    )
+
+
+class _Writer(Operations):
+    """Writes the statements of one function."""
+
+    def __init__(self, context: Context, function: Function) -> None:
+        super().__init__(context, function.symbol)
+        self._function = function
+        self._open = True
+        self._labels = 0
+        self._left: set[int] = set()
+        self.scope = 0
+        if context.debug and function.span is not None:
+            self.scope = debug.subprogram(context, function)
+
+    def write(self) -> list[str]:
+        """Return the lines of the body."""
+        self._block(self._function.body)
+        if self._open:
+            self.lines.append("  unreachable")
+        if self.scope:
+            self._locate(0, self._function.span)
+        return ["entry:", *self.allocas, *self.lines]
+
+    def _block(self, body: tuple[Statement, ...]) -> None:
+        for statement in body:
+            if not self._open:
+                return
+            writer = _STATEMENTS.get(statement.__class__)
+            if writer is None:
+                raise Bug(f"no code for statement {statement.__class__.__name__}", "codegen")
+            start = len(self.lines)
+            writer(self, statement)
+            if self.scope:
+                self._locate(start, getattr(statement, "span", None))
+
+    def _scoped(self, body: tuple[Statement, ...]) -> None:
+        mark = self.open_scope()
+        self._block(body)
+        self.close_scope(mark)
+
+    def _locate(self, start: int, span: Any) -> None:
+        """Give each instruction from line `start` on a place, if it has none."""
+        if span is None:
+            return
+        suffix = f", !dbg {debug.location(self.context, self._function, self.scope, span)}"
+        lines = self.lines
+        for index in range(start, len(lines)):
+            line = lines[index]
+            if line.startswith("  ") and ", !dbg !" not in line:
+                lines[index] = line + suffix
+
+    def _jump(self, label: str) -> None:
+        self.lines.append(f"  br label %{label}")
+        self._open = False
+
+    def _begin(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self._open = True
+
+    # ---- statements --------------------------------------------------------------------------------------
+
+    def let(self, statement: Let) -> None:
+        """Bind what an action gives."""
+        action = statement.value
+        text = self.value(action) if isinstance(action, Op) else ACTIONS[action.__class__](self, action)
+        if statement.temp is not None:
+            self.temps[statement.temp.id] = text
+
+    def declare(self, statement: Declare) -> None:
+        """A local has its slot for the whole function."""
+        self.local(statement.local)
+
+    def mark(self, statement: Mark) -> None:
+        """Ownership has become calls before this."""
+
+    def branch(self, statement: If) -> None:
+        """Two ways."""
+        condition = statement.condition
+        if isinstance(condition, Const):
+            self._scoped(statement.then if condition.value else statement.orelse)
+            return
+        test = self.value(condition)
+        self._labels = number = self._labels + 1
+        join = f"join{number}"
+        other = f"else{number}" if statement.orelse else join
+        self.lines.append(f"  br i1 {test}, label %then{number}, label %{other}")
+        joined = not statement.orelse
+        for label, body in ((f"then{number}", statement.then), (other, statement.orelse)):
+            if body or label != join:
+                self._begin(label)
+                self._scoped(body)
+                if self._open:
+                    self._jump(join)
+                    joined = True
+        self._open = False
+        if joined:
+            self._begin(join)
+
+    def loop(self, statement: Loop) -> None:
+        """Round and round."""
+        label = statement.label
+        self._jump(f"loop{label}")
+        self._begin(f"loop{label}")
+        self._scoped(statement.body)
+        if self._open:
+            self._jump(f"loop{label}")
+        if label in self._left:
+            self._begin(f"exit{label}")
+
+    def block(self, statement: Block) -> None:
+        """Once; a break leads behind it."""
+        label = statement.label
+        self._scoped(statement.body)
+        if label in self._left:
+            if self._open:
+                self._jump(f"exit{label}")
+            self._begin(f"exit{label}")
+
+    def leave(self, statement: Break) -> None:
+        """To the end of a loop or block."""
+        self._left.add(statement.label)
+        self._jump(f"exit{statement.label}")
+
+    def again(self, statement: Continue) -> None:
+        """To the next turn."""
+        self._jump(f"loop{statement.label}")
+
+    def give(self, statement: Return) -> None:
+        """Leave the function."""
+        value = statement.value
+        if value is None or self.types.value(self._function.result) == "void" or self.types.is_empty(value.type):
+            self.lines.append("  ret void")
+        else:
+            self.lines.append(f"  ret {self.typed(value)}")
+        self._open = False
+
+    def never(self, statement: Unreachable) -> None:
+        """Nothing comes here."""
+        self.lines.append("  unreachable")
+        self._open = False
+
+
+_STATEMENTS: Mapping[type, Callable[[_Writer, Any], None]] = MappingProxyType(
+    {
+        Let: _Writer.let,
+        Store: store,
+        MemCopy: copy,
+        MemSet: fill,
+        Declare: _Writer.declare,
+        Mark: _Writer.mark,
+        If: _Writer.branch,
+        Loop: _Writer.loop,
+        Block: _Writer.block,
+        Break: _Writer.leave,
+        Continue: _Writer.again,
+        Return: _Writer.give,
+        Unreachable: _Writer.never,
+    }
+)

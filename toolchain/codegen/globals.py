@@ -1,0 +1,65 @@
+"""Global variables as LLVM definitions, images among them.
+
+In: globals of a unit and the images that device units gave. Out: lines.
+"""
+
+from collections.abc import Mapping
+
+from ktc.codegen.constants import quoted, symbol
+from ktc.codegen.context import SHARED_SPACE, Context, Uses
+from ktc.diag.diagnostic import Bug
+from ktc.ir.nodes import Const, Global, ImageRef, Unit
+from ktc.ir.types import align_of, size_of
+
+Images = Mapping[tuple[int, str, str], bytes]
+"""By (index of the device unit, kernel, kind)."""
+
+_IMAGE_ALIGN = 64
+"""A code object is an ELF file whose descriptors are aligned to 64 bytes; the driver reads it in place."""
+_DYNAMIC_ALIGN = 16
+
+
+def image_sizes(unit: Unit, images: Images) -> dict[str, int]:
+    """Return the size of each image global in bytes, without the NUL that ends it."""
+    sizes = {}
+    for held in unit.globals.values():
+        if isinstance(held.content, ImageRef):
+            sizes[held.name] = len(image_data(held.content, images))
+    return sizes
+
+
+def image_data(reference: ImageRef, images: Images) -> bytes:
+    """Return the bytes that an image global stands for."""
+    data = images.get((reference.unit, reference.kernel, reference.kind))
+    if data is None:
+        raise Bug(f"there is no image '{reference.kind}' of kernel '{reference.kernel}'", "codegen")
+    return data
+
+
+def lower_global(context: Context, held: Global, images: Images) -> tuple[str, Uses]:
+    """Return a global's definition and what its content refers to."""
+    context.uses = uses = Uses()
+    space = context.global_space(held)
+    where = f"addrspace({space}) " if space else ""
+    align = held.align or align_of(held.type)
+    name = symbol(held.name)
+    if held.space == SHARED_SPACE and context.target.is_device:
+        kind = context.types.memory(held.type)
+        if size_of(held.type) == 0:
+            # Its size is the launch's business.
+            return f"{name} = external {where}global [0 x i8], align {max(align, _DYNAMIC_ALIGN)}", uses
+        return f"{name} = internal {where}global {kind} poison, align {align}", uses
+    linkage = "internal" if context.target.is_device or not held.constant else "private"
+    how = f"{linkage} unnamed_addr {where}constant" if held.constant else f"{linkage} {where}global"
+    content = held.content
+    if isinstance(content, ImageRef):
+        data = image_data(content, images)
+        text = f'[{len(data) + 1} x i8] c"{quoted(data)}\\00"'
+        align = max(align, _IMAGE_ALIGN)
+    elif isinstance(content, bytes):
+        text = f'[{len(content)} x i8] c"{quoted(content)}"'
+    elif isinstance(content, Const):
+        text = context.constants.typed(content.type, content.value)
+    else:
+        text = f"{context.types.memory(held.type)} zeroinitializer"
+    return f"{name} = {how} {text}, align {align}", uses

@@ -1,0 +1,239 @@
+"""Units to LLVM assembly: one module for each kernel, one for the host.
+
+In: checked units. Out: `LlvmModule`s that parse and verify. Each function is lowered once; a kernel's module has the
+functions and globals that the kernel reaches.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ktc.codegen import air, cpu
+from ktc.codegen.constants import symbol
+from ktc.codegen.context import Context, Uses
+from ktc.codegen.functions import FunctionText, lower_function
+from ktc.codegen.globals import Images, image_sizes, lower_global
+from ktc.codegen.locality import LocalPointers
+from ktc.codegen.trailing import trailing
+from ktc.diag.diagnostic import Bug
+from ktc.ir.nodes import Function, Unit
+from ktc.targets.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class LlvmModule:
+    """LLVM assembly.
+
+    Args:
+        kernel: the symbol of the one kernel it holds, "" for the host.
+        undefined: the functions that it declares and nobody in it defines, without LLVM's intrinsics.
+    """
+
+    target: Target
+    text: str
+    kernel: str
+    undefined: tuple[str, ...]
+
+
+def lower_device(unit: Unit, debug: int = 0) -> tuple[LlvmModule, ...]:
+    """Lower a device unit, one module a kernel, in the order of `Unit.kernels`.
+
+    Args:
+        debug: 0 none, 1 line tables.
+    """
+    lowering = _Lowering(unit, {}, debug)
+    return tuple(lowering.kernel(kernel.symbol) for kernel in unit.kernels)
+
+
+def lower_host(unit: Unit, images: Images, entry: str = "", debug: int = 0) -> LlvmModule:
+    """Lower the host's unit.
+
+    Args:
+        images: what the device units gave; each image global becomes a constant that ends with a NUL.
+        entry: symbol of the `fn(i32, ptr) -> i32` that C's `main` calls; "" for a library, which has no `main`.
+        debug: 0 none, 1 line tables.
+    """
+    return _Lowering(unit, images, debug).host(entry)
+
+
+_ALWAYS_INLINE = 1
+"""Number of an attribute group."""
+
+
+class _Lowering:
+    """The lowering of one unit; functions and globals that are wanted twice are lowered once."""
+
+    def __init__(self, unit: Unit, images: Images, debug: int) -> None:
+        target = unit.target
+        if not isinstance(target, Target):
+            raise Bug("a unit has no target", "codegen")
+        self._unit, self._images, self._target = unit, images, target
+        self._context = Context(unit, image_sizes(unit, images), debug, trailing(unit, target))
+        if target.vendor == "cpu" and target.is_device:
+            self._context.private_accesses = LocalPointers(unit.functions)
+        self._functions: dict[str, FunctionText] = {}
+        self._globals: dict[str, tuple[str, Uses]] = {}
+
+    def kernel(self, name: str) -> LlvmModule:
+        """Return the module of one kernel."""
+        context = self._context
+        reached = _Reached(self, [name])
+        lowered = self._functions[name]
+        reached.functions.pop(name)
+        metadata: list[str] = []
+        flags = self._target.module_flags
+        own = [_define(context, lowered, _ALWAYS_INLINE)]
+        if self._target.vendor == "apple":
+            entry, metadata = air.entry(context, lowered)
+            flags += air.module_flags(self._target)
+        elif self._target.vendor == "cpu":
+            entry, metadata = cpu.entry(context, lowered), list(cpu.METADATA)
+        elif name in reached.named:
+            entry = _forward(context, lowered)
+        else:
+            entry = _direct(context, lowered)
+            own = []
+        bodies = [_define(context, text) for text in reached.functions.values()]
+        return self._module(name, reached, [entry, *own, *bodies], metadata, flags)
+
+    def host(self, entry: str) -> LlvmModule:
+        """Return the host's module."""
+        roots = [name for name, function in self._unit.functions.items() if function.linkage == "export"]
+        main = []
+        if entry:
+            roots.append(entry)
+            main.append(
+                "define i32 @main(i32 %count, ptr %words) #0 {\n"
+                f"  %r = call i32 {symbol(entry)}(i32 %count, ptr %words)\n  ret i32 %r\n}}"
+            )
+        reached = _Reached(self, roots)
+        bodies = [_define(self._context, text) for text in reached.functions.values()]
+        return self._module("", reached, [*main, *bodies], [], self._target.module_flags)
+
+    def function(self, name: str) -> FunctionText:
+        """Return a lowered function."""
+        found = self._functions.get(name)
+        if found is None:
+            function = self._unit.functions.get(name)
+            if function is None:
+                raise Bug(f"there is no function '{name}'", "codegen")
+            found = self._functions[name] = lower_function(self._context, function)
+        return found
+
+    def variable(self, name: str) -> tuple[str, Uses]:
+        """Return a lowered global."""
+        found = self._globals.get(name)
+        if found is None:
+            found = self._globals[name] = lower_global(self._context, self._unit.globals[name], self._images)
+        return found
+
+    def _module(
+        self, kernel: str, reached: "_Reached", functions: list[str], metadata: list[str], flags: tuple[str, ...]
+    ) -> LlvmModule:
+        target = self._target
+        nodes = dict(sorted(reached.metadata.items()))
+        if self._context.debug and nodes.keys() - {0}:
+            flags += ('!{i32 2, !"Debug Info Version", i32 3}', '!{i32 7, !"Dwarf Version", i32 4}')
+            metadata = [*metadata, "!llvm.dbg.cu = !{!100}"]
+        if flags:
+            names = ", ".join([f"!{10000 + index}" for index in range(len(flags))])
+            metadata = [*metadata, f"!llvm.module.flags = !{{{names}}}"]
+            metadata += [f"!{10000 + index} = {flag}" for index, flag in enumerate(flags)]
+        parts = [
+            f'target datalayout = "{target.data_layout}"\ntarget triple = "{target.triple}"',
+            "\n".join(reached.globals.values()),
+            "\n".join([*reached.externals.values(), *reached.intrinsics.values()]),
+            *functions,
+            "\n".join(_attributes(target)),
+            "\n".join([*metadata, *nodes.values()]),
+        ]
+        text = "\n\n".join([part for part in parts if part]) + "\n"
+        return LlvmModule(target, text, kernel, tuple(reached.externals))
+
+
+class _Reached:
+    """What the functions `roots` reach, in the order in which it is met."""
+
+    def __init__(self, lowering: _Lowering, roots: list[str]) -> None:
+        self.functions: dict[str, FunctionText] = {}
+        self.globals: dict[str, str] = {}
+        self.externals: dict[str, str] = {}
+        self.intrinsics: dict[str, str] = {}
+        self.metadata: dict[int, str] = {}
+        self.named: set[str] = set()
+        self._lowering = lowering
+        work = list(reversed(roots))
+        while work:
+            name = work.pop()
+            if name not in self.functions:
+                text = self.functions[name] = lowering.function(name)
+                self._add(text.uses, work)
+
+    def _add(self, uses: Uses, work: list[str]) -> None:
+        work.extend(reversed(uses.functions))
+        self.named.update(uses.functions)
+        for name, line in uses.externals.items():
+            # A call knows the signature, a mere address does not.
+            if name not in self.externals or not line.endswith("()"):
+                self.externals[name] = line
+        self.intrinsics |= uses.intrinsics
+        self.metadata |= uses.metadata
+        for name in uses.globals:
+            if name not in self.globals:
+                self.globals[name], inner = self._lowering.variable(name)
+                self._add(inner, work)
+
+
+# ---- headers ---------------------------------------------------------------------------------------------------
+
+
+def _define(context: Context, text: FunctionText, group: int = -1) -> str:
+    """Return a function that only its module's functions call, or on the host an export."""
+    function = text.function
+    exported = function.linkage == "export" and context.is_host
+    parameters = [f"{kind} {name}" for kind, name in text.parameters]
+    linkage = "" if exported else "internal "
+    name = symbol(context.body_name(function.symbol))
+    listed = ", ".join([*parameters, *text.trailing])
+    head = f"define {linkage}{text.result} {name}({listed}) #{_group(function) if group < 0 else group}"
+    return f"{head}{text.scope} {{\n{text.body}\n}}"
+
+
+def _group(function: Function) -> int:
+    return {"": 0, "always": 1, "never": 2}[function.inline] + (3 if function.noreturn else 0)
+
+
+def _kernel_head(context: Context, text: FunctionText) -> str:
+    convention = context.target.kernel_convention
+    # A kernel's arguments come from memory: nothing extends them.
+    parameters = ", ".join([f"{kind} {name.removeprefix('zeroext ')}" for kind, name in text.parameters])
+    name = symbol(text.function.symbol)
+    return f"define {convention + ' ' if convention else ''}void {name}({parameters}) #6"
+
+
+def _direct(context: Context, text: FunctionText) -> str:
+    """Return a kernel that is its function."""
+    return f"{_kernel_head(context, text)}{text.scope} {{\n{text.body}\n}}"
+
+
+def _forward(context: Context, text: FunctionText) -> str:
+    """Return a kernel that calls its function, which others call too."""
+    passed = ", ".join([f"{kind} {name}" for kind, name in text.parameters])
+    name = symbol(context.body_name(text.function.symbol))
+    return f"{_kernel_head(context, text)} {{\n  call void {name}({passed})\n  ret void\n}}"
+
+
+def _attributes(target: Target) -> list[str]:
+    """Return the attribute groups; their numbers are fixed."""
+    is_gpu = target.is_device and target.vendor != "cpu"
+    # Barriers and shuffles lie in callees: LLVM removes the word where it sees none.
+    base = "convergent nounwind" if is_gpu else "nounwind"
+    machine = ""
+    if target.vendor != "apple":
+        words: Mapping[str, str] = {"target-cpu": target.cpu, "target-features": target.features}
+        machine = "".join([f' "{name}"="{word}"' for name, word in words.items() if word])
+    groups = [f"{inline}{base}" for inline in ("", "alwaysinline ", "noinline ")]
+    groups += [f"noreturn {group}" for group in groups]
+    groups = [group + machine for group in groups]
+    kernel = f" {target.kernel_attributes}" if target.kernel_attributes else ""
+    groups += [f"{base}{machine}{kernel}", base, "nounwind willreturn memory(none)", base]
+    return [f"attributes #{number} = {{ {group} }}" for number, group in enumerate(groups)]

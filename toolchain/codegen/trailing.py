@@ -1,0 +1,83 @@
+"""Which functions need the thread's ids, or the block's shared memory, as further parameters.
+
+In: a unit of a target that has no registers for them (`Target.system_values` is not empty). Out: `Trailing`.
+"""
+
+from collections.abc import Iterator
+
+from ktc.codegen.context import SHARED_SPACE, Trailing
+from ktc.codegen.locality import flat
+from ktc.ir.nodes import Call, CallIntrinsic, Function, GlobalAddress, Let, Op, Statement, Unit
+from ktc.ir.types import align_of, size_of
+from ktc.targets.target import Target
+
+_SHARED = -1
+"""Stands among the slots for the pointer to shared memory."""
+
+SHARED_ALIGN = 64
+
+
+def trailing(unit: Unit, target: Target) -> Trailing:
+    """Return what each function needs, through its callees too."""
+    if not target.system_values:
+        return Trailing()
+    offsets, size = _shared_layout(unit) if target.vendor == "cpu" else ({}, 0)
+    needs = {name: _direct(function, target, offsets) for name, function in unit.functions.items()}
+    callers: dict[str, list[str]] = {}
+    for name, function in unit.functions.items():
+        for statement in flat(function.body):
+            if isinstance(statement, Let) and isinstance(statement.value, Call):
+                callers.setdefault(statement.value.function, []).append(name)
+    work = [name for name, found in needs.items() if found]
+    while work:
+        name = work.pop()
+        for caller in callers.get(name, ()):
+            if not needs[name] <= needs[caller]:
+                needs[caller] |= needs[name]
+                work.append(caller)
+    return Trailing(
+        {name: tuple(sorted(found - {_SHARED})) for name, found in needs.items()},
+        frozenset(name for name, found in needs.items() if _SHARED in found),
+        offsets,
+        size,
+    )
+
+
+def _shared_layout(unit: Unit) -> tuple[dict[str, int], int]:
+    offsets: dict[str, int] = {}
+    at = 0
+    for held in unit.globals.values():
+        if held.space == SHARED_SPACE:
+            align = held.align or align_of(held.type)
+            at = (at + align - 1) // align * align
+            offsets[held.name] = at
+            at += size_of(held.type)
+    return offsets, at
+
+
+def _direct(function: Function, target: Target, shared: dict[str, int]) -> set[int]:
+    found: set[int] = set()
+    for statement in flat(function.body):
+        action = statement.value if isinstance(statement, Let) else None
+        if isinstance(action, CallIntrinsic) and action.name in target.system_values:
+            found.add(target.system_values[action.name])
+        if shared and _SHARED not in found and any(name in shared for name in _globals(statement)):
+            found.add(_SHARED)
+    return found
+
+
+def _globals(statement: Statement) -> Iterator[str]:
+    """Give the globals that a statement names outside constants."""
+    holder: object = statement.value if isinstance(statement, Let) else statement
+    parts: list[object] = [holder] if isinstance(holder, Op) else _operands(holder)
+    while parts:
+        part = parts.pop()
+        if isinstance(part, GlobalAddress):
+            yield part.name
+        elif isinstance(part, Op):
+            parts.extend(part.args)
+
+
+def _operands(holder: object) -> list[object]:
+    names = ("pointer", "value", "target", "origin", "size", "byte", "condition", "expected", "desired")
+    return [*(getattr(holder, name, None) for name in names), *getattr(holder, "args", ())]

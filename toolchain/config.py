@@ -1,0 +1,242 @@
+"""Options and environment to one frozen `Config`. Nothing else reads the environment.
+
+In: `Options`, unset ones None, as the command line gave them. Out: `Config`, every field concrete, targets as objects.
+What is slow to find out about this machine (its processor, its GPUs) is kept in the cache.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from ktc import targets
+from ktc.cache import DEFAULT_MAX_BYTES, Cache, Key
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Sink
+from ktc.targets import host as hosts
+from ktc.targets import local
+from ktc.targets.target import Target
+
+EMIT_KINDS = ("exe", "shared-lib", "object", "llvm", "asm")
+OFFLOAD_MODES = ("all-kernel", "per-kernel")
+DIAGNOSTIC_FORMATS = ("text", "json")
+DEFAULT_LEVEL = 3
+FULL_DEBUG = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user asked for; None where nothing was said.
+
+    Args:
+        root: the main file.
+        accelerators: targets of kernels, with commas between.
+        defines: `name=value` or `name`.
+        writes: whether `output` will be written, so that it is worth a look before the work.
+    """
+
+    root: Path
+    output: Path | None = None
+    emit: str | None = None
+    level: int | None = None
+    debug: int | None = None
+    defines: tuple[str, ...] = ()
+    search: tuple[Path, ...] = ()
+    accelerators: str | None = None
+    triple: str | None = None
+    cpu: str | None = None
+    features: str | None = None
+    jobs: int | None = None
+    offload_mode: str | None = None
+    writes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a build does.
+
+    Args:
+        root: the main file.
+        search: folders of modules beside the main file's own.
+        stdlib: folder of the standard library.
+        defines: values for `sys.param_env`.
+        level: -O0 to -O3.
+        debug: 0 none, 1 line tables, 2 full.
+        host: where the program runs.
+        accelerators: targets of its kernels, the best first.
+        output: the file to write.
+        emit: one of `EMIT_KINDS`.
+        jobs: processes of LLVM at once.
+        offload_mode: one of `OFFLOAD_MODES`.
+    """
+
+    root: Path
+    host: Target
+    accelerators: tuple[Target, ...]
+    output: Path
+    stdlib: Path
+    search: tuple[Path, ...] = ()
+    defines: Mapping[str, str] = field(default_factory=dict)
+    level: int = DEFAULT_LEVEL
+    debug: int = 0
+    emit: str = "exe"
+    jobs: int = 1
+    offload_mode: str = "all-kernel"
+
+    @property
+    def is_release(self) -> bool:
+        """False for a build that is made to be debugged (`-g`, `-g2`)."""
+        return self.debug < FULL_DEBUG
+
+
+def stdlib_folder() -> Path:
+    """Return the standard library's folder: beside this one in a checkout, inside it where ktc is installed."""
+    here = Path(__file__).resolve().parent
+    inside = here / "stdlib"
+    return inside if inside.is_dir() else here.parent / "stdlib"
+
+
+def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Return where the cache is; None if KTC_CACHE_DIR is set to nothing: keep nothing."""
+    named = environment.get("KTC_CACHE_DIR")
+    if named is not None:
+        return Path(named).absolute() if named else None
+    from platformdirs import user_cache_path
+
+    return user_cache_path("ktc", appauthor=False)
+
+
+def open_cache(environment: Mapping[str, str] = os.environ) -> Cache:
+    """Return the cache; KTC_CACHE_SIZE is its bound in MiB."""
+    size = environment.get("KTC_CACHE_SIZE", "")
+    bound = int(size) << 20 if size.isdecimal() else DEFAULT_MAX_BYTES
+    return Cache(cache_folder(environment), bound)
+
+
+def wants_color(is_terminal: bool, environment: Mapping[str, str] = os.environ) -> bool:
+    """Say whether to write colours: on a terminal, unless NO_COLOR is set or the terminal is `dumb`."""
+    if environment.get("NO_COLOR"):
+        return False
+    return is_terminal and environment.get("TERM") != "dumb"
+
+
+def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str, str] = os.environ) -> Config | None:
+    """Make every option concrete; None if one of them cannot be.
+
+    Reports: UNKNOWN_TARGET, FILE_ERROR.
+    """
+    host = _host(options, sink, cache)
+    if host is None:
+        return None
+    accelerators = _accelerators(options.accelerators, host, sink, cache, environment)
+    emit = options.emit or "exe"
+    output = options.output or Path(options.root.stem + _suffix(emit))
+    if options.writes:
+        _check_output(output, options.root, sink)
+    if sink.error_count:
+        return None
+    defines = dict(define.partition("=")[::2] for define in options.defines)
+    return Config(
+        root=options.root, host=host, accelerators=accelerators, output=output, stdlib=stdlib_folder(),
+        search=options.search, defines=defines, emit=emit, debug=options.debug or 0,
+        level=DEFAULT_LEVEL if options.level is None else options.level,
+        jobs=options.jobs or _processors(), offload_mode=options.offload_mode or OFFLOAD_MODES[0],
+    )  # fmt: skip
+
+
+def local_gpus(cache: Cache, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return the targets of this machine's GPUs, each once; asks a driver only when it or its devices changed."""
+    version = local.cuda_driver_version()
+    if not version:
+        return tuple(dict.fromkeys(gpu.target for gpu in (*local.amd_gpus(), *local.apple_gpus())))
+    devices = sorted(path.name for path in Path("/dev").glob("nvidia[0-9]*"))
+    visible = environment.get("CUDA_VISIBLE_DEVICES", "all")
+    key = Key.of("gpus", driver=str(version), kernel=_driver_build(), devices=" ".join(devices), visible=visible)
+    kept = cache.get(key)
+    if kept is not None:
+        return tuple(kept.decode().split())
+    found = tuple(dict.fromkeys(gpu.target for gpu in local.gpus()))
+    if found:  # a driver that could not start now may start the next time
+        cache.put(key, " ".join(found).encode())
+    return found
+
+
+def _driver_build() -> str:
+    try:
+        return Path("/proc/driver/nvidia/version").read_text()
+    except OSError:
+        return ""
+
+
+def _accelerators(
+    wanted: str | None, host: Target, sink: Sink, cache: Cache, environment: Mapping[str, str]
+) -> tuple[Target, ...]:
+    if wanted is None:
+        names = [name for name in local_gpus(cache, environment) if targets.find(name, host) is not None][:1]
+        names.append("cpu")
+    else:
+        names = [name.strip() for name in wanted.split(",")]
+    found: dict[str, Target] = {}
+    for name in names:
+        target = targets.find(name, host)
+        if target is not None:
+            found.setdefault(target.name, target)
+            continue
+        near = targets.nearest(name)
+        help = f"did you mean {_listed(near)}?" if near else "'ktc targets' lists them"
+        sink.report(Diagnostic(Code.UNKNOWN_TARGET, None, f"there is no target '{name}'", help))
+    return tuple(found.values())
+
+
+def _listed(names: list[str]) -> str:
+    quoted = [f"'{name}'" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def _host(options: Options, sink: Sink, cache: Cache) -> Target | None:
+    triple, cpu, features = options.triple or "", options.cpu or "", options.features or ""
+    host = hosts.host_target(triple, cpu, features, processor(cache))
+    if host is None:
+        known = ", ".join(hosts.supported_architectures())
+        name = triple or processor(cache).triple
+        message = f"ktc cannot compile host code for '{name}'"
+        sink.report(Diagnostic(Code.UNKNOWN_TARGET, None, message, f"its architecture must be one of {known}"))
+    return host
+
+
+def processor(cache: Cache) -> hosts.Processor:
+    """Return what LLVM says about this machine, from the cache if it was asked before."""
+    key = Key.of("processor", identity=hosts.identity())
+    kept = cache.get(key)
+    if kept is not None:
+        words = kept.decode().split("\n")
+        if len(words) == 3:
+            return hosts.Processor(*words)
+    found = hosts.detect()
+    cache.put(key, "\n".join(asdict(found).values()).encode())
+    return found
+
+
+def _suffix(emit: str) -> str:
+    shared = ".dylib" if sys.platform == "darwin" else ".so"
+    return {"exe": "", "shared-lib": shared, "object": ".o", "llvm": ".ll", "asm": ".s"}[emit]
+
+
+def _check_output(output: Path, root: Path, sink: Sink) -> None:
+    """Find out before the work what cannot be written after it."""
+    why = ""
+    if output.is_dir():
+        why = "it is a folder"
+    elif not output.parent.is_dir():
+        why = f"the folder '{output.parent}' does not exist"
+    elif output.exists() and root.exists() and output.samefile(root):
+        why = "it is the source file"
+    if why:
+        sink.report(Diagnostic(Code.FILE_ERROR, None, f"cannot write '{output}': {why}"))
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1

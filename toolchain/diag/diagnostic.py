@@ -1,0 +1,93 @@
+"""Diagnostics: what is wrong, where, and what to do about it.
+
+Every stage reports user errors to the one `Sink` and goes on with an error node where it can; `gate`
+ends a stage. A `Bug` is a mistake of ktc itself and is never shown as the user's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeVar
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+
+T = TypeVar("T")
+
+
+class Severity(Enum):
+    """How bad it is; only errors stop a build."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A secondary place with a short text ("declared here", "instantiated from here")."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One message.
+
+    Args:
+        code: which kind of mistake; its id is what `ktc explain` takes.
+        span: the primary place, in the user's file whenever there is one; None for a mistake with no place.
+        message: what was found and what was wanted; lower case, no full stop, one line.
+        help: a likely fix as an action, or empty.
+        notes: further places; for an instantiation chain outermost first.
+    """
+
+    code: Code
+    span: Span | None
+    message: str
+    help: str = ""
+    notes: tuple[Label, ...] = ()
+    severity: Severity = Severity.ERROR
+
+
+class CompileError(Exception):
+    """The program has errors; they are in `diagnostics`."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__(diagnostics[0].message if diagnostics else "compile error")
+        self.diagnostics = tuple(diagnostics)
+
+
+class Bug(Exception):
+    """ktc itself is wrong. `where` names the stage, `span` the user's line that led there, if known."""
+
+    def __init__(self, message: str, where: str = "", span: Span | None = None) -> None:
+        super().__init__(message)
+        self.where = where
+        self.span = span
+
+
+@dataclass(slots=True)
+class Sink:
+    """Collects diagnostics; the same message at the same place is kept once."""
+
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    error_count: int = 0
+    _seen: set[tuple[object, ...]] = field(default_factory=set)
+
+    def report(self, diagnostic: Diagnostic) -> None:
+        """Keep a diagnostic."""
+        place = diagnostic.span.location() if diagnostic.span else ""
+        key = (diagnostic.code, place, diagnostic.message)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        self.diagnostics.append(diagnostic)
+        self.error_count += diagnostic.severity is Severity.ERROR
+
+
+def gate(value: T, sink: Sink) -> T:
+    """Return `value`, or raise `CompileError` if the sink holds an error."""
+    if sink.error_count:
+        raise CompileError(sink.diagnostics)
+    return value

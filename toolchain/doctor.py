@@ -1,0 +1,63 @@
+"""What ktc finds on this machine, for `ktc doctor` and `ktc --version`.
+
+In: the cache. Out: rows of a name and what was found; where something is missing, what that means.
+"""
+
+import platform
+from importlib import metadata
+
+from ktc import config as configs
+from ktc.cache import Cache
+from ktc.emit.link import find_link_tools
+from ktc.emit.tools import find_ptxas
+from ktc.show import human_size
+from ktc.targets import local
+from ktc.version import VERSION
+
+_PACKAGES = ("llvmlite", "lark", "click", "rich", "platformdirs", "cuda-python")
+
+
+def findings(cache: Cache) -> list[tuple[str, str]]:
+    """Look around; asks the GPUs' drivers anew."""
+    processor = configs.processor(cache)
+    info = cache.info()
+    kept = f"{info.folder}, {human_size(info.size_bytes)} of at most {human_size(info.max_bytes)}"
+    return [
+        ("ktc", f"{VERSION}, {llvm_versions()}"),
+        ("python", f"{platform.python_version()}, {platform.system()} {platform.machine()}"),
+        ("processor", f"{processor.cpu}, {processor.triple}"),
+        (
+            "linker",
+            find_link_tools().title or "none: 'ktc run' works, 'ktc build' needs cc, ld or 'pip install ziglang'",
+        ),
+        *_gpu_rows(),
+        ("ptxas", find_ptxas() or "none: not needed; 'ktc emit --kind object' gives PTX"),
+        ("cache", kept if info.is_writable else f"{info.folder}: not writable, nothing is kept"),
+        ("standard library", str(configs.stdlib_folder())),
+        ("packages", ", ".join(f"{name} {version}" for name in _PACKAGES if (version := _version_of(name)))),
+    ]
+
+
+def llvm_versions() -> str:
+    """Return the versions of llvmlite and its LLVM."""
+    import llvmlite.binding as llvm  # type: ignore[import-untyped]
+
+    return f"llvmlite {_version_of('llvmlite')}, LLVM {'.'.join(str(part) for part in llvm.llvm_version_info)}"
+
+
+def _gpu_rows() -> list[tuple[str, str]]:
+    version = local.cuda_driver_version()
+    rows = [("NVIDIA driver", f"CUDA {version // 1000}.{version % 1000 // 10}" if version else "none (libcuda.so.1)")]
+    rows.append(("AMD driver", "found" if local.has_hip() else "none (libamdhip64.so)"))
+    gpus = local.gpus()
+    rows += [("GPU", f"{gpu.target}, {gpu.title}") for gpu in gpus]
+    if not gpus:
+        rows.append(("GPU", "none: kernels are compiled for the processor"))
+    return rows
+
+
+def _version_of(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""

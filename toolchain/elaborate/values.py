@@ -1,0 +1,266 @@
+"""What the elaborator computes with: language types, parameter values, and values of expressions.
+
+Types are interned (one object a type), so `is` compares them. A parameter value (`PV`) is anything that may stand in a
+parameter list: a type, a constant (`KV`), a function, a pack of parameter values, or, in patterns only, a `Sym`.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Union
+
+from ktc.diag.source import Span
+from ktc.ir import nodes, types
+
+if TYPE_CHECKING:
+    from ktc.elaborate.scope import FnInfo, FnSet, ModuleInfo, Scope, StructInfo, TraitInfo
+
+
+class Ty:
+    """A language type."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
+@dataclass(eq=False, slots=True)
+class PrimTy(Ty):
+    """A primitive type. `ir` is None for types that exist only at compile time.
+
+    Args:
+        name: `index`, `i1`, `!pop.simd` …
+        args: its parameters: numbers, dtype codes, types.
+        kind: of the element for arithmetic: "s", "u", "f", "b", or "" where there is none.
+        lanes: number of lanes of a `!pop.simd`, else 1.
+    """
+
+    name: str
+    args: tuple[Any, ...]
+    ir: types.Type | None
+    kind: str = ""
+    lanes: int = 1
+
+    def __str__(self) -> str:
+        return self.name + (f"[{', '.join(map(str, self.args))}]" if self.args else "")
+
+
+@dataclass(eq=False, slots=True)
+class StructTy(Ty):
+    """An instance of a struct declaration; what is computed of it lazily is cached in its slots."""
+
+    info: "StructInfo"
+    params: tuple["PV", ...]
+    fields: "tuple[tuple[str, Ty], ...] | None" = None
+    ir_type: types.Type | None = None
+    trivial: bool | None = None
+    scope: "Scope | None" = None
+    symbolic: bool = False
+    origins: "tuple[OriginValue, ...] | None" = None
+    slots_of: dict[str, tuple[int, int]] = field(default_factory=dict)
+    aliases: dict[str, "PV"] = field(default_factory=dict)
+    conforms: dict[int, bool] = field(default_factory=dict)
+    prim: "PrimTy | None | str" = "?"
+    drop_name: str | None = None
+    constants: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        if not self.params:
+            return self.info.name
+        shown = [show(value) for value in self.params[self.info.first_shown :]]
+        return f"{self.info.name}[{', '.join(shown)}]" if shown else self.info.name
+
+
+@dataclass(eq=False, slots=True)
+class TraitTy(Ty):
+    """A trait, or several joined by `&`; the type of a type parameter."""
+
+    traits: tuple["TraitInfo", ...]
+
+    def __str__(self) -> str:
+        return " & ".join(trait.name for trait in self.traits)
+
+
+@dataclass(eq=False, slots=True)
+class FnTy(Ty):
+    """A function type. Parametric function types keep their syntax (`ast`), and are compared by shape only."""
+
+    args: tuple[tuple[str, Ty | None], ...]
+    result: Ty | None
+    raises: bool
+    effects: tuple[str, ...]
+    ast: Any = None
+
+    def __str__(self) -> str:
+        shown = ", ".join(str(kind) if kind else "_" for _, kind in self.args)
+        effects = "".join(f" {effect}" for effect in self.effects) + (" raises" if self.raises else "")
+        return f"fn({shown}){effects} -> {self.result or 'None'}"
+
+
+@dataclass(frozen=True, slots=True)
+class OriginValue:
+    """Where a reference points. `kind`: "any", "static", "external", or "local" with the local."""
+
+    kind: str
+    mutable: bool = True
+    local: nodes.Local | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KV:
+    """A constant of a language type. `data` is the IR's plain value of the type's representation; for types that exist only at
+    compile time a Python value: int (`!kgen.int_literal`), Fraction or float (`!kgen.float_literal`), str
+    (`!kgen.string`), `Target`, `OriginValue`."""
+
+    ty: Ty
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class FnVal:
+    """A function as a parameter value.
+
+    Args:
+        set: the overloads it may be.
+        params: parameters that were given already, by position and by name.
+        self_ty: the struct for methods.
+        env: for a nested function that captures: the body in which it stands.
+    """
+
+    set: "FnSet"
+    params: tuple["PV", ...] = ()
+    named: tuple[tuple[str, "PV"], ...] = ()
+    self_ty: "StructTy | None" = None
+    env: Any = None
+
+    def __str__(self) -> str:
+        shown = [show(p) for p in self.params] + [f"{name}={show(p)}" for name, p in self.named]
+        return self.set.name + (f"[{', '.join(shown)}]" if shown else "")
+
+
+@dataclass(frozen=True, slots=True)
+class PackPV:
+    """The values of a variadic parameter."""
+
+    items: tuple["PV", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartialTy:
+    """A struct with some of its parameters given (`List`, `Mat[2, _]`); positions without a value hold None."""
+
+    info: "StructInfo"
+    params: tuple["PV | None", ...]
+
+    def __str__(self) -> str:
+        return self.info.name
+
+
+@dataclass(eq=False, slots=True)
+class Sym:
+    """A parameter without a value yet, in the pattern of a signature."""
+
+    name: str
+    owner: int
+
+
+class Opaque:
+    """In a pattern: depends on parameters in a way that only evaluation can tell."""
+
+
+OPAQUE = Opaque()
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleVal:
+    """A module as a value: `import a.b`."""
+
+    module: "ModuleInfo"
+
+
+PV = Union[Ty, KV, FnVal, PackPV, PartialTy, Sym, Opaque, ModuleVal]
+
+# ---- values of expressions --------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class RV:
+    """A value of a directly passed type, as an IR value."""
+
+    ty: Ty
+    ir: nodes.Value
+
+
+@dataclass(slots=True)
+class LV:
+    """A place in memory that holds a value.
+
+    Args:
+        pointer: its address.
+        mutable: may it be written.
+        local: the local that it is or is a part of, if known.
+        path: which part.
+        owned: a temporary, or transferred with `^`: whoever takes the value may move it.
+        why: why it is immutable, for the message.
+    """
+
+    ty: Ty
+    pointer: nodes.Value
+    mutable: bool = True
+    local: nodes.Local | None = None
+    path: tuple[int, ...] = ()
+    owned: bool = False
+    why: str = ""
+
+
+@dataclass(slots=True)
+class Method:
+    """`value.method`, not called yet. `base` is None for a static reference through the type."""
+
+    base: "RV | LV | KV | None"
+    fn: FnVal
+
+
+@dataclass(slots=True)
+class PackVal:
+    """`*args` of a heterogeneous pack as it is passed on."""
+
+    items: tuple["RV | LV | KV", ...]
+
+
+Val = Union[RV, LV, KV]
+"""A value at run time or a constant."""
+Result = Union[RV, LV, KV, Method, PackVal, Ty, FnVal, PackPV, PartialTy, ModuleVal, Sym, Opaque]
+"""What an expression may give."""
+
+
+@dataclass(slots=True)
+class Arg:
+    """One argument of a call: its value and where it stands."""
+
+    value: Any
+    span: Span
+    name: str = ""
+
+
+def show(value: Any) -> str:
+    """Return a parameter value as a person writes it."""
+    match value:
+        case KV(StructTy() as ty, data):
+            return ty.info.show_constant(ty, data)
+        case KV(PrimTy(kind="s" | "u", ir=types.IntType(bits)) as ty, int() as data):
+            return str(signed(data, bits) if ty.kind == "s" else data)
+        case KV(_, str() as text):
+            return '"' + text + '"'
+        case KV(_, data):
+            return str(getattr(data, "name", data))
+        case PackPV(items):
+            return ", ".join(map(show, items))
+        case None:
+            return "_"
+        case _:
+            return str(value)
+
+
+def signed(value: int, bits: int) -> int:
+    """Return the two's complement reading of an unsigned number."""
+    return value - (1 << bits) if value >> (bits - 1) else value

@@ -1,0 +1,39 @@
+"""AIR, the code of Apple's GPUs: text, bitcode and the container that Metal loads.
+
+In: an optimised module with AIR's triple, layout and metadata. Out: the kinds that are wanted: "asm" is AIR as LLVM
+text with typed pointers; "object" its bitcode, in the form that Apple's compilers read; "image" the metallib around it.
+"""
+
+from collections.abc import Set
+from typing import Any
+
+from ktc.emit import metallib
+from ktc.emit.air_bitcode import bitcode
+from ktc.emit.air_text import typed_text
+from ktc.targets.air import versions
+from ktc.targets.target import Target
+
+_WRAPPER_MAGIC = 0x0B17C0DE
+_WRAPPER_BYTES = 20
+_ANY_PROCESSOR = 0xFFFFFFFF
+
+
+def emit(optimised: Any, target: Target, kernel: str, kinds: Set[str]) -> dict[str, bytes]:
+    """Return the kernel in each of `kinds` ("asm", "object", "image")."""
+    text = typed_text(str(optimised))
+    made: dict[str, bytes] = {"asm": text.encode()} if "asm" in kinds else {}
+    if kinds & {"object", "image"}:
+        code = wrap(bitcode(text))
+        made |= {"object": code} if "object" in kinds else {}
+        made |= {"image": metallib.write(kernel, code, versions(target))} if "image" in kinds else {}
+    return made
+
+
+def wrap(code: bytes) -> bytes:
+    """Return bitcode in the wrapper that Apple's tools expect.
+
+    Source: LLVM, BitCodeFormat, "Bitcode Wrapper Format".
+    """
+    fields = (_WRAPPER_MAGIC, 0, _WRAPPER_BYTES, len(code), _ANY_PROCESSOR)
+    head = b"".join(field.to_bytes(4, "little") for field in fields)
+    return head + code + bytes(-len(head + code) % 16)

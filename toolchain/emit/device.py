@@ -1,0 +1,116 @@
+"""Kernels to images: PTX, AMD code objects, AIR, or code for the processor.
+
+In: one `ModuleText` a kernel and the kinds that are wanted of it. Out: an `Image` a kernel. Each kernel is compiled
+in a process of its own, for LLVM ends the process for code that it cannot translate. A function that nobody defines is
+the user's mistake and is found before LLVM starts.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+
+from ktc.emit.module_text import ModuleText
+from ktc.emit.workers import Job, Workers
+from ktc.targets.target import Image
+
+KINDS = ("asm", "llvm", "llvm-opt", "object", "image")
+"""What can be asked for: assembly (PTX for NVIDIA), LLVM text as handed over, the same optimised, what a tool reads
+(an ELF; for NVIDIA a cubin if ptxas is at hand, else PTX), what the driver loads."""
+
+
+class UndefinedFunctions(Exception):
+    """A kernel calls functions that do not exist on its target; the driver words the diagnostic.
+
+    Fields: `kernel`, its symbol; `target`, its target's name; `functions`.
+    """
+
+    def __init__(self, kernel: str, target: str, functions: tuple[str, ...]) -> None:
+        super().__init__(kernel, target, functions)
+        self.kernel, self.target, self.functions = kernel, target, functions
+
+    def __str__(self) -> str:
+        called = ", ".join(f"'{name}'" for name in self.functions)
+        return f"kernel '{self.kernel}' calls {called}, which {self.target} has not"
+
+
+def images(
+    modules: Sequence[ModuleText],
+    kinds: Mapping[str, Set[str]],
+    level: int,
+    *,
+    jobs: int = 1,
+    workers: Workers | None = None,
+    ptxas: str = "",
+) -> dict[str, Image]:
+    """Compile each kernel; returns images by kernel.
+
+    Args:
+        kinds: by kernel; a kernel that is not in it gets its "image".
+        level: -O0 to -O3.
+        jobs: processes at once, if `workers` is not given.
+        workers: processes that run already; they stay open.
+        ptxas: NVIDIA's assembler, for the kind "object".
+
+    Raises:
+        UndefinedFunctions: before anything is compiled.
+        Bug: LLVM refused a kernel or died of it.
+    """
+    if workers is None:
+        with Workers(min(jobs, len(modules)) or 1) as own:
+            return _images(modules, kinds, level, own, ptxas)
+    return _images(modules, kinds, level, workers, ptxas)
+
+
+def compile_all(
+    host: ModuleText,
+    devices: Sequence[ModuleText],
+    kinds: Mapping[str, Set[str]],
+    level: int,
+    *,
+    workers: Workers,
+    ptxas: str = "",
+) -> tuple[bytes, dict[str, Image]]:
+    """Compile the host's module beside the kernels; returns the host's object and the images.
+
+    The host's module must declare what holds the images (`external`); `data_object` then defines it.
+    """
+    ticket = workers.submit(Job("the host's code", "ktc.emit.host:object_file", (host, level)))
+    made = _images(devices, kinds, level, workers, ptxas)
+    return workers.result(ticket), made
+
+
+def host_job(module: ModuleText, kind: str, level: int) -> Job:
+    """Return the job that makes the host's "object" (bytes), "asm" or "llvm-opt" (text)."""
+    functions = {"object": "object_file", "asm": "assembly", "llvm-opt": "llvm_text"}
+    return Job("the host's code", f"ktc.emit.host:{functions[kind]}", (module, level))
+
+
+def data_job(target: object, constants: Mapping[str, bytes]) -> Job:
+    """Return the job that makes an object of constants: see `host.data_object`."""
+    return Job("the images", "ktc.emit.host:data_object", (target, dict(constants)))
+
+
+def _images(
+    modules: Sequence[ModuleText], kinds: Mapping[str, Set[str]], level: int, workers: Workers, ptxas: str
+) -> dict[str, Image]:
+    for module in modules:
+        _require_defined(module)
+    # The longest first: the last one to end is then a short one.
+    tickets = {}
+    for module in sorted(modules, key=lambda module: (-len(module.text), module.kernel)):
+        wanted = frozenset(kinds.get(module.kernel, {"image"}))
+        job = Job(f"kernel '{module.kernel}'", "ktc.emit.kernel:emit_kernel", (module, wanted, level, ptxas))
+        tickets[module.kernel] = workers.submit(job)
+    return {module.kernel: Image(module.kernel, workers.result(tickets[module.kernel])) for module in modules}
+
+
+def _require_defined(module: ModuleText) -> None:
+    if module.target.vendor == "cpu":
+        return
+    missing = tuple(name for name in module.undefined if not _is_supplied(name, module))
+    if missing:
+        raise UndefinedFunctions(module.kernel, module.target.name, missing)
+
+
+def _is_supplied(name: str, module: ModuleText) -> bool:
+    if name.startswith("llvm.") or name in module.target.device_externals:
+        return True
+    return module.target.vendor == "apple" and name.startswith("air.")

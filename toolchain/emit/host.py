@@ -1,0 +1,53 @@
+"""The host's module as an object file, assembly or LLVM text.
+
+In: what `codegen` made of the host's unit. Out: a relocatable, position independent object for `link` or `jit`.
+These functions run LLVM where they are called; `workers` runs them beside the kernels.
+"""
+
+from collections.abc import Mapping
+
+from ktc.emit import llvm
+from ktc.emit.module_text import ModuleText
+from ktc.targets.target import Target
+
+_IMAGE_ALIGN = 64
+"""A code object is an ELF file whose descriptors are aligned to 64 bytes; the driver reads it in place."""
+
+
+def object_file(module: ModuleText, level: int) -> bytes:
+    """Return the relocatable object, optimised at -O`level`."""
+    optimised = llvm.optimize(module.text, module.target, level)
+    return llvm.object_code(optimised, module.target, level)
+
+
+def assembly(module: ModuleText, level: int) -> str:
+    """Return the assembly, optimised at -O`level`."""
+    optimised = llvm.optimize(module.text, module.target, level)
+    return llvm.assembly(optimised, module.target, level)
+
+
+def llvm_text(module: ModuleText, level: int) -> str:
+    """Return the LLVM assembly after optimisation at -O`level`."""
+    return llvm.llvm_text(llvm.optimize(module.text, module.target, level))
+
+
+def data_object(target: Target, constants: Mapping[str, bytes]) -> bytes:
+    """Return an object that defines each symbol as its bytes and a zero byte, read only.
+
+    So the host's own code can be compiled while the kernels still are, and declares their images `external`.
+    """
+    lines = [f'target datalayout = "{target.data_layout}"', f'target triple = "{target.triple}"']
+    for symbol, data in sorted(constants.items()):
+        lines.append(
+            f'@"{symbol}" = hidden constant [{len(data) + 1} x i8] c"{_quoted(data)}\\00", align {_IMAGE_ALIGN}'
+        )
+    return llvm.object_code(llvm.parse("\n".join(lines)), target, 0)
+
+
+def _quoted(data: bytes) -> str:
+    return "".join(_ESCAPES[byte] for byte in data)
+
+
+_ESCAPES = tuple(
+    chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}" for byte in range(256)
+)  # fmt: skip

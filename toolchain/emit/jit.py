@@ -1,0 +1,86 @@
+"""Run a program without a linker: objects into LLVM's JIT, `main` in a child.
+
+In: the objects that `link` would get. Out: the exit code that a shell would show. The program has this process's
+standard streams, folder and environment; nothing of it runs in this process.
+"""
+
+import ctypes
+import faulthandler
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from ktc.diag.diagnostic import Bug
+
+_MAIN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p))
+
+NOT_LOADED = 70
+"""Status of a child that could not load the objects (sysexits.h, EX_SOFTWARE)."""
+
+
+def run(objects: Sequence[bytes], argv: Sequence[str]) -> int:
+    """Run `main(argc, argv)`; return its exit code, or 128 and the number of the signal that ended it.
+
+    Raises:
+        Bug: the objects do not load, say for a symbol that nobody defines.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    report_read, report_write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(report_read)
+        _child(objects, argv, report_write)
+    os.close(report_write)
+    # Ctrl-C is the program's: the terminal sends it to both.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with os.fdopen(report_read, "rb") as report:
+            failure = report.read().decode("utf-8", "replace")
+        _, status = os.waitpid(pid, 0)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if failure:
+        raise Bug(f"the program does not load: {failure}", "jit")
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def _child(objects: Sequence[bytes], argv: Sequence[str], report: int) -> None:
+    """Load and run; never returns."""
+    # The JIT writes to stderr which symbols it misses, and says in its error only that some are missing.
+    stderr = os.dup(2)
+    words_read, words_write = os.pipe()
+    os.dup2(words_write, 2)
+    os.close(words_write)
+    try:
+        address, _keep = _load(objects)
+    except BaseException as error:
+        os.dup2(stderr, 2)
+        said = os.read(words_read, 2000).decode("utf-8", "replace") or str(error)
+        os.write(report, " ".join(said.split()).encode() or b"unknown")
+        os._exit(NOT_LOADED)
+    os.dup2(stderr, 2)
+    for pipe in (report, stderr, words_read):
+        os.close(pipe)
+    faulthandler.disable()
+    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)  # Python's own answers to these are not the program's
+    arguments = (ctypes.c_char_p * (len(argv) + 1))(*(os.fsencode(word) for word in argv), None)
+    code = _MAIN(address)(len(argv), arguments)
+    # C's exit flushes stdio and runs what `atexit` was given, and Python's own end stays out of it.
+    ctypes.CDLL(None).exit(code & 0xFF)
+
+
+def _load(objects: Sequence[bytes]) -> tuple[int, object]:
+    import llvmlite.binding as llvm  # type: ignore[import-untyped]
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    compiler = llvm.create_lljit_compiler(use_jit_link=False)
+    builder = llvm.JITLibraryBuilder().add_current_process().export_symbol("main")
+    for data in objects:
+        builder.add_object_img(data)
+    tracker = builder.link(compiler, "program")
+    return tracker["main"], (compiler, tracker)

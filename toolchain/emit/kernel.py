@@ -1,0 +1,67 @@
+"""One kernel through LLVM, in the process where this is called; `device` calls it in processes of their own.
+
+In: the kernel's `ModuleText` and the kinds that are wanted. Out: bytes by kind.
+"""
+
+from collections.abc import Set
+from typing import Any
+
+from ktc.emit import air, hsaco, llvm
+from ktc.emit.module_text import ModuleText
+from ktc.emit.tools import assemble_ptx
+
+
+def emit_kernel(module: ModuleText, kinds: Set[str], level: int, ptxas: str = "") -> dict[str, bytes]:
+    """Return the kernel in each of `kinds`.
+
+    Args:
+        ptxas: path of NVIDIA's assembler for "object", or empty: then the object is the PTX text too.
+    """
+    target = module.target
+    made: dict[str, bytes] = {}
+    if "llvm" in kinds:
+        made["llvm"] = module.text.encode()
+    if not kinds - {"llvm"}:
+        return made
+    optimised = llvm.optimize(module.text, target, level, module.kernel)
+    if "llvm-opt" in kinds:
+        made["llvm-opt"] = llvm.llvm_text(optimised).encode()
+    forms = {"ptx": _ptx, "hsaco": _hsaco, "metallib": _metallib, "native": _native}
+    if kinds - {"llvm", "llvm-opt"}:
+        made |= forms[target.artefact](optimised, module, kinds, level, ptxas)
+    return made
+
+
+def _ptx(optimised: Any, module: ModuleText, kinds: Set[str], level: int, ptxas: str) -> dict[str, bytes]:
+    text = llvm.assembly(optimised, module.target, level).encode()
+    made = {kind: text for kind in ("asm", "image") if kind in kinds}
+    if "object" in kinds:
+        made["object"] = assemble_ptx(ptxas, text, module.target.cpu) if ptxas else text
+    return made
+
+
+def _hsaco(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:
+    made: dict[str, bytes] = {}
+    if "asm" in kinds:
+        # Emission changes the module: each form starts from the same text.
+        again = llvm.parse(llvm.llvm_text(optimised), module.kernel)
+        made["asm"] = llvm.assembly(again, module.target, level).encode()
+    if kinds & {"object", "image"}:
+        linked = hsaco.link(llvm.object_code(optimised, module.target, level))
+        made |= {kind: linked for kind in ("object", "image") if kind in kinds}
+    return made
+
+
+def _metallib(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:
+    return air.emit(optimised, module.target, module.kernel, kinds)
+
+
+def _native(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:
+    made: dict[str, bytes] = {}
+    if "asm" in kinds:
+        again = llvm.parse(llvm.llvm_text(optimised), module.kernel)
+        made["asm"] = llvm.assembly(again, module.target, level).encode()
+    if kinds & {"object", "image"}:
+        code = llvm.object_code(optimised, module.target, level)
+        made |= {kind: code for kind in ("object", "image") if kind in kinds}
+    return made

@@ -1,0 +1,91 @@
+"""LLVM: text in, optimised text, assembly or machine code out. The only user of llvmlite in `emit`, but for `jit`.
+
+LLVM ends the whole process for some of the code it cannot translate, so kernels come here in a child (`workers`).
+What LLVM reports in words becomes a `Bug`: text that it cannot read is our mistake, not the user's.
+"""
+
+import re
+from typing import Any
+
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
+from ktc.diag.diagnostic import Bug
+from ktc.targets.target import Target
+
+# Once in a process, and so in the child that forks the jobs: 4 ms.
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+llvm.initialize_native_asmparser()
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+
+MIN_VECTOR_LEVEL = 2
+"""From this -O level on, loops and straight code of a processor are vectorised."""
+
+
+def machine(target: Target, level: int) -> Any:
+    """Return LLVM's target machine; making one takes a fifth of a millisecond."""
+    triple, cpu, features = target.triple, target.cpu, target.features
+    if target.vendor == "apple":
+        # There is no back end for AIR: another GPU's answers the optimiser's questions about costs.
+        triple, cpu, features = "nvptx64-nvidia-cuda", "sm_80", "+ptx73"
+    return llvm.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default"
+    )
+
+
+def parse(text: str, name: str = "") -> Any:
+    """Read and verify LLVM assembly; `name` is the kernel's, for the message."""
+    try:
+        # A context of its own: in a shared one, a second module's `%pair` would become `%pair.1`.
+        module = llvm.parse_assembly(text, llvm.create_context())
+        module.verify()
+    except RuntimeError as error:
+        raise Bug(f"LLVM rejects the code of {_called(name)}: {_explain(str(error), text)}", "codegen") from error
+    return module
+
+
+def optimize(text: str, target: Target, level: int, name: str = "") -> Any:
+    """Read `text` and run LLVM's default pipeline of -O`level` over it; returns llvmlite's module."""
+    module = parse(text, name)
+    _run_pipeline(module, machine(target, level), target, level)
+    return module
+
+
+def _run_pipeline(module: Any, target_machine: Any, target: Target, level: int) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    vectorise = target.vendor == "cpu" and level >= MIN_VECTOR_LEVEL
+    options.loop_vectorization = vectorise
+    # On a GPU this joins loads of neighbours, which its back end turns into one wide access.
+    options.slp_vectorization = level >= MIN_VECTOR_LEVEL and target.vendor != "apple"
+    options.loop_interleaving = vectorise
+    options.loop_unrolling = level >= MIN_VECTOR_LEVEL
+    builder = llvm.create_pass_builder(target_machine, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+def assembly(module: Any, target: Target, level: int) -> str:
+    """Return the assembly (PTX for NVIDIA) of an optimised module."""
+    return str(machine(target, level).emit_assembly(module))
+
+
+def object_code(module: Any, target: Target, level: int) -> bytes:
+    """Return the relocatable object of an optimised module; NVIDIA has none."""
+    return bytes(machine(target, level).emit_object(module))
+
+
+def llvm_text(module: Any) -> str:
+    """Return the module as LLVM assembly."""
+    return str(module)
+
+
+def _called(name: str) -> str:
+    return f"kernel '{name}'" if name else "the host"
+
+
+def _explain(message: str, text: str) -> str:
+    """Shorten LLVM's message and add the line of `text` that it names."""
+    place = re.search(r"<string>:(\d+):\d+: error: (.*)", message)
+    if place is None:
+        return " ".join(message.split())
+    line = text.split("\n")[int(place.group(1)) - 1].strip()
+    return f"{place.group(2)} in line {place.group(1)}: {line[:400]}"

@@ -1,0 +1,25 @@
+"""What `emit` takes from `codegen`."""
+
+from typing import Protocol
+
+from ktc.targets.target import Target
+
+
+class ModuleText(Protocol):
+    """What `codegen` hands over for one kernel, or for the host.
+
+    Fields: `target`; `text`, LLVM assembly; `kernel`, its symbol ("" for the host); `undefined`, the functions
+    that are declared and not defined, without intrinsics.
+    """
+
+    @property
+    def target(self) -> Target: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def kernel(self) -> str: ...
+
+    @property
+    def undefined(self) -> tuple[str, ...]: ...

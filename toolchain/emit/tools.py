@@ -1,0 +1,39 @@
+"""Programs of others that `emit` can use and does not need: NVIDIA's assembler."""
+
+import os
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from ktc.diag.diagnostic import Bug
+
+
+def find_ptxas(search: str = "") -> str:
+    """Return the path of NVIDIA's `ptxas`, or "" if there is none.
+
+    Looks in `search` (a PATH), in the `nvidia-cuda-nvcc` package, then on this process's PATH.
+    """
+    if search and (found := shutil.which("ptxas", path=search)):
+        return found
+    spec = find_spec("nvidia")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        for binary in sorted(Path(folder).glob("cu*/bin/ptxas"), reverse=True):
+            if os.access(binary, os.X_OK):
+                return str(binary)
+    return shutil.which("ptxas", path=sysconfig.get_path("scripts")) or shutil.which("ptxas") or ""
+
+
+def assemble_ptx(ptxas: str, text: bytes, processor: str, extra: tuple[str, ...] = ()) -> bytes:
+    """Return the cubin of a PTX text."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, result = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
+        source.write_bytes(text)
+        command = [ptxas, f"-arch={processor}", *extra, "-o", str(result), str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = " ".join((done.stderr or done.stdout).replace(str(source), "kernel.ptx").split())
+            raise Bug(f"ptxas refuses the kernel: {said or f'exit status {done.returncode}'}", "emit")
+        return result.read_bytes()

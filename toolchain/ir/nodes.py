@@ -1,0 +1,468 @@
+"""The IR: a typed tree with structured control flow and variables; one `Unit` for each side of a program.
+
+Values are pure and may stand anywhere; whatever reads memory, calls or has an effect stands alone on the right of
+a `Let`, so the order of evaluation is the order of the statements. There are no phis: what differs between two
+paths goes through a `Local`, and LLVM makes registers of locals. A `Temp` is set by one `Let` and read only inside the
+block of that `Let` and blocks nested in it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Union
+
+from ktc.diag.source import Span
+from ktc.ir.types import PTR, PointerType, Type
+
+# ---- constants that are not numbers -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A pointer constant: `offset` bytes into the global or function `name`."""
+
+    name: str
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSize:
+    """An integer constant: how many bytes the image global `name` has; known when the device code is."""
+
+    name: str
+
+
+Plain = Union[int, float, Address, ImageSize, tuple["Plain", ...]]
+"""A constant's value: int (of type iN: 0 <= v < 2**N; null pointers: 0), float (already rounded to its type),
+a tuple for vectors, arrays and structs."""
+
+# ---- values ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A constant."""
+
+    type: Type
+    value: Plain
+
+
+@dataclass(frozen=True, slots=True)
+class Temp:
+    """What a `Let` has bound; `id` is unique in its function."""
+
+    id: int
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """The function's argument number `index`."""
+
+    index: int
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAddress:
+    """The address of a local; a pointer in the generic space."""
+
+    local: "Local"
+
+    @property
+    def type(self) -> Type:
+        """Always a generic pointer."""
+        return PTR
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalAddress:
+    """The address of a global or of a function of the unit, or of an external function (`Unit.externals`)."""
+
+    name: str
+    space: int = 0
+
+    @property
+    def type(self) -> Type:
+        """A pointer in the global's space."""
+        return PointerType(self.space)
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """A pure operation; `name` is a row of `ir.ops`. Build it with `ops.build`, which folds constants.
+
+    Args:
+        attr: what the row asks for: a lane list for `shuffle`, (struct type, index) for `field`, an element type
+            for `offset`, an index for `get`/`set`; None for most.
+    """
+
+    name: str
+    args: tuple["Value", ...]
+    type: Type
+    attr: object = None
+
+
+Value = Union[Const, Temp, Argument, LocalAddress, GlobalAddress, Op]
+
+# ---- right-hand sides of a Let ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Read a value of `type` from memory; `align` in bytes, 0 for the type's own."""
+
+    pointer: Value
+    type: Type
+    align: int = 0
+    volatile: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call a function of the unit by its symbol."""
+
+    function: str
+    args: tuple[Value, ...]
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class CallExternal:
+    """Call a C function by its symbol. Scalars and pointers only. `fixed_args` < len(args) makes it variadic after that
+    many; -1 if it is not variadic."""
+
+    symbol: str
+    args: tuple[Value, ...]
+    type: Type
+    fixed_args: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class CallIndirect:
+    """Call a function through its address, by the C convention for scalars and pointers, or ktc's own convention for
+    functions of the unit (they are the same for scalars and pointers)."""
+
+    pointer: Value
+    args: tuple[Value, ...]
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class CallIntrinsic:
+    """Call an LLVM intrinsic, or a system value that the target defines under such a name. `pure`: no effect, may be
+    moved and removed."""
+
+    name: str
+    args: tuple[Value, ...]
+    type: Type
+    pure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InlineAsm:
+    """Inline assembly, LLVM's constraint syntax."""
+
+    text: str
+    constraints: str
+    args: tuple[Value, ...]
+    type: Type
+    pure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AtomicRmw:
+    """`op`: add sub and or xor xchg smin smax umin umax fadd fmin fmax. Gives the old value.
+    `ordering`: relaxed acquire release acq_rel seq_cst; `scope`: "" for system, else the language's scope name
+    ("gpu", "block", "warp")."""
+
+    op: str
+    pointer: Value
+    value: Value
+    type: Type
+    ordering: str = "seq_cst"
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CompareExchange:
+    """Gives a struct {old value, i1 success}."""
+
+    pointer: Value
+    expected: Value
+    desired: Value
+    type: Type
+    ordering: str = "seq_cst"
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A memory fence; its type is void."""
+
+    type: Type
+    ordering: str = "seq_cst"
+    scope: str = ""
+
+
+Action = Union[Op, Load, Call, CallExternal, CallIndirect, CallIntrinsic, InlineAsm, AtomicRmw, CompareExchange, Fence]
+
+# ---- locals ----------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class Local:
+    """A variable in memory, of one function. Identity is equality.
+
+    Args:
+        id: unique in its function.
+        type: what lies there.
+        name: the user's name, or "" for a temporary.
+        drop: symbol of the destructor `fn(ptr)`, or "" where nothing is to be done.
+        pins: locals that this one's value points into (they must outlive it); `pins_all`: every local of the function.
+        align: bytes, 0 for the type's own.
+        span: where it is declared.
+        field_drops: for a struct that is taken apart or put together field by field: each field's destructor, or "".
+            With `drop` set they serve where only some of the fields hold a value; with `drop` "" every field is
+            destroyed by itself, after its own last use (`self` in `__del__(deinit self)`).
+    """
+
+    id: int
+    type: Type
+    name: str = ""
+    drop: str = ""
+    pins: tuple["Local", ...] = ()
+    pins_all: bool = False
+    align: int = 0
+    span: Span | None = None
+    field_drops: tuple[str, ...] = ()
+
+
+# ---- statements ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """Evaluate `value`; bind it to `temp`, or drop it (temp None: for the effect, or void)."""
+
+    temp: Temp | None
+    value: Action
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Write a value; `align` in bytes, 0 for the type's own."""
+
+    pointer: Value
+    value: Value
+    align: int = 0
+    volatile: bool = False
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemCopy:
+    """Copy `size` bytes (an i64) between places that do not overlap (`may_overlap`: memmove)."""
+
+    target: Value
+    origin: Value
+    size: Value
+    align: int = 1
+    may_overlap: bool = False
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemSet:
+    """Set `size` (i64) bytes to `byte` (i8)."""
+
+    target: Value
+    byte: Value
+    size: Value
+    align: int = 1
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """A local's life begins here, without a value. In a loop: anew in each turn."""
+
+    local: Local
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What happens to a local's ownership here; `passes` turns marks into destructor calls and errors.
+
+    kind:
+        "init"       the local has a value from here on (stands after the store or call that gave it).
+        "consume"    the value was moved away; from here on there is none.
+        "overwrite"  stands before a new value is stored: destroy the old one if there is one.
+        "use"        the value is used here, if nothing else shows it (`_ = x`).
+        "require"    an error unless the local surely has a value here; `span` is the user's use. Stands before each
+                     use that the source spells.
+    `path`: field indices for a part of a struct (only in constructors: fields of `out self`; and for moves out of fields).
+    """
+
+    kind: str
+    local: Local
+    path: tuple[int, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """`condition` is an i1."""
+
+    condition: Value
+    then: tuple["Statement", ...]
+    orelse: tuple["Statement", ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Repeat `body` for ever; `Break(label)` leaves, `Continue(label)` starts the next turn. Labels are unique in
+    a function."""
+
+    label: int
+    body: tuple["Statement", ...]
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Run `body` once; `Break(label)` jumps behind it."""
+
+    label: int
+    body: tuple["Statement", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Leave the enclosing loop or block with this label."""
+
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Next turn of the enclosing loop with this label."""
+
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Leave the function."""
+
+    value: Value | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """Control never comes here."""
+
+
+Statement = Union[
+    Let, Store, MemCopy, MemSet, Declare, Mark, If, Loop, Block, Break, Continue, Return, Unreachable
+]  # fmt: skip
+
+# ---- functions and units ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One instance.
+
+    Args:
+        symbol: unique in its unit, `[A-Za-z0-9_$.]`; kernels `[A-Za-z0-9_$]`.
+        title: how a person would write it, with parameters (`saxpy[4]`).
+        params: (name, type) of each argument.
+        result: type of the result, or VOID.
+        body: the last statement on every path is a Return or Unreachable.
+        linkage: "internal" or "export" (visible symbol).
+        inline: "", "always" or "never".
+    """
+
+    symbol: str
+    title: str
+    params: tuple[tuple[str, Type], ...]
+    result: Type
+    body: tuple[Statement, ...]
+    linkage: str = "internal"
+    inline: str = ""
+    noreturn: bool = False
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRef:
+    """The content of a global that the device back end fills in: what was emitted for one kernel.
+
+    Args:
+        unit: index of the device unit in `Program.devices`.
+        kernel: the kernel's symbol.
+        kind: "asm", "llvm", "llvm-opt", "object" (for a person or a tool), "image" (what the driver loads).
+    """
+
+    unit: int
+    kernel: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Global:
+    """A global variable.
+
+    Args:
+        content: bytes for raw data (type is an array of i8 then), a `Const`, an `ImageRef`, or None for zeros.
+        space: the language's address space (3: shared memory of a block, never initialised).
+    """
+
+    name: str
+    type: Type
+    content: "bytes | Const | ImageRef | None"
+    constant: bool
+    space: int = 0
+    align: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A function of a device unit that the host starts."""
+
+    symbol: str
+    title: str
+    span: Span | None = None
+
+
+@dataclass(slots=True)
+class Unit:
+    """All that is compiled for one side: the host, or one device target.
+
+    Args:
+        target: a `targets.target.Target`.
+        functions: by symbol, callees and callers in any order.
+        kernels: of a device unit.
+    """
+
+    target: object
+    functions: dict[str, Function] = field(default_factory=dict)
+    globals: dict[str, Global] = field(default_factory=dict)
+    kernels: tuple[Kernel, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What the elaborator makes: the host's unit and one unit for each device target.
+
+    Args:
+        entry: symbol of the host function that C's `main` calls: `fn(i32 argc, ptr argv) -> i32`.
+    """
+
+    host: Unit
+    devices: tuple[Unit, ...]
+    entry: str = ""
+    info: Mapping[str, object] = field(default_factory=dict)

@@ -1,0 +1,151 @@
+"""The types of the IR and their layout in memory.
+
+Monomorphic and structural: a language struct with one field that takes memory *is* that field's type, so `Int` is
+`i64` and `SIMD[DType.float32, 4]` is a vector. Signedness is in the operations, not in the types. A bool is `i1` as a
+value and one byte, 0 or 1, in memory; a vector of n bools is n bytes in memory.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Union
+
+
+@dataclass(frozen=True)
+class IntType:
+    """`iN`, N in 1, 8, 16, 32, 64, 128."""
+
+    bits: int
+
+    def __str__(self) -> str:
+        return f"i{self.bits}"
+
+
+@dataclass(frozen=True)
+class FloatType:
+    """`f16`, `bf16`, `f32` or `f64`."""
+
+    name: str
+
+    @property
+    def bits(self) -> int:
+        """The width in bits."""
+        return {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}[self.name]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class PointerType:
+    """An untyped address; `space` is the language's address space number: 0 generic, 1 global, 3 shared, 4 constant,
+    5 local. What number a target uses for it is the target's business."""
+
+    space: int = 0
+
+    def __str__(self) -> str:
+        return f"ptr({self.space})" if self.space else "ptr"
+
+
+@dataclass(frozen=True)
+class VectorType:
+    """`lanes` (a power of two, at least 2) scalars."""
+
+    element: "IntType | FloatType"
+    lanes: int
+
+    def __str__(self) -> str:
+        return f"<{self.lanes} x {self.element}>"
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """`count` values, one after the other."""
+
+    element: "Type"
+    count: int
+
+    def __str__(self) -> str:
+        return f"[{self.count} x {self.element}]"
+
+
+@dataclass(frozen=True)
+class StructType:
+    """Fields in order, each at its natural alignment, as in C. `StructType(())` takes no memory."""
+
+    fields: tuple["Type", ...]
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """The offset of each field in bytes."""
+        return _struct_layout(self)[0]
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(map(str, self.fields)) + "}"
+
+
+@dataclass(frozen=True)
+class VoidType:
+    """No value; only as a result."""
+
+    def __str__(self) -> str:
+        return "void"
+
+
+Type = Union[IntType, FloatType, PointerType, VectorType, ArrayType, StructType, VoidType]
+
+BOOL = IntType(1)
+I8 = IntType(8)
+I16 = IntType(16)
+I32 = IntType(32)
+I64 = IntType(64)
+I128 = IntType(128)
+F16 = FloatType("f16")
+BF16 = FloatType("bf16")
+F32 = FloatType("f32")
+F64 = FloatType("f64")
+PTR = PointerType(0)
+VOID = VoidType()
+UNIT = StructType(())
+
+
+def size_of(kind: Type) -> int:
+    """Return the size in bytes, a multiple of the alignment. Pointers have 8 bytes on every target."""
+    match kind:
+        case IntType(bits):
+            return max(1, bits // 8)
+        case FloatType():
+            return kind.bits // 8
+        case PointerType():
+            return 8
+        case VectorType(element, lanes):
+            return size_of(element) * lanes
+        case ArrayType(element, count):
+            return size_of(element) * count
+        case StructType():
+            return _struct_layout(kind)[1]
+        case VoidType():
+            return 0
+
+
+def align_of(kind: Type) -> int:
+    """Return the alignment in bytes."""
+    match kind:
+        case IntType() | FloatType() | PointerType() | VectorType():
+            return max(1, min(size_of(kind), 64))
+        case ArrayType(element, _):
+            return align_of(element)
+        case StructType(fields):
+            return max((align_of(field) for field in fields), default=1)
+        case VoidType():
+            return 1
+
+
+def _struct_layout(kind: StructType) -> tuple[tuple[int, ...], int]:
+    at, offsets = 0, []
+    for field in kind.fields:
+        align = align_of(field)
+        at = (at + align - 1) // align * align
+        offsets.append(at)
+        at += size_of(field)
+    align = align_of(kind)
+    return tuple(offsets), (at + align - 1) // align * align

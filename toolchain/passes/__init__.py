@@ -1,0 +1,31 @@
+"""Passes over the IR: in, what the elaborator made; out, the same with ownership settled.
+
+`PASSES` in order: `initialised` reports uses of values that are not there, `drops` makes destruction explicit and
+removes the marks. A pass is a function of one function; units are never changed in place.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ktc.diag.diagnostic import Sink
+from ktc.ir.nodes import Function, Unit
+from ktc.passes import drops, initialised
+from ktc.passes.slots import has_marks
+
+Pass = Callable[[Function, object, Sink], Function]
+
+PASSES: tuple[Pass, ...] = (initialised.run, drops.run)
+
+
+def run(unit: Unit, config: object, sink: Sink) -> Unit:
+    """Run every pass over every function of a unit; return the new unit, which holds no marks.
+
+    Reports: UNINITIALIZED, UNSUPPORTED.
+    """
+    functions = {}
+    for symbol, function in unit.functions.items():
+        if has_marks(function.body):
+            for one in PASSES:
+                function = one(function, config, sink)
+        functions[symbol] = function
+    return replace(unit, functions=functions)

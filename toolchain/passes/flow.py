@@ -1,0 +1,231 @@
+"""Control flow of one function as a flat graph, and the two dataflow problems the passes solve on it.
+
+In: a structured body and a function that says what each statement does to the facts of a pass (`Effect`). Out: a
+`Graph`, whose nodes are only the statements that matter, and for each node the facts before and after. A set of
+facts is one int, a bit for each. What the bits mean is the pass's business.
+
+The graph is built in program order, so a node's index is a topological order but for the edges back to a loop's head:
+sweeping in index order ends after about as many rounds as loops are nested.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ktc.ir.nodes import Block, Break, Continue, If, Loop, Return, Statement, Unreachable
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a statement does; each field is a set of bits.
+
+    Args:
+        use: looked at here: live before.
+        kill: given up here: dead before, whatever comes after (unless also in `use`).
+        gain: holds a value afterwards.
+        lose: holds none afterwards (gain wins).
+        lead: destroyed just before the statement, if there is a value.
+        mentioned: bits in the order in which the statement mentions them.
+    """
+
+    use: int = 0
+    kill: int = 0
+    gain: int = 0
+    lose: int = 0
+    lead: int = 0
+    mentioned: tuple[int, ...] = ()
+
+
+NOTHING = Effect()
+
+
+@dataclass(slots=True)
+class Arm:
+    """A nested list of statements. `entry` is a node without effect for the arms of an `If` and the body of a `Loop`,
+    -1 for a block's."""
+
+    entry: int
+    steps: list["Step"] = field(default_factory=list)
+    rest: Sequence[Statement] = ()
+    """Statements that control cannot reach."""
+
+
+@dataclass(slots=True)
+class Step:
+    """One statement with its node (-1 if it has no effect) and its nested lists."""
+
+    statement: Statement
+    node: int = -1
+    arms: tuple[Arm, ...] = ()
+
+
+@dataclass(slots=True)
+class Graph:
+    """The flow of one function. Only an `If` has two successors: the entries of its arms."""
+
+    effects: list[Effect] = field(default_factory=list)
+    successors: list[list[int]] = field(default_factory=list)
+    predecessors: list[list[int]] = field(default_factory=list)
+    body: Arm = field(default_factory=lambda: Arm(0))
+
+
+@dataclass(slots=True)
+class Facts:
+    """Sets at each node: live before it; surely and possibly holding a value before and after it."""
+
+    live: list[int]
+    sure: list[int]
+    maybe: list[int]
+    sure_after: list[int]
+    maybe_after: list[int]
+
+
+def build(
+    body: Sequence[Statement],
+    effect: Callable[[Statement], Effect | None],
+    enter: Callable[[], object] = lambda: None,
+    leave: Callable[[object], None] = lambda _: None,
+) -> Graph:
+    """Build the graph of a function's body.
+
+    Args:
+        effect: asked once for each reachable statement, in program order; None: no node is needed.
+        enter, leave: called around each nested list of statements (a scope); what `enter` gives, `leave` gets.
+    """
+    builder = _Builder(effect, enter, leave)
+    entry = builder.node(NOTHING, [])
+    builder.ends = [entry]
+    builder.graph.body = builder.arm(body, entry)
+    return builder.graph
+
+
+class _Builder:
+    def __init__(
+        self,
+        effect: Callable[[Statement], Effect | None],
+        enter: Callable[[], object],
+        leave: Callable[[object], None],
+    ) -> None:
+        self.graph = Graph()
+        self.effect, self.enter, self.leave = effect, enter, leave
+        self.ends: list[int] = []  # nodes from which control comes to the next statement; none: unreachable
+        self.breaks: dict[int, list[int]] = {}
+        self.heads: dict[int, int] = {}
+
+    def node(self, effect: Effect, origins: list[int]) -> int:
+        graph, index = self.graph, len(self.graph.effects)
+        graph.effects.append(effect)
+        graph.successors.append([])
+        graph.predecessors.append([])
+        for origin in origins:
+            self.edge(origin, index)
+        return index
+
+    def edge(self, origin: int, target: int) -> None:
+        self.graph.successors[origin].append(target)
+        self.graph.predecessors[target].append(origin)
+
+    def arm(self, statements: Sequence[Statement], entry: int) -> Arm:
+        scope = self.enter()
+        arm = Arm(entry)
+        for at, statement in enumerate(statements):
+            if not self.ends:
+                arm.rest = statements[at:]
+                break
+            arm.steps.append(self.step(statement))
+        self.leave(scope)
+        return arm
+
+    def step(self, statement: Statement) -> Step:
+        match statement:
+            case If():
+                return self.branch(statement)
+            case Loop(label, body):
+                head = self.node(NOTHING, self.ends)
+                self.heads[label], self.breaks[label], self.ends = head, [], [head]
+                arm = self.arm(body, head)
+                for end in self.ends:
+                    self.edge(end, head)
+                self.ends = self.breaks.pop(label)
+                return Step(statement, -1, (arm,))
+            case Block(label, body):
+                self.breaks[label] = []
+                arm = self.arm(body, -1)
+                self.ends = self.ends + self.breaks.pop(label)
+                return Step(statement, -1, (arm,))
+            case Break(label):
+                self.breaks[label] += self.ends
+                self.ends = []
+                return Step(statement)
+            case Continue(label):
+                for end in self.ends:
+                    self.edge(end, self.heads[label])
+                self.ends = []
+                return Step(statement)
+            case Return() | Unreachable():
+                index = self.node(self.effect(statement) or NOTHING, self.ends)
+                self.ends = []
+                return Step(statement, index)
+        effect = self.effect(statement)
+        if effect is None:
+            return Step(statement)
+        index = self.node(effect, self.ends)
+        self.ends = [index]
+        return Step(statement, index)
+
+    def branch(self, statement: If) -> Step:
+        index = self.node(self.effect(statement) or NOTHING, self.ends)
+        arms, ends = [], []
+        for body in (statement.then, statement.orelse):
+            entry = self.node(NOTHING, [index])
+            self.ends = [entry]
+            arms.append(self.arm(body, entry))
+            ends += self.ends
+        self.ends = ends
+        return Step(statement, index, tuple(arms))
+
+
+def liveness(graph: Graph) -> list[int]:
+    """Return for each node the set that is live before it: used later on some path, and not given up before that."""
+    count = len(graph.effects)
+    live = [0] * count
+    changed = True
+    while changed:
+        changed = False
+        for index in range(count - 1, -1, -1):
+            effect, after = graph.effects[index], 0
+            for successor in graph.successors[index]:
+                after |= live[successor]
+            before = (after & ~effect.kill) | effect.use
+            if before != live[index]:
+                live[index], changed = before, True
+    return live
+
+
+def holding(graph: Graph, live: list[int] | None = None, start: int = 0) -> Facts:
+    """Solve which bits surely and possibly hold a value at each node.
+
+    With `live`, a bit that is not live at a node does not hold a value there: it has been destroyed on the edge to
+    it. `start`: what holds a value when the function begins.
+    """
+    count = len(graph.effects)
+    everything = -1
+    if live is None:
+        live = [everything] * count
+    facts = Facts(live, [everything] * count, [0] * count, [everything] * count, [0] * count)
+    changed = True
+    while changed:
+        changed = False
+        for index in range(count):
+            effect = graph.effects[index]
+            sure, maybe = (everything, 0) if index else (start, start)
+            for origin in graph.predecessors[index]:
+                sure &= facts.sure_after[origin]
+                maybe |= facts.maybe_after[origin]
+            sure, maybe = sure & facts.live[index], maybe & facts.live[index]
+            facts.sure[index], facts.maybe[index] = sure, maybe
+            away = ~(effect.lose | effect.lead)
+            sure, maybe = (sure & away) | effect.gain, (maybe & away) | effect.gain
+            if sure != facts.sure_after[index] or maybe != facts.maybe_after[index]:
+                facts.sure_after[index], facts.maybe_after[index] = sure, maybe
+                changed = True
+    return facts

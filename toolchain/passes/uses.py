@@ -1,0 +1,165 @@
+"""Which locals a statement uses, also through pointers that were made from their addresses.
+
+In: statements, one by one in program order, and a `SlotTable` of the locals that are destroyed. Out: for each the
+`Effect` on liveness and on who holds a value. A temp with a pointer in it whose `Let` mentions a local is derived from
+that local: using the temp uses the local. A use of a local also uses what it pins. Bit 0 stands for "every
+local in scope" and never leaves this module.
+"""
+
+from collections.abc import Sequence
+
+from ktc.ir.nodes import Declare, Let, Local, LocalAddress, Mark, Op, Return, Statement, Temp, Value
+from ktc.ir.types import ArrayType, PointerType, StructType, Type
+from ktc.ir.walk import operands
+from ktc.passes.flow import Effect
+from ktc.passes.slots import Slots, SlotTable
+
+FIRST_BIT = 1
+_ALL = 1
+
+
+class Uses:
+    """Follows one function's statements; `of` is what `flow.build` asks, `enter` and `leave` are its scopes.
+
+    `last_temp` and `last_local` are the highest ids met.
+    """
+
+    def __init__(self, table: SlotTable, declared: frozenset[Local]) -> None:
+        self.table = table
+        self.derived: dict[int, tuple[int, ...]] = {}
+        self.masks: dict[Local, int] = {}
+        # What has no `Declare` is in scope everywhere.
+        self.scope = sum(row.mask for local, row in table.rows.items() if local not in declared)
+        self.last_temp = self.last_local = 0
+
+    def enter(self) -> object:
+        """Begin a scope."""
+        return self.scope
+
+    def leave(self, scope: object) -> None:
+        """End the scope that `enter` began."""
+        assert isinstance(scope, int)
+        self.scope = scope
+
+    def of(self, statement: Statement) -> Effect | None:
+        """Return what a statement does, None if nothing."""
+        match statement:
+            case Declare(local):
+                return self.declare(local)
+            case Mark():
+                return self.mark(statement)
+            case Return():
+                # No use: the value is computed, and what it was made from is destroyed before leaving.
+                return None
+        found = self.mentions(operands(statement))
+        if isinstance(statement, Let) and statement.temp is not None:
+            self.last_temp = max(self.last_temp, statement.temp.id)
+            if found and _has_pointer(statement.temp.type):
+                self.derived[statement.temp.id] = found
+        return self.use(found)
+
+    def use(self, found: tuple[int, ...]) -> Effect | None:
+        """Return the effect of using these sets in this order."""
+        if not found:
+            return None
+        mask = 0
+        for one in found:
+            mask |= one
+        return Effect(use=self.in_scope(mask), mentioned=found)
+
+    def in_scope(self, mask: int) -> int:
+        """Replace the bit for everything by every local that is in scope now."""
+        return (mask & ~_ALL) | self.scope if mask & _ALL else mask
+
+    def declare(self, local: Local) -> Effect | None:
+        """Return the effect of a declaration, and take the local into the scope."""
+        self.last_local = max(self.last_local, local.id)
+        row = self.table.get(local)
+        if row is None:
+            return None
+        self.scope |= row.mask
+        return Effect(kill=row.mask, lose=row.mask)
+
+    def mark(self, mark: Mark) -> Effect | None:
+        """Return the effect of a mark."""
+        self.last_local = max(self.last_local, mark.local.id)
+        row = self.table.get(mark.local)
+        if mark.kind == "require":
+            return None
+        if row is None:
+            return self.use((self.mask(mark.local),)) if mark.kind in ("use", "consume") else None
+        bits, pinned = row.at(mark.path), self.in_scope(self.mask(mark.local) & ~row.mask)
+        together = bits if separate(row) else row.mask
+        kind = mark.kind if len(mark.path) <= 1 or mark.kind == "consume" else "use"
+        match kind:
+            case "init":
+                # Its destructor may look at what it points to, even if nothing else uses the value. The init does not
+                # end the life of an older value (`overwrite` does that): what fills the place would look like a use.
+                return Effect(use=pinned & ~row.mask, gain=bits)
+            case "consume":
+                return Effect(use=together | pinned, lose=bits, mentioned=(together,))
+            case "overwrite" if together == bits:
+                return Effect(kill=bits)
+            case "overwrite":
+                # A field of a whole that lives on: the old field cannot be destroyed earlier, as others may look at it.
+                return Effect(lead=bits)
+        return Effect(use=together | pinned, mentioned=(together,))
+
+    def mentions(self, values: Sequence[Value]) -> tuple[int, ...]:
+        """Return the sets that the values mention, in the order of mention; a shared operation is visited once."""
+        found: list[int] = []
+        seen: set[int] = set()
+        stack = list(reversed(values))
+        while stack:
+            value = stack.pop()
+            match value:
+                case LocalAddress(local):
+                    found.append(self.address(local, None))
+                case Temp(id_):
+                    found.extend(self.derived.get(id_, ()))
+                case Op("field", (LocalAddress(local),), _, (_, int(index))):
+                    found.append(self.address(local, index))
+                case Op(_, args) if args and id(value) not in seen:
+                    seen.add(id(value))
+                    stack += reversed(args)
+        return tuple(filter(None, found))
+
+    def address(self, local: Local, field: int | None) -> int:
+        """Return what the address of a local, or of one of its fields, speaks of."""
+        self.last_local = max(self.last_local, local.id)
+        mask, row = self.mask(local), self.table.get(local)
+        if field is not None and row is not None and separate(row) and field < row.count:
+            return (mask & ~row.mask) | row.at((field,))
+        return mask
+
+    def mask(self, local: Local) -> int:
+        """Return the local's own bits and those of what it pins, directly or not."""
+        known = self.masks.get(local)
+        if known is not None:
+            return known
+        mask, seen, pending = 0, {local}, [local]
+        while pending:
+            one = pending.pop()
+            row = self.table.get(one)
+            mask |= (row.mask if row else 0) | (_ALL if one.pins_all else 0)
+            fresh = [pin for pin in one.pins if pin not in seen]
+            seen.update(fresh)
+            pending += fresh
+        self.masks[local] = mask
+        return mask
+
+
+def separate(row: Slots) -> bool:
+    """Say whether the fields live and die one by one: there is no destructor of the whole."""
+    return row.by_field and not row.local.drop
+
+
+def _has_pointer(kind: Type) -> bool:
+    match kind:
+        case PointerType():
+            return True
+        case StructType(fields):
+            return any(map(_has_pointer, fields))
+        case ArrayType(element):
+            return _has_pointer(element)
+    return False

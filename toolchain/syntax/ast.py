@@ -1,0 +1,535 @@
+"""The syntax tree: one dataclass a construct, nothing else.
+
+Every node has `start` and `end`, offsets into its module's text (`Module.source` is set by the loader).
+Nodes are made once by `syntax.builder` and never changed. They are not `frozen=True`, because a frozen
+dataclass costs three times as much to unpickle, and unpickling is most of what loading a module costs.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """Base of all nodes: the characters `start` to `end` of the text."""
+
+    start: int
+    end: int
+
+
+# ---- expressions ---------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Name(Node):
+    """`x`; `Self`, `self` and backquoted names (without the quotes) too."""
+
+    id: str
+
+
+@dataclass(slots=True, eq=False)
+class IntLit(Node):
+    """`12`, `0xff`, `1_000`."""
+
+    value: int
+
+
+@dataclass(slots=True, eq=False)
+class FloatLit(Node):
+    """`1.5`, `1e-3`; the text without underscores, exact."""
+
+    text: str
+
+
+@dataclass(slots=True, eq=False)
+class StrLit(Node):
+    """A string, escapes resolved, adjacent literals joined. The value is text; its bytes are UTF-8."""
+
+    value: str
+
+
+@dataclass(slots=True, eq=False)
+class FString(Node):
+    """`f"a{x!r:>8}"`: texts and `FField`s."""
+
+    parts: tuple["StrLit | FField", ...]
+
+
+@dataclass(slots=True, eq=False)
+class FField(Node):
+    """One `{value!conversion:spec}` of an f-string."""
+
+    value: "Expr"
+    conversion: str
+    spec: str
+
+
+@dataclass(slots=True, eq=False)
+class BoolLit(Node):
+    """`True`, `False`."""
+
+    value: bool
+
+
+@dataclass(slots=True, eq=False)
+class NoneLit(Node):
+    """`None`."""
+
+
+@dataclass(slots=True, eq=False)
+class EllipsisLit(Node):
+    """`...`, as a body or in an expression."""
+
+
+@dataclass(slots=True, eq=False)
+class TupleLit(Node):
+    """`(a, b)`, `a, b`, `()`."""
+
+    items: tuple["Expr", ...]
+
+
+@dataclass(slots=True, eq=False)
+class ListLit(Node):
+    """`[a, b]`."""
+
+    items: tuple["Expr", ...]
+
+
+@dataclass(slots=True, eq=False)
+class DictLit(Node):
+    """`{k: v}`; `{}` is an empty one."""
+
+    items: tuple[tuple["Expr", "Expr"], ...]
+
+
+@dataclass(slots=True, eq=False)
+class SetLit(Node):
+    """`{a, b}`."""
+
+    items: tuple["Expr", ...]
+
+
+@dataclass(slots=True, eq=False)
+class ForClause(Node):
+    """One `for target in iter if c if d` of a comprehension."""
+
+    target: "Expr"
+    iter: "Expr"
+    conditions: tuple["Expr", ...]
+
+
+@dataclass(slots=True, eq=False)
+class Comprehension(Node):
+    """`[item for …]` (kind "list"), `{item for …}` ("set"), `{item: value for …}` ("dict")."""
+
+    kind: str
+    item: "Expr"
+    value: "Expr | None"
+    clauses: tuple[ForClause, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Unary(Node):
+    """`op` is one of `- + ~ not`."""
+
+    op: str
+    value: "Expr"
+
+
+@dataclass(slots=True, eq=False)
+class Binary(Node):
+    """`op` is one of `+ - * / // % ** @ << >> & | ^`."""
+
+    op: str
+    left: "Expr"
+    right: "Expr"
+
+
+@dataclass(slots=True, eq=False)
+class BoolOp(Node):
+    """`left and right`, `left or right`."""
+
+    op: str
+    left: "Expr"
+    right: "Expr"
+
+
+@dataclass(slots=True, eq=False)
+class Compare(Node):
+    """`first op0 rest0 op1 rest1 …`; ops are `< <= > >= == != in not-in is is-not`."""
+
+    first: "Expr"
+    ops: tuple[str, ...]
+    rest: tuple["Expr", ...]
+
+
+@dataclass(slots=True, eq=False)
+class Ternary(Node):
+    """`then if condition else orelse`."""
+
+    condition: "Expr"
+    then: "Expr"
+    orelse: "Expr"
+
+
+@dataclass(slots=True, eq=False)
+class Keyword(Node):
+    """`name = value` in a call or a subscript."""
+
+    name: str
+    value: "Expr"
+
+
+@dataclass(slots=True, eq=False)
+class Call(Node):
+    """`func(args, keywords)`. Arguments are in source order within each group; `*x` is a `Star`."""
+
+    func: "Expr"
+    args: tuple["Expr", ...]
+    keywords: tuple[Keyword, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Subscript(Node):
+    """`base[args, keywords]`: an index or a parameter list, the elaborator decides. `x[]` has no args.
+    `x[(a, b)]` has one argument, a TupleLit; `x[a, b]` has two."""
+
+    base: "Expr"
+    args: tuple["Expr", ...]
+    keywords: tuple[Keyword, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Attribute(Node):
+    """`value.name`; `__mlir_type.`!x`` is an attribute of the name `__mlir_type`.
+    `start` is the value's; `name_start` is where the name stands."""
+
+    value: "Expr"
+    name: str
+    name_start: int
+
+
+@dataclass(slots=True, eq=False)
+class Slice(Node):
+    """`a:b:c` inside a subscript."""
+
+    lower: "Expr | None"
+    upper: "Expr | None"
+    step: "Expr | None"
+
+
+@dataclass(slots=True, eq=False)
+class Transfer(Node):
+    """`value^`."""
+
+    value: "Expr"
+
+
+@dataclass(slots=True, eq=False)
+class Walrus(Node):
+    """`name := value`."""
+
+    name: str
+    value: "Expr"
+
+
+@dataclass(slots=True, eq=False)
+class Star(Node):
+    """`*value` in an argument or parameter list, `*Ts` in a type; a bare `*` has value None."""
+
+    value: "Expr | None"
+
+
+@dataclass(slots=True, eq=False)
+class FunctionType(Node):
+    """`fn[params](args) effects -> result`. Arguments may lack names (name is "" then)."""
+
+    params: tuple["Param", ...]
+    args: tuple["Param", ...]
+    result: "Expr | None"
+    result_ref: "tuple[Expr, ...] | None"
+    raises: bool
+    effects: tuple[str, ...]
+    is_def: bool
+
+
+# ---- parameters and arguments --------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Param(Node):
+    """One compile-time parameter or one run-time argument of a declaration.
+
+    Args:
+        name: without stars; "" where only a type stands (function types).
+        type: None where it was left out (`self`).
+        default: None if there is none.
+        kind: "infer" (before `//`), "pos" (before `/`), "any", "kw" (after `*`), "star" (`*xs`), "starstar" (`**xs`).
+        convention: "" or one of read mut out var owned ref deinit inout borrowed, as written.
+        origin: what stands in `ref [origin, space]`, else ().
+        splat: True for `*xs: *Ts`: the type is a pack.
+    """
+
+    name: str
+    type: "Expr | None"
+    default: "Expr | None"
+    kind: str
+    convention: str
+    origin: tuple["Expr", ...]
+    splat: bool
+
+
+# ---- statements ----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Decorator(Node):
+    """`@value`; `@x("y")` is a Call."""
+
+    value: "Expr"
+
+
+@dataclass(slots=True, eq=False)
+class FunctionDecl(Node):
+    """A function; `start` is at `fn`/`def`, `name_start` at the name.
+
+    Args:
+        result: the type after `->`, or None.
+        result_ref: what stands in `-> ref [a, b] T`; None if the result is no reference.
+        effects: capturing, escaping, unified, async … as written.
+        captures: `unified {read a, mut b, var c}` gives (("read", "a"), …); None if there is no list.
+        body: None for a trait's requirement (`...`).
+        doc: the docstring or "".
+    """
+
+    name: str
+    name_start: int
+    params: tuple[Param, ...]
+    args: tuple[Param, ...]
+    result: "Expr | None"
+    result_ref: "tuple[Expr, ...] | None"
+    raises: bool
+    effects: tuple[str, ...]
+    captures: tuple[tuple[str, str], ...] | None
+    where: tuple["Expr", ...]
+    body: "tuple[Stmt, ...] | None"
+    decorators: tuple[Decorator, ...]
+    is_def: bool
+    doc: str
+
+
+@dataclass(slots=True, eq=False)
+class StructDecl(Node):
+    """A struct: fields are `VarDecl`s, methods `FunctionDecl`s, plus `Alias`es in `body`."""
+
+    name: str
+    name_start: int
+    params: tuple[Param, ...]
+    traits: tuple["Expr", ...]
+    where: tuple["Expr", ...]
+    body: "tuple[Stmt, ...]"
+    decorators: tuple[Decorator, ...]
+    doc: str
+
+
+@dataclass(slots=True, eq=False)
+class TraitDecl(Node):
+    """A trait: methods (body None = requirement), aliases (value None = associated requirement)."""
+
+    name: str
+    name_start: int
+    params: tuple[Param, ...]
+    traits: tuple["Expr", ...]
+    body: "tuple[Stmt, ...]"
+    decorators: tuple[Decorator, ...]
+    doc: str
+
+
+@dataclass(slots=True, eq=False)
+class Alias(Node):
+    """`alias name[params]: type = value`, `comptime …`; value None in a trait."""
+
+    name: str
+    name_start: int
+    params: tuple[Param, ...]
+    type: "Expr | None"
+    value: "Expr | None"
+
+
+@dataclass(slots=True, eq=False)
+class VarDecl(Node):
+    """`var target: type = value`, `ref target = value`; a field of a struct.
+
+    Args:
+        kind: "var" or "ref".
+        target: a Name, or a TupleLit of Names for `var a, b = …`.
+    """
+
+    kind: str
+    target: "Expr"
+    type: "Expr | None"
+    value: "Expr | None"
+
+
+@dataclass(slots=True, eq=False)
+class Assign(Node):
+    """`t0 = t1 = value`; `t0: type = value` has one target and a type."""
+
+    targets: tuple["Expr", ...]
+    type: "Expr | None"
+    value: "Expr"
+
+
+@dataclass(slots=True, eq=False)
+class AugAssign(Node):
+    """`target op= value`; op without the `=`."""
+
+    target: "Expr"
+    op: str
+    value: "Expr"
+
+
+@dataclass(slots=True, eq=False)
+class ExprStmt(Node):
+    """An expression as a statement."""
+
+    value: "Expr"
+
+
+@dataclass(slots=True, eq=False)
+class If(Node):
+    """`if`; an `elif` is an If alone in `orelse`. `comptime`: `@parameter if` / `comptime if`."""
+
+    condition: "Expr"
+    body: "tuple[Stmt, ...]"
+    orelse: "tuple[Stmt, ...]"
+    comptime: bool
+
+
+@dataclass(slots=True, eq=False)
+class While(Node):
+    """`while condition: body else: orelse`."""
+
+    condition: "Expr"
+    body: "tuple[Stmt, ...]"
+    orelse: "tuple[Stmt, ...]"
+
+
+@dataclass(slots=True, eq=False)
+class For(Node):
+    """`for [var|ref] target in iter`; `comptime`: `@parameter for` / `comptime for`."""
+
+    target: "Expr"
+    convention: str
+    iter: "Expr"
+    body: "tuple[Stmt, ...]"
+    orelse: "tuple[Stmt, ...]"
+    comptime: bool
+
+
+@dataclass(slots=True, eq=False)
+class Return(Node):
+    """`return value`."""
+
+    value: "Expr | None"
+
+
+@dataclass(slots=True, eq=False)
+class Raise(Node):
+    """`raise value`; None re-raises."""
+
+    value: "Expr | None"
+
+
+@dataclass(slots=True, eq=False)
+class Break(Node):
+    """`break`."""
+
+
+@dataclass(slots=True, eq=False)
+class Continue(Node):
+    """`continue`."""
+
+
+@dataclass(slots=True, eq=False)
+class Pass(Node):
+    """`pass`, and `...` as a statement."""
+
+
+@dataclass(slots=True, eq=False)
+class Handler(Node):
+    """`except name: body`; name "" if not given. `except T` is not in the language."""
+
+    name: str
+    body: "tuple[Stmt, ...]"
+
+
+@dataclass(slots=True, eq=False)
+class Try(Node):
+    """`try: body except e: … else: orelse finally: final`."""
+
+    body: "tuple[Stmt, ...]"
+    handler: Handler | None
+    orelse: "tuple[Stmt, ...]"
+    final: "tuple[Stmt, ...]"
+
+
+@dataclass(slots=True, eq=False)
+class WithItem(Node):
+    """`value as name`; name "" if not given."""
+
+    value: "Expr"
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class With(Node):
+    """`with a as x, b as y: body`."""
+
+    items: tuple[WithItem, ...]
+    body: "tuple[Stmt, ...]"
+
+
+@dataclass(slots=True, eq=False)
+class StaticAssert(Node):
+    """`comptime assert c, m`, `__comptime_assert c, m`."""
+
+    condition: "Expr"
+    message: "Expr | None"
+
+
+@dataclass(slots=True, eq=False)
+class Import(Node):
+    """`import a.b as c, d`: (("a.b", "c"), ("d", "")) ."""
+
+    names: tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True, eq=False)
+class FromImport(Node):
+    """`from ..a.b import c as d, e`: level 2, module "a.b", names (("c", "d"), ("e", "")).
+    `from m import *` has names (("*", ""),)."""
+
+    level: int
+    module: str
+    names: tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True, eq=False)
+class Module(Node):
+    """One file. `source` is the `diag.Source`, set by the loader after unpickling."""
+
+    body: "tuple[Stmt, ...]"
+    doc: str
+    source: Any = field(default=None)
+
+
+Expr = Union[
+    Name, IntLit, FloatLit, StrLit, FString, BoolLit, NoneLit, EllipsisLit, TupleLit, ListLit, DictLit, SetLit,
+    Comprehension, Unary, Binary, BoolOp, Compare, Ternary, Call, Subscript, Attribute, Slice, Transfer, Walrus,
+    Star, FunctionType,
+]  # fmt: skip
+Stmt = Union[
+    FunctionDecl, StructDecl, TraitDecl, Alias, VarDecl, Assign, AugAssign, ExprStmt, If, While, For, Return, Raise,
+    Break, Continue, Pass, Try, With, StaticAssert, Import, FromImport,
+]  # fmt: skip

@@ -1,0 +1,297 @@
+"""Declarations and function types: each method stands below its production."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from ktc.syntax import ast
+from ktc.syntax.build_base import BaseBuilder, Kids
+from ktc.syntax.build_expressions import ExpressionBuilder
+
+
+@dataclass(slots=True, eq=False)
+class _Mark(ast.Node):
+    """`*`, `/` or `//` alone in a parameter list."""
+
+    text: str
+
+
+def docstring(body: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Part the docstring from a body."""
+    if body and isinstance(body[0], ast.ExprStmt) and isinstance(body[0].value, ast.StrLit):
+        return body[0].value.value, body[1:]
+    return "", body
+
+
+def declared(block: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Like `docstring`, for a body of declarations: a string after one of them documents it, and is left out."""
+    doc, body = docstring(block)
+    return doc, tuple(i for i in body if not (isinstance(i, ast.ExprStmt) and isinstance(i.value, ast.StrLit)))
+
+
+class DeclarationBuilder(ExpressionBuilder):
+    """Makes the nodes of declarations."""
+
+    opt_type = BaseBuilder.optional
+    opt_default = BaseBuilder.optional
+    opt_value = BaseBuilder.optional
+    params = BaseBuilder.optional_tuple
+    bases = BaseBuilder.optional_tuple
+    where = BaseBuilder.as_tuple
+
+    # ---- parameters ----
+
+    # ("*" | "/" | "//") alone
+    def mark_keyword(self, kids: Kids, start: int, end: int) -> _Mark:
+        return _Mark(start, end, self.text[start:end])
+
+    mark_positional = mark_keyword
+    mark_infer = mark_keyword
+
+    # (param ("," param)* ","?)?
+    def param_list(self, kids: Kids, start: int, end: int) -> tuple[ast.Param, ...]:
+        """Set the kinds from the marks, and drop them."""
+        out: list[ast.Param] = []
+        keyword_only = False
+        for item in kids:
+            if isinstance(item, _Mark):
+                if item.text == "*":
+                    keyword_only = True
+                else:
+                    kind = "pos" if item.text == "/" else "infer"
+                    for param in out:
+                        if param.kind != "infer":
+                            param.kind = kind
+                continue
+            if item.kind == "any" and keyword_only:
+                item.kind = "kw"
+            keyword_only = keyword_only or item.kind == "star"
+            out.append(item)
+        return tuple(out)
+
+    # (fn_arg ("," fn_arg)* ","?)?
+    fn_args = param_list
+
+    # NAME opt_type opt_default
+    def param_plain(self, kids: Kids, start: int, end: int) -> ast.Param:
+        return ast.Param(start, end, self.word(kids[0]), kids[1], kids[2], "any", "", (), False)
+
+    # convention NAME opt_type opt_default
+    def param_convention(self, kids: Kids, start: int, end: int) -> ast.Param:
+        (convention, origin), name, type_, default = kids
+        return ast.Param(start, end, self.word(name), type_, default, "any", convention, origin, False)
+
+    # convention? "*" NAME star_type
+    def param_star(self, kids: Kids, start: int, end: int) -> ast.Param:
+        convention, origin = kids[0] if len(kids) == 3 else ("", ())
+        type_, splat = kids[-1]
+        return ast.Param(start, end, self.word(kids[-2]), type_, None, "star", convention, origin, splat)
+
+    # convention? "**" NAME opt_type
+    def param_starstar(self, kids: Kids, start: int, end: int) -> ast.Param:
+        convention, origin = kids[0] if len(kids) == 3 else ("", ())
+        return ast.Param(start, end, self.word(kids[-2]), kids[-1], None, "starstar", convention, origin, False)
+
+    # (":" expr)?
+    def star_type(self, kids: Kids, start: int, end: int) -> tuple[Any, bool]:
+        return (kids[0] if kids else None), False
+
+    # ":" "*" expr
+    def splat_type(self, kids: Kids, start: int, end: int) -> tuple[Any, bool]:
+        return kids[0], True
+
+    # CONVENTION | VAR | REF | REF_ORIGIN | REF_ORIGIN "[" expr_list "]"
+    def convention(self, kids: Kids, start: int, end: int) -> tuple[str, tuple[Any, ...]]:
+        return self.word(kids[0]), kids[1] if len(kids) == 2 else ()
+
+    def check_types(self, params: Sequence[ast.Param], what: str) -> None:
+        """Every parameter or argument but `self` has a type."""
+        for param in params:
+            if param.type is None and (param.name != "self" or what == "parameter"):
+                help = f"write '{param.name}: ' and a type"
+                self.wrong(param.start, param.end, f"{what} '{param.name}' needs a type", help)
+
+    # ---- function types ----
+
+    # expr opt_type opt_default
+    def fn_arg(self, kids: Kids, start: int, end: int) -> ast.Param:
+        return self._fn_arg(("", ()), kids, start, end)
+
+    # convention expr opt_type opt_default
+    def fn_arg_convention(self, kids: Kids, start: int, end: int) -> ast.Param:
+        return self._fn_arg(kids[0], kids[1:], start, end)
+
+    def _fn_arg(self, convention: tuple[str, Any], kids: Kids, start: int, end: int) -> ast.Param:
+        name, type_ = self._named_type(kids[0], kids[1])
+        return ast.Param(start, end, name, type_, kids[2], "any", convention[0], convention[1], False)
+
+    # convention? "*" expr star_type
+    def fn_arg_star(self, kids: Kids, start: int, end: int) -> ast.Param:
+        convention, origin = kids[0] if len(kids) == 3 else ("", ())
+        type_, splat = kids[-1]
+        name, type_ = self._named_type(kids[-2], type_)
+        return ast.Param(start, end, name, type_, None, "star", convention, origin, splat)
+
+    # "**" expr opt_type
+    def fn_arg_starstar(self, kids: Kids, start: int, end: int) -> ast.Param:
+        name, type_ = self._named_type(kids[0], kids[1])
+        return ast.Param(start, end, name, type_, None, "starstar", "", (), False)
+
+    def _named_type(self, first: Any, type_: Any) -> tuple[str, Any]:
+        """Return (name, type) of a function type's argument, which may be only a type."""
+        if type_ is None:
+            if isinstance(first, ast.Name) and first.id == "self":
+                return "self", None
+            return "", first
+        if not isinstance(first, ast.Name):
+            self.wrong(first.start, first.end, "an argument's name stands before ':'")
+            return "", type_
+        return first.id, type_
+
+    # _fn_word params "(" fn_args ")" effects result
+    def function_type(self, kids: Kids, start: int, end: int) -> ast.FunctionType:
+        word, params, args, (raises, effects, _), (type_, ref) = kids
+        self.check_types(params, "parameter")
+        return ast.FunctionType(start, end, params, args, type_, ref, raises, effects, self.word(word) == "def")
+
+    # ---- functions ----
+
+    # effect*
+    def effects(self, kids: Kids, start: int, end: int) -> tuple[bool, tuple[str, ...], Any]:
+        """Return (raises, effects, captures)."""
+        if not kids:
+            return False, (), None
+        names = tuple(name for name, _ in kids if name != "raises")
+        captures = next((captured for name, captured in kids if name == "unified"), None)
+        return any(name == "raises" for name, _ in kids), names, captures
+
+    def effect_raises(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
+        return "raises", None
+
+    def effect_capturing(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
+        return "capturing", None
+
+    def effect_escaping(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
+        return "escaping", None
+
+    # "unified" "{" (capture ("," capture)* ","?)? "}"
+    def effect_unified(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
+        return "unified", tuple(kids)
+
+    # NAME | (CONVENTION | VAR | REF) NAME
+    def capture(self, kids: Kids, start: int, end: int) -> tuple[str, str]:
+        words = [self.word(token) for token in kids]
+        if len(words) == 2:
+            return words[0], words[1]
+        alone = words[0] in ("read", "mut", "var", "ref")  # a default for whatever is captured
+        return (words[0], "") if alone else ("", words[0])
+
+    def result_none(self, kids: Kids, start: int, end: int) -> tuple[Any, Any]:
+        return None, None
+
+    # "->" expr
+    def result_type(self, kids: Kids, start: int, end: int) -> tuple[Any, Any]:
+        return kids[0], None
+
+    # "->" REF expr | "->" REF_ORIGIN "[" expr_list "]" expr
+    def result_ref(self, kids: Kids, start: int, end: int) -> tuple[Any, Any]:
+        return kids[-1], kids[1] if len(kids) == 3 else ()
+
+    # where*
+    def wheres(self, kids: Kids, start: int, end: int) -> tuple[Any, ...]:
+        return tuple(condition for clause in kids for condition in clause)
+
+    # _fn_word NAME params "(" param_list ")" effects result wheres ":" block
+    def function(self, kids: Kids, start: int, end: int) -> ast.FunctionDecl:
+        word, name, params, args, (raises, effects, captures), (type_, ref), where, block = kids
+        self.check_types(params, "parameter")
+        self.check_types(args, "argument")
+        doc, body = docstring(block)
+        at, is_def = self.token_starts[name], self.word(word) == "def"
+        return ast.FunctionDecl(
+            start, end, self.word(name), at, params, args, type_, ref, raises, effects, captures, where, body, (),
+            is_def, doc,
+        )  # fmt: skip
+
+    # ASYNC function
+    def async_function(self, kids: Kids, start: int, end: int) -> ast.FunctionDecl:
+        function: ast.FunctionDecl = kids[1]
+        function.effects = ("async", *function.effects)
+        return function
+
+    # ---- structs, traits, aliases ----
+
+    # "struct" NAME params bases wheres ":" block
+    def struct(self, kids: Kids, start: int, end: int) -> ast.StructDecl:
+        name, params, traits, where, block = kids
+        self.check_types(params, "parameter")
+        doc, body = declared(block)
+        for item in body:
+            if isinstance(item, ast.VarDecl) and item.kind == "var":
+                if not self.text.startswith("var", item.start):
+                    self.wrong(item.start, item.end, "a field of a struct starts with 'var'", "write 'var' before it")
+                elif item.type is None:
+                    self.wrong(item.start, item.end, "a field of a struct needs a type")
+            elif not isinstance(item, (ast.FunctionDecl, ast.Alias, ast.Pass, ast.StaticAssert)):
+                message = "only fields ('var'), methods and aliases can stand in a struct"
+                self.wrong(item.start, item.end, message)
+        at = self.token_starts[name]
+        return ast.StructDecl(start, end, self.word(name), at, params, traits, where, body, (), doc)
+
+    # "trait" NAME params bases ":" block
+    def trait(self, kids: Kids, start: int, end: int) -> ast.TraitDecl:
+        name, params, traits, block = kids
+        self.check_types(params, "parameter")
+        doc, body = declared(block)
+        for item in body:
+            if isinstance(item, ast.FunctionDecl):
+                if item.body and len(item.body) == 1 and self.is_ellipsis(item.body[0]):
+                    item.body = None
+            elif isinstance(item, ast.Alias):
+                self.valueless.pop(item.start, None)
+            elif not isinstance(item, ast.Pass):
+                self.wrong(item.start, item.end, "only methods and aliases can stand in a trait")
+        return ast.TraitDecl(start, end, self.word(name), self.token_starts[name], params, traits, body, (), doc)
+
+    def is_ellipsis(self, node: Any) -> bool:
+        """Tell whether a statement is `...`."""
+        return isinstance(node, ast.Pass) and self.text.startswith("...", node.start)
+
+    # ("alias" | "comptime") NAME params opt_type opt_value
+    def alias(self, kids: Kids, start: int, end: int) -> ast.Alias:
+        name, params, type_, value = kids
+        self.check_types(params, "parameter")
+        node = ast.Alias(start, end, self.word(name), self.token_starts[name], params, type_, value)
+        if value is None:
+            self.valueless[start] = node
+        return node
+
+    # decorator+ (function | struct | trait | if_stmt | for_stmt | alias)
+    def decorated(self, kids: Kids, start: int, end: int) -> Any:
+        decorators, node = tuple(kids[:-1]), kids[-1]
+        for decorator, following in pairwise(kids):
+            if "\n" not in self.text[decorator.end : following.start]:
+                self.wrong(decorator.start, decorator.end, "a decorator must stand on a line of its own")
+        if isinstance(node, (ast.FunctionDecl, ast.StructDecl, ast.TraitDecl)):
+            node.decorators = decorators
+        elif isinstance(node, (ast.If, ast.For)):
+            for decorator in decorators:
+                if not (isinstance(decorator.value, ast.Name) and decorator.value.id == "parameter"):
+                    self.wrong(decorator.start, decorator.end, "only '@parameter' can stand before 'if' and 'for'")
+            self.at_compile_time(node)
+        return node
+
+    def at_compile_time(self, node: "ast.If | ast.For") -> None:
+        """Mark an `if` with its `elif`s, or a `for`."""
+        node.comptime = True
+        while isinstance(node, ast.If) and len(node.orelse) == 1:
+            following = node.orelse[0]
+            if not isinstance(following, ast.If) or not self.text.startswith("elif", following.start):
+                break
+            following.comptime = True
+            node = following
+
+    # "@" postfix _NEWLINE?
+    def decorator(self, kids: Kids, start: int, end: int) -> ast.Decorator:
+        return ast.Decorator(start, end, kids[0])

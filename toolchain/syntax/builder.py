@@ -1,0 +1,221 @@
+"""Rules to nodes: `Builder` makes the tree while the parser runs; here are statements and the module.
+
+Expressions and declarations are in `build_expressions` and `build_declarations`. The tree that comes out is complete;
+what the grammar lets through and the language does not is in `errors`.
+"""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.syntax import ast
+from ktc.syntax.build_base import BaseBuilder, Kids
+from ktc.syntax.build_declarations import DeclarationBuilder, declared
+from ktc.syntax.lexer import LexError
+
+MAX_CLAUSES = 500  # each `elif` stands inside the one before
+_FILE_SCOPE = (
+    ast.FunctionDecl, ast.StructDecl, ast.TraitDecl, ast.Alias, ast.Import, ast.FromImport, ast.StaticAssert, ast.Pass,
+)  # fmt: skip
+_ASSIGNABLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
+
+
+class Builder(DeclarationBuilder):
+    """Makes all nodes."""
+
+    block = BaseBuilder.as_tuple
+    opt_else = BaseBuilder.optional_tuple
+    opt_finally = BaseBuilder.optional_tuple
+    target = BaseBuilder.first
+
+    # _stmt*
+    def file(self, kids: Kids, start: int, end: int) -> ast.Module:
+        doc, body = declared(tuple(kids))
+        for item in body:
+            self.check_file_scope(item)
+        for alias in self.valueless.values():
+            self.wrong(alias.start, alias.end, f"alias '{alias.name}' needs a value", "write '=' and its value")
+        return ast.Module(0, len(self.text), body, doc)
+
+    def check_file_scope(self, item: Any) -> None:
+        """Only declarations stand at file scope."""
+        if isinstance(item, ast.VarDecl):
+            help = "use 'alias' for a constant, or declare the variable inside a function"
+            self.wrong(item.start, item.end, "global variables are not supported", help)
+        elif not isinstance(item, _FILE_SCOPE):
+            end = min(item.end, (self.text + "\n").index("\n", item.start))
+            help = "put it into a function, for example 'def main():'"
+            what = "expressions" if isinstance(item, ast.ExprStmt) else "statements"
+            self.wrong(item.start, end, f"{what} are not supported at file scope", help)
+
+    # ---- simple statements ----
+
+    # exprs
+    def expr_stmt(self, kids: Kids, start: int, end: int) -> Any:
+        if isinstance(kids[0], ast.EllipsisLit):
+            return ast.Pass(start, end)
+        return ast.ExprStmt(start, end, kids[0])
+
+    # (exprs "=")+ exprs
+    def assign(self, kids: Kids, start: int, end: int) -> ast.Assign:
+        for target in kids[:-1]:
+            self.check_assignable(target)
+        return ast.Assign(start, end, tuple(kids[:-1]), None, kids[-1])
+
+    def check_assignable(self, target: Any) -> None:
+        """A place, or a tuple of places, stands left of `=`."""
+        if isinstance(target, (ast.TupleLit, ast.ListLit)):
+            for item in target.items:
+                self.check_assignable(item)
+        elif not isinstance(target, _ASSIGNABLE):
+            help = "write '==' to compare" if isinstance(target, (ast.BoolOp, ast.Compare)) else ""
+            self.wrong(target.start, target.end, "this cannot be assigned to", help)
+
+    # postfix ":" expr opt_value
+    def annotated(self, kids: Kids, start: int, end: int) -> Any:
+        target, type_, value = kids
+        if not isinstance(target, ast.Name):
+            self.wrong(target.start, target.end, "only a name can be declared with a type")
+        if value is None:
+            return ast.VarDecl(start, end, "var", target, type_, None)
+        return ast.Assign(start, end, (target,), type_, value)
+
+    # exprs AUGMENTED exprs
+    def augmented(self, kids: Kids, start: int, end: int) -> ast.AugAssign:
+        target, op, value = kids
+        if not isinstance(target, _ASSIGNABLE):
+            self.wrong(target.start, target.end, "this cannot be assigned to")
+        return ast.AugAssign(start, end, target, self.word(op)[:-1], value)
+
+    # VAR targets opt_type opt_value
+    def var_decl(self, kids: Kids, start: int, end: int) -> ast.VarDecl:
+        _, target, type_, value = kids
+        self.check_target(target, "what 'var' declares")
+        return ast.VarDecl(start, end, "var", target, type_, value)
+
+    # REF targets opt_type "=" exprs
+    def ref_decl(self, kids: Kids, start: int, end: int) -> ast.VarDecl:
+        _, target, type_, value = kids
+        self.check_target(target, "what 'ref' declares")
+        return ast.VarDecl(start, end, "ref", target, type_, value)
+
+    # ("comptime" "assert" | "__comptime_assert") expr ("," expr)?
+    def static_assert(self, kids: Kids, start: int, end: int) -> ast.StaticAssert:
+        if len(kids) == 1 and isinstance(kids[0], ast.TupleLit) and len(kids[0].items) == 2:
+            kids = list(kids[0].items)  # written like a call: `comptime assert(c, m)`
+        return ast.StaticAssert(start, end, kids[0], kids[1] if len(kids) == 2 else None)
+
+    def return_none(self, kids: Kids, start: int, end: int) -> ast.Return:
+        return ast.Return(start, end, None)
+
+    def return_value(self, kids: Kids, start: int, end: int) -> ast.Return:
+        return ast.Return(start, end, kids[0])
+
+    def raise_again(self, kids: Kids, start: int, end: int) -> ast.Raise:
+        return ast.Raise(start, end, None)
+
+    def raise_value(self, kids: Kids, start: int, end: int) -> ast.Raise:
+        return ast.Raise(start, end, kids[0])
+
+    def break_stmt(self, kids: Kids, start: int, end: int) -> ast.Break:
+        return ast.Break(start, end)
+
+    def continue_stmt(self, kids: Kids, start: int, end: int) -> ast.Continue:
+        return ast.Continue(start, end)
+
+    def pass_stmt(self, kids: Kids, start: int, end: int) -> ast.Pass:
+        return ast.Pass(start, end)
+
+    # ---- compound statements ----
+
+    # "if" condition ":" block elif* opt_else
+    def if_stmt(self, kids: Kids, start: int, end: int) -> ast.If:
+        condition, body, *elifs, orelse = kids
+        if len(elifs) > MAX_CLAUSES:
+            message = f"this 'if' has more than {MAX_CLAUSES} 'elif' clauses"
+            self.errors.append(LexError(Code.TOO_DEEP, start, start + 2, message))
+            elifs = []
+        for at, clause, block in reversed(elifs):
+            orelse = (ast.If(at, end, clause, block, orelse, False),)
+        return ast.If(start, end, condition, body, orelse, False)
+
+    # "elif" condition ":" block
+    def elif_(self, kids: Kids, start: int, end: int) -> tuple[int, Any, Any]:
+        return start, kids[0], kids[1]
+
+    # "while" condition ":" block opt_else
+    def while_stmt(self, kids: Kids, start: int, end: int) -> ast.While:
+        return ast.While(start, end, kids[0], kids[1], kids[2])
+
+    # "for" binding "in" exprs ":" block opt_else
+    def for_stmt(self, kids: Kids, start: int, end: int) -> ast.For:
+        (convention, target), iterable, body, orelse = kids
+        return ast.For(start, end, target, convention, iterable, body, orelse, False)
+
+    # "comptime" if_stmt
+    def comptime_if(self, kids: Kids, start: int, end: int) -> Any:
+        self.at_compile_time(kids[0])
+        kids[0].start = start
+        return kids[0]
+
+    comptime_for = comptime_if
+
+    # "try" ":" block opt_except opt_else opt_finally
+    def try_stmt(self, kids: Kids, start: int, end: int) -> ast.Try:
+        body, handler, orelse, final = kids
+        if handler is None and not final:
+            self.wrong(start, start + 3, "'try' needs an 'except' or a 'finally'")
+        return ast.Try(start, end, body, handler, orelse, final)
+
+    def except_none(self, kids: Kids, start: int, end: int) -> None:
+        return None
+
+    # "except" ":" block
+    def except_plain(self, kids: Kids, start: int, end: int) -> ast.Handler:
+        return ast.Handler(start, end, "", kids[0])
+
+    # "except" NAME ":" block
+    def except_name(self, kids: Kids, start: int, end: int) -> ast.Handler:
+        return ast.Handler(start, end, self.word(kids[0]), kids[1])
+
+    # "with" with_item ("," with_item)* ":" block
+    def with_stmt(self, kids: Kids, start: int, end: int) -> ast.With:
+        return ast.With(start, end, tuple(kids[:-1]), kids[-1])
+
+    # expr ("as" NAME)?
+    def with_item(self, kids: Kids, start: int, end: int) -> ast.WithItem:
+        return ast.WithItem(start, end, kids[0], self.word(kids[1]) if len(kids) == 2 else "")
+
+    # ---- imports ----
+
+    # "import" import_name ("," import_name)*
+    def import_stmt(self, kids: Kids, start: int, end: int) -> ast.Import:
+        return ast.Import(start, end, tuple(kids))
+
+    # dotted ("as" NAME)?
+    def import_name(self, kids: Kids, start: int, end: int) -> tuple[str, str]:
+        return kids[0], self.word(kids[1]) if len(kids) == 2 else ""
+
+    # NAME ("." NAME)*
+    def dotted(self, kids: Kids, start: int, end: int) -> str:
+        return ".".join(self.word(token) for token in kids)
+
+    # "from" origin "import" _import_list
+    def from_stmt(self, kids: Kids, start: int, end: int) -> ast.FromImport:
+        (level, module), *names = kids
+        return ast.FromImport(start, end, level, module, tuple(names))
+
+    # dotted | dots dotted | dots
+    def origin(self, kids: Kids, start: int, end: int) -> tuple[int, str]:
+        level = kids[0] if isinstance(kids[0], int) else 0
+        return level, kids[-1] if isinstance(kids[-1], str) else ""
+
+    # (DOT | ELLIPSIS)+
+    def dots(self, kids: Kids, start: int, end: int) -> int:
+        return sum(len(self.word(token)) for token in kids)
+
+    def import_all(self, kids: Kids, start: int, end: int) -> tuple[str, str]:
+        return "*", ""
+
+    # NAME ("as" NAME)?
+    def from_name(self, kids: Kids, start: int, end: int) -> tuple[str, str]:
+        return self.word(kids[0]), self.word(kids[1]) if len(kids) == 2 else ""

@@ -1,0 +1,215 @@
+"""Tokens to the tree: the driver of the LALR tables, and recovery after errors.
+
+A text that is wrong gives one error for each declaration; the tree is then thrown away.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Sink
+from ktc.diag.source import Source, Span
+from ktc.syntax import ast
+from ktc.syntax.builder import Builder
+from ktc.syntax.errors import Failure, describe, next_declaration
+from ktc.syntax.lexer import Lexer, LexError, Tokens
+from ktc.syntax.tables import CALL, CHILD, LIST, UNIT, Tables
+
+MAX_DEPTH = 1000  # nodes inside one another
+MAX_FIELDS = 20  # f-strings inside one another
+MAX_ERRORS = 20  # declarations with errors, in one file
+
+
+class Parser:
+    """Parses one source."""
+
+    def __init__(self, tables: Tables, source: Source, sink: Sink) -> None:
+        self.tables, self.source, self.sink = tables, source, sink
+        self.text = source.text
+        self.lexer = Lexer(tables)
+        self.fields = 0  # fields of f-strings we are in
+        self.chains: dict[tuple[int, int, int], int] = {}
+
+    def module(self) -> ast.Module | None:
+        """Parse the whole text; after an error go on at the next declaration, to find more errors."""
+        start, errors = 0, self.sink.error_count
+        for _ in range(MAX_ERRORS):
+            try:
+                module: Any = self._range(start, len(self.text), "file")
+                break
+            except LexError as error:
+                self._report(error)
+                start = next_declaration(self.text, error.start)
+                if error.fatal or error.code is Code.TOO_DEEP or start < 0:
+                    break
+        if self.sink.error_count > errors:
+            return None
+        assert isinstance(module, ast.Module)
+        return module
+
+    def field(self, start: int, end: int) -> Any:
+        """Parse the expression of an f-string's field."""
+        if self.fields == MAX_FIELDS:
+            raise LexError(Code.TOO_DEEP, start, end, f"f-strings are nested more than {MAX_FIELDS} deep")
+        self.fields += 1
+        try:
+            return self._range(start, end, "field")
+        finally:
+            self.fields -= 1
+
+    def _range(self, start: int, end: int, symbol: str) -> Any:
+        """Parse a part of the text; what the builder found wrong is reported, other errors are raised."""
+        try:
+            tokens = self.lexer.lex(self.text, start, end, in_brackets=symbol == "field")
+        except LexError as found:
+            # What comes before the place may be wrong too, and then that is the cause.
+            raise self._earlier(start, found, symbol) or found from None
+        builder = Builder(self.text, tokens, self.field)
+        try:
+            value = self._drive(tokens, builder, symbol)
+        finally:
+            for error in builder.errors:
+                self._report(error)
+        if _may_be_deep(tokens) and _is_deep(value):
+            raise self._too_deep(tokens)
+        return value
+
+    def _earlier(self, start: int, error: LexError, symbol: str) -> LexError | None:
+        """Return a syntax error in the declarations that end before the one with `error`, if there is one."""
+        if symbol != "file":
+            return None
+        stop = self.text.rfind("\n", 0, error.start) + 1
+        while stop > start and self.text[stop : stop + 1] in (" ", "\t", "\n", "#", ")", "]", "}"):
+            stop = self.text.rfind("\n", 0, stop - 1) + 1
+        if stop <= start:
+            return None
+        try:
+            tokens = self.lexer.lex(self.text, start, stop)
+            self._drive(tokens, Builder(self.text, tokens, self.field), symbol)
+        except LexError as earlier:
+            return earlier
+        return None
+
+    def _report(self, error: LexError) -> None:
+        span = Span(self.source, error.start, max(error.end, error.start))
+        self.sink.report(Diagnostic(error.code, span, error.message, error.help))
+
+    def _too_deep(self, tokens: Tokens) -> LexError:
+        longest, first = 0, 0
+        for line, following in pairwise(tokens.lines):
+            if following - line > longest:
+                longest, first = following - line, line
+        at = tokens.starts[first]
+        message = f"this statement is nested more than {MAX_DEPTH} deep"
+        return LexError(Code.TOO_DEEP, at, tokens.ends[first], message, "split it into several statements")
+
+    def _drive(self, tokens: Tokens, builder: Builder, symbol: str) -> Any:
+        """Run the automaton over the tokens.
+
+        The value of a token is its index. Where a rule starts is kept beside each value; it ends where the last
+        token that was shifted ends.
+        """
+        tables = self.tables
+        actions, gotos, soft, name = tables.actions, tables.gotos, self.lexer.soft, self.lexer.name
+        chains = self.chains
+        rules = builder.rules(tables.rules)
+        types, token_starts, token_ends = tokens.types, tokens.starts, tokens.ends
+        first, accepting = tables.starts[symbol]
+        states, values, starts = [first], [], []
+        index, end, top, type_ = 0, token_starts[0], first, types[0]
+        while True:
+            action = actions[top].get(type_)
+            if action is None:
+                if type_ in soft and name in actions[top]:
+                    type_ = name
+                    continue
+                raise describe(Failure(self.text, tokens, tables, self.lexer, index, states))
+            if action >= 0:
+                top = action
+                states.append(top)
+                values.append(index)
+                starts.append(token_starts[index])
+                end = token_ends[index]
+                index += 1
+                type_ = types[index]
+                continue
+            left, size, kind, method, children = rules[~action]
+            if kind == UNIT:
+                below = states[-2]
+                link = (below, top, type_)
+                known = chains.get(link)
+                if known is None:
+                    known = self._chain(below, top, type_)
+                    chains[link] = known
+                states[-1] = top = known
+            else:
+                if size == 0:
+                    value: Any = method([], end, end) if kind != LIST else []
+                    starts.append(end if index == 0 else token_starts[index])
+                elif kind == CALL:
+                    value = method(values[-size:], starts[-size], end)
+                elif kind == CHILD:
+                    value = values[children[0][0] - size]
+                else:
+                    value = _children(values, size, children)
+                    if kind != LIST:
+                        value = method(value, starts[-size], end)
+                if size:
+                    del states[-size:], values[-size:]
+                    if size > 1:
+                        del starts[1 - size :]
+                values.append(value)
+                top = gotos[states[-1]][left]
+                states.append(top)
+            if top == accepting and type_ == self.lexer.end:
+                return values[-1]
+
+    def _chain(self, below: int, top: int, type_: int) -> int:
+        """Return the state after all reductions of one symbol to another that follow here."""
+        while True:
+            action = self.tables.actions[top].get(type_, 0)
+            if action >= 0:
+                return top
+            left, _, kind, _, _ = self.tables.rules[~action]
+            if kind != UNIT:
+                return top
+            top = self.tables.gotos[below][left]
+
+
+def _children(values: list[Any], size: int, children: tuple[tuple[int, bool], ...]) -> list[Any]:
+    """Return the values a rule keeps, with those of spliced rules in line."""
+    if children and children[0] == (0, True):
+        out: list[Any] = values[-size]  # the list of a repetition grows in place
+        children = children[1:]
+    else:
+        out = []
+    for position, splice in children:
+        value = values[position - size]
+        if splice:
+            out += value
+        else:
+            out.append(value)
+    return out
+
+
+def _may_be_deep(tokens: Tokens) -> bool:
+    """Tell whether a tree of `MAX_DEPTH` levels is possible: only a long line makes one."""
+    lines = tokens.lines
+    return any(after - line > MAX_DEPTH // 2 for line, after in pairwise(lines))
+
+
+def _is_deep(root: Any) -> bool:
+    """Tell whether a tree has more than `MAX_DEPTH` levels, without recursion."""
+    stack: list[tuple[Any, int]] = [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if depth > MAX_DEPTH:
+            return True
+        if isinstance(node, tuple):
+            stack.extend((item, depth) for item in node if isinstance(item, (ast.Node, tuple)))
+        else:
+            for slot in type(node).__dataclass_fields__:
+                value = getattr(node, slot)
+                if isinstance(value, (ast.Node, tuple)):
+                    stack.append((value, depth + 1))
+    return False

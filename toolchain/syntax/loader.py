@@ -1,0 +1,198 @@
+"""Files to a `Package`: the main file at once, other modules when something asks for them.
+
+In: the main file's path, the folders to search, the standard library's folder. Out: `Package`; `Package.find` reads and
+parses a module on its first use, so nothing that the program does not reach costs anything. What was read, and what was
+looked for in vain, is kept in `Package.reads`: a later build asks only whether these files are still the same.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Sink
+from ktc.diag.source import Source, Span
+from ktc.syntax import ast
+from ktc.syntax.parser import parse
+from ktc.syntax.tables import Store
+
+SUFFIXES = (".kpy", ".mojo", ".🔥")
+"""In the order in which they are looked for."""
+
+MAIN = "__main__"
+LIBRARY = "std"
+
+_INIT = "__init__"
+_BOM = "\ufeff"
+
+
+@dataclass(slots=True)
+class Package:
+    """The modules of a program.
+
+    Args:
+        root: the main file's module.
+        search: folders of the user's modules, in order.
+        stdlib: folder of the standard library.
+        modules: by dotted name; a library module by its name with `std.` in front. The main file is `__main__`.
+        names: dotted name of each module in `modules`, by the `id` of its node.
+        failed: names of modules that exist and have errors; these are in the sink.
+        reads: digest of each of the user's files that was read, None for one that does not exist.
+    """
+
+    root: ast.Module
+    search: tuple[Path, ...]
+    stdlib: Path
+    cache: Store | None
+    sink: Sink
+    modules: dict[str, ast.Module] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
+    reads: dict[str, str | None] = field(default_factory=dict)
+    _asked: dict[tuple[str, bool], ast.Module | None] = field(default_factory=dict)
+
+    def find(self, dotted: str, importer: ast.Module | None = None) -> ast.Module | None:
+        """Return the module `dotted`, or None if there is none or it has errors (then it is in `failed`).
+
+        Args:
+            dotted: the full name; `absolute` makes one of a relative import.
+            importer: who asks. A module of the standard library sees the standard library only, so that a
+                user's file cannot take a place in it.
+        """
+        inside = importer is not None and bool(importer.source.is_library)
+        key = (dotted, inside)
+        if key not in self._asked:
+            self._asked[key] = self._find(dotted, inside)
+        return self._asked[key]
+
+    def absolute(self, importer: ast.Module, level: int, module: str) -> str | None:
+        """Return the dotted name that `from ..module import` means in `importer`; None above the top."""
+        if level == 0:
+            return module
+        own = self.names[id(importer)]
+        if own == MAIN:
+            return None
+        parts = own.split(".")
+        up = level - 1 if self.is_package(importer) else level
+        if up >= len(parts):
+            return None
+        kept = parts[: len(parts) - up]
+        return ".".join([*kept, module] if module else kept)
+
+    def is_package(self, module: ast.Module) -> bool:
+        """Say whether the module is a folder's `__init__` file."""
+        return Path(module.source.path).stem == _INIT
+
+    def _find(self, dotted: str, inside: bool) -> ast.Module | None:
+        parts = dotted.split(".")
+        if parts[0] == LIBRARY:
+            # `std` alone is the library itself.
+            return self._load(dotted, parts[1:], (self.stdlib,), True)
+        if not inside:
+            found = self._load(dotted, parts, self.search, False)
+            if found is not None or dotted in self.failed:
+                return found
+        return self._load(f"{LIBRARY}.{dotted}", parts, (self.stdlib,), True)
+
+    def _load(self, name: str, parts: list[str], folders: Sequence[Path], is_library: bool) -> ast.Module | None:
+        if name in self.modules or name in self.failed:
+            return self.modules.get(name)
+        for folder in folders:
+            for path in _candidates(folder, parts):
+                if not path.is_file():
+                    if not is_library:
+                        self.reads[os.path.abspath(path)] = None
+                    continue
+                module = self._read(path, is_library)
+                if module is None:
+                    self.failed.add(name)
+                else:
+                    self.add(name, module)
+                return module
+        return None
+
+    def _read(self, path: Path, is_library: bool) -> ast.Module | None:
+        source = read_source(path, self.sink, is_library, self.reads)
+        return parse(source, self.sink, self.cache) if source is not None else None
+
+    def add(self, name: str, module: ast.Module) -> None:
+        """Put a module under its name."""
+        self.modules[name] = module
+        self.names[id(module)] = name
+
+
+def load(
+    root: Path,
+    search: Sequence[Path],
+    stdlib: Path,
+    cache: Store | None,
+    sink: Sink,
+    *,
+    reads: dict[str, str | None] | None = None,
+) -> Package | None:
+    """Read and parse the main file.
+
+    Args:
+        search: folders beside the main file's own, which comes first.
+        reads: gets what was read, as `Package.reads`.
+
+    Returns: the package, or None if the main file cannot be read or has errors.
+
+    Reports: FILE_ERROR, NOT_UTF8, and what the parser reports.
+    """
+    reads = {} if reads is None else reads
+    source = read_source(root, sink, False, reads)
+    if source is None:
+        return None
+    if root.suffix not in SUFFIXES:
+        message = f"'{root}' is not a source file: its name ends in none of {', '.join(SUFFIXES)}"
+        sink.report(Diagnostic(Code.FILE_ERROR, None, message, "rename it"))
+        return None
+    module = parse(source, sink, cache)
+    if module is None:
+        return None
+    folders = tuple(dict.fromkeys((root.parent, *search)))
+    package = Package(module, folders, stdlib, cache, sink, reads=reads)
+    package.add(MAIN, module)
+    return package
+
+
+def read_source(path: Path, sink: Sink, is_library: bool, reads: dict[str, str | None]) -> Source | None:
+    """Read one file: UTF-8, line ends made `\\n`, a byte order mark removed; None if that is not possible.
+
+    Reports: FILE_ERROR, NOT_UTF8.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        why = "it is a folder, not a file" if path.is_dir() else (error.strerror or str(error)).lower()
+        sink.report(Diagnostic(Code.FILE_ERROR, None, f"cannot open '{path}': {why}"))
+        return None
+    except ValueError as error:  # a NUL in the name
+        sink.report(Diagnostic(Code.FILE_ERROR, None, f"cannot open '{path}': {error}"))
+        return None
+    if not is_library:
+        reads[os.path.abspath(path)] = sha256(data).hexdigest()
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        place = Source(str(path), before.replace("\r\n", "\n"), is_library)
+        line, _ = place.position(len(place.text))
+        message = f"the file is not UTF-8 text: byte 0x{data[error.start]:02x} at offset {error.start}, in line {line}"
+        sink.report(
+            Diagnostic(Code.NOT_UTF8, Span(place, len(place.text), len(place.text)), message, "save the file as UTF-8")
+        )
+        return None
+    return Source(str(path), text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n"), is_library)
+
+
+def _candidates(folder: Path, parts: list[str]) -> list[Path]:
+    """Return the files that may hold a module: the file itself, then the folder's `__init__`."""
+    if not parts:
+        return [folder / (_INIT + suffix) for suffix in SUFFIXES]
+    base = folder.joinpath(*parts)
+    files = [base.with_name(base.name + suffix) for suffix in SUFFIXES]
+    return files + [base / (_INIT + suffix) for suffix in SUFFIXES]

@@ -1,0 +1,89 @@
+"""One file's text to its `ast.Module`, from the cache if it was parsed before.
+
+`parse` is the entry. It never raises on what a user wrote: everything wrong is a `Diagnostic` in the sink. What does
+the work is imported only when a text is new: a build that has changed one file unpickles the others.
+"""
+
+import gc
+import hashlib
+import os
+import pickle
+
+from ktc.diag.diagnostic import Sink
+from ktc.diag.source import Source
+from ktc.syntax import ast
+from ktc.syntax.tables import Store, Tables, grammar_text, load_tables
+
+
+def parse(source: Source, sink: Sink, cache: Store | None = None, tables: Tables | None = None) -> ast.Module | None:
+    """Parse one file.
+
+    Args:
+        source: the file.
+        sink: gets what is wrong.
+        cache: where the grammar's tables and parsed modules are kept, if anywhere.
+        tables: the grammar's tables, for a caller that parses many files; loaded if not given.
+
+    Returns: the module, or None if anything was wrong.
+
+    Reports: SYNTAX_ERROR, UNCLOSED_BRACKET, BAD_INDENT, BAD_LITERAL, TOO_DEEP.
+    """
+    key = _module_key(source.text) if cache is not None else ""
+    collecting = gc.isenabled()
+    gc.disable()  # trees are not garbage; looking for some doubles the time
+    try:
+        module = _unpickle(cache.get(key)) if cache is not None else None
+        if module is None:
+            from ktc.syntax.lalr import Parser
+
+            module = Parser(tables or load_tables(cache), source, sink).module()
+            if module is not None and cache is not None:
+                _store(cache, key, module)
+    finally:
+        if collecting:
+            gc.enable()
+    if module is not None:
+        module.source = source
+    return module
+
+
+_DECIDING = (
+    "ast", "tables", "lexer", "lalr", "literals", "parser",
+    "build_base", "build_expressions", "build_declarations", "builder",
+)  # fmt: skip
+
+
+def _fingerprint() -> bytes:
+    """Return a digest of everything but the text that decides what a module becomes."""
+    hasher = hashlib.sha256(b"module 1")
+    for name in _DECIDING:
+        with open(os.path.join(os.path.dirname(__file__), f"{name}.py"), "rb") as file:
+            hasher.update(hashlib.sha256(file.read()).digest())
+    hasher.update(grammar_text().encode())
+    return hasher.digest()
+
+
+_FINGERPRINT = _fingerprint()
+
+
+def _module_key(text: str) -> str:
+    """Return the cache key of a text's module."""
+    return hashlib.sha256(_FINGERPRINT + text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _unpickle(data: bytes | None) -> ast.Module | None:
+    if data is None:
+        return None
+    try:
+        module = pickle.loads(data)
+    except Exception:  # a damaged entry is a miss, and damage can raise anything
+        return None
+    return module if isinstance(module, ast.Module) else None
+
+
+def _store(cache: Store, key: str, module: ast.Module) -> None:
+    try:
+        data = pickle.dumps(module, protocol=5)
+    except RecursionError:  # a very deep tree is parsed anew each time
+        return
+    cache.put(key, data)

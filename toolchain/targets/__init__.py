@@ -1,0 +1,64 @@
+"""Targets by name. A vendor's file is imported when a name or a list asks for it, not before.
+
+In: a name as the user wrote it. Out: `Target` or None; the caller words the error (`nearest` gives the likely names).
+"""
+
+from difflib import get_close_matches
+from importlib import import_module
+
+from ktc.targets.target import Target
+
+_DEVICE_FILES = ("nvptx", "amdgcn", "air")
+"""In the order of `ktc targets`; each has `TARGETS`. `cpu` is made from the host's target."""
+
+
+def device_targets() -> tuple[Target, ...]:
+    """Return every GPU target, by vendor and age. Asks nothing of this machine."""
+    found: list[Target] = []
+    for file in _DEVICE_FILES:
+        found.extend(import_module(f"ktc.targets.{file}").TARGETS)
+    return tuple(found)
+
+
+def all_targets(host: Target | None = None) -> tuple[Target, ...]:
+    """Return every target of kernels, the processor last; `host` saves detecting the processor."""
+    return (*device_targets(), _processor(host))
+
+
+def names() -> tuple[str, ...]:
+    """Return the name of each target of kernels, without aliases."""
+    return (*(target.name for target in device_targets()), "cpu")
+
+
+def find(name: str, host: Target | None = None) -> Target | None:
+    """Return the target that is called `name` or has it as an alias; None if there is none.
+
+    Args:
+        host: what "cpu" is made from; by default the processor is detected, which loads LLVM.
+    """
+    wanted = name.strip().lower()
+    if wanted == "cpu":
+        return _processor(host)
+    for target in device_targets():
+        if wanted == target.name or wanted in target.aliases:
+            return target
+    return None
+
+
+def nearest(name: str, limit: int = 3) -> list[str]:
+    """Return up to `limit` names that a person who wrote `name` may have meant, likeliest first."""
+    wanted = name.strip().lower()
+    spelled = {alias: target.name for target in device_targets() for alias in (target.name, *target.aliases)}
+    spelled["cpu"] = "cpu"
+    close = [spelled[match] for match in get_close_matches(wanted, spelled, n=4 * limit, cutoff=0.6)]
+    family = [spelled[alias] for alias in spelled if _stem(wanted) and _stem(alias) == _stem(wanted)]
+    return list(dict.fromkeys([*close, *family]))[:limit]
+
+
+def _processor(host: Target | None) -> Target:
+    return import_module("ktc.targets.cpu").cpu_target(host)  # type: ignore[no-any-return]
+
+
+def _stem(name: str) -> str:
+    """Return what stands before the first digit."""
+    return name[: next((index for index, letter in enumerate(name) if letter.isdigit()), len(name))]

@@ -1,0 +1,99 @@
+"""The host: where the executable runs.
+
+In: a triple, a processor and features, each empty for "this machine's". Out: a `Target`.
+This machine's processor is asked of LLVM, which takes a tenth of a second to load: `identity` is a cheap
+key under which a caller may keep what `detect` said.
+"""
+
+import platform
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+
+from ktc.targets.target import Target
+
+_LAYOUTS = {
+    ("x86_64", "elf"): "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128",
+    ("x86_64", "macho"): "e-m:o-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128",
+    ("aarch64", "elf"): "e-m:e-p270:32:32-p271:32:32-p272:64:64-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32",
+    ("aarch64", "macho"): "e-m:o-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-n32:64-S128-Fn32",
+    ("riscv64", "elf"): "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128",
+}
+"""LLVM 22's data layout by architecture and object format; a test compares them with LLVM's own."""
+
+_CALLED = {"amd64": "x86_64", "arm64": "aarch64"}
+
+SPACES = {0: 0, 1: 0, 3: 0, 4: 0, 5: 0}
+"""A processor has one address space."""
+
+SCOPES = {"": "", "gpu": "", "block": "", "warp": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """What LLVM says about this machine."""
+
+    triple: str
+    cpu: str
+    features: str
+
+
+def identity() -> str:
+    """Return a digest that changes when this machine's processor does; needs no LLVM."""
+    parts = [platform.system(), platform.machine(), platform.processor()]
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").split("\n\n", 1)[0].splitlines()
+    except OSError:
+        lines = []
+    # The other lines hold the clock's present speed and the like.
+    kept = ("vendor_id", "cpu family", "model", "flags", "Features", "CPU ", "isa", "uarch")
+    parts += [line for line in lines if line.startswith(kept)]
+    return sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+
+def detect() -> Processor:
+    """Ask LLVM for this machine's triple, processor and features (as `-march=native` does)."""
+    llvm = import_module("llvmlite.binding")
+    features: dict[str, bool] = llvm.get_host_cpu_features()
+    flags = ",".join(("+" if on else "-") + name for name, on in sorted(features.items()))
+    return Processor(llvm.get_process_triple(), llvm.get_host_cpu_name(), flags)
+
+
+def host_target(
+    triple: str = "", cpu: str = "", features: str = "", processor: Processor | None = None
+) -> Target | None:
+    """Return the host's target, or None if its architecture is none that ktc knows.
+
+    A triple of one's own means another machine: its processor is then the architecture's least one unless `cpu`
+    names it. The processor's own features are kept only while `cpu` is not given.
+
+    Args:
+        processor: what `detect` gave, if it is known already.
+    """
+    here = Processor(triple, cpu, features)
+    if not triple or cpu in ("", "native"):
+        this = processor or detect()
+        if triple in ("", this.triple):
+            native = cpu in ("", "native")
+            own = ",".join(part for part in (this.features if native else "", features) if part)
+            here = Processor(this.triple, this.cpu if native else cpu, own)
+    layout = _layout(here.triple)
+    if layout is None:
+        return None
+    return Target(
+        name=here.triple, vendor="cpu", triple=here.triple, data_layout=layout, cpu=here.cpu, features=here.features,
+        spaces=SPACES, scopes=SCOPES, title="host",
+    )  # fmt: skip
+
+
+def supported_architectures() -> tuple[str, ...]:
+    """Return the architectures that a host may have."""
+    return tuple(dict.fromkeys(architecture for architecture, _ in _LAYOUTS))
+
+
+def _layout(triple: str) -> str | None:
+    parts = triple.lower().split("-")
+    architecture = _CALLED.get(parts[0], parts[0])
+    macho = any(part.startswith(("darwin", "macos")) for part in parts)
+    return _LAYOUTS.get((architecture, "macho" if macho else "elf"))

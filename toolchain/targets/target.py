@@ -1,0 +1,75 @@
+"""What a target is: facts and nothing else. One file a vendor makes `Target`s.
+
+`targets` lies left of `ir`, so nothing here sees a node of the IR.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """Device code of one kernel, in the forms that were asked for.
+
+    Args:
+        kernel: symbol.
+        data: by kind ("asm", "llvm", "llvm-opt", "object", "image") the bytes.
+    """
+
+    kernel: str
+    data: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One target.
+
+    Args:
+        name: as the user writes it: `sm_90`, `gfx942`, `apple-m4`, `cpu`; for the host the triple.
+        vendor: "nvidia", "amd", "apple" or "cpu" (the host, and the CPU as a device).
+        triple, data_layout, cpu, features: for LLVM.
+        spaces: the language's address space (0 generic, 1 global, 3 shared, 4 constant, 5 local) -> LLVM's number.
+        alloca_space: LLVM's address space of a stack slot.
+        kernel_convention: calling convention of a kernel ("ptx_kernel", "amdgpu_kernel", "").
+        kernel_attributes: LLVM function attributes that every kernel gets (`"x"="y" …`).
+        module_flags: LLVM text of nodes of `!llvm.module.flags` (`!{i32 1, !"x", i32 2}`).
+        scopes: the language's memory scope ("", "gpu", "block", "warp") -> LLVM's syncscope name, "" for system.
+        warp_lanes: threads of a warp.
+        max_block_threads: limit of threads in a block.
+        shared_bytes: limit of shared memory whose size is known at compile time, of a block, in bytes.
+        dynamic_shared_bytes: limit of shared memory that a launch may ask for, in bytes.
+        artefact: what the driver loads: "ptx", "hsaco", "metallib", "native".
+        is_device: kernels run here.
+        system_values: intrinsic name -> slot of an i32 that codegen must pass as trailing parameters, for targets where
+            ids are no intrinsics (AIR, CPU); empty elsewhere.
+        has_f64, has_i128, has_recursion: what the back end can do.
+        device_externals: functions that the driver or its library supplies at load time, so may stay undefined.
+        title: for people ("NVIDIA Hopper (H100, H200)").
+        aliases: other names (`nvidia:90`).
+    """
+
+    name: str
+    vendor: str
+    triple: str
+    data_layout: str
+    cpu: str
+    features: str
+    spaces: Mapping[int, int]
+    alloca_space: int = 0
+    kernel_convention: str = ""
+    kernel_attributes: str = ""
+    module_flags: tuple[str, ...] = ()
+    scopes: Mapping[str, str] = field(default_factory=dict)
+    warp_lanes: int = 1
+    max_block_threads: int = 1024
+    shared_bytes: int = 0
+    dynamic_shared_bytes: int = 0
+    artefact: str = "native"
+    is_device: bool = False
+    system_values: Mapping[str, int] = field(default_factory=dict)
+    has_f64: bool = True
+    has_i128: bool = True
+    has_recursion: bool = True
+    device_externals: frozenset[str] = frozenset()
+    title: str = ""
+    aliases: tuple[str, ...] = ()
