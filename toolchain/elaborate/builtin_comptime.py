@@ -1,0 +1,311 @@
+"""The primitives that ask the compiler: about types, functions, parameters, targets, the build and the source."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from ktc import targets
+from ktc.diag.codes import Code
+from ktc.elaborate.builtin_context import Use
+from ktc.elaborate.builtin_types import erase
+from ktc.elaborate.values import KV, LV, RV, OriginValue, PackVal, Result, StructTy, TraitTy
+from ktc.ir import nodes, types
+from ktc.targets.target import Target
+
+Handler = Callable[[Use], Result]
+
+# ---- types and functions ----------------------------------------------------------------------------------
+
+
+def _size_of(use: Use) -> Result:
+    return use.index(types.size_of(use.elab.ir(use.type_of("type"))))
+
+
+def _align_of(use: Use) -> Result:
+    return use.index(types.align_of(use.elab.ir(use.type_of("type"))))
+
+
+def _is_trivial(use: Use) -> Result:
+    return use.truth(use.elab.is_trivial(use.type_of("type")))
+
+
+def _type_eq(use: Use) -> Result:
+    return use.truth(use.elab.same_type(use.type_of("a"), use.type_of("b")))
+
+
+def _conforms(use: Use) -> Result:
+    trait = use.type_of("trait")
+    if not isinstance(trait, TraitTy):
+        use.mismatch("attribute 'trait' must be a trait")
+    return use.truth(use.elab.conforms(use.type_of("type"), trait))
+
+
+def _type_name(use: Use) -> Result:
+    return use.string(use.elab.type_name(use.type_of("type")))
+
+
+def _func_name(use: Use) -> Result:
+    return use.string(str(use.function()))
+
+
+# ---- packs ------------------------------------------------------------------------------------------------
+
+
+def _pack_size(use: Use) -> Result:
+    value = use.attr("types")
+    return use.index(len(value.items if isinstance(value, PackVal) else use.items("types")))
+
+
+def _at(use: Use, count: int) -> int:
+    index = use.number("index")
+    if not 0 <= index < count:
+        use.fail(Code.CONSTRAINT_FAILED, f"there is no member {index} among {count}")
+    return index
+
+
+def _variadic_get(use: Use) -> Result:
+    values = use.items("values")
+    found: Result = values[_at(use, len(values))]
+    return found
+
+
+def _pack_get(use: Use) -> Result:
+    if isinstance(use.args[0], PackVal):
+        items = use.args[0].items
+        return items[_at(use, len(items))]
+    value = use.val(0)
+    prim = use.prim(value.ty)
+    if prim is None or prim.name not in ("!kgen.pack", "!kgen.refs"):
+        use.mismatch(f"operand 1 has the type '{use.elab.type_name(value.ty)}', not '!kgen.pack' or '!kgen.refs'")
+    members = prim.args[0].items
+    at = _at(use, len(members))
+    if prim.name == "!kgen.refs":
+        refs = use.body.rvalue(value)
+        return LV(members[at], refs if len(members) == 1 else use.op("get", (refs,), None, at))
+    place = use.body.place(value)
+    kind, indices = erase([use.elab.ir(member) for member in members])
+    pointer = place.pointer
+    if indices[at] >= 0:
+        pointer = use.op("field", (pointer,), None, (kind, indices[at]))
+    # the members share the fate of the whole, so the part that is tracked stays the same
+    return LV(members[at], pointer, place.mutable, place.local, place.path, why=place.why)
+
+
+# ---- constraints ------------------------------------------------------------------------------------------
+
+
+def _constrained(use: Use) -> Result:
+    if not use.flag("cond"):
+        use.fail(Code.CONSTRAINT_FAILED, use.text("message", "a constraint does not hold"))
+    return use.nothing()
+
+
+def _compile_error(use: Use) -> Result:
+    use.fail(Code.CONSTRAINT_FAILED, use.text("message"))
+
+
+# ---- targets ----------------------------------------------------------------------------------------------
+
+
+def _target(use: Use, target: Target) -> KV:
+    return KV(use.elab.prim("!kgen.target", ()), target)
+
+
+def _target_current(use: Use) -> Result:
+    return _target(use, use.body.target)
+
+
+def _target_host(use: Use) -> Result:
+    return _target(use, use.elab.config.host)
+
+
+def simd_bits(target: Target) -> int:
+    """Return the width in bits of a target's widest vector registers that plain code should use."""
+    enabled = {part[1:] for part in target.features.split(",") if part.startswith("+")}
+    if target.triple.startswith(("x86_64", "i686")):
+        if "avx512f" in enabled:
+            return 512
+        return 256 if "avx" in enabled else 128
+    return 128
+
+
+_FACTS: Mapping[str, Callable[[Target], "str | int"]] = MappingProxyType(
+    {
+        "vendor": lambda target: target.vendor,
+        "name": lambda target: target.name,
+        "triple": lambda target: target.triple,
+        "cpu": lambda target: target.cpu,
+        "features": lambda target: target.features,
+        "artefact": lambda target: target.artefact,
+        "warp_lanes": lambda target: target.warp_lanes,
+        "max_block_threads": lambda target: target.max_block_threads,
+        "simd_bits": simd_bits,
+        "is_device": lambda target: int(target.is_device),
+    }
+)
+
+
+def _target_info(use: Use) -> Result:
+    target, key = use.target(), use.one_of("key", (*_FACTS, "index"))
+    if key == "index":
+        names = [device.name for device in use.elab.config.accelerators]
+        return use.index(names.index(target.name) if target.is_device and target.name in names else -1)
+    fact = _FACTS[key](target)
+    return use.string(fact) if isinstance(fact, str) else use.index(fact)
+
+
+def _target_find(use: Use) -> Result:
+    name, config = use.text("name"), use.elab.config
+    for device in config.accelerators:
+        if device.name == name:
+            return _target(use, device)
+    found = targets.find(name, config.host)
+    if found is None:
+        near = ", ".join(f"'{likely}'" for likely in targets.nearest(name))
+        use.fail(Code.UNKNOWN_TARGET, f"there is no target '{name}'" + (f"; did you mean {near}?" if near else ""))
+    return _target(use, found)
+
+
+def _targets_count(use: Use) -> Result:
+    return use.index(len(use.elab.config.accelerators))
+
+
+def _targets_get(use: Use) -> Result:
+    devices, index = use.elab.config.accelerators, use.number("index")
+    if not 0 <= index < len(devices):
+        use.fail(Code.UNKNOWN_TARGET, f"this build has no device target number {index}")
+    return _target(use, devices[index])
+
+
+# ---- the build and the source -------------------------------------------------------------------------------
+
+
+def _env_has(use: Use) -> Result:
+    return use.truth(use.text("name") in use.elab.config.defines)
+
+
+def _define(use: Use) -> str:
+    name = use.text("name")
+    value = use.elab.config.defines.get(name)
+    if value is None:
+        use.fail(Code.CONSTRAINT_FAILED, f"no value is given for '{name}' (-D {name}=...)")
+    return value
+
+
+def _env_string(use: Use) -> Result:
+    return use.string(_define(use))
+
+
+def _env_int(use: Use) -> Result:
+    text = _define(use)
+    try:
+        return use.index(int(text, 0))
+    except ValueError:
+        pass
+    try:
+        return use.index(int(text))  # with leading zeros
+    except ValueError:
+        use.fail(Code.CONSTRAINT_FAILED, f"the value of '{use.text('name')}' is '{text}', not a whole number")
+
+
+def _is_compile_time(use: Use) -> Result:
+    return use.truth(use.body.comptime)
+
+
+def _source_line(use: Use) -> Result:
+    return use.index(use.body.call_location()[1])
+
+
+def _source_column(use: Use) -> Result:
+    return use.index(use.body.call_location()[2])
+
+
+def _source_file(use: Use) -> Result:
+    return use.string(use.body.call_location()[0])
+
+
+def _string_of(use: Use) -> Result:
+    value: Any = use.attr("value")
+    if isinstance(value, RV) and isinstance(value.ir, nodes.Const):
+        value = KV(value.ty, value.ir.value)
+    if not isinstance(value, KV):
+        use.fail(Code.NOT_COMPILE_TIME, "only a value that is known at compile time becomes a constant text")
+    return use.string(value.data if isinstance(value.data, str) else use.body.constant_text(value))
+
+
+# ---- kernels ------------------------------------------------------------------------------------------------
+
+
+def _compile_offload(use: Use) -> Result:
+    info = use.type_of()
+    if not isinstance(info, StructTy):
+        use.mismatch("attribute '_type' must be a struct")
+    kind = use.number("emission_kind")
+    if not 0 <= kind <= 4:
+        use.mismatch(f"there is no emission kind {kind}")
+    option = use.text("emission_option", "")
+    return use.body.offload(use.target("target_type"), kind, option, use.function(), info, use.span)
+
+
+def _kernel_entry(use: Use) -> Result:
+    return use.address(use.body.kernel_entry(use.target(), use.function(), use.span))
+
+
+def _kernel_arg(use: Use) -> Result:
+    args = use.body.kernel_args(use.function(), use.span)
+    if use.name == "kgen.kernel.arg_count":
+        return use.index(len(args))
+    name, ty = args[_at(use, len(args))]
+    return ty if use.name == "kgen.kernel.arg_type" else use.string(name)
+
+
+# ---- origins --------------------------------------------------------------------------------------------------
+
+
+def _origin(use: Use) -> Result:
+    kind = use.name.rpartition(".")[2]
+    mutable = False if kind == "static" else use.flag("mut")
+    return KV(use.elab.prim("!kgen.origin", ()), OriginValue(kind, mutable))
+
+
+# operation -> (what does it, number of operands, attributes)
+COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
+    {
+        "kgen.size_of": (_size_of, 0, ("type",)),
+        "kgen.align_of": (_align_of, 0, ("type",)),
+        "kgen.is_trivial": (_is_trivial, 0, ("type",)),
+        "kgen.type_eq": (_type_eq, 0, ("a", "b")),
+        "kgen.conforms": (_conforms, 0, ("type", "trait")),
+        "kgen.type_name": (_type_name, 0, ("type",)),
+        "kgen.func_name": (_func_name, 0, ("func",)),
+        "kgen.pack.size": (_pack_size, 0, ("types",)),
+        "kgen.pack.get": (_pack_get, 1, ("index",)),
+        "kgen.variadic.get": (_variadic_get, 0, ("index", "values")),
+        "kgen.constrained": (_constrained, 0, ("cond", "message")),
+        "kgen.compile_error": (_compile_error, 0, ("message",)),
+        "kgen.target.current": (_target_current, 0, ()),
+        "kgen.target.host": (_target_host, 0, ()),
+        "kgen.target.info": (_target_info, 0, ("target", "key")),
+        "kgen.target.find": (_target_find, 0, ("name",)),
+        "kgen.targets.count": (_targets_count, 0, ()),
+        "kgen.targets.get": (_targets_get, 0, ("index",)),
+        "kgen.env.has": (_env_has, 0, ("name",)),
+        "kgen.env.string": (_env_string, 0, ("name",)),
+        "kgen.env.int": (_env_int, 0, ("name",)),
+        "kgen.is_compile_time": (_is_compile_time, 0, ()),
+        "kgen.source.line": (_source_line, 0, ()),
+        "kgen.source.column": (_source_column, 0, ()),
+        "kgen.source.file": (_source_file, 0, ()),
+        "kgen.string.of": (_string_of, 0, ("value",)),
+        "kgen.compile_offload": (
+            _compile_offload, 0, ("target_type", "emission_kind", "emission_option", "func", "_type"),
+        ),
+        "kgen.kernel.entry": (_kernel_entry, 0, ("target", "func")),
+        "kgen.kernel.arg_count": (_kernel_arg, 0, ("func",)),
+        "kgen.kernel.arg_type": (_kernel_arg, 0, ("func", "index")),
+        "kgen.kernel.arg_name": (_kernel_arg, 0, ("func", "index")),
+        "kgen.origin.any": (_origin, 0, ("mut",)),
+        "kgen.origin.static": (_origin, 0, ()),
+        "kgen.origin.external": (_origin, 0, ("mut",)),
+    }
+)  # fmt: skip

@@ -1,0 +1,339 @@
+"""Instances of functions, evaluation at compile time, and aliases.
+
+An `Instance` is one function with all its parameters known, for one target. Its signature is computed when it is first
+called, its body when the work list comes to it, or at once when compile-time evaluation runs it.
+"""
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Bug, Diagnostic, Label
+from ktc.diag.source import Span
+from ktc.elaborate.scope import AliasInfo, FnInfo, ModuleInfo, Scope
+from ktc.elaborate.structs import Structs
+from ktc.elaborate.values import KV, PV, FnTy, FnVal, ModuleVal, OriginValue, PackPV, PartialTy, StructTy, TraitTy, Ty
+from ktc.ir import nodes, types
+from ktc.ir.interpret import EvaluationError, Interpreter
+from ktc.syntax import ast
+from ktc.targets.target import Target
+
+if TYPE_CHECKING:
+    from ktc.elaborate.body import Body
+
+MAX_DEPTH = 400
+"""Instantiations in one another; more is taken for a recursion without end."""
+
+
+class Abort(Exception):
+    """A reported error ends the elaboration of a statement or a declaration."""
+
+
+class Symbolic(Exception):
+    """In a pattern: the value depends on a parameter that is not known yet."""
+
+
+@dataclass(slots=True)
+class ArgSig:
+    """One argument of an instance.
+
+    Args:
+        convention: "read", "mut", "var", "ref", "out" or "deinit".
+        passing: "none", "direct" or "memory"; "memory" for all that is passed by its address.
+        variadic: "" or "list" (`*xs: T`) or "pack" (`*xs: *Ts`); `ty` is then T, or None and the types are in `pack`.
+    """
+
+    name: str
+    ty: Ty
+    convention: str
+    kind: str
+    node: ast.Param
+    passing: str
+    variadic: str = ""
+    pack: tuple[Ty, ...] = ()
+
+
+@dataclass(slots=True)
+class Signature:
+    """What a call of an instance looks like.
+
+    Args:
+        result: "none", "direct", "memory" or "ref"; in a raising function "direct" also goes through memory.
+        out_name: the name of the result inside the function, for `out` arguments.
+    """
+
+    args: tuple[ArgSig, ...]
+    result_ty: Ty
+    result: str
+    raises: bool
+    out_name: str = ""
+    result_mutable: bool = True
+    noreturn: bool = False
+
+    @property
+    def through_memory(self) -> bool:
+        """Does the caller pass an address for the result."""
+        return self.result == "memory" or (self.raises and self.result in ("direct", "ref"))
+
+
+@dataclass(eq=False, slots=True)
+class Instance:
+    """One function with all parameters known."""
+
+    fn: FnInfo
+    symbol: str
+    title: str
+    scope: Scope
+    self_ty: StructTy | None
+    state: "UnitState"
+    signature: Signature
+    parent: "Instance | None"
+    call_span: Span | None
+    depth: int
+    function: nodes.Function | None = None
+    template: Any = None
+    refs: set[str] = field(default_factory=set)
+    envs: tuple[FnVal, ...] = ()
+    captured: list[Any] = field(default_factory=list)
+    busy: bool = False
+    failed: bool = False
+    kernel: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class UnitState:
+    """What has been elaborated for one target."""
+
+    target: Target
+    index: int
+    instances: dict[Any, Instance] = field(default_factory=dict)
+    by_symbol: dict[str, Instance] = field(default_factory=dict)
+    extra: dict[str, tuple[nodes.Function, set[str]]] = field(default_factory=dict)
+    queue: list[Instance] = field(default_factory=list)
+    kernels: dict[str, nodes.Kernel] = field(default_factory=dict)
+    memo: dict[Any, Any] = field(default_factory=dict)
+    interpreter: Interpreter | None = None
+
+
+class Instances(Structs):
+    """The part of the elaborator that knows instances and constants."""
+
+    states: dict[str, UnitState]
+    state: UnitState
+    globals: dict[str, nodes.Global]
+    current: Instance | None
+
+    def new_body(self, module: ModuleInfo, scope: Scope, instance: Instance | None) -> "Body":
+        """Make a body (in `Elaborator`)."""
+        raise NotImplementedError
+
+    # ---- diagnostics ----
+
+    def fail(self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None) -> NoReturn:
+        """Report an error at the innermost place in a user's file, with the chain of instantiations, and abort."""
+        self.report(code, message, span, help, instance)
+        raise Abort
+
+    def report(
+        self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None,
+        extra: tuple[Label, ...] = (),
+    ) -> None:  # fmt: skip
+        """Report an error like `fail`, and go on."""
+        instance = instance or self.current
+        primary, notes = span, list(extra)
+        if primary is not None and primary.source.is_library:
+            notes.insert(0, Label(primary, "found here"))
+            primary = None
+        chain: list[tuple[Span, str]] = []
+        at = instance
+        while at is not None:
+            if at.call_span is not None:
+                chain.append((at.call_span, at.title))
+            at = at.parent
+        shown = []
+        for place, title in chain:
+            if place.source.is_library:
+                continue
+            if primary is None:
+                primary = place
+            elif place != primary:
+                shown.append(Label(place, f"instantiated from here: {title}"))
+        self.sink.report(Diagnostic(code, primary or span, message, help, (*notes, *reversed(shown))))
+
+    # ---- constants ----
+
+    def evaluate(self, node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None) -> Any:
+        """Compute a parameter value of an expression."""
+        body = self.new_body(module, scope, self.current)
+        return body.param(body.expr(node, expected), Span(module.source, node.start, node.end))
+
+    def alias_value(self, alias: AliasInfo, self_ty: StructTy | None) -> Any:
+        """Return the value of an alias without parameters (an `AliasInfo` itself if it has parameters)."""
+        if alias.node.params:
+            return alias
+        cache = self_ty.aliases if self_ty is not None else alias.values
+        key = alias.name if self_ty is not None else self.state.target.name
+        if self_ty is not None:
+            key = f"{alias.uid}@{self.state.target.name}"
+        if key in cache:
+            return cache[key]
+        span = Span(alias.module.source, alias.node.name_start, alias.node.name_start + len(alias.name))
+        if alias.busy:
+            self.fail(Code.NOT_COMPILE_TIME, f"'{alias.name}' is defined by itself", span)
+        if alias.node.value is None:
+            self.fail(Code.NO_MEMBER, f"'{alias.name}' has no value here", span)
+        alias.busy = True
+        try:
+            scope = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
+            cache[key] = self.typed_constant(alias.node.type, alias.node.value, scope, alias.module)
+        finally:
+            alias.busy = False
+        return cache[key]
+
+    def typed_constant(self, type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
+        """Compute `value`, converted to the type if one is written."""
+        want = self.evaluate(type_node, scope, module) if type_node is not None else None
+        want = want if isinstance(want, Ty) and not isinstance(want, TraitTy) else None
+        body = self.new_body(module, scope, self.current)
+        span = Span(module.source, value.start, value.end)
+        result = body.expr(value, want)
+        if want is not None and not isinstance(want, FnTy):
+            result = body.convert(result, want, span)
+        return body.param(result, span)
+
+    def run(self, body: "Body", value: Any, span: Span) -> KV:
+        """Run what a body has emitted at compile time and return its value as a constant."""
+        kind = self.ir(value.ty)
+        pointer = nodes.Argument(0, types.PTR)
+        body.store_bits(pointer, value)
+        body.emit(nodes.Return(None))
+        function = nodes.Function("comptime", "compile-time value", (("to", types.PTR),), types.VOID, body.finish())
+        interpreter = self.interpreter()
+        try:
+            address = interpreter.allocate(max(1, types.size_of(kind)), 64)
+            interpreter.run(function, (address,))
+            const, made = interpreter.freeze(kind, address if not isinstance(kind, types.PointerType) else interpreter.read(kind, address))
+        except EvaluationError as error:
+            self._evaluation_failed(error, span)
+        for item in made:
+            self.globals[item.name] = item
+        return KV(value.ty, const.value)
+
+    def _evaluation_failed(self, error: EvaluationError, span: Span) -> NoReturn:
+        code = Code.COMPILE_TIME_LIMIT if error.kind == "limit" else Code.COMPILE_TIME_FAILED
+        notes = [Label(at, f"in {title}") for title, at in error.stack if at is not None]
+        if error.span is not None:
+            notes.append(Label(error.span, "failed here"))
+        self.report(code, f"this cannot be computed at compile time: {error.message}", span, extra=tuple(notes[-6:]))
+        raise Abort
+
+    def interpreter(self) -> Interpreter:
+        """Return the interpreter for the current target's functions."""
+        state = self.state
+        if state.interpreter is None:
+            state.interpreter = Interpreter(lambda symbol: self.function_of(state, symbol), self.globals.get)
+        return state.interpreter
+
+    def function_of(self, state: UnitState, symbol: str) -> nodes.Function:
+        """Return the function of a symbol, elaborated if need be; KeyError if there is none."""
+        if symbol in state.extra:
+            return state.extra[symbol][0]
+        instance = state.by_symbol[symbol]
+        self.elaborate_instance(instance)
+        if instance.function is None:
+            raise Abort
+        return instance.function
+
+    def elaborate_instance(self, instance: Instance) -> None:
+        """Make the body of an instance (in `Elaborator`)."""
+        raise NotImplementedError
+
+    def string_constant(self, text: str) -> nodes.Const:
+        """Return the {address, length} of a constant text; the same text is the same global."""
+        data = text.encode("utf-8", "surrogateescape")
+        name = "str$" + hashlib.sha256(data).hexdigest()[:16]
+        if name not in self.globals:
+            kind = types.ArrayType(types.I8, len(data) + 1)
+            self.globals[name] = nodes.Global(name, kind, data + b"\0", True, 0, 1)
+        return nodes.Const(types.StructType((types.PTR, types.I64)), (nodes.Address(name), len(data)))
+
+    def string_of(self, value: Any) -> str:
+        """Return the text of a constant {address, length}."""
+        if isinstance(value, str):
+            return value
+        address, size = value[0], value[1]
+        if isinstance(address, int):
+            return ""
+        content = self.globals[address.name].content
+        if isinstance(content, nodes.Const):
+            content = bytes(content.value if isinstance(content.value, tuple) else ())  # type: ignore[arg-type]
+        if not isinstance(content, bytes):
+            raise Bug(f"the text at {address.name} is not known at compile time", "elaborate")
+        return content[address.offset : address.offset + size].decode("utf-8", "surrogateescape")
+
+    # ---- names of instances ----
+
+    def symbol_for(self, fn: FnInfo, key: Any, kernel: bool = False) -> str:
+        """Return the symbol of an instance; it depends on names and parameter values only."""
+        text = f"{fn.module.name}:{fn.owner.name if fn.owner else ''}:{fn.name}:{self._overload(fn)}:{self.key_text(key)}"
+        digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[: 8 if kernel else 12]
+        base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in fn.name)
+        return f"{base}_{digest}" if kernel else f"{base}${digest}"
+
+    def _overload(self, fn: FnInfo) -> str:
+        return f"{fn.node.start}" if fn.parent is not None else str(self._ordinal(fn))
+
+    def _ordinal(self, fn: FnInfo) -> int:
+        names = fn.owner.members if fn.owner is not None else fn.module.scope.names
+        found = names.get(fn.name)
+        functions = getattr(found, "functions", None)
+        return functions.index(fn) if functions and fn in functions else 0
+
+    def key_text(self, value: Any) -> str:
+        """Return a text that is the same for equal parameter values, and different for different ones."""
+        match value:
+            case None:
+                return "_"
+            case tuple():
+                return "(" + ",".join(map(self.key_text, value)) + ")"
+            case StructTy():
+                inner = self.key_text(value.params) if value.params else ""
+                return f"{value.info.module.name}.{value.info.name}{inner}"
+            case KV(_, nodes.Address(name, offset)):
+                return f"&{name}+{offset}"
+            case KV(ty, data):
+                return f"{self.key_text(ty)}={self._data_text(data)}"
+            case FnVal():
+                fn = value.set.functions[0]
+                owner = fn.owner.name if fn.owner else ""
+                where = f"{fn.module.name}:{owner}:{fn.name}:{fn.node.start if value.env is not None else ''}"
+                env = value.env.instance.symbol if value.env is not None and value.env.instance is not None else ""
+                return f"fn {where}{self.key_text(value.params)}{self.key_text(value.named)}{self.key_text(value.self_ty)}{env}"
+            case PackPV(items):
+                return "*" + self.key_text(items)
+            case PartialTy(info, params):
+                return f"{info.module.name}.{info.name}{self.key_text(params)}"
+            case ModuleVal(module):
+                return module.name
+            case _:
+                return str(value)
+
+    def _data_text(self, data: Any) -> str:
+        match data:
+            case OriginValue(kind, mutable):
+                return f"{kind}{mutable}"
+            case tuple():
+                return "(" + ",".join(map(self._data_text, data)) + ")"
+            case nodes.Address(name, offset):
+                return f"&{name}+{offset}"
+            case Target():
+                return data.name
+            case float():
+                return data.hex()
+            case _:
+                return repr(data)
+
+    def canonical_key(self, values: tuple[PV, ...]) -> tuple[Any, ...]:
+        """Return parameter values as they stand in the key of an instance."""
+        return tuple(map(self.canonical, values))

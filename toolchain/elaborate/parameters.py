@@ -1,0 +1,375 @@
+"""Parameters: giving values to them, patterns of signatures, and inference.
+
+The types in a signature are evaluated with unknown parameters standing as `Sym`s; the result is a pattern, and `unify`
+reads the values of the parameters off the types of the arguments. What a pattern cannot say is `OPAQUE`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.instances import Abort, Instances, Symbolic
+from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo
+from ktc.elaborate.values import (
+    KV, OPAQUE, PV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, Sym, TraitTy, Ty,
+)  # fmt: skip
+from ktc.syntax import ast
+
+
+class Mismatch(Exception):
+    """A candidate does not fit: why, and where if not at the call as a whole."""
+
+    def __init__(self, code: Code, message: str, span: Span | None = None, weight: int = 0) -> None:
+        super().__init__(message)
+        self.code, self.message, self.span, self.weight = code, message, span, weight
+
+
+@dataclass(slots=True)
+class Pattern:
+    """The types of a function's arguments with its parameters open.
+
+    Args:
+        symbols: by name the parameters of the function, and of its struct where that is open too.
+        args: pattern of each argument's type, in order of `fn.node.args`; None for `self`.
+        origins: for `ref [origin]` arguments the pattern of the origin.
+    """
+
+    symbols: dict[str, Sym]
+    args: list[Any]
+    origins: list[Any]
+    self_ty: StructTy | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+class Parameters(Instances):
+    """The part of the elaborator that knows parameters."""
+
+    # ---- patterns ----
+
+    def pattern(self, fn: FnInfo, self_ty: StructTy | None) -> Pattern:
+        """Return the pattern of a function; `self_ty` may be symbolic."""
+        key = (self_ty, self.state.target.name)
+        found = fn.patterns.get(key)
+        if found is None:
+            found = fn.patterns[key] = self._make_pattern(fn, self_ty)
+        return found
+
+    def _make_pattern(self, fn: FnInfo, self_ty: StructTy | None) -> Pattern:
+        base = self.fn_scope_parent(fn, self_ty)
+        scope = Scope(base, "function")
+        symbols: dict[str, Sym] = {}
+        for param in fn.node.params:
+            symbols[param.name] = scope.names[param.name] = Sym(param.name, fn.uid)
+        pattern = Pattern(symbols, [], [], self_ty)
+        for param in fn.node.params:
+            pattern.params[param.name] = self._pattern_of(param.type, scope, fn) if param.type is not None else None
+        for arg in fn.node.args:
+            if arg.type is None:
+                pattern.args.append(self_ty if arg.name == "self" or fn.owner is not None else OPAQUE)
+            else:
+                pattern.args.append(self._pattern_of(arg.type, scope, fn))
+            origin: Any = None
+            if arg.origin and isinstance(arg.origin[0], ast.Name):
+                origin = self.lookup_quiet(scope, arg.origin[0].id, fn)
+            pattern.origins.append(origin)
+        return pattern
+
+    def lookup_quiet(self, scope: Scope, name: str, fn: FnInfo) -> Any:
+        """Return a parameter's binding by name, without errors."""
+        for at in scope.chain():
+            if name in at.names:
+                return at.names[name]
+        return None
+
+    def _pattern_of(self, node: ast.Expr, scope: Scope, fn: FnInfo) -> Any:
+        errors = self.sink.error_count
+        try:
+            if isinstance(node, ast.Star):
+                assert node.value is not None
+                return self.evaluate(node.value, scope, fn.module)
+            return self.evaluate(node, scope, fn.module)
+        except Symbolic:
+            return OPAQUE
+        except Abort:
+            if self.sink.error_count == errors:
+                return OPAQUE
+            raise
+
+    def fn_scope_parent(self, fn: FnInfo, self_ty: StructTy | None) -> Scope:
+        """Return the scope in which a function's signature is read."""
+        if self_ty is not None and fn.owner is not None:
+            if isinstance(fn.owner, StructInfo):
+                assert self_ty.scope is not None
+                return self_ty.scope
+            scope = Scope(fn.scope, "struct", struct=self_ty)
+            scope.names["Self"] = self_ty
+            for param, value in zip(self_ty.info.node.params, self_ty.params, strict=True):
+                scope.names.setdefault(param.name, value)
+            return scope
+        return fn.scope
+
+    def symbolic_struct(self, info: StructInfo) -> StructTy:
+        """Return the struct with all parameters open."""
+        if info.symbolic is None:
+            syms = tuple(
+                PackPV((Sym(p.name, info.uid),)) if p.kind == "star" else Sym(p.name, info.uid) for p in info.node.params
+            )
+            syms = tuple(Sym(p.name, info.uid) for p in info.node.params)
+            info.symbolic = self.struct(info, syms)
+        return info.symbolic
+
+    # ---- inference ----
+
+    def unify(self, pattern: Any, actual: Any, bound: dict[Sym, Any]) -> bool:
+        """Bind the symbols of a pattern so that it becomes `actual`; False if it cannot. Bindings stay on failure."""
+        if pattern is actual or isinstance(pattern, type(OPAQUE)) or pattern is None:
+            return True
+        if isinstance(pattern, Sym):
+            known = bound.get(pattern)
+            if known is None:
+                bound[pattern] = actual
+                return True
+            return self._compatible(known, actual)
+        if isinstance(pattern, StructTy):
+            if not isinstance(actual, StructTy) or actual.info is not pattern.info:
+                return False
+            if not pattern.symbolic:
+                return self.fits(actual, pattern)
+            good = True
+            for p, a in zip(pattern.params, actual.params, strict=True):
+                good = self.unify(p, a, bound) and good
+            return good
+        if isinstance(pattern, PartialTy):
+            if not isinstance(actual, StructTy) or actual.info is not pattern.info:
+                return False
+            return all(p is None or self.unify(p, a, bound) for p, a in zip(pattern.params, actual.params, strict=True))
+        if isinstance(pattern, TraitTy):
+            return isinstance(actual, Ty) and self.conforms(actual, pattern)
+        if isinstance(pattern, KV) and isinstance(actual, KV):
+            if isinstance(pattern.data, OriginValue):
+                return True
+            if isinstance(pattern.ty, StructTy) and pattern.ty.symbolic:
+                self.unify(pattern.ty, actual.ty, bound)
+            return bool(pattern.data == actual.data)
+        if isinstance(pattern, PackPV) and isinstance(actual, PackPV):
+            return len(pattern.items) == len(actual.items) and all(
+                self.unify(p, a, bound) for p, a in zip(pattern.items, actual.items, strict=True)
+            )
+        if isinstance(pattern, FnTy):
+            return isinstance(actual, FnTy)
+        return bool(pattern == actual)
+
+    def _compatible(self, known: Any, actual: Any) -> bool:
+        if known == actual:
+            return True
+        if isinstance(known, KV) and isinstance(actual, KV):
+            if isinstance(known.data, OriginValue):
+                return True
+            return known.ty is actual.ty and known.data == actual.data
+        if isinstance(known, Ty) and isinstance(actual, Ty):
+            return self.fits(actual, known)
+        return False
+
+    def type_of_param(self, value: Any) -> Any:
+        """Return the type of a parameter value, for inference of what its declared type names."""
+        if isinstance(value, KV):
+            return value.ty
+        if isinstance(value, FnVal):
+            return self.fn_type_of(value)
+        if isinstance(value, Ty):
+            return None
+        return None
+
+    def fn_type_of(self, fn: FnVal) -> FnTy:
+        """Return a function type for a function value (one object for each)."""
+        found = self.fn_tys.get(fn)
+        if found is None:
+            first = fn.set.functions[0]
+            args = tuple((arg.name, None) for arg in first.node.args)
+            effects = ("capturing",) if first.parameter else ()
+            found = self.fn_tys[fn] = FnTy(args, None, first.raises, effects, fn)
+        return found
+
+    # ---- giving values ----
+
+    def give(
+        self, params: tuple[ast.Param, ...], positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...], what: str
+    ) -> dict[str, Any]:
+        """Assign written parameter values to names.
+
+        Raises:
+            Mismatch: too many, or an unknown name.
+        """
+        given: dict[str, Any] = {}
+        slots = [p for p in params if p.kind in ("pos", "any")]
+        star = next((p for p in params if p.kind == "star"), None)
+        count = 0
+        rest: list[Any] = []
+        for value in positional:
+            if count < len(slots):
+                given[slots[count].name] = value
+                count += 1
+            elif star is not None:
+                if isinstance(value, PackPV):
+                    rest.extend(value.items)
+                else:
+                    rest.append(value)
+            else:
+                limit = f"at most {len(slots)} parameter{'s' if len(slots) != 1 else ''}" if slots else "no parameters"
+                raise Mismatch(Code.PARAMETER_COUNT, f"{what} takes {limit}, but {len(positional)} are given", weight=3)
+        if star is not None and (rest or (positional and count >= len(slots))):
+            given[star.name] = PackPV(tuple(rest))
+        by_name = {p.name: p for p in params}
+        for name, value in named:
+            if name not in by_name:
+                raise Mismatch(Code.UNKNOWN_ARGUMENT, f"{what} has no parameter '{name}'", weight=3)
+            if name in given:
+                raise Mismatch(Code.PARAMETER_COUNT, f"parameter '{name}' of {what} is given twice", weight=3)
+            given[name] = value
+        return given
+
+    def settle(
+        self, params: tuple[ast.Param, ...], given: dict[str, Any], scope: Scope, module: Any, what: str,
+        allow_open: bool = False,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Convert given values to the declared types and fill in defaults, in order; enters them into `scope.names`.
+
+        Args:
+            allow_open: leave parameters without a value out (for a partially given struct).
+
+        Raises:
+            Mismatch: a parameter has no value, or one of a wrong type.
+        """
+        self._infer_from_values(params, given, scope, module)
+        for param in params:
+            value = given.get(param.name)
+            if value is None and param.kind == "star":
+                value = PackPV(())
+            if value is None and param.default is not None:
+                try:
+                    value = self.evaluate(param.default, scope, module)
+                except Symbolic:
+                    value = OPAQUE
+            if value is None:
+                if allow_open:
+                    scope.names[param.name] = Sym(param.name, -1)
+                    continue
+                raise Mismatch(Code.CANNOT_INFER, f"parameter '{param.name}' of {what} cannot be inferred", weight=1)
+            scope.names[param.name] = given[param.name] = self._declared(param, value, scope, module, what)
+        return given
+
+    def _infer_from_values(self, params: tuple[ast.Param, ...], given: dict[str, Any], scope: Scope, module: Any) -> None:
+        open_params = [p for p in params if p.name not in given and p.kind == "infer"]
+        if not open_params:
+            return
+        trial = Scope(scope.parent, "function", dict(scope.names))
+        syms = {p.name: Sym(p.name, -2) for p in params}
+        trial.names.update(syms)
+        trial.names.update(given)
+        bound: dict[Sym, Any] = {}
+        for param in params:
+            value = given.get(param.name)
+            if value is None or param.type is None or param.kind == "star":
+                continue
+            kind = self.type_of_param(value)
+            if kind is None:
+                continue
+            try:
+                self.unify(self.evaluate(param.type, trial, module), kind, bound)
+            except Symbolic:
+                continue
+        for param in open_params:
+            value = bound.get(syms[param.name])
+            if value is not None and not isinstance(value, Sym):
+                given[param.name] = value
+
+    def _declared(self, param: ast.Param, value: Any, scope: Scope, module: Any, what: str) -> Any:
+        if param.type is None or isinstance(value, (Sym, type(OPAQUE))):
+            return value
+        if isinstance(value, PackPV) and param.kind == "star":
+            return PackPV(tuple(self._declared_one(param, item, scope, module, what) for item in value.items))
+        return self._declared_one(param, value, scope, module, what)
+
+    def _declared_one(self, param: ast.Param, value: Any, scope: Scope, module: Any, what: str) -> Any:
+        assert param.type is not None
+        if isinstance(value, (Sym, type(OPAQUE))):
+            return value
+        try:
+            want = self.evaluate(param.type, scope, module)
+        except Symbolic:
+            return value
+        if isinstance(want, TraitTy):
+            if isinstance(value, KV) and isinstance(value.data, (int, tuple, float)):
+                raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
+            if isinstance(value, StructTy) and not value.symbolic and not self.conforms(value, want):
+                text = f"'{self.type_name(value)}' does not conform to '{want}', as parameter '{param.name}' of {what} asks"
+                raise Mismatch(Code.TRAIT_NOT_MET, text, weight=2)
+            return value
+        if isinstance(want, StructTy) and isinstance(value, KV) and value.ty is not want and not want.symbolic:
+            if self.fits(value.ty, want) or isinstance(value.data, OriginValue):
+                return KV(want, value.data)
+            converted = self.convert_constant(value, want)
+            if converted is None:
+                text = f"parameter '{param.name}' of {what} wants '{self.type_name(want)}', not '{self.type_name(value.ty)}'"
+                raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
+            return converted
+        if isinstance(want, StructTy) and isinstance(value, Ty):
+            raise Mismatch(
+                Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a value of '{want}', not a type", weight=2
+            )
+        return value
+
+    def convert_constant(self, value: KV, want: Ty) -> KV | None:
+        """Convert a constant to another type by an implicit conversion, or return None."""
+        body = self.new_body(self.main, self.main.scope, self.current)
+        result = body.try_convert(value, want, None)
+        if result is None:
+            return None
+        made = body.param(result, None)
+        return made if isinstance(made, KV) else None
+
+    # ---- structs with parameters ----
+
+    def apply_struct(self, info: StructInfo, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...]) -> Any:
+        """Give parameters to a struct: a `StructTy`, or a `PartialTy` where some are still open.
+
+        Raises:
+            Mismatch: they do not fit.
+        """
+        what = f"'{info.name}'"
+        params = info.node.params
+        if any(isinstance(v, Sym) and v.owner == -9 for v in positional):
+            raise Symbolic
+        given = self.give(params, positional, named, what)
+        given = {name: value for name, value in given.items() if value is not None}
+        is_open = False
+        scope = Scope(info.scope, "function")
+        try:
+            given = self.settle(params, given, scope, info.module, what, allow_open=True)
+        except Symbolic:
+            raise
+        values = tuple(given.get(p.name) for p in params)
+        is_open = any(v is None for v in values)
+        if is_open:
+            return PartialTy(info, values)
+        return self.struct(info, values)  # type: ignore[arg-type]
+
+    def apply_alias(
+        self, alias: AliasInfo, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...], self_ty: StructTy | None
+    ) -> Any:
+        """Give parameters to an alias that has some."""
+        params = alias.node.params
+        given = self.give(params, positional, named, f"'{alias.name}'")
+        parent = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
+        scope = Scope(parent, "function")
+        given = self.settle(params, given, scope, alias.module, f"'{alias.name}'")
+        key = (self_ty, self.state.target.name, tuple(given[p.name] for p in params))
+        if key not in alias.values:
+            assert alias.node.value is not None
+            alias.values[key] = self.typed_constant(alias.node.type, alias.node.value, scope, alias.module)
+        return alias.values[key]
+
+    def partial_of(self, fn: FnVal, positional: tuple[PV, ...], named: tuple[tuple[str, PV], ...]) -> FnVal:
+        """Give (more) parameters to a function value."""
+        return FnVal(fn.set, fn.params + positional, fn.named + named, fn.self_ty, fn.env)

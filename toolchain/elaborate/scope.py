@@ -1,0 +1,190 @@
+"""Declarations as the elaborator sees them, and the scopes in which names are looked up.
+
+A scope maps names to bindings: declarations, parameter values, variables. Module scopes are filled from the syntax
+tree at once; imports are followed when a name is asked for the first time.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ktc.diag.source import Source, Span
+from ktc.elaborate.values import KV, LV, RV, StructTy, Ty, show
+from ktc.ir.nodes import Local
+from ktc.syntax import ast
+
+
+@dataclass(eq=False, slots=True)
+class FnInfo:
+    """One function declaration.
+
+    Args:
+        owner: the struct or trait that it is a method of.
+        scope: where its names are looked up (the module's, the struct's are added per instance, a body's for nested ones).
+        inline: "", "always", "builtin" or "never".
+        parent: for a nested function the body it stands in.
+        captures: a nested function that reads variables of its parent.
+    """
+
+    name: str
+    node: ast.FunctionDecl
+    module: "ModuleInfo"
+    owner: "StructInfo | TraitInfo | None"
+    scope: "Scope"
+    uid: int
+    inline: str = ""
+    static: bool = False
+    implicit: bool = False
+    export: str = ""
+    deprecated: str = ""
+    parameter: bool = False
+    parent: Any = None
+    captures: bool = False
+    patterns: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def raises(self) -> bool:
+        """May it raise: `raises`, or a `def`."""
+        return self.node.raises or self.node.is_def
+
+    def span(self) -> Span:
+        """Where its name stands."""
+        start = self.node.name_start
+        return Span(self.module.source, start, start + len(self.name))
+
+
+@dataclass(eq=False, slots=True)
+class FnSet:
+    """Overloads of one name, in order of declaration."""
+
+    name: str
+    functions: list[FnInfo]
+
+
+@dataclass(eq=False, slots=True)
+class StructInfo:
+    """One struct declaration."""
+
+    name: str
+    node: ast.StructDecl
+    module: "ModuleInfo"
+    uid: int
+    scope: "Scope"
+    members: dict[str, Any] = field(default_factory=dict)
+    field_nodes: list[ast.VarDecl] = field(default_factory=list)
+    register_trivial: bool = False
+    register_passable: bool = False
+    fieldwise: bool = False
+    materialized: ast.Expr | None = None
+    materialized_in_packs: ast.Expr | None = None
+    first_shown: int = 0
+    instances: dict[tuple[Any, ...], StructTy] = field(default_factory=dict)
+    traits: "tuple[TraitInfo, ...] | None" = None
+    symbolic: StructTy | None = None
+
+    def span(self) -> Span:
+        """Where its name stands."""
+        start = self.node.name_start
+        return Span(self.module.source, start, start + len(self.name))
+
+    def show_constant(self, ty: StructTy, data: Any) -> str:
+        """Return a constant of this struct for messages."""
+        if isinstance(ty.prim, str) or ty.prim is None:
+            if not self.node.params:
+                return f"{self.name}(…)" if data != () else f"{self.name}()"
+            return str(ty)
+        if ty.prim.kind == "b":
+            return "True" if data else "False"
+        return show(KV(ty.prim, data))
+
+
+@dataclass(eq=False, slots=True)
+class TraitInfo:
+    """One trait declaration."""
+
+    name: str
+    node: ast.TraitDecl
+    module: "ModuleInfo"
+    uid: int
+    scope: "Scope"
+    members: dict[str, Any] = field(default_factory=dict)
+    parents: "tuple[TraitInfo, ...] | None" = None
+
+
+@dataclass(eq=False, slots=True)
+class AliasInfo:
+    """One alias; its value is computed when it is asked for."""
+
+    name: str
+    node: ast.Alias
+    module: "ModuleInfo"
+    scope: "Scope"
+    uid: int
+    values: dict[Any, Any] = field(default_factory=dict)
+    busy: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class ImportRef:
+    """A name that comes from another module; `name` "" is the module itself."""
+
+    module: str
+    level: int
+    name: str
+    importer: "ModuleInfo"
+    span: Span
+
+
+@dataclass(eq=False, slots=True)
+class Var:
+    """A variable, argument or loop variable of a body.
+
+    Args:
+        value: a place, or for arguments passed by value and never changed the value itself.
+        kind: "var", "arg", "loop", "ref", "with".
+        declared: it was declared without a value; the first assignment gives it one.
+        captured: the body that owns it, when it is seen from a nested function.
+    """
+
+    name: str
+    ty: Ty
+    value: LV | RV | KV
+    span: Span
+    kind: str = "var"
+    local: Local | None = None
+    body: Any = None
+
+
+@dataclass(eq=False, slots=True)
+class ModuleInfo:
+    """A module."""
+
+    name: str
+    node: ast.Module
+    source: Source
+    scope: "Scope"
+    is_library: bool
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """Names and what they mean here; then the parent is asked.
+
+    Args:
+        kind: "module", "struct", "function", "body", "block".
+        struct: for a struct's scope the instance, so that its aliases are found too.
+        body: for scopes inside a body, the body.
+    """
+
+    parent: "Scope | None"
+    kind: str
+    names: dict[str, Any] = field(default_factory=dict)
+    struct: StructTy | None = None
+    body: Any = None
+
+    def chain(self) -> Iterator["Scope"]:
+        """Give this scope and its parents, innermost first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent

@@ -1,0 +1,354 @@
+"""Structs and traits: instances, fields, members, conformance, representation, copying and destruction.
+
+In: declarations and parameter values. Out: `StructTy` and what is known of it. All is computed on demand and kept.
+"""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic
+from ktc.diag.source import Span
+from ktc.elaborate import builtin_types
+from ktc.elaborate.modules import Modules
+from ktc.elaborate.scope import AliasInfo, FnSet, Scope, StructInfo, TraitInfo
+from ktc.elaborate.values import (
+    KV, OPAQUE, PV, FnTy, FnVal, ModuleVal, Opaque, OriginValue, PackPV, PartialTy, PrimTy, StructTy, Sym, TraitTy, Ty,
+)  # fmt: skip
+from ktc.ir import types
+from ktc.syntax import ast
+
+MAX_LEAVES = 16
+"""A trivial type with more scalars than this is passed by its address."""
+
+
+class Structs(Modules):
+    """The part of the elaborator that knows types."""
+
+    prims: dict[Any, PrimTy]
+    trait_tys: dict[tuple[TraitInfo, ...], TraitTy]
+    fn_tys: dict[Any, FnTy]
+
+    def evaluate(self, node: ast.Expr, scope: Scope, module: Any, expected: Ty | None = None) -> Any:
+        """Compute a parameter value (in `Instances`)."""
+        raise NotImplementedError
+
+    # ---- making types ----
+
+    def prim(self, name: str, args: tuple[Any, ...] = ()) -> PrimTy:
+        """Return the primitive type; ValueError if there is none such."""
+        key = (name, args)
+        found = self.prims.get(key)
+        if found is None:
+            made = builtin_types.make(self, name, args)  # type: ignore[arg-type]
+            canonical = (made.name, made.args)
+            found = self.prims.setdefault(("=", canonical), made)
+            self.prims[key] = found
+        return found
+
+    def struct(self, info: StructInfo, params: tuple[PV, ...]) -> StructTy:
+        """Return the instance of a struct."""
+        ty = info.instances.get(params)
+        if ty is None:
+            ty = StructTy(info, params)
+            ty.symbolic = any(map(is_symbolic, params))
+            info.instances[params] = ty
+            scope = Scope(info.scope, "struct", struct=ty)
+            for param, value in zip(info.node.params, params, strict=True):
+                scope.names[param.name] = value
+            scope.names["Self"] = ty
+            ty.scope = scope
+        return ty
+
+    def trait(self, traits: tuple[TraitInfo, ...]) -> TraitTy:
+        """Return the type of things that conform to all these traits."""
+        found = self.trait_tys.get(traits)
+        if found is None:
+            found = self.trait_tys[traits] = TraitTy(traits)
+        return found
+
+    # ---- members ----
+
+    def traits_of(self, info: StructInfo) -> tuple[TraitInfo, ...]:
+        """Return the traits that a struct lists, with their parents, in order."""
+        if info.traits is None:
+            info.traits = ()
+            found: list[TraitInfo] = []
+            for node in info.node.traits:
+                # a trait may depend on the struct's parameters only through its own; names suffice
+                self._collect_traits(node, info.scope, info.module, found)
+            info.traits = tuple(found)
+        return info.traits
+
+    def _collect_traits(self, node: ast.Expr, scope: Scope, module: Any, found: list[TraitInfo]) -> None:
+        value = self.evaluate(node, scope, module)
+        if not isinstance(value, TraitTy):
+            span = Span(module.source, node.start, node.end)
+            self.sink.report(Diagnostic(Code.TYPE_MISMATCH, span, "a trait is wanted here"))
+            return
+        for trait in value.traits:
+            self._add_trait(trait, found)
+
+    def _add_trait(self, trait: TraitInfo, found: list[TraitInfo]) -> None:
+        if trait in found:
+            return
+        found.append(trait)
+        for parent in self.parents_of(trait):
+            self._add_trait(parent, found)
+
+    def parents_of(self, trait: TraitInfo) -> tuple[TraitInfo, ...]:
+        """Return the traits that a trait extends."""
+        if trait.parents is None:
+            trait.parents = ()
+            found: list[TraitInfo] = []
+            for node in trait.node.traits:
+                self._collect_traits(node, trait.scope, trait.module, found)
+            trait.parents = tuple(found)
+        return trait.parents
+
+    def member(self, ty: StructTy, name: str) -> Any:
+        """Return the member of that name: a field's `VarDecl`, a `FnSet`, an `AliasInfo`, or None."""
+        found = ty.info.members.get(name)
+        if found is not None:
+            return found
+        for trait in self.traits_of(ty.info):
+            found = trait.members.get(name)
+            if isinstance(found, FnSet):
+                bodies = [fn for fn in found.functions if fn.node.body is not None]
+                if bodies:
+                    return found if len(bodies) == len(found.functions) else FnSet(name, bodies)
+            elif isinstance(found, AliasInfo) and found.node.value is not None:
+                return found
+        return None
+
+    def method_set(self, ty: Ty, name: str) -> FnSet | None:
+        """Return the methods of that name, or None."""
+        if isinstance(ty, StructTy):
+            found = self.member(ty, name)
+            if isinstance(found, FnSet):
+                return found
+        return None
+
+    def conforms(self, ty: Ty, trait: TraitTy) -> bool:
+        """Does a type meet a trait: its struct lists it, or it is one of the traits that every type has."""
+        if isinstance(ty, TraitTy):
+            return all(any(t is o or t in self._all_parents(o) for o in ty.traits) for t in trait.traits)
+        for one in trait.traits:
+            if not self._conforms_one(ty, one):
+                return False
+        return True
+
+    def _all_parents(self, trait: TraitInfo) -> list[TraitInfo]:
+        found: list[TraitInfo] = []
+        self._add_trait(trait, found)
+        return found
+
+    def _conforms_one(self, ty: Ty, trait: TraitInfo) -> bool:
+        if trait.name == "AnyType" or not trait.module.is_library and ty is None:
+            return True
+        if trait.name in ("AnyTrivialRegType", "TrivialRegType"):
+            return self.is_trivial(ty) or isinstance(ty, (FnTy, TraitTy))
+        if isinstance(ty, StructTy):
+            known = ty.conforms.get(trait.uid)
+            if known is None:
+                known = trait in self.traits_of(ty.info) or (
+                    trait.name == "UnknownDestructibility" or (not trait.members and not self.parents_of(trait) and False)
+                )
+                ty.conforms[trait.uid] = known
+            return known
+        return trait.name in ("Copyable", "Movable", "ImplicitlyCopyable", "ExplicitlyCopyable", "Defaultable")
+
+    def has_trait(self, ty: Ty, name: str) -> bool:
+        """Does the type's struct list a library trait of this name."""
+        if not isinstance(ty, StructTy):
+            return True
+        return any(trait.name == name for trait in self.traits_of(ty.info))
+
+    # ---- representation ----
+
+    def fields(self, ty: StructTy) -> tuple[tuple[str, Ty], ...]:
+        """Return names and types of a struct's fields."""
+        if ty.fields is None:
+            ty.fields = ()
+            found = []
+            for node in ty.info.field_nodes:
+                assert ty.scope is not None and isinstance(node.target, ast.Name)
+                kind = self.evaluate(node.type, ty.scope, ty.info.module) if node.type is not None else None
+                if not isinstance(kind, Ty) or isinstance(kind, TraitTy):
+                    span = Span(ty.info.module.source, node.start, node.end)
+                    text = f"the type of field '{node.target.id}' is not complete"
+                    self.sink.report(Diagnostic(Code.PARAMETER_COUNT, span, text))
+                    kind = self.prim("!kgen.none")
+                found.append((node.target.id, kind))
+            ty.fields = tuple(found)
+        return ty.fields
+
+    def ir(self, ty: Ty) -> types.Type:
+        """Return the representation of a type; UNIT for what takes no memory."""
+        if isinstance(ty, PrimTy):
+            return types.UNIT if ty.ir is None else ty.ir
+        if isinstance(ty, StructTy):
+            if ty.ir_type is None:
+                fields = self.fields(ty)
+                kind, slots = builtin_types.erase([self.ir(field) for _, field in fields])
+                ty.slots_of = {name: (i, slot) for i, ((name, _), slot) in enumerate(zip(fields, slots, strict=True))}
+                ty.ir_type = kind
+            return ty.ir_type
+        if isinstance(ty, FnTy):
+            return types.PTR
+        return types.UNIT
+
+    def slot(self, ty: StructTy, name: str) -> tuple[int, int]:
+        """Return (number of the field, index in the IR's struct; -1 no memory, -2 the whole)."""
+        self.ir(ty)
+        return ty.slots_of[name]
+
+    def base_prim(self, ty: Ty) -> PrimTy | None:
+        """Return the primitive that a struct with one field stands for."""
+        if isinstance(ty, PrimTy):
+            return ty
+        if not isinstance(ty, StructTy):
+            return None
+        if ty.prim == "?":
+            fields = self.fields(ty)
+            ty.prim = self.base_prim(fields[0][1]) if len(fields) == 1 else None
+        assert not isinstance(ty.prim, str)
+        return ty.prim
+
+    def abi(self, ty: Ty) -> str:
+        """Return how a value is passed: "none", "direct" or "memory"."""
+        kind = self.ir(ty)
+        if not self.is_trivial(ty):
+            return "memory"
+        if types.size_of(kind) == 0:
+            return "none"
+        return "direct" if _leaves(kind) <= MAX_LEAVES else "memory"
+
+    def is_trivial(self, ty: Ty) -> bool:
+        """Is a value copied, moved and destroyed bit by bit."""
+        if not isinstance(ty, StructTy):
+            return True
+        if ty.trivial is None:
+            ty.trivial = True  # a type that holds itself through a pointer
+            members = ty.info.members
+            if ty.info.register_trivial:
+                return True
+            if any(name in members for name in ("__copyinit__", "__moveinit__", "__del__")):
+                ty.trivial = False
+            else:
+                ty.trivial = all(self.is_trivial(kind) for _, kind in self.fields(ty))
+        return ty.trivial
+
+    def is_copied_implicitly(self, ty: Ty) -> bool:
+        """May a value be copied without being asked for."""
+        if not isinstance(ty, StructTy):
+            return True
+        return ty.info.register_trivial or self.has_trait(ty, "ImplicitlyCopyable")
+
+    def origins(self, ty: Ty) -> tuple[OriginValue, ...]:
+        """Return the origins that stand in a type: what a value of it may point to."""
+        if not isinstance(ty, StructTy):
+            return ()
+        if ty.origins is None:
+            ty.origins = ()
+            found: list[OriginValue] = []
+            for value in ty.params:
+                self._origins_in(value, found)
+            for _, kind in self.fields(ty):
+                found += self.origins(kind)
+            ty.origins = tuple(dict.fromkeys(o for o in found if o.kind in ("any", "local")))
+        return ty.origins
+
+    def _origins_in(self, value: Any, found: list[OriginValue]) -> None:
+        match value:
+            case KV(_, OriginValue() as origin):
+                found.append(origin)
+            case StructTy():
+                found += self.origins(value)
+            case PackPV(items):
+                for item in items:
+                    self._origins_in(item, found)
+            case _:
+                pass
+
+    # ---- comparing ----
+
+    def same_type(self, a: Ty, b: Ty) -> bool:
+        """Are two types one."""
+        return a is b
+
+    def fits(self, have: Ty, want: Ty) -> bool:
+        """Is a value of one type one of the other without conversion: origins and mutability may weaken."""
+        if have is want:
+            return True
+        if isinstance(have, StructTy) and isinstance(want, StructTy) and have.info is want.info:
+            return all(self._param_fits(a, b) for a, b in zip(have.params, want.params, strict=True))
+        if isinstance(have, FnTy) and isinstance(want, FnTy):
+            return len(have.args) == len(want.args) and (want.raises or not have.raises)
+        return False
+
+    def _param_fits(self, a: PV, b: PV) -> bool:
+        if a == b or isinstance(a, Opaque) or isinstance(b, Opaque):
+            return True
+        if isinstance(a, KV) and isinstance(b, KV):
+            if isinstance(a.data, OriginValue) and isinstance(b.data, OriginValue):
+                return a.data.mutable or not b.data.mutable
+            prim = self.base_prim(a.ty)
+            # the `mut` parameter of a pointer: from mutable to immutable
+            return prim is not None and prim.kind == "b" and a.ty is b.ty and a.data == 1
+        if isinstance(a, Ty) and isinstance(b, Ty):
+            return self.fits(a, b)
+        return False
+
+    def canonical(self, value: Any) -> Any:
+        """Return a parameter value with the origins of locals replaced by the origin of anything, so that an instance does not
+        depend on whose variables it was called with."""
+        match value:
+            case KV(ty, OriginValue(kind="local") as origin):
+                return KV(self.canonical(ty), OriginValue("any", origin.mutable))
+            case StructTy():
+                if not any(origin.kind == "local" for origin in self.origins(value)):
+                    return value
+                return self.struct(value.info, tuple(map(self.canonical, value.params)))
+            case PackPV(items):
+                return PackPV(tuple(map(self.canonical, items)))
+            case _:
+                return value
+
+    def type_name(self, ty: Any) -> str:
+        """Return a type as a person writes it; the usual aliases of numbers are used."""
+        if isinstance(ty, StructTy) and ty.info.name == "SIMD" and ty.info.module.is_library and not ty.symbolic:
+            prim = self.base_prim(ty)
+            if prim is not None and prim.lanes == 1:
+                name = {"s": "Int", "u": "UInt", "f": "Float"}.get(prim.kind)
+                if name and isinstance(prim.ir, (types.IntType, types.FloatType)):
+                    return "BFloat16" if prim.ir == types.BF16 else f"{name}{prim.ir.bits}"
+        return str(ty)
+
+
+def is_symbolic(value: Any) -> bool:
+    """Does a parameter value depend on a parameter without a value."""
+    match value:
+        case Sym() | Opaque():
+            return True
+        case StructTy():
+            return value.symbolic
+        case PackPV(items):
+            return any(map(is_symbolic, items))
+        case PartialTy():
+            return True
+        case KV(StructTy() as ty, _):
+            return ty.symbolic
+        case FnVal() | ModuleVal() | None:
+            return False
+        case _:
+            return value is OPAQUE
+
+
+def _leaves(kind: types.Type) -> int:
+    match kind:
+        case types.StructType(fields):
+            return sum(map(_leaves, fields))
+        case types.ArrayType(element, count):
+            return count * _leaves(element)
+        case _:
+            return 1
