@@ -301,7 +301,8 @@ class Mark:
         "use"        the value is used here, if nothing else shows it (`_ = x`).
         "require"    an error unless the local surely has a value here; `span` is the user's use. Stands before each
                      use that the source spells.
-    `path`: field indices for a part of a struct (only in constructors: fields of `out self`; and for moves out of fields).
+    `path`: field indices for a part of a struct (only in constructors, fields of `out self`, and for moves out of
+    fields).
     """
 
     kind: str

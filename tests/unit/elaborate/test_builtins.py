@@ -271,7 +271,7 @@ def test_operands_that_do_not_fit(body, name, first, second):
     [("lt", "i8", 0xFF, 0, 1), ("lt", "u8", 0xFF, 0, 0), ("ge", "bool", 1, 0, 1), ("ne", "f32", math.nan, math.nan, 1),
      ("eq", "f32", math.nan, math.nan, 0), ("le", "f64", math.nan, 1.0, 0), ("gt", "f16", 2.0, 1.0, 1)],
 )  # fmt: skip
-def test_compare(body, pred, dtype, a, b, wanted):  # noqa: PLR0917
+def test_compare(body, pred, dtype, a, b, wanted):
     ty = simd(body, dtype)
     result = run(body, "pop.cmp", const(ty, a), const(ty, b), pred=pred)
     assert result.ty is body.elab.prim("i1") and result.ir.value == wanted

@@ -1,0 +1,56 @@
+# Every target runs in the virtual environment .venv, made on first use; BIN=folder uses another one that is ready.
+PYTHON ?= python3
+VENV := .venv
+BIN ?= $(VENV)/bin
+READY := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/.ready)
+SOURCES := toolchain tests benchmarks
+JOBS ?= 2
+TYPES := .mypy_cache/path
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run check format format-check lint types test test-device bench clean
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+
+setup: $(READY) ## make .venv with ktc (editable) and what the tests need
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+run: $(READY) ## build examples/vector_addition.kpy for what this machine has, and run it
+	@mkdir -p build
+	$(BIN)/ktc build examples/vector_addition.kpy -o build/vector_addition
+	./build/vector_addition
+
+check: format-check lint types ## format, lint and types, changing nothing
+
+format: $(READY) ## format and sort the Python sources
+	$(BIN)/ruff check --quiet --fix $(SOURCES) || true
+	$(BIN)/ruff format $(SOURCES)
+
+format-check: $(READY)
+	$(BIN)/ruff format --check $(SOURCES)
+
+lint: $(READY)
+	$(BIN)/ruff check $(SOURCES)
+
+# The sources are in toolchain/ and the package is called ktc: mypy is shown them under that name.
+types: $(READY) ## check the types strictly
+	@mkdir -p $(TYPES) && ln -sfn ../../toolchain $(TYPES)/ktc
+	MYPYPATH=$(TYPES) $(BIN)/mypy --config-file pyproject.toml -p ktc
+
+test: $(READY) ## run all tests that need no GPU
+	$(BIN)/python -m pytest -n $(JOBS) -m "not device"
+
+test-device: $(READY) ## run the tests that need a GPU
+	$(BIN)/python -m pytest -m device
+
+bench: $(READY) ## measure builds, against mojo and nvcc where they are found (MOJO=, NVCC= name them)
+	$(BIN)/python benchmarks/compile.py
+
+clean: ## remove what was built; .venv stays
+	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

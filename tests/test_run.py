@@ -1,0 +1,37 @@
+"""Whole programs, compiled with kernels on the processor and run: what they print and how they end."""
+
+from pathlib import Path
+
+import pytest
+
+from programs import ROOT, TESTS, Program, check, needs_elaborator, programs, run_ktc
+
+ON_CPU = ["--target-accelerator", "cpu"]
+
+
+@needs_elaborator
+@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
+    words = ["run", *ON_CPU, *program.words("flags"), str(program.source), *program.words("args")]
+    check(program, run_ktc(words, program_cache, tmp_path, program.read("in") or ""))
+
+
+@needs_elaborator
+@pytest.mark.device
+@pytest.mark.parametrize(
+    "program",
+    [one for one in programs() if "gpu" in one.source.read_text("utf-8")],
+    ids=lambda program: program.name,
+)
+def test_program_on_the_gpu(program: Program, program_cache: Path, tmp_path: Path) -> None:
+    words = ["run", *program.words("flags"), str(program.source), *program.words("args")]
+    check(program, run_ktc(words, program_cache, tmp_path, program.read("in") or ""))
+
+
+def test_every_program_has_an_expectation() -> None:
+    """A program without one would never be run; modules that others import have no `main`."""
+    known = {program.source for program in programs()}
+    for folder in (TESTS / "run", TESTS / "stdlib", ROOT / "examples"):
+        for path in folder.rglob("*.kpy"):
+            if path not in known:
+                assert "main()" not in path.read_text("utf-8"), f"{path.relative_to(ROOT)} has no .out beside it"

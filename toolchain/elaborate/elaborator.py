@@ -1,0 +1,322 @@
+"""The elaborator's entry: a `Package` to a `Program`.
+
+It starts at `main`, makes instances as calls ask for them, and works through the list of those whose bodies are not made yet.
+"""
+
+from typing import Any
+
+from ktc.config import Config
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Sink
+from ktc.diag.source import Span
+from ktc.elaborate import builtin_types
+from ktc.elaborate.functions import Functions
+from ktc.elaborate.instances import Abort, Instance, Symbolic, UnitState
+from ktc.elaborate.kernels import KernelBody
+from ktc.elaborate.parameters import Mismatch
+from ktc.elaborate.scope import FnInfo, FnSet, ModuleInfo, Scope, StructInfo
+from ktc.elaborate.values import KV, LV, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
+from ktc.ir import nodes
+from ktc.syntax import ast
+from ktc.syntax.loader import Package
+
+ENTRY = "__ktc_main__"
+
+
+class Body(KernelBody):
+    """The elaborator of one function body or one compile-time expression."""
+
+
+class Elaborator(Functions):
+    """All of the elaborator."""
+
+    def __init__(self, package: Package, config: Config, sink: Sink) -> None:
+        self.prims = {}
+        self.trait_tys = {}
+        self.fn_tys = {}
+        self.globals = {}
+        self.current = None
+        self.offloads = {}
+        self.elaborated = set()
+        self.library_cache: dict[str, Any] = {}
+        host = UnitState(config.host, -1)
+        self.states = {"host": host}
+        for index, target in enumerate(config.accelerators):
+            self.states[target.name] = UnitState(target, index)
+        self.state = host
+        super().__init__(package, config, sink)
+
+    # ---- what the language knows of the library ----
+
+    def new_body(self, module: ModuleInfo, scope: Scope, instance: Instance | None) -> Body:
+        return Body(self, module, scope, instance)
+
+    def prelude_name(self, name: str) -> Any:
+        """Return what the prelude calls `name`, or None."""
+        if self.prelude_scope is None:
+            return None
+        found = self.prelude_scope.names.get(name)
+        if found is None:
+            return None
+        from ktc.elaborate.scope import ImportRef
+
+        if isinstance(found, ImportRef):
+            value = self.follow(found)
+            if value is not None:
+                self.prelude_scope.names[name] = value
+            return value
+        return found
+
+    def library_info(self, name: str) -> StructInfo:
+        """Return a struct of the library that the language itself builds on."""
+        found = self.library_cache.get(name)
+        if found is None:
+            found = self.prelude_name(name)
+            if not isinstance(found, StructInfo):
+                self.fail(Code.MODULE_NOT_FOUND, f"the standard library has no '{name}'", self.main_span())
+            self.library_cache[name] = found
+        assert isinstance(found, StructInfo)
+        return found
+
+    def library_type(self, name: str) -> StructTy:
+        """Return a library struct without parameters."""
+        return self.struct(self.library_info(name), ())
+
+    def library_struct(self, name: str, params: tuple[Any, ...]) -> StructTy:
+        """Return a library struct with parameters, defaults filled in."""
+        made = self.apply_struct(self.library_info(name), params, ())
+        assert isinstance(made, StructTy)
+        return made
+
+    def literal(self, struct: str, prim: str, value: Any) -> KV:
+        """Return a literal: a value without size whose type holds the number or text."""
+        key = (struct, value)
+        found = self.library_cache.get(key)  # type: ignore[call-overload]
+        if found is None:
+            ty = self.struct(self.library_info(struct), (KV(self.prim(prim), value),))
+            found = self.library_cache[key] = KV(ty, ())  # type: ignore[index]
+        assert isinstance(found, KV)
+        return found
+
+    def bool_constant(self, value: bool) -> KV:
+        """Return `True` or `False`."""
+        return KV(self.library_type("Bool"), int(value))
+
+    def error_type(self) -> StructTy:
+        """Return the type of errors."""
+        return self.library_type("Error")
+
+    def tuple_type(self, kinds: tuple[Ty, ...]) -> StructTy:
+        """Return the type of tuples of these types."""
+        return self.struct(self.library_info("Tuple"), (PackPV(kinds),))
+
+    def pack_type(self, kinds: tuple[Ty, ...]) -> StructTy:
+        """Return the type of `*args` of different types."""
+        return self.struct(self.library_info("VariadicPack"), (PackPV(kinds),))
+
+    def list_type(self, kind: Ty) -> StructTy:
+        """Return the type of `*args` of one type."""
+        return self.struct(self.library_info("VariadicList"), (kind,))
+
+    def pack_items(self, ty: Ty) -> tuple[Any, ...] | None:
+        """Return the types of a `VariadicPack`, or None."""
+        if isinstance(ty, StructTy) and ty.info is self.library_info("VariadicPack"):
+            pack = ty.params[0]
+            return pack.items if isinstance(pack, PackPV) else None
+        return None
+
+    def origin_constant(self, value: OriginValue) -> KV:
+        """Return an origin as a parameter value."""
+        ty = self.struct(self.library_info("Origin"), (self.bool_constant(value.mutable),))
+        return KV(ty, value)
+
+    def materialized(self, ty: Any, pack: bool = False) -> Any:
+        """Return the run-time type of a literal's type; other types are their own."""
+        if not isinstance(ty, StructTy) or ty.info.materialized is None:
+            return ty
+        info = ty.info
+        key = f"{info.uid}{'pack' if pack else ''}"
+        if key not in self.library_cache:
+            node = info.materialized_in_packs if pack else info.materialized
+            assert node is not None
+            self.library_cache[key] = self.evaluate(node, info.scope, info.module)
+        return self.library_cache[key]
+
+    def static_set(self, member: FnSet, statics: FnSet) -> FnSet:
+        """Return the overloads meant through the type, one object for each member."""
+        if statics is member:
+            return member
+        return self.library_cache.setdefault(f"static{id(member)}", statics)  # type: ignore[no-any-return]
+
+    def main_span(self) -> Span:
+        """Return the beginning of the main file."""
+        return Span(self.main.source, 0, 0)
+
+    # ---- constants ----
+
+    def index_of(self, value: Any) -> int:
+        """Return a whole number or a truth value known at compile time."""
+        if value is None or isinstance(value, (Ty, FnVal)) and not isinstance(value, StructTy):
+            self.fail(Code.NOT_COMPILE_TIME, "a number known at compile time is wanted", None)
+        try:
+            return builtin_types.comptime_int(self, value)  # type: ignore[arg-type]
+        except ValueError:
+            pass
+        body = self.new_body(self.main, self.main.scope, self.current)
+        made = body.param(RV_bool(body, value), None)
+        return int(made.data)
+
+    def text_of(self, value: Any) -> str:
+        """Return a text known at compile time."""
+        if isinstance(value, KV):
+            if isinstance(value.ty, StructTy) and value.ty.params and value.data == ():
+                first = value.ty.params[0]
+                if isinstance(first, KV) and isinstance(first.data, str):
+                    return first.data
+            if isinstance(value.data, (str, tuple)) and value.data:
+                return self.string_of(value.data)
+        return str(value)
+
+    def evaluate_pattern(self, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
+        """Compute a type with open parameters."""
+        from ktc.elaborate.values import OPAQUE
+
+        try:
+            return self.evaluate(node, scope, module)
+        except Symbolic:
+            return OPAQUE
+
+    def refine(self, base: PartialTy, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...]) -> Any:
+        """Give more parameters to a struct that has some."""
+        params = base.info.node.params
+        slots = [p.name for p, v in zip(params, base.params, strict=True) if v is None and p.kind in ("pos", "any")]
+        if len(positional) > len(slots):
+            raise Mismatch(Code.PARAMETER_COUNT, f"'{base.info.name}' takes at most {len(slots)} more parameters")
+        have = [(p.name, v) for p, v in zip(params, base.params, strict=True) if v is not None]
+        return self.apply_struct(base.info, (), (*have, *zip(slots, positional, strict=False), *named))
+
+    def iterate(self, value: Any, span: Span, asking: Any) -> list[Any]:
+        """Return the values that a compile-time iterable gives."""
+        if isinstance(value, PackPV):
+            return list(value.items)
+        body = self.new_body(asking.module, asking.scope, asking.instance)
+        node = ast.Pass(span.start, span.end)
+        if not isinstance(value, KV):
+            self.fail(Code.TYPE_MISMATCH, "this cannot be iterated over at compile time", span)
+        iterator = body.dunder(value, "__iter__", [], node)
+        if iterator is None:
+            self.fail(Code.TYPE_MISMATCH, f"a value of type '{self.type_name(value.ty)}' cannot be iterated over", span)
+        state = body.param(iterator, span)
+        found: list[Any] = []
+        while len(found) < 100_000:
+            step = self.new_body(asking.module, asking.scope, asking.instance)
+            more = step.param(step.dunder(state, "__has_next__", [], node), span)
+            if not more.data:
+                return found
+            step = self.new_body(asking.module, asking.scope, asking.instance)
+            place = step.temporary(state.ty)
+            step.store_bits(place.pointer, state)
+            item = step.dunder(LV(state.ty, place.pointer, True, place.local), "__next__", [], node)
+            value_of, state = self.run_all(step, [item, LV(state.ty, place.pointer)], span)
+            found.append(value_of)
+        self.fail(Code.COMPILE_TIME_LIMIT, "this loop is unrolled more than 100000 times", span)
+
+    # ---- the program ----
+
+    def check_main_imports(self) -> None:
+        """Report imports of the main file that cannot be followed."""
+        from ktc.elaborate.scope import ImportRef
+
+        for name, value in list(self.main.scope.names.items()):
+            if isinstance(value, ImportRef):
+                found = self.follow(value)
+                if found is not None:
+                    self.main.scope.names[name] = found
+
+    def program(self) -> nodes.Program:
+        """Elaborate everything that `main` reaches."""
+        self.check_main_imports()
+        entry = ""
+        try:
+            entry = self._entry()
+        except Abort:
+            pass
+        self.drain()
+        self._check_rest()
+        self.drain()
+        host = self.unit_of(self.states["host"])
+        devices = tuple(self.unit_of(s) for s in sorted(self.states.values(), key=lambda s: s.index) if s.index >= 0)
+        return nodes.Program(host, devices, entry)
+
+    def _entry(self) -> str:
+        found = self.main.scope.names.get("main")
+        if not isinstance(found, FnSet):
+            span = Span(self.main.source, 0, 0)
+            self.sink.report(Diagnostic(Code.MAIN, span, "the program has no function 'main'"))
+            raise Abort
+        main = found.functions[0]
+        if main.node.args or main.node.params:
+            self.sink.report(Diagnostic(Code.MAIN, main.span(), "'main' takes no arguments and no parameters"))
+            raise Abort
+        starter = self.prelude_name(ENTRY)
+        if starter is None:
+            startup = self.package.find("std.builtin._startup")
+            assert startup is not None
+            starter = self.module_name(self.enter(startup), ENTRY)
+        assert isinstance(starter, FnSet)
+        body = self.new_body(self.main, self.main.scope, None)
+        call_span = main.span()
+        # the user's main first, so that its errors are told first and without the starter's frames
+        instance = self.instance_of(FnVal(found), call_span, body)
+        self.elaborate_instance(instance)
+        fn = starter.functions[0]
+        made = self.instance(fn, None, {fn.node.params[0].name: FnVal(found)}, [], None, body)
+        self.request(made)
+        self.entry_refs = made.symbol
+        return made.symbol
+
+    def _check_rest(self) -> None:
+        """Elaborate the main file's functions that have no parameters and that nothing called, for their mistakes."""
+        for value in list(self.main.scope.names.values()):
+            if isinstance(value, FnSet):
+                for fn in value.functions:
+                    self._check_function(fn)
+            elif isinstance(value, StructInfo) and value.module is self.main and not value.node.params:
+                ty = self.struct(value, ())
+                try:
+                    self.fields(ty)
+                except Abort:
+                    continue
+                for member in value.members.values():
+                    if isinstance(member, FnSet):
+                        for fn in member.functions:
+                            self._check_function(fn, ty)
+
+    def _check_function(self, fn: FnInfo, ty: StructTy | None = None) -> None:
+        if fn.module is not self.main or fn.node.params or fn.node.body is None:
+            return
+        if any(a.type is None and a.name != "self" for a in fn.node.args):
+            return
+        if fn.uid in self.elaborated:
+            return
+        try:
+            actual = [None] * len(fn.node.args)
+            instance = self.instance(fn, ty, {}, actual, None, None, span=fn.span())
+        except (Abort, Symbolic, Mismatch):
+            return
+        if not self.open_arguments(instance):
+            self.elaborate_instance(instance)
+
+
+def RV_bool(body: Any, value: Any) -> Any:
+    """Return a constant's truth as a value."""
+    from ktc.elaborate.values import RV
+
+    return RV(body.elab.library_type("Bool"), body.condition(value, ast.Pass(0, 0)))
+
+
+def elaborate(package: Package, config: Config, sink: Sink) -> nodes.Program:
+    """Elaborate a program: the host's unit and one for each device target."""
+    return Elaborator(package, config, sink).program()
+
+

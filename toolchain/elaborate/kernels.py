@@ -1,0 +1,188 @@
+"""Closures' environments, kernels of other targets, and the other services that primitives ask of a body."""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.instances import Instance, UnitState
+from ktc.elaborate.scope import Var
+from ktc.elaborate.statements import Statements
+from ktc.elaborate.values import KV, LV, RV, FnVal, StructTy, Ty, Val, show
+from ktc.ir import nodes, ops, types
+from ktc.ir.nodes import Value
+from ktc.targets.target import Target
+
+IMAGE_KINDS = ("asm", "llvm", "llvm-opt", "object", "image")
+
+
+class KernelBody(Statements):
+    """The part of a body that reaches other functions as values, and other targets."""
+
+    # ---- closures ----
+
+    def captured(self, var: Var) -> LV | None:
+        """Return a variable of an enclosing body through the environment; None where there is none."""
+        if self.env_value is None or self.instance is None or self.instance.fn.parent is not var.body:
+            return None
+        slots = var.body.captures_of(self.instance.fn)
+        if var not in slots:
+            slots.append(var)
+        at = ops.build("offset", (self.env_value, nodes.Const(types.I64, slots.index(var))), None, types.PTR)
+        pointer = self.let(nodes.Load(at, types.PTR), types.PTR)
+        mutable = isinstance(var.value, LV) and var.value.mutable
+        return LV(var.ty, pointer, mutable, why="" if mutable else f"'{var.name}', which is read only")
+
+    def captures_of(self, fn: Any) -> list[Var]:
+        """Return the variables of this body that a nested function reads; the list grows."""
+        return self.closures.setdefault(fn, [])
+
+    def environment(self, env: FnVal, span: Span) -> Value:
+        """Return the address of the environment of a closure."""
+        known = self.env_args.get(env)
+        if known is not None:
+            return known
+        for other, pointer in self.env_args.items():
+            if other.env is env.env and other.set.functions[0] is env.set.functions[0]:
+                return pointer
+        if env.env is not self:
+            self.fail(Code.UNSUPPORTED, "this closure cannot be reached from here", span)
+        fn = env.set.functions[0]
+        local = self.env_locals.get(fn)
+        if local is None:
+            local = self.env_locals[fn] = nodes.Local(self.fresh(), types.ArrayType(types.PTR, 1), "env", span=span)
+            local.pins_all = True
+        return nodes.LocalAddress(local)
+
+    def finish_closures(self) -> tuple[nodes.Statement, ...]:
+        """Finish the body; what its closures capture is known once their bodies are made."""
+        if self.env_locals:
+            self.elab.drain()
+        front: list[nodes.Statement] = []
+        for fn, local in self.env_locals.items():
+            slots = self.captures_of(fn)
+            local.type = types.ArrayType(types.PTR, max(1, len(slots)))
+            front.append(nodes.Declare(local))
+            for i, var in enumerate(slots):
+                at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, i)), None, types.PTR)
+                front.append(nodes.Store(at, self._stable_address(var, front)))
+        self.hoisted += front
+        return self.finish()
+
+    def _stable_address(self, var: Var, front: list[nodes.Statement]) -> Value:
+        value = var.value
+        if isinstance(value, LV) and isinstance(value.pointer, (nodes.LocalAddress, nodes.Argument, nodes.GlobalAddress)):
+            return value.pointer
+        if isinstance(value, RV) and isinstance(value.ir, (nodes.Argument, nodes.Const)):
+            local = nodes.Local(self.fresh(), self.elab.ir(var.ty), var.name)
+            front.append(nodes.Declare(local))
+            front.append(nodes.Store(nodes.LocalAddress(local), value.ir))
+            return nodes.LocalAddress(local)
+        self.fail(Code.UNSUPPORTED, f"'{var.name}' cannot be captured by a nested function yet", var.span)
+
+    # ---- functions as addresses ----
+
+    def function_address(self, fn: FnVal, span: Span) -> Value:
+        """Return the address of a function."""
+        instance = self.elab.instance_of(fn, span, self)
+        if instance.signature.raises or instance.signature.through_memory:
+            self.fail(Code.UNSUPPORTED, f"'{instance.fn.name}' cannot be called through its address", span)
+        self.elab.request(instance)
+        self.refs.add(instance.symbol)
+        return nodes.GlobalAddress(instance.symbol)
+
+    # ---- kernels ----
+
+    def _kernel(self, target: Target, fn: FnVal, span: Span) -> tuple[UnitState, Instance]:
+        elab = self.elab
+        state = elab.states.get(target.name)
+        if state is None or state.index < 0:
+            state = elab.states.get("device " + target.name)
+        if state is None:
+            state = UnitState(target, len(elab.states) - 1)
+            elab.states["device " + target.name if target.name == elab.config.host.name else target.name] = state
+        outer = elab.state
+        elab.state = state
+        try:
+            instance = elab.instance_of(fn, span, self, kernel=True)
+        finally:
+            elab.state = outer
+        self._check_kernel(instance, span)
+        state.kernels.setdefault(instance.symbol, nodes.Kernel(instance.symbol, instance.title, instance.fn.span()))
+        elab.request(instance)
+        return state, instance
+
+    def _check_kernel(self, instance: Instance, span: Span) -> None:
+        name, signature = instance.fn.name, instance.signature
+        if signature.raises:
+            why = "it is a 'def'" if instance.fn.node.is_def else "it may raise"
+            self.fail(Code.BAD_KERNEL, f"'{name}' cannot be a kernel: {why}", span, "a kernel is an 'fn' without 'raises'")
+        if signature.result != "none":
+            self.fail(Code.BAD_KERNEL, f"'{name}' cannot be a kernel: it returns a value", span)
+        if instance.envs:
+            self.fail(Code.UNSUPPORTED, f"'{name}' cannot be a kernel yet: it captures variables", span)
+        for sig in signature.args:
+            if sig.passing == "memory":
+                kind = self.elab.type_name(sig.ty)
+                text = f"argument '{sig.name}' of kernel '{name}' has the type '{kind}', which a kernel cannot take"
+                self.fail(Code.BAD_KERNEL, text, span)
+
+    def offload(self, target: Target, kind: int, option: str, fn: FnVal, info: StructTy, span: Span) -> Val:
+        """Ask for a function's device code; the result names constants that the back end fills in."""
+        state, instance = self._kernel(target, fn, span)
+        name = f"image${instance.symbol}${target.name.replace('-', '_')}${kind}"
+        if name not in self.elab.globals:
+            content = nodes.ImageRef(state.index, instance.symbol, IMAGE_KINDS[kind])
+            self.elab.globals[name] = nodes.Global(name, types.ArrayType(types.I8, 1), content, True)
+        self.refs.add(name)
+        values: list[Value] = [
+            nodes.Const(types.StructType((types.PTR, types.I64)), (nodes.Address(name), nodes.ImageSize(name))),
+            self.string_global(instance.symbol),
+            nodes.Const(types.I64, 0),
+        ]
+        parts = {}
+        for (field, _), value in zip(self.elab.fields(info), values, strict=True):
+            parts[field] = value
+        return RV(info, self.build_struct(info, parts))
+
+    def kernel_entry(self, target: Target, fn: FnVal, span: Span) -> Value:
+        """Return the address of what runs blocks of a kernel on the CPU."""
+        _, instance = self._kernel(target, fn, span)
+        return nodes.GlobalAddress(instance.symbol)
+
+    def kernel_args(self, fn: FnVal, span: Span) -> list[tuple[str, Ty]]:
+        """Return names and types of a kernel's declared arguments."""
+        instance = self.elab.instance_of(fn, span, self)
+        return [(sig.name, sig.ty) for sig in instance.signature.args if sig.convention != "out"]
+
+    # ---- other services ----
+
+    def call_location(self) -> tuple[str, int, int]:
+        """Return file, line and column of the innermost place in a user's file."""
+        span, at = self.span, self.instance
+        while at is not None and (span is None or span.source.is_library):
+            span, at = at.call_span, at.parent
+        if span is None:
+            return "", 0, 0
+        line, column = span.source.position(span.start)
+        return span.source.path, line, column
+
+    def program_global(self, name: str, type: types.Type, align: int) -> Value:
+        """Return the address of a variable of the program, one for each name."""
+        symbol = f"var${name}"
+        if symbol not in self.elab.globals:
+            self.elab.globals[symbol] = nodes.Global(symbol, type, None, False, 0, align)
+        self.refs.add(symbol)
+        return nodes.GlobalAddress(symbol)
+
+    def shared_global(self, type: types.Type, space: int, align: int, span: Span | None) -> Value:
+        """Return the address of memory that a block's threads share: one place for each use in each instance."""
+        owner = self.instance.symbol if self.instance is not None else "main"
+        where = span.start if span is not None else 0
+        symbol = f"shared${owner}${where}${len(self.refs)}".replace(".", "_")
+        self.elab.globals[symbol] = nodes.Global(symbol, type, None, False, space, align)
+        self.refs.add(symbol)
+        return nodes.GlobalAddress(symbol, space)
+
+    def constant_text(self, value: KV) -> str:
+        """Return a constant as text."""
+        return show(value)

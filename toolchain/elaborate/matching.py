@@ -1,0 +1,395 @@
+"""Overloads: which function a call means, and with which parameters.
+
+In: a set of functions, parameters given so far, and arguments. Out: a `Candidate`. Nothing is emitted here, so candidates
+can be tried and given up.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Label
+from ktc.diag.source import Span
+from ktc.elaborate.body import BodyBase
+from ktc.elaborate.instances import Abort, Instance, Symbolic
+from ktc.elaborate.parameters import Mismatch
+from ktc.elaborate.scope import FnInfo, FnSet, Scope
+from ktc.elaborate.values import (
+    KV, LV, RV, Arg, FnTy, FnVal, Opaque, PackPV, PackVal, PartialTy, StructTy, Sym, TraitTy, Ty,
+)  # fmt: skip
+
+CONVERSION, LITERAL, VARIADIC, GENERIC = 1000, 10, 100, 1
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A function that fits a call.
+
+    Args:
+        slots: for each argument of the function: None for its default, an `Arg`, or a list of them.
+    """
+
+    instance: Instance
+    slots: list[Any]
+    cost: int
+
+
+class Matching(BodyBase):
+    """The part of a body that chooses overloads."""
+
+    def choose(
+        self, fns: FnSet, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
+        pos: Sequence[Arg], kw: Sequence[Arg], span: Span, env: Any = None, implicit_only: bool = False,
+        quiet: bool = False, receiver: bool = False,
+    ) -> Candidate | None:  # fmt: skip
+        """Return the best candidate; reports an error and aborts if there is none, or returns None if `quiet`."""
+        best: list[Candidate] = []
+        failures: list[tuple[FnInfo, Mismatch]] = []
+        for fn in fns.functions:
+            if implicit_only and not fn.implicit:
+                continue
+            arguments = pos[1:] if receiver and fn.static else pos
+            try:
+                found = self._try(fn, self_ty, params, named, arguments, kw, env, implicit_only)
+            except Mismatch as mismatch:
+                failures.append((fn, mismatch))
+                continue
+            except Symbolic:
+                failures.append((fn, Mismatch(Code.CANNOT_INFER, "a parameter cannot be inferred")))
+                continue
+            if not best or found.cost < best[0].cost:
+                best = [found]
+            elif found.cost == best[0].cost:
+                best.append(found)
+        if best:
+            return best[0]
+        if quiet:
+            return None
+        self._no_match(fns.name, failures, span)
+        return None
+
+    def _no_match(self, name: str, failures: list[tuple[FnInfo, Mismatch]], span: Span) -> None:
+        if not failures:
+            self.fail(Code.NO_MATCHING_CALL, f"'{name}' cannot be called here", span)
+        if len(failures) == 1:
+            fn, why = failures[0]
+            notes = () if fn.module.is_library else (Label(fn.span(), "declared here"),)
+            self.elab.report(why.code, why.message, why.span or span, "", self.instance, notes)
+            raise Abort
+        notes = tuple(Label(fn.span(), why.message) for fn, why in failures[:10])
+        self.elab.report(
+            Code.NO_MATCHING_CALL, f"no overload of '{name}' takes these arguments", span, "", self.instance, notes
+        )
+        raise Abort
+
+    # ---- one candidate ----
+
+    def _try(
+        self, fn: FnInfo, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
+        pos: Sequence[Arg], kw: Sequence[Arg], env: Any, strict: bool,
+    ) -> Candidate:  # fmt: skip
+        elab = self.elab
+        what = f"'{fn.name}'"
+        given = elab.give(fn.node.params, params, named, what)
+        constructor = fn.name == "__init__" and self_ty is not None
+        slots = self._slots(fn, pos, kw, constructor)
+        names = [p for p in fn.node.params if p.name not in given]
+        cost = 0
+        if names or (self_ty is not None and self_ty.symbolic) or self._has_typed_self(fn):
+            bound = self._infer(fn, self_ty, given, slots)
+            if self_ty is not None and self_ty.symbolic:
+                self_ty = self._concrete_self(self_ty, bound)
+            pattern = elab.pattern(fn, self_ty) if self_ty is None or not self_ty.symbolic else None
+            for name in names:
+                sym = None
+                if pattern is not None:
+                    sym = pattern.symbols.get(name.name)
+                value = bound.get(sym) if sym is not None else None
+                if value is None:
+                    value = next((v for s, v in bound.items() if s.name == name.name and s.owner == fn.uid), None)
+                if value is not None and not isinstance(value, (Sym, Opaque)):
+                    given[name.name] = value
+            cost += GENERIC * len(names)
+        scope = Scope(elab.fn_scope_parent(fn, self_ty), "function")
+        given = elab.settle(fn.node.params, given, scope, fn.module, what)
+        actual = self._actual_types(fn, slots)
+        instance = elab.instance(fn, self_ty, given, actual, env, self)
+        for where in fn.node.where:
+            if not self._holds(where, instance.scope, fn):
+                raise Mismatch(Code.CONSTRAINT_FAILED, f"a 'where' condition of {what} does not hold", weight=2)
+        cost += self._conversions(instance, slots, strict)
+        return Candidate(instance, slots, cost)
+
+    def _holds(self, node: Any, scope: Scope, fn: FnInfo) -> bool:
+        value = self.elab.evaluate(node, scope, fn.module)
+        return bool(getattr(value, "data", True))
+
+    @staticmethod
+    def _has_typed_self(fn: FnInfo) -> bool:
+        return bool(fn.node.args) and fn.owner is not None and not fn.static and fn.node.args[0].type is not None
+
+    def _slots(self, fn: FnInfo, pos: Sequence[Arg], kw: Sequence[Arg], constructor: bool) -> list[Any]:
+        """Assign arguments to the declaration's; the `out self` of a constructor has no argument."""
+        formals = fn.node.args
+        slots: list[Any] = [None] * len(formals)
+        at = 0
+        for i, formal in enumerate(formals):
+            if formal.convention == "out":
+                continue
+            if formal.kind in ("pos", "any"):
+                if at < len(pos):
+                    slots[i] = pos[at]
+                    at += 1
+            elif formal.kind == "star":
+                slots[i] = list(pos[at:])
+                at = len(pos)
+        what = f"'{fn.name}'"
+        if at < len(pos):
+            count = sum(f.kind in ("pos", "any") and f.convention != "out" for f in formals)
+            skip = 1 if fn.owner is not None and not fn.static and not constructor else 0
+            text = f"{what} takes {count - skip} argument{'s' * (count - skip != 1)}, but {len(pos) - skip} are given"
+            raise Mismatch(Code.TOO_MANY_ARGUMENTS, text, pos[at].span, 1)
+        for arg in kw:
+            index = next((i for i, f in enumerate(formals) if f.name == arg.name and f.kind in ("any", "kw", "infer")), None)
+            if index is None or formals[index].convention == "out":
+                raise Mismatch(Code.UNKNOWN_ARGUMENT, f"{what} has no argument named '{arg.name}'", arg.span, 1)
+            if slots[index] is not None:
+                raise Mismatch(Code.UNKNOWN_ARGUMENT, f"argument '{arg.name}' of {what} is given twice", arg.span, 1)
+            slots[index] = arg
+        for slot, formal in zip(slots, formals, strict=True):
+            if slot is None and formal.default is None and formal.convention != "out" and formal.kind != "starstar":
+                raise Mismatch(Code.MISSING_ARGUMENT, f"argument '{formal.name}' of {what} is missing", None, 1)
+        return slots
+
+    # ---- inference ----
+
+    def _infer(self, fn: FnInfo, self_ty: StructTy | None, given: dict[str, Any], slots: list[Any]) -> dict[Sym, Any]:
+        elab = self.elab
+        pattern = elab.pattern(fn, self_ty)
+        bound: dict[Sym, Any] = {pattern.symbols[name]: value for name, value in given.items()}
+        for name, value in given.items():
+            kind = elab.type_of_param(value)
+            if kind is not None and pattern.params.get(name) is not None:
+                elab.unify(pattern.params[name], kind, bound)
+        later: list[tuple[Any, Any, Any]] = []
+        for formal, slot, want, origin in zip(fn.node.args, slots, pattern.args, pattern.origins, strict=True):
+            if formal.convention == "out" and formal.name == "self" and formal.type is not None:
+                if self_ty is not None and isinstance(want, (StructTy, PartialTy)):
+                    self._unify_self(self_ty, want, bound)
+                continue
+            if slot is None:
+                continue
+            if isinstance(slot, list):
+                self._infer_star(formal, slot, want, bound)
+                continue
+            if isinstance(want, Sym) and self._is_literal(slot.value):
+                later.append((formal, slot, want))
+                continue
+            self._infer_one(slot, want, bound, formal)
+            if isinstance(origin, Sym) and isinstance(slot.value, (LV, RV, KV)):
+                value = self.origin_of(slot.value, isinstance(slot.value, LV) and slot.value.mutable)
+                bound.setdefault(origin, elab.origin_constant(value))
+                self._bind_mut(origin, self_ty, fn, value.mutable, bound)
+        for formal, slot, want in later:
+            if bound.get(want) is None:
+                self._infer_one(slot, want, bound, formal)
+        return bound
+
+    def _bind_mut(self, origin: Sym, self_ty: StructTy | None, fn: FnInfo, mutable: bool, bound: dict[Sym, Any]) -> None:
+        params = fn.node.params if origin.owner == fn.uid else (self_ty.info.node.params if self_ty is not None else ())
+        for param in params:
+            if param.name == origin.name and param.type is not None:
+                names = [p.name for p in params if p.kind == "infer"]
+                text = getattr(getattr(param.type, "args", [None])[0] if getattr(param.type, "args", None) else None, "id", "")
+                if text in names:
+                    for sym in self._symbols(fn, self_ty):
+                        if sym.name == text and sym.owner == origin.owner:
+                            bound.setdefault(sym, self.elab.bool_constant(mutable))
+
+    def _symbols(self, fn: FnInfo, self_ty: StructTy | None) -> list[Sym]:
+        found = list(self.elab.pattern(fn, self_ty).symbols.values())
+        if self_ty is not None:
+            found += [p for p in self_ty.params if isinstance(p, Sym)]
+        return found
+
+    def _unify_self(self, self_ty: StructTy, want: Any, bound: dict[Sym, Any]) -> None:
+        if isinstance(want, PartialTy):
+            params: tuple[Any, ...] = want.params
+            if want.info is not self_ty.info:
+                raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
+        elif want.info is self_ty.info:
+            params = want.params
+        else:
+            raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
+        for have, value in zip(self_ty.params, params, strict=True):
+            if isinstance(have, Sym):
+                if value is not None and not isinstance(value, (Sym, Opaque)):
+                    bound.setdefault(have, value)
+            elif value is not None and not self.elab.unify(value, have, bound):
+                if not self.elab._param_fits(value, have) and not self.elab._param_fits(have, value):
+                    raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
+
+    def _is_literal(self, value: Any) -> bool:
+        ty = getattr(value, "ty", None)
+        return isinstance(ty, StructTy) and ty.info.materialized is not None
+
+    def _infer_star(self, formal: Any, slot: list[Arg], want: Any, bound: dict[Sym, Any]) -> None:
+        if formal.splat:
+            if isinstance(want, Sym):
+                kinds: list[Any] = []
+                for arg in slot:
+                    if isinstance(arg.value, PackVal):
+                        kinds += [v.ty for v in arg.value.items]
+                    else:
+                        kinds.append(self.elab.materialized(self._type_of(arg.value), True))
+                bound[want] = PackPV(tuple(kinds))
+            return
+        for arg in slot:
+            self._infer_one(arg, want, bound, formal)
+
+    def _infer_one(self, arg: Arg, want: Any, bound: dict[Sym, Any], formal: Any) -> None:
+        have = self._type_of(arg.value)
+        if isinstance(want, Sym):
+            have = self.elab.materialized(have, False)
+        if have is None:
+            return
+        trial = dict(bound)
+        if self.elab.unify(want, have, trial):
+            bound.update(trial)
+        elif isinstance(want, StructTy) and want.symbolic and isinstance(have, StructTy):
+            # what fits may still tell something; the conversion is checked later
+            if want.info is have.info:
+                bound.update(trial)
+            else:
+                self._infer_through_conversion(have, want, bound)
+
+    def _infer_through_conversion(self, have: StructTy, want: StructTy, bound: dict[Sym, Any]) -> None:
+        inits = self.elab.method_set(want, "__init__")
+        if inits is None:
+            return
+        open_ty = self.elab.struct(
+            want.info,
+            tuple(
+                base if isinstance(own, (Sym, Opaque)) or getattr(own, "symbolic", False) else own
+                for own, base in zip(want.params, self.elab.symbolic_struct(want.info).params, strict=True)
+            ),
+        )
+        arg = Arg(RV(have, None), self.span)  # type: ignore[arg-type]
+        if have.info.materialized is not None:
+            arg = Arg(KV(have, ()), self.span)  # type: ignore[arg-type]
+        try:
+            found = self.choose(inits, open_ty, (), (), [arg], [], self.span, implicit_only=True, quiet=True)  # type: ignore[arg-type]
+        except Abort:
+            return
+        if found is not None and found.instance.self_ty is not None:
+            self.elab.unify(want, found.instance.self_ty, bound)
+
+    def _type_of(self, value: Any) -> Any:
+        if isinstance(value, (RV, LV, KV)):
+            return value.ty
+        if isinstance(value, FnVal):
+            return self.elab.fn_type_of(value)
+        return None
+
+    def _concrete_self(self, self_ty: StructTy, bound: dict[Sym, Any]) -> StructTy:
+        info = self_ty.info
+        values: dict[str, Any] = {}
+        for param, own in zip(info.node.params, self_ty.params, strict=True):
+            value = bound.get(own) if isinstance(own, Sym) else own
+            if value is not None and not isinstance(value, (Sym, Opaque)):
+                values[param.name] = value
+        scope = Scope(info.scope, "function")
+        values = self.elab.settle(info.node.params, values, scope, info.module, f"'{info.name}'")
+        return self.elab.struct(info, tuple(values[p.name] for p in info.node.params))
+
+    def _actual_types(self, fn: FnInfo, slots: list[Any]) -> list[Any]:
+        """Return the types of the arguments, for declared types that leave something open."""
+        found: list[Any] = []
+        for slot in slots:
+            if isinstance(slot, Arg):
+                found.append(self._type_of(slot.value))
+            elif isinstance(slot, list):
+                kinds: list[Any] = []
+                for arg in slot:
+                    if isinstance(arg.value, PackVal):
+                        kinds += [v.ty for v in arg.value.items]
+                    else:
+                        kinds.append(self._type_of(arg.value))
+                found.append(kinds)
+            else:
+                found.append(None)
+        return found
+
+    # ---- conversions ----
+
+    def _conversions(self, instance: Instance, slots: list[Any], strict: bool) -> int:
+        cost = 0
+        for sig, slot in zip(instance.signature.args, slots, strict=True):
+            if sig.convention == "out" or slot is None:
+                continue
+            if isinstance(slot, list):
+                cost += VARIADIC
+                if sig.variadic == "list":
+                    for arg in slot:
+                        if isinstance(arg.value, PackVal):
+                            continue
+                        cost += self._conversion_cost(arg, sig.ty, sig.name, instance, strict)
+                continue
+            cost += self._conversion_cost(slot, sig.ty, sig.name, instance, strict)
+            if sig.convention == "mut" and not (isinstance(slot.value, LV) and slot.value.mutable):
+                text = f"argument '{sig.name}' of '{instance.fn.name}' is changed, and what is passed cannot be"
+                if isinstance(slot.value, LV) and slot.value.why:
+                    text += f": it is {slot.value.why}"
+                raise Mismatch(Code.IMMUTABLE, text, slot.span, 2)
+        return cost
+
+    def _conversion_cost(self, arg: Arg, want: Ty, name: str, instance: Instance, strict: bool) -> int:
+        value = arg.value
+        if isinstance(value, FnVal):
+            if isinstance(want, FnTy):
+                return 0
+            value = None
+        have = self._type_of(value)
+        if have is None:
+            raise Mismatch(Code.TYPE_MISMATCH, f"argument '{name}' of '{instance.fn.name}' must be a value", arg.span, 2)
+        if isinstance(want, TraitTy):
+            return GENERIC
+        cost = self.conversion(have, want, strict, value)
+        if cost is None:
+            shown = self.elab.type_name
+            text = f"argument '{name}' of '{instance.fn.name}' has the type '{shown(have)}', but '{shown(want)}' is wanted"
+            raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2)
+        return cost
+
+    def conversion(self, have: Ty, want: Ty, strict: bool = False, value: Any = None) -> int | None:
+        """Return what converting implicitly costs; None if it cannot be done."""
+        if self.elab.fits(have, want):
+            return 0
+        if strict:
+            return None
+        if not isinstance(want, StructTy) or not isinstance(have, (StructTy, FnTy)) or want.symbolic:
+            return None
+        found = self.implicit_init(have, want)
+        if found is None:
+            return None
+        if isinstance(have, StructTy) and have.info.materialized is not None:
+            return LITERAL if self.elab.materialized(have, False) is want else CONVERSION
+        return CONVERSION
+
+    def implicit_init(self, have: Ty, want: StructTy) -> Candidate | None:
+        """Return the implicit constructor of `want` that takes a `have`; kept for the next time."""
+        memo = self.state.memo
+        key = ("convert", have, want)
+        if key in memo:
+            found: Candidate | None = memo[key]
+            return found
+        memo[key] = None  # a conversion that needs itself is none
+        inits = self.elab.method_set(want, "__init__")
+        found = None
+        if inits is not None:
+            probe: Any = KV(have, ()) if isinstance(have, StructTy) and have.info.materialized else LV(have, None)  # type: ignore[arg-type]
+            span = self.span or self.elab.main_span()
+            found = self.choose(inits, want, (), (), [Arg(probe, span)], [], span, implicit_only=True, quiet=True)
+        memo[key] = found
+        return found
