@@ -12,18 +12,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import ktc.elaborate
-import pytest
-
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
 SECONDS = 120
-
-# Until the elaborator is whole, no program can be compiled; the tests are collected all the same.
-needs_elaborator = pytest.mark.skipif(
-    not Path(ktc.elaborate.__file__).with_name("elaborator.py").exists(),
-    reason="ktc.elaborate.elaborator is not there yet: no program can be compiled",
-)
 
 
 @dataclass(frozen=True)

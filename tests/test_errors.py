@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from programs import TESTS, needs_elaborator, run_ktc
+from programs import TESTS, run_ktc
 
 WANTED = re.compile(r'#\s*error(?P<offset>[+-]\d+)?(?:@(?P<column>\d+))?: (?P<code>[a-z0-9-]+)(?: "(?P<text>[^"]*)")?')
 FILES = sorted((TESTS / "errors").rglob("*.kpy"))
@@ -48,7 +48,6 @@ def wanted_errors(path: Path) -> list[Wanted]:
     ]  # fmt: skip
 
 
-@needs_elaborator
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_errors(path: Path, program_cache: Path, tmp_path: Path) -> None:
     words = ["build", "--target-accelerator", "cpu", "--diagnostic-format", "json", "-o", "made", str(path)]

@@ -4,19 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from programs import ROOT, TESTS, Program, check, needs_elaborator, programs, run_ktc
+from programs import ROOT, TESTS, Program, check, programs, run_ktc
 
 ON_CPU = ["--target-accelerator", "cpu"]
 
 
-@needs_elaborator
 @pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
 def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
     words = ["run", *ON_CPU, *program.words("flags"), str(program.source), *program.words("args")]
     check(program, run_ktc(words, program_cache, tmp_path, program.read("in") or ""))
 
 
-@needs_elaborator
 @pytest.mark.device
 @pytest.mark.parametrize(
     "program",

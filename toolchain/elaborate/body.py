@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ktc.elaborate.elaborator import Elaborator
 
 UNIT_CONST = nodes.Const(types.UNIT, ())
+FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
+"""Stands for the place of a value of which only the type is known."""
 
 
 class BodyBase:
@@ -55,6 +57,7 @@ class BodyBase:
         self.out_var: Var | None = None
         self.env_locals: dict[Any, nodes.Local] = {}
         self.function_scope = scope
+        self.inferring = False
         self.closures: dict[Any, list[Var]] = {}
         self.current_error: list[LV] = []
 

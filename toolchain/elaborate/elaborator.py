@@ -270,7 +270,7 @@ class Elaborator(Functions):
         instance = self.instance_of(FnVal(found), call_span, body)
         self.elaborate_instance(instance)
         fn = starter.functions[0]
-        made = self.instance(fn, None, {fn.node.params[0].name: FnVal(found)}, [], None, body)
+        made = self.instance(fn, None, {fn.node.params[0].name: FnVal(found)}, [None] * len(fn.node.args), None, body)
         self.request(made)
         self.entry_refs = made.symbol
         return made.symbol

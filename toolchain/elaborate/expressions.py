@@ -6,7 +6,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Bug
 from ktc.elaborate import builtins
-from ktc.elaborate.body import UNIT_CONST
+from ktc.elaborate.body import FOREIGN, UNIT_CONST
 from ktc.elaborate.calls import Calls
 from ktc.elaborate.instances import Abort, Symbolic
 from ktc.elaborate.parameters import Mismatch
@@ -23,7 +23,6 @@ BINARY = {
 }  # fmt: skip
 COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 MIRROR = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
-FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
 
 
 class Expressions(Calls):

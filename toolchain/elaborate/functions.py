@@ -4,7 +4,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.body import UNIT_CONST
+from ktc.elaborate.body import FOREIGN, UNIT_CONST
 from ktc.elaborate.instances import MAX_DEPTH, Abort, ArgSig, Instance, Signature, Symbolic, UnitState
 from ktc.elaborate.parameters import Mismatch, Parameters
 from ktc.elaborate.scope import FnInfo, FnSet, Scope, Var
@@ -39,7 +39,9 @@ class Functions(Parameters):
             scope.names[param.name] = value
         declared: list[Any] | None = state.memo.get(key)
         if declared is None:
-            declared = state.memo[key] = [self._declared_type(arg, scope, fn, canonical_self) for arg in fn.node.args]
+            declared = self._declared_types(fn, scope, canonical_self, actual)
+            if not any(isinstance(kind, (PartialTy, TraitTy)) for kind in declared):
+                state.memo[key] = declared
         open_types = tuple(
             self._open_key(kind, have) for kind, have in zip(declared, actual, strict=True)
             if isinstance(kind, (PartialTy, TraitTy))
@@ -95,6 +97,21 @@ class Functions(Parameters):
         """Return a literal's run-time type (in `Elaborator`)."""
         raise NotImplementedError
 
+    def _declared_types(
+        self, fn: FnInfo, scope: Scope, self_ty: StructTy | None, actual: list[Any]
+    ) -> list[Any]:
+        """Return the declared types; each may speak of the arguments before it."""
+        inner = Scope(scope, "function")
+        found = []
+        for arg, have in zip(fn.node.args, actual, strict=True):
+            kind = self._declared_type(arg, inner, fn, self_ty)
+            found.append(kind)
+            if isinstance(kind, (PartialTy, TraitTy)) and have is not None and not isinstance(have, list):
+                kind = self._known(kind, have)
+            if isinstance(kind, Ty):
+                inner.names[arg.name] = phantom(arg.name, kind, fn, arg)
+        return found
+
     def _declared_type(self, arg: ast.Param, scope: Scope, fn: FnInfo, self_ty: StructTy | None) -> Any:
         if arg.type is None:
             return self_ty
@@ -124,7 +141,11 @@ class Functions(Parameters):
             args.append(self._arg(fn, arg, kind, have))
         result_mutable = True
         if result_ty is None:
-            result_ty = self.library_result(fn, scope)
+            inner = Scope(scope, "function")
+            for sig in args:
+                if isinstance(sig.ty, Ty):
+                    inner.names[sig.name] = phantom(sig.name, sig.ty, fn, sig.node)
+            result_ty = self.library_result(fn, inner)
         kind = "ref" if fn.node.result_ref is not None else self.abi(result_ty)
         if kind == "ref":
             result_mutable = self._ref_mutable(fn, scope)
@@ -164,7 +185,11 @@ class Functions(Parameters):
         if isinstance(kind, PartialTy):
             if isinstance(have, StructTy) and have.info is kind.info:
                 return self.canonical(have)  # type: ignore[no-any-return]
-            return self._filled(kind)  # type: ignore[no-any-return]
+            made = self._filled(kind)
+            if have is not None and not isinstance(made, StructTy):
+                text = f"'{self.type_name(have)}' is given where '{kind.info.name}' is wanted"
+                raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
+            return made  # type: ignore[no-any-return]
         if isinstance(kind, TraitTy) and isinstance(have, Ty):
             plain = self.materialized(have)
             if not self.conforms(plain, kind):
@@ -450,7 +475,7 @@ class Functions(Parameters):
         try:
             address = interpreter.allocate(max(1, types.size_of(whole)), 64)
             interpreter.run(function, (address,))
-            const, made = interpreter.freeze(whole, address)
+            const, made = interpreter.freeze(whole, interpreter.read(whole, address))
         except EvaluationError as error:
             self._evaluation_failed(error, span)
         for item in made:
@@ -488,6 +513,12 @@ class Functions(Parameters):
                     work += _addresses(item.content.value)
         unit.kernels = tuple(state.kernels[s] for s in sorted(state.kernels))
         return unit
+
+
+def phantom(name: str, ty: Ty, fn: FnInfo, node: ast.Param) -> Var:
+    """Return an argument of which only the type is known, for the types that speak of it."""
+    place = LV(ty, nodes.LocalAddress(FOREIGN), True, None, (), False, "foreign")
+    return Var(name, ty, place, Span(fn.module.source, node.start, node.end), "arg")
 
 
 def _addresses(value: Any) -> list[str]:

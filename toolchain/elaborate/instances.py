@@ -213,7 +213,7 @@ class Instances(Structs):
         try:
             address = interpreter.allocate(max(1, types.size_of(kind)), 64)
             interpreter.run(function, (address,))
-            const, made = interpreter.freeze(kind, address if not isinstance(kind, types.PointerType) else interpreter.read(kind, address))
+            const, made = interpreter.freeze(kind, interpreter.read(kind, address))
         except EvaluationError as error:
             self._evaluation_failed(error, span)
         for item in made:

@@ -266,7 +266,7 @@ class Matching(BodyBase):
 
     def _infer_through_conversion(self, have: StructTy, want: StructTy, bound: dict[Sym, Any]) -> None:
         inits = self.elab.method_set(want, "__init__")
-        if inits is None:
+        if inits is None or self.inferring:
             return
         open_ty = self.elab.struct(
             want.info,
@@ -278,10 +278,13 @@ class Matching(BodyBase):
         arg = Arg(RV(have, None), self.span)  # type: ignore[arg-type]
         if have.info.materialized is not None:
             arg = Arg(KV(have, ()), self.span)  # type: ignore[arg-type]
+        self.inferring = True
         try:
             found = self.choose(inits, open_ty, (), (), [arg], [], self.span, implicit_only=True, quiet=True)  # type: ignore[arg-type]
         except Abort:
             return
+        finally:
+            self.inferring = False
         if found is not None and found.instance.self_ty is not None:
             self.elab.unify(want, found.instance.self_ty, bound)
 
@@ -390,6 +393,8 @@ class Matching(BodyBase):
         if inits is not None:
             probe: Any = KV(have, ()) if isinstance(have, StructTy) and have.info.materialized else LV(have, None)  # type: ignore[arg-type]
             span = self.span or self.elab.main_span()
+            outer, self.inferring = self.inferring, True
             found = self.choose(inits, want, (), (), [Arg(probe, span)], [], span, implicit_only=True, quiet=True)
+            self.inferring = outer
         memo[key] = found
         return found

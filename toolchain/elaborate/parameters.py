@@ -10,11 +10,15 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.instances import Abort, Instances, Symbolic
-from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo
+from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo, Var
+from ktc.elaborate.structs import is_symbolic
 from ktc.elaborate.values import (
-    KV, OPAQUE, PV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, Sym, TraitTy, Ty,
+    KV, LV, OPAQUE, PV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, Sym, TraitTy, Ty,
 )  # fmt: skip
+from ktc.ir import nodes, types
 from ktc.syntax import ast
+
+FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
 
 
 class Mismatch(Exception):
@@ -69,11 +73,18 @@ class Parameters(Instances):
                 pattern.args.append(self_ty if arg.name == "self" or fn.owner is not None else OPAQUE)
             else:
                 pattern.args.append(self._pattern_of(arg.type, scope, fn))
+            scope.names.setdefault(arg.name, self._pattern_binding(arg, pattern.args[-1], fn))
             origin: Any = None
             if arg.origin and isinstance(arg.origin[0], ast.Name):
                 origin = self.lookup_quiet(scope, arg.origin[0].id, fn)
             pattern.origins.append(origin)
         return pattern
+
+    def _pattern_binding(self, arg: ast.Param, kind: Any, fn: FnInfo) -> Any:
+        if isinstance(kind, Ty) and not is_symbolic(kind) and not isinstance(kind, TraitTy):
+            place = LV(kind, nodes.LocalAddress(FOREIGN), True, None, (), False, "foreign")
+            return Var(arg.name, kind, place, Span(fn.module.source, arg.start, arg.end), "arg")
+        return OPAQUE
 
     def lookup_quiet(self, scope: Scope, name: str, fn: FnInfo) -> Any:
         """Return a parameter's binding by name, without errors."""
@@ -87,8 +98,12 @@ class Parameters(Instances):
         try:
             if isinstance(node, ast.Star):
                 assert node.value is not None
-                return self.evaluate(node.value, scope, fn.module)
-            return self.evaluate(node, scope, fn.module)
+                node = node.value
+            body = self.new_body(fn.module, scope, self.current)
+            value = body.expr(node)
+            if isinstance(value, (Sym, type(OPAQUE))):
+                return value
+            return body.param(value, Span(fn.module.source, node.start, node.end))
         except Symbolic:
             return OPAQUE
         except Abort:

@@ -50,7 +50,7 @@ class Row:
     extra: tuple[str, ...] = ()
 
 
-def _row(  # noqa: PLR0917 - the columns of the table
+def _row(  # the columns of the table
     name: str, arity: int, kind: str, llvm: str, rule: Rule, scalar: Callable[..., Any], **more: Any
 ) -> Row:
     return Row(name, arity, kind, llvm, rule, scalar, None, SIMPLIFIERS.get(name), **more)

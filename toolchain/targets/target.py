@@ -73,3 +73,6 @@ class Target:
     device_externals: frozenset[str] = frozenset()
     title: str = ""
     aliases: tuple[str, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.triple, self.cpu, self.features))
