@@ -361,8 +361,7 @@ class BodyBase:
                 self.fail(Code.NOT_COMPILE_TIME, "this value is known only at run time, and a parameter is needed", span)
             if types.size_of(self.elab.ir(value.ty)) == 0:
                 return KV(value.ty, _zero(self.elab.ir(value.ty)))
-            where = span or self.span
-            assert where is not None
+            where = span or self.span or self.elab.main_span()
             return self.elab.run(self, value, where)  # type: ignore[arg-type]
         return value
 

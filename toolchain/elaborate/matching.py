@@ -58,6 +58,8 @@ class Matching(BodyBase):
             except Symbolic:
                 failures.append((fn, Mismatch(Code.CANNOT_INFER, "a parameter cannot be inferred")))
                 continue
+            if receiver and fn.static:
+                found.cost += 1  # through a value the methods are meant first
             if not best or found.cost < best[0].cost:
                 best = [found]
             elif found.cost == best[0].cost:
@@ -370,7 +372,8 @@ class Matching(BodyBase):
         if self.elab.fits(have, want):
             return 0
         if strict:
-            return None
+            plain = self.elab.materialized(have, False)
+            return LITERAL if plain is not have and self.elab.fits(plain, want) else None
         if not isinstance(want, StructTy) or not isinstance(have, (StructTy, FnTy)) or want.symbolic:
             return None
         found = self.implicit_init(have, want)

@@ -233,7 +233,7 @@ class Parameters(Instances):
             else:
                 limit = f"at most {len(slots)} parameter{'s' if len(slots) != 1 else ''}" if slots else "no parameters"
                 raise Mismatch(Code.PARAMETER_COUNT, f"{what} takes {limit}, but {len(positional)} are given", weight=3)
-        if star is not None and (rest or (positional and count >= len(slots))):
+        if star is not None and rest:
             given[star.name] = PackPV(tuple(rest))
         by_name = {p.name: p for p in params}
         for name, value in named:

@@ -143,16 +143,15 @@ class Structs(Modules):
         return found
 
     def _conforms_one(self, ty: Ty, trait: TraitInfo) -> bool:
-        if trait.name == "AnyType" or not trait.module.is_library and ty is None:
+        if trait.name == "AnyType":
             return True
         if trait.name in ("AnyTrivialRegType", "TrivialRegType"):
             return self.is_trivial(ty) or isinstance(ty, (FnTy, TraitTy))
         if isinstance(ty, StructTy):
             known = ty.conforms.get(trait.uid)
             if known is None:
-                known = trait in self.traits_of(ty.info) or (
-                    trait.name == "UnknownDestructibility" or (not trait.members and not self.parents_of(trait) and False)
-                )
+                implied = ty.info.register_trivial and trait.name in ("Copyable", "Movable", "ImplicitlyCopyable")
+                known = implied or trait in self.traits_of(ty.info)
                 ty.conforms[trait.uid] = known
             return known
         return trait.name in ("Copyable", "Movable", "ImplicitlyCopyable", "ExplicitlyCopyable", "Defaultable")
