@@ -109,6 +109,8 @@ def comptime_str(body: BodyLike, value: Any) -> str:
         return data
     if ty is not None and body.elab.ir(ty) == STRING:
         return body.string_of_const(nodes.Const(STRING, data))
+    if isinstance(data, tuple) and len(data) == 3 and isinstance(data[1], int):  # a `String`: address, length, capacity
+        return body.string_of_const(nodes.Const(STRING, data[:2]))
     raise ValueError(f"'{body.elab.type_name(ty)}' is not a text" if ty is not None else "this is not a text")
 
 

@@ -299,6 +299,15 @@ class Elaborator(Functions):
             return
         if fn.uid in self.elaborated:
             return
+        # what could be a kernel may use what only devices have
+        could_be_kernel = ty is None and not fn.raises and fn.node.result is None and bool(self.config.accelerators)
+        outer, self.state = self.state, self.states[self.config.accelerators[0].name] if could_be_kernel else self.state
+        try:
+            self._check_instance(fn, ty)
+        finally:
+            self.state = outer
+
+    def _check_instance(self, fn: FnInfo, ty: StructTy | None) -> None:
         try:
             actual = [None] * len(fn.node.args)
             instance = self.instance(fn, ty, {}, actual, None, None, span=fn.span())

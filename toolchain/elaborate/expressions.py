@@ -158,6 +158,8 @@ class Expressions(Calls):
             if value.local is not None and (value.local.drop or var.kind == "late"):
                 self.emit(nodes.Mark("require", value.local, (), self.at(node)))
             return LV(value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why)
+        if isinstance(value, RV):
+            return RV(value.ty, value.ir, f"'{var.name}', which is read only")
         return value
 
     def foreign(self, var: Var, node: Any) -> Any:

@@ -248,7 +248,7 @@ class Functions(Parameters):
         work = True
         while work:
             work = False
-            for state in self.states.values():
+            for state in list(self.states.values()):
                 while state.queue:
                     work = True
                     instance = state.queue.pop()

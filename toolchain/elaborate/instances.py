@@ -13,7 +13,9 @@ from ktc.diag.diagnostic import Bug, Diagnostic, Label
 from ktc.diag.source import Span
 from ktc.elaborate.scope import AliasInfo, FnInfo, ModuleInfo, Scope
 from ktc.elaborate.structs import Structs
-from ktc.elaborate.values import KV, PV, FnTy, FnVal, ModuleVal, OriginValue, PackPV, PartialTy, StructTy, TraitTy, Ty
+from ktc.elaborate.values import (
+    KV, PV, FnTy, FnVal, ModuleVal, Opaque, OriginValue, PackPV, PartialTy, StructTy, Sym, TraitTy, Ty,
+)  # fmt: skip
 from ktc.ir import nodes, types
 from ktc.ir.interpret import EvaluationError, Interpreter
 from ktc.syntax import ast
@@ -167,6 +169,14 @@ class Instances(Structs):
         """Compute a parameter value of an expression."""
         body = self.new_body(module, scope, self.current)
         return body.param(body.expr(node, expected), Span(module.source, node.start, node.end))
+
+    def evaluate_open(self, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
+        """Compute a parameter value that may be a parameter without a value."""
+        body = self.new_body(module, scope, self.current)
+        value = body.expr(node, None)
+        if isinstance(value, (Sym, Opaque)):
+            return value
+        return body.param(value, Span(module.source, node.start, node.end))
 
     def alias_value(self, alias: AliasInfo, self_ty: StructTy | None) -> Any:
         """Return the value of an alias without parameters (an `AliasInfo` itself if it has parameters)."""

@@ -342,9 +342,10 @@ class Matching(BodyBase):
                         cost += self._conversion_cost(arg, sig.ty, sig.name, instance, strict)
                 continue
             cost += self._conversion_cost(slot, sig.ty, sig.name, instance, strict)
-            if sig.convention == "mut" and not (isinstance(slot.value, LV) and slot.value.mutable):
+            fixed = isinstance(slot.value, LV) and not slot.value.mutable and not slot.value.owned
+            if sig.convention == "mut" and (fixed or getattr(slot.value, "why", "").endswith("read only")):
                 text = f"argument '{sig.name}' of '{instance.fn.name}' is changed, and what is passed cannot be"
-                if isinstance(slot.value, LV) and slot.value.why:
+                if slot.value.why:
                     text += f": it is {slot.value.why}"
                 raise Mismatch(Code.IMMUTABLE, text, slot.span, 2)
         return cost

@@ -99,11 +99,7 @@ class Parameters(Instances):
             if isinstance(node, ast.Star):
                 assert node.value is not None
                 node = node.value
-            body = self.new_body(fn.module, scope, self.current)
-            value = body.expr(node)
-            if isinstance(value, (Sym, type(OPAQUE))):
-                return value
-            return body.param(value, Span(fn.module.source, node.start, node.end))
+            return self.evaluate_open(node, scope, fn.module)
         except Symbolic:
             return OPAQUE
         except Abort:
@@ -291,7 +287,7 @@ class Parameters(Instances):
             if kind is None:
                 continue
             try:
-                self.unify(self.evaluate(param.type, trial, module), kind, bound)
+                self.unify(self.evaluate_open(param.type, trial, module), kind, bound)
             except Symbolic:
                 continue
         for param in open_params:

@@ -184,10 +184,11 @@ PV = Union[Ty, KV, FnVal, PackPV, PartialTy, Sym, Opaque, ModuleVal]
 
 @dataclass(slots=True)
 class RV:
-    """A value of a directly passed type, as an IR value."""
+    """A value of a directly passed type, as an IR value. `why`: it has a name that may not be changed, and why."""
 
     ty: Ty
     ir: nodes.Value
+    why: str = ""
 
 
 @dataclass(slots=True)
