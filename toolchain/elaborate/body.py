@@ -8,10 +8,23 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.instances import Abort, Instance, Instances, Symbolic, UnitState
+from ktc.elaborate.instances import Instance, Symbolic, UnitState
 from ktc.elaborate.scope import ModuleInfo, Scope, Var
 from ktc.elaborate.values import (
-    KV, LV, RV, FnTy, FnVal, Method, Opaque, OriginValue, PackPV, PackVal, PrimTy, StructTy, Sym, Ty, Val,
+    KV,
+    LV,
+    RV,
+    FnTy,
+    FnVal,
+    Method,
+    Opaque,
+    OriginValue,
+    PackPV,
+    PackVal,
+    StructTy,
+    Sym,
+    Ty,
+    Val,
 )  # fmt: skip
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
@@ -58,6 +71,7 @@ class BodyBase:
         self.env_locals: dict[Any, nodes.Local] = {}
         self.function_scope = scope
         self.inferring = False
+        self.late_locals: set[nodes.Local] = set()
         self.closures: dict[Any, list[Var]] = {}
         self.current_error: list[LV] = []
 
@@ -141,7 +155,7 @@ class BodyBase:
 
     def mark(self, kind: str, place: LV, span: Span | None = None) -> None:
         """Emit a mark for the local of a place."""
-        if place.local is not None and (place.local.drop or place.local.field_drops):
+        if place.local is not None and (place.local.drop or place.local.field_drops or place.local in self.late_locals):
             self.emit(nodes.Mark(kind, place.local, place.path[:1] if len(place.path) <= 1 else place.path, span))
 
     # ---- values ----
@@ -358,7 +372,9 @@ class BodyBase:
             self.fail(Code.NOT_COMPILE_TIME, "this function is known only at run time", span)
         if isinstance(value, (RV, LV)):
             if not self.comptime:
-                self.fail(Code.NOT_COMPILE_TIME, "this value is known only at run time, and a parameter is needed", span)
+                self.fail(
+                    Code.NOT_COMPILE_TIME, "this value is known only at run time, and a parameter is needed", span
+                )
             if types.size_of(self.elab.ir(value.ty)) == 0:
                 return KV(value.ty, _zero(self.elab.ir(value.ty)))
             where = span or self.span or self.elab.main_span()
@@ -384,5 +400,3 @@ def _zero(kind: types.Type) -> Any:
             return 0.0
         case _:
             return 0
-
-

@@ -81,7 +81,7 @@ class BodyLike(Protocol):
 
     def function_address(self, fn: FnVal, span: Span | None) -> nodes.Value: ...
 
-    def offload(  # noqa: PLR0917
+    def offload(
         self, target: Target, kind: int, option: str, fn: FnVal, info: StructTy, span: Span | None
     ) -> Val: ...
 

@@ -11,12 +11,23 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.body import UNIT_CONST
-from ktc.elaborate.instances import Abort, ArgSig, Instance
+from ktc.elaborate.instances import ArgSig, Instance
 from ktc.elaborate.matching import Candidate, Matching
 from ktc.elaborate.parameters import Mismatch
-from ktc.elaborate.scope import FnInfo, FnSet, Scope, Var
+from ktc.elaborate.scope import FnSet, Scope, Var
 from ktc.elaborate.values import (
-    KV, LV, RV, Arg, FnTy, FnVal, Method, PackVal, PartialTy, StructTy, TraitTy, Ty, Val,
+    KV,
+    LV,
+    RV,
+    Arg,
+    FnTy,
+    FnVal,
+    Method,
+    PackVal,
+    PartialTy,
+    StructTy,
+    TraitTy,
+    Ty,
 )  # fmt: skip
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
@@ -46,11 +57,15 @@ class Calls(Matching):
                 if isinstance(callee.ty, FnTy):
                     if isinstance(callee.ty.ast, FnVal):
                         return self.call_fn(callee.ty.ast, pos, kw, span)
-                    self.fail(Code.UNSUPPORTED, "calling a function that is known only at run time is not supported yet", span)
+                    self.fail(
+                        Code.UNSUPPORTED, "calling a function that is known only at run time is not supported yet", span
+                    )
                 fns = self.elab.method_set(callee.ty, "__call__")
                 if fns is not None:
                     return self.call_fn(FnVal(fns, (), (), callee.ty), [Arg(callee, span), *pos], kw, span, True)  # type: ignore[arg-type]
-                self.fail(Code.NOT_CALLABLE, f"a value of type '{self.elab.type_name(callee.ty)}' cannot be called", span)
+                self.fail(
+                    Code.NOT_CALLABLE, f"a value of type '{self.elab.type_name(callee.ty)}' cannot be called", span
+                )
             case _:
                 self.fail(Code.NOT_CALLABLE, "this cannot be called", span)
 
@@ -422,7 +437,11 @@ class Calls(Matching):
         if instance.template is None:
             self.elab.make_template(instance)
         if instance.template is not False and all(v is None or isinstance(v, (RV, KV)) for v in values):
-            args = [self.rvalue(v) for v, s in zip(values, instance.signature.args, strict=True) if s.passing == "direct" and v is not None]
+            args = [
+                self.rvalue(v)
+                for v, s in zip(values, instance.signature.args, strict=True)
+                if s.passing == "direct" and v is not None
+            ]
             self.refs |= instance.refs
             return RV(instance.signature.result_ty, substitute(instance.template, args))
         return self.inline(instance, values, span)
@@ -442,7 +461,9 @@ class Calls(Matching):
             for sig, value in zip(signature.args, values, strict=True):
                 if sig.convention == "out" and signature.out_name == sig.name:
                     self.builtin_self = {"": signature.result_ty, "name": sig.name}
-                    self.scope.names[sig.name] = Var(sig.name, signature.result_ty, RV(signature.result_ty, UNIT_CONST), span, "out")
+                    self.scope.names[sig.name] = Var(
+                        sig.name, signature.result_ty, RV(signature.result_ty, UNIT_CONST), span, "out"
+                    )
                 else:
                     self._bind(sig, value, span)
             return self._run_inline(instance, span)
@@ -512,5 +533,3 @@ def substitute(template: Value, args: list[Value]) -> Value:
     if isinstance(template, nodes.Op):
         return ops.build(template.name, tuple(substitute(a, args) for a in template.args), template.type, template.attr)
     return template
-
-

@@ -156,7 +156,7 @@ class Elaborator(Functions):
 
     def index_of(self, value: Any) -> int:
         """Return a whole number or a truth value known at compile time."""
-        if value is None or isinstance(value, (Ty, FnVal)) and not isinstance(value, StructTy):
+        if value is None or (isinstance(value, (Ty, FnVal)) and not isinstance(value, StructTy)):
             self.fail(Code.NOT_COMPILE_TIME, "a number known at compile time is wanted", None)
         try:
             return builtin_types.comptime_int(self, value)  # type: ignore[arg-type]
@@ -327,5 +327,3 @@ def RV_bool(body: Any, value: Any) -> Any:
 def elaborate(package: Package, config: Config, sink: Sink) -> nodes.Program:
     """Elaborate a program: the host's unit and one for each device target."""
     return Elaborator(package, config, sink).program()
-
-

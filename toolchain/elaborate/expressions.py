@@ -4,15 +4,30 @@ from fractions import Fraction
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import Bug
 from ktc.elaborate import builtins
 from ktc.elaborate.body import FOREIGN, UNIT_CONST
 from ktc.elaborate.calls import Calls
-from ktc.elaborate.instances import Abort, Symbolic
+from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.parameters import Mismatch
-from ktc.elaborate.scope import AliasInfo, FnSet, ImportRef, Scope, StructInfo, TraitInfo, Var
+from ktc.elaborate.scope import AliasInfo, FnSet, ImportRef, StructInfo, TraitInfo, Var
 from ktc.elaborate.values import (
-    KV, LV, OPAQUE, RV, Arg, FnTy, FnVal, Method, ModuleVal, Opaque, PackPV, PackVal, PartialTy, StructTy, Sym, TraitTy, Ty,
+    KV,
+    LV,
+    OPAQUE,
+    RV,
+    Arg,
+    FnTy,
+    FnVal,
+    Method,
+    ModuleVal,
+    Opaque,
+    PackPV,
+    PackVal,
+    PartialTy,
+    StructTy,
+    Sym,
+    TraitTy,
+    Ty,
 )  # fmt: skip
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
@@ -83,7 +98,10 @@ class Expressions(Calls):
                 return self.function_type(node)
             case ast.Slice():
                 parts = [node.lower, node.upper, node.step]
-                args = [self.arg(p) if p else Arg(self.expr(ast.NoneLit(node.start, node.end)), self.at(node)) for p in parts]
+                args = [
+                    self.arg(p) if p else Arg(self.expr(ast.NoneLit(node.start, node.end)), self.at(node))
+                    for p in parts
+                ]
                 return self.call(self.elab.library_type("Slice"), args, [], self.at(node))
             case _:
                 what = type(node).__name__.lower()
@@ -137,7 +155,11 @@ class Expressions(Calls):
             case FnSet():
                 return FnVal(found, env=found.functions[0].parent)
             case StructInfo():
-                return self.elab.struct(found, ()) if not found.node.params else PartialTy(found, (None,) * len(found.node.params))
+                return (
+                    self.elab.struct(found, ())
+                    if not found.node.params
+                    else PartialTy(found, (None,) * len(found.node.params))
+                )
             case TraitInfo():
                 return self.elab.trait((found,))
             case AliasInfo():
@@ -190,7 +212,12 @@ class Expressions(Calls):
                     found = elab.submodule(module, name)
                 if found is None:
                     names = list(module.scope.names)
-                    self.fail(Code.NO_MEMBER, f"module '{module.name}' has no '{name}'", self.at(node), elab.suggest(name, names))
+                    self.fail(
+                        Code.NO_MEMBER,
+                        f"module '{module.name}' has no '{name}'",
+                        self.at(node),
+                        elab.suggest(name, names),
+                    )
                 return self.resolve(found, node)
             case StructTy():
                 return self.type_member(base, name, node)
@@ -200,7 +227,9 @@ class Expressions(Calls):
                     base_ty = elab.symbolic_struct(info)
                     values = tuple(b if p is None else p for p, b in zip(base.params, base_ty.params, strict=True))
                     return FnVal(member, (), (), elab.struct(info, values))
-                self.fail(Code.CANNOT_INFER, f"'{info.name}' needs parameters before its member '{name}'", self.at(node))
+                self.fail(
+                    Code.CANNOT_INFER, f"'{info.name}' needs parameters before its member '{name}'", self.at(node)
+                )
             case RV() | LV() | KV():
                 return self.value_member(base, name, node)
             case Sym() | Opaque():
@@ -251,7 +280,12 @@ class Expressions(Calls):
             self.no_member(ty, name, node)
         member = self.elab.member(ty, name)
         if isinstance(member, ast.VarDecl):
-            if self.builtin_self is not None and isinstance(base, RV) and base.ir is UNIT_CONST and name in self.builtin_self:
+            if (
+                self.builtin_self is not None
+                and isinstance(base, RV)
+                and base.ir is UNIT_CONST
+                and name in self.builtin_self
+            ):
                 return self.builtin_self[name]
             return self.field(base, name) if isinstance(base, LV) else self.field_value(base, name)
         if isinstance(member, FnSet):
@@ -266,7 +300,9 @@ class Expressions(Calls):
             text = self.elab.literal("StringLiteral", "!kgen.string", name)
             if getter.functions[0].node.params:
                 return self.call_fn(FnVal(getter, (text,), (), ty), [Arg(base, self.at(node))], [], self.at(node), True)
-            return self.call_fn(FnVal(getter, (), (), ty), [Arg(base, self.at(node)), Arg(text, self.at(node))], [], self.at(node), True)
+            return self.call_fn(
+                FnVal(getter, (), (), ty), [Arg(base, self.at(node)), Arg(text, self.at(node))], [], self.at(node), True
+            )
         self.no_member(ty, name, node)
         return None
 
@@ -301,7 +337,11 @@ class Expressions(Calls):
 
     def subscript(self, node: ast.Subscript, expected: Ty | None = None) -> Any:
         """Elaborate `base[…]`: parameters or an index."""
-        if isinstance(node.base, ast.Attribute) and isinstance(node.base.value, ast.Name) and node.base.value.id == "__mlir_type":
+        if (
+            isinstance(node.base, ast.Attribute)
+            and isinstance(node.base.value, ast.Name)
+            and node.base.value.id == "__mlir_type"
+        ):
             return self.prim_type(node, node.base.name)
         if isinstance(node.base, ast.Name) and node.base.id == "Some" and self.find("Some") is None:
             return self.expr(node.args[0])
@@ -363,7 +403,9 @@ class Expressions(Calls):
         getter = self.elab.method_set(base.ty, "__getitem__")
         span = self.at(node)
         if getter is None:
-            self.fail(Code.NO_MEMBER, f"'{self.elab.type_name(base.ty)}' has no '__getitem__', so it takes no index", span)
+            self.fail(
+                Code.NO_MEMBER, f"'{self.elab.type_name(base.ty)}' has no '__getitem__', so it takes no index", span
+            )
         static = all(len(fn.node.args) == 1 and fn.node.params for fn in getter.functions)
         fn = FnVal(getter, (), (), base.ty)
         if static:
@@ -394,7 +436,11 @@ class Expressions(Calls):
             number = KV(self.elab.library_type("Int"), i)
             getter = self.elab.method_set(value.ty, "__getitem__")
             assert getter is not None
-            items.append(self.call_fn(FnVal(getter, (number,), (), value.ty), [Arg(value, self.at(node))], [], self.at(node), True))
+            items.append(
+                self.call_fn(
+                    FnVal(getter, (number,), (), value.ty), [Arg(value, self.at(node))], [], self.at(node), True
+                )
+            )
         return PackVal(tuple(items))
 
     def keyword(self, node: ast.Keyword) -> Arg:
@@ -559,7 +605,10 @@ class Expressions(Calls):
         if isinstance(value, (Sym, Opaque)):
             raise Symbolic
         if node.op == "not":
-            return RV(self.elab.library_type("Bool"), ops.build("xor", (self.condition(value, node), nodes.Const(types.BOOL, 1))))
+            return RV(
+                self.elab.library_type("Bool"),
+                ops.build("xor", (self.condition(value, node), nodes.Const(types.BOOL, 1))),
+            )
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[node.op]
         made = self.dunder(value, name, [], node)
         if made is None:
@@ -735,7 +784,9 @@ class Expressions(Calls):
         if isinstance(expected, StructTy) and expected.info.name == name and isinstance(expected.params[0], Ty):
             return expected.params[0]
         if not args:
-            self.fail(Code.CANNOT_INFER, f"the type of the elements of this empty {name.lower()} is not known", self.at(node))
+            self.fail(
+                Code.CANNOT_INFER, f"the type of the elements of this empty {name.lower()} is not known", self.at(node)
+            )
         kinds = [self.elab.materialized(a.value.ty, False) for a in args if isinstance(a.value, (RV, LV, KV))]
         if len(kinds) != len(args):
             self.fail(Code.TYPE_MISMATCH, "a value is wanted here", self.at(node))
@@ -758,7 +809,9 @@ class Expressions(Calls):
         ty = self.elab.library_struct("Dict", (made_keys.ty.params[0], made_values.ty.params[0]))
         empty = self.call(self.elab.tuple_type(()), [], [], self.at(node))
         span = self.at(node)
-        return self.call(ty, [Arg(made_keys, span), Arg(made_values, span)], [Arg(empty, span, "__dict_literal__")], span)
+        return self.call(
+            ty, [Arg(made_keys, span), Arg(made_values, span)], [Arg(empty, span, "__dict_literal__")], span
+        )
 
     def fstring(self, node: ast.FString) -> Any:
         """Make the text of an f-string."""
@@ -766,7 +819,9 @@ class Expressions(Calls):
         for part in node.parts:
             if isinstance(part, ast.FField):
                 if part.spec:
-                    self.fail(Code.UNSUPPORTED, "format specifications in f-strings are not supported yet", self.at(part))
+                    self.fail(
+                        Code.UNSUPPORTED, "format specifications in f-strings are not supported yet", self.at(part)
+                    )
                 value = self.arg(part.value)
                 if part.conversion == "r":
                     value = Arg(self.call(self.find_fn("repr"), [value], [], self.at(part)), self.at(part))
@@ -805,5 +860,3 @@ class Expressions(Calls):
 def _exact(text: str) -> Any:
     value = Fraction(text) if abs(len(text)) < 400 else Fraction(0)
     return value
-
-

@@ -9,7 +9,17 @@ from ktc.elaborate.instances import MAX_DEPTH, Abort, ArgSig, Instance, Signatur
 from ktc.elaborate.parameters import Mismatch, Parameters
 from ktc.elaborate.scope import FnInfo, FnSet, Scope, Var
 from ktc.elaborate.values import (
-    KV, LV, RV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, TraitTy, Ty,
+    KV,
+    LV,
+    RV,
+    FnTy,
+    FnVal,
+    OriginValue,
+    PackPV,
+    PartialTy,
+    StructTy,
+    TraitTy,
+    Ty,
 )  # fmt: skip
 from ktc.ir import nodes, types
 from ktc.ir.interpret import EvaluationError
@@ -53,12 +63,19 @@ class Functions(Parameters):
             depth = parent.depth + 1 if parent is not None else 0
             call_span = span or (asking.span if asking is not None else None)
             if depth > MAX_DEPTH:
-                self.fail(Code.INSTANTIATION_DEPTH, f"'{fn.name}' instantiates itself without end", call_span, "", parent)
+                self.fail(
+                    Code.INSTANTIATION_DEPTH, f"'{fn.name}' instantiates itself without end", call_span, "", parent
+                )
             symbol = self.symbol_for(fn, (canonical_self, values, open_types), kernel)
             if symbol in state.by_symbol:
                 symbol = f"{symbol}_{len(state.by_symbol)}"
             signature = self._signature(fn, canonical_self, scope, declared, actual)
-            title = str(FnVal(FnSet(fn.name, [fn]), tuple(v for p, v in zip(fn.node.params, values, strict=True) if p.kind != "infer")))
+            title = str(
+                FnVal(
+                    FnSet(fn.name, [fn]),
+                    tuple(v for p, v in zip(fn.node.params, values, strict=True) if p.kind != "infer"),
+                )
+            )
             if fn.owner is not None:
                 title = f"{fn.owner.name}.{title}"
             found = Instance(fn, symbol, title, scope, canonical_self, state, signature, parent, call_span, depth)
@@ -97,9 +114,7 @@ class Functions(Parameters):
         """Return a literal's run-time type (in `Elaborator`)."""
         raise NotImplementedError
 
-    def _declared_types(
-        self, fn: FnInfo, scope: Scope, self_ty: StructTy | None, actual: list[Any]
-    ) -> list[Any]:
+    def _declared_types(self, fn: FnInfo, scope: Scope, self_ty: StructTy | None, actual: list[Any]) -> list[Any]:
         """Return the declared types; each may speak of the arguments before it."""
         inner = Scope(scope, "function")
         found = []
@@ -199,7 +214,9 @@ class Functions(Parameters):
         return kind  # type: ignore[no-any-return]
 
     def _arg(self, fn: FnInfo, arg: ast.Param, kind: Any, have: Any) -> ArgSig:
-        convention = {"owned": "var", "": "read", "borrowed": "read", "inout": "mut"}.get(arg.convention, arg.convention)
+        convention = {"owned": "var", "": "read", "borrowed": "read", "inout": "mut"}.get(
+            arg.convention, arg.convention
+        )
         if arg.kind == "star":
             if arg.splat:
                 pack = kind.items if isinstance(kind, PackPV) else ()
@@ -208,9 +225,7 @@ class Functions(Parameters):
                 kind = self._known(kind, have[0] if have else None)
             return ArgSig(arg.name, kind, convention, arg.kind, arg, "memory", "list")
         ty = self._known(kind, have)
-        if isinstance(ty, (TraitTy, PartialTy)):
-            passing = "memory"
-        elif convention in ("mut", "ref", "out"):
+        if isinstance(ty, (TraitTy, PartialTy)) or convention in ("mut", "ref", "out"):
             passing = "memory"
         else:
             passing = self.abi(ty)
@@ -393,7 +408,8 @@ class Functions(Parameters):
         instance.template = False
         signature = instance.signature
         if signature.result != "direct" or any(
-            a.variadic or (a.passing == "memory" and a.convention != "out") or isinstance(a.ty, FnTy) for a in signature.args
+            a.variadic or (a.passing == "memory" and a.convention != "out") or isinstance(a.ty, FnTy)
+            for a in signature.args
         ):
             return
         scratch = self.new_body(instance.fn.module, instance.scope, instance)
@@ -467,7 +483,9 @@ class Functions(Parameters):
         kinds = [self.ir(v.ty) for v in values]
         whole = types.StructType(tuple(kinds))
         for offset, value in zip(whole.offsets, values, strict=True):
-            pointer = nodes.Op("offset", (nodes.Argument(0, types.PTR), nodes.Const(types.I64, offset)), types.PTR, types.I8)
+            pointer = nodes.Op(
+                "offset", (nodes.Argument(0, types.PTR), nodes.Const(types.I64, offset)), types.PTR, types.I8
+            )
             body.store_bits(pointer, value)
         body.emit(nodes.Return(None))
         function = nodes.Function("comptime", "compile-time value", (("to", types.PTR),), types.VOID, body.finish())
@@ -527,5 +545,3 @@ def _addresses(value: Any) -> list[str]:
     if isinstance(value, tuple):
         return [name for item in value for name in _addresses(item)]
     return []
-
-

@@ -14,7 +14,19 @@ from ktc.diag.source import Span
 from ktc.elaborate.scope import AliasInfo, FnInfo, ModuleInfo, Scope
 from ktc.elaborate.structs import Structs
 from ktc.elaborate.values import (
-    KV, PV, FnTy, FnVal, ModuleVal, Opaque, OriginValue, PackPV, PartialTy, StructTy, Sym, TraitTy, Ty,
+    KV,
+    PV,
+    FnTy,
+    FnVal,
+    ModuleVal,
+    Opaque,
+    OriginValue,
+    PackPV,
+    PartialTy,
+    StructTy,
+    Sym,
+    TraitTy,
+    Ty,
 )  # fmt: skip
 from ktc.ir import nodes, types
 from ktc.ir.interpret import EvaluationError, Interpreter
@@ -132,7 +144,9 @@ class Instances(Structs):
 
     # ---- diagnostics ----
 
-    def fail(self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None) -> NoReturn:
+    def fail(
+        self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None
+    ) -> NoReturn:
         """Report an error at the innermost place in a user's file, with the chain of instantiations, and abort."""
         self.report(code, message, span, help, instance)
         raise Abort
@@ -286,7 +300,9 @@ class Instances(Structs):
 
     def symbol_for(self, fn: FnInfo, key: Any, kernel: bool = False) -> str:
         """Return the symbol of an instance; it depends on names and parameter values only."""
-        text = f"{fn.module.name}:{fn.owner.name if fn.owner else ''}:{fn.name}:{self._overload(fn)}:{self.key_text(key)}"
+        text = (
+            f"{fn.module.name}:{fn.owner.name if fn.owner else ''}:{fn.name}:{self._overload(fn)}:{self.key_text(key)}"
+        )
         digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[: 8 if kernel else 12]
         base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in fn.name)
         return f"{base}_{digest}" if kernel else f"{base}${digest}"

@@ -70,7 +70,9 @@ class KernelBody(Statements):
 
     def _stable_address(self, var: Var, front: list[nodes.Statement]) -> Value:
         value = var.value
-        if isinstance(value, LV) and isinstance(value.pointer, (nodes.LocalAddress, nodes.Argument, nodes.GlobalAddress)):
+        if isinstance(value, LV) and isinstance(
+            value.pointer, (nodes.LocalAddress, nodes.Argument, nodes.GlobalAddress)
+        ):
             return value.pointer
         if isinstance(value, RV) and isinstance(value.ir, (nodes.Argument, nodes.Const)):
             local = nodes.Local(self.fresh(), self.elab.ir(var.ty), var.name)
@@ -115,7 +117,9 @@ class KernelBody(Statements):
         name, signature = instance.fn.name, instance.signature
         if signature.raises:
             why = "it is a 'def'" if instance.fn.node.is_def else "it may raise"
-            self.fail(Code.BAD_KERNEL, f"'{name}' cannot be a kernel: {why}", span, "a kernel is an 'fn' without 'raises'")
+            self.fail(
+                Code.BAD_KERNEL, f"'{name}' cannot be a kernel: {why}", span, "a kernel is an 'fn' without 'raises'"
+            )
         if signature.result != "none":
             self.fail(Code.BAD_KERNEL, f"'{name}' cannot be a kernel: it returns a value", span)
         if instance.envs:

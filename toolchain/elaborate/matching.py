@@ -16,7 +16,20 @@ from ktc.elaborate.instances import Abort, Instance, Symbolic
 from ktc.elaborate.parameters import Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
 from ktc.elaborate.values import (
-    KV, LV, RV, Arg, FnTy, FnVal, Opaque, PackPV, PackVal, PartialTy, StructTy, Sym, TraitTy, Ty,
+    KV,
+    LV,
+    RV,
+    Arg,
+    FnTy,
+    FnVal,
+    Opaque,
+    PackPV,
+    PackVal,
+    PartialTy,
+    StructTy,
+    Sym,
+    TraitTy,
+    Ty,
 )  # fmt: skip
 
 CONVERSION, LITERAL, VARIADIC, GENERIC = 1000, 10, 100, 1
@@ -153,7 +166,9 @@ class Matching(BodyBase):
             text = f"{what} takes {count - skip} argument{'s' * (count - skip != 1)}, but {len(pos) - skip} are given"
             raise Mismatch(Code.TOO_MANY_ARGUMENTS, text, pos[at].span, 1)
         for arg in kw:
-            index = next((i for i, f in enumerate(formals) if f.name == arg.name and f.kind in ("any", "kw", "infer")), None)
+            index = next(
+                (i for i, f in enumerate(formals) if f.name == arg.name and f.kind in ("any", "kw", "infer")), None
+            )
             if index is None or formals[index].convention == "out":
                 raise Mismatch(Code.UNKNOWN_ARGUMENT, f"{what} has no argument named '{arg.name}'", arg.span, 1)
             if slots[index] is not None:
@@ -198,12 +213,16 @@ class Matching(BodyBase):
                 self._infer_one(slot, want, bound, formal)
         return bound
 
-    def _bind_mut(self, origin: Sym, self_ty: StructTy | None, fn: FnInfo, mutable: bool, bound: dict[Sym, Any]) -> None:
+    def _bind_mut(
+        self, origin: Sym, self_ty: StructTy | None, fn: FnInfo, mutable: bool, bound: dict[Sym, Any]
+    ) -> None:
         params = fn.node.params if origin.owner == fn.uid else (self_ty.info.node.params if self_ty is not None else ())
         for param in params:
             if param.name == origin.name and param.type is not None:
                 names = [p.name for p in params if p.kind == "infer"]
-                text = getattr(getattr(param.type, "args", [None])[0] if getattr(param.type, "args", None) else None, "id", "")
+                text = getattr(
+                    getattr(param.type, "args", [None])[0] if getattr(param.type, "args", None) else None, "id", ""
+                )
                 if text in names:
                     for sym in self._symbols(fn, self_ty):
                         if sym.name == text and sym.owner == origin.owner:
@@ -358,13 +377,17 @@ class Matching(BodyBase):
             value = None
         have = self._type_of(value)
         if have is None:
-            raise Mismatch(Code.TYPE_MISMATCH, f"argument '{name}' of '{instance.fn.name}' must be a value", arg.span, 2)
+            raise Mismatch(
+                Code.TYPE_MISMATCH, f"argument '{name}' of '{instance.fn.name}' must be a value", arg.span, 2
+            )
         if isinstance(want, TraitTy):
             return GENERIC
         cost = self.conversion(have, want, strict, value)
         if cost is None:
             shown = self.elab.type_name
-            text = f"argument '{name}' of '{instance.fn.name}' has the type '{shown(have)}', but '{shown(want)}' is wanted"
+            text = (
+                f"argument '{name}' of '{instance.fn.name}' has the type '{shown(have)}', but '{shown(want)}' is wanted"
+            )
             raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2)
         return cost
 

@@ -268,7 +268,9 @@ class Modules:
             if ref.name not in module.scope.names:
                 self.sink.report(
                     Diagnostic(
-                        Code.NAME_NOT_IN_MODULE, ref.span, f"module '{ref.module}' has no '{ref.name}'",
+                        Code.NAME_NOT_IN_MODULE,
+                        ref.span,
+                        f"module '{ref.module}' has no '{ref.name}'",
                         self.suggest(ref.name, [n for n in module.scope.names if not n.startswith("_")]),
                     )  # fmt: skip
                 )

@@ -13,7 +13,19 @@ from ktc.elaborate.instances import Abort, Instances, Symbolic
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo, Var
 from ktc.elaborate.structs import is_symbolic
 from ktc.elaborate.values import (
-    KV, LV, OPAQUE, PV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, Sym, TraitTy, Ty,
+    KV,
+    LV,
+    OPAQUE,
+    PV,
+    FnTy,
+    FnVal,
+    OriginValue,
+    PackPV,
+    PartialTy,
+    StructTy,
+    Sym,
+    TraitTy,
+    Ty,
 )  # fmt: skip
 from ktc.ir import nodes, types
 from ktc.syntax import ast
@@ -124,7 +136,8 @@ class Parameters(Instances):
         """Return the struct with all parameters open."""
         if info.symbolic is None:
             syms = tuple(
-                PackPV((Sym(p.name, info.uid),)) if p.kind == "star" else Sym(p.name, info.uid) for p in info.node.params
+                PackPV((Sym(p.name, info.uid),)) if p.kind == "star" else Sym(p.name, info.uid)
+                for p in info.node.params
             )
             syms = tuple(Sym(p.name, info.uid) for p in info.node.params)
             info.symbolic = self.struct(info, syms)
@@ -270,7 +283,9 @@ class Parameters(Instances):
             scope.names[param.name] = given[param.name] = self._declared(param, value, scope, module, what)
         return given
 
-    def _infer_from_values(self, params: tuple[ast.Param, ...], given: dict[str, Any], scope: Scope, module: Any) -> None:
+    def _infer_from_values(
+        self, params: tuple[ast.Param, ...], given: dict[str, Any], scope: Scope, module: Any
+    ) -> None:
         open_params = [p for p in params if p.name not in given and p.kind == "infer"]
         if not open_params:
             return
@@ -327,7 +342,9 @@ class Parameters(Instances):
             return converted
         if isinstance(want, StructTy) and isinstance(value, Ty):
             raise Mismatch(
-                Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a value of '{want}', not a type", weight=2
+                Code.TYPE_MISMATCH,
+                f"parameter '{param.name}' of {what} wants a value of '{want}', not a type",
+                weight=2,
             )
         return value
 
@@ -367,7 +384,11 @@ class Parameters(Instances):
         return self.struct(info, values)  # type: ignore[arg-type]
 
     def apply_alias(
-        self, alias: AliasInfo, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...], self_ty: StructTy | None
+        self,
+        alias: AliasInfo,
+        positional: tuple[Any, ...],
+        named: tuple[tuple[str, Any], ...],
+        self_ty: StructTy | None,
     ) -> Any:
         """Give parameters to an alias that has some."""
         params = alias.node.params

@@ -5,8 +5,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.expressions import BINARY, Expressions
-from ktc.elaborate.instances import Abort, Symbolic
-from ktc.elaborate.parameters import Mismatch
+from ktc.elaborate.instances import Abort
 from ktc.elaborate.scope import AliasInfo, FnSet, Scope, Var
 from ktc.elaborate.values import KV, LV, RV, Arg, FnVal, PackPV, StructTy, Ty
 from ktc.ir import nodes, ops, types
@@ -86,7 +85,9 @@ class Statements(Expressions):
                 self.elab.add_imports(self.scope.names, node, self.module)
             case _:
                 what = type(node).__name__.lower()
-                self.fail(Code.UNSUPPORTED, f"this statement ({what}) is not supported inside a function", self.at(node))
+                self.fail(
+                    Code.UNSUPPORTED, f"this statement ({what}) is not supported inside a function", self.at(node)
+                )
 
     def effect(self, value: Any) -> None:
         """Drop the value of an expression."""
@@ -135,7 +136,9 @@ class Statements(Expressions):
             place = self.place(value)
             self.scope.names[name] = Var(name, place.ty, place, self.at(node.target), "ref", body=self)
             return
-        value = self.convert(value, want, self.at(node.value)) if isinstance(want, StructTy) else self.materialize(value)
+        value = (
+            self.convert(value, want, self.at(node.value)) if isinstance(want, StructTy) else self.materialize(value)
+        )
         self.declare_var(name, value, self.at(node.target))
 
     def declared_type(self, node: ast.Expr) -> Any:
@@ -153,6 +156,7 @@ class Statements(Expressions):
             self.fail(Code.CANNOT_INFER, f"'{name}' needs a type or a value", self.at(node))
         local = self.local(self.elab.ir(want), name, want)
         place = LV(want, nodes.LocalAddress(local), True, local)
+        self.late_locals.add(local)
         self.scope.names[name] = Var(name, want, place, self.at(node.target), "late", local, self)
 
     def unpack(self, target: ast.TupleLit, value: ast.Expr | None, node: Any, declare: bool) -> None:
@@ -171,8 +175,14 @@ class Statements(Expressions):
             number = KV(self.elab.library_type("Int"), i)
             getter = self.elab.method_set(whole.ty, "__getitem__")
             if getter is None:
-                self.fail(Code.TYPE_MISMATCH, f"a value of type '{self.elab.type_name(whole.ty)}' cannot be unpacked", self.at(node))
-            item = self.call_fn(FnVal(getter, (number,), (), whole.ty), [Arg(whole, self.at(node))], [], self.at(node), True)
+                self.fail(
+                    Code.TYPE_MISMATCH,
+                    f"a value of type '{self.elab.type_name(whole.ty)}' cannot be unpacked",
+                    self.at(node),
+                )
+            item = self.call_fn(
+                FnVal(getter, (number,), (), whole.ty), [Arg(whole, self.at(node))], [], self.at(node), True
+            )
             self.bind_target(part, item, node, declare)
 
     def _held(self, value: Any) -> Any:
@@ -218,7 +228,11 @@ class Statements(Expressions):
     def _attribute_type(self, node: ast.Attribute) -> Ty | None:
         if isinstance(node.value, ast.Name):
             found = self.find(node.value.id)
-            if isinstance(found, Var) and isinstance(found.ty, StructTy) and isinstance(self.elab.member(found.ty, node.name), ast.VarDecl):
+            if (
+                isinstance(found, Var)
+                and isinstance(found.ty, StructTy)
+                and isinstance(self.elab.member(found.ty, node.name), ast.VarDecl)
+            ):
                 return dict(self.elab.fields(found.ty)).get(node.name)
         return None
 
@@ -309,7 +323,11 @@ class Statements(Expressions):
             why = base.why if isinstance(base, LV) and base.why else "read only"
             self.fail(Code.IMMUTABLE, f"'{target.name}' cannot be changed: its owner is {why}", self.at(target))
         key = ""
-        if self.out_var is not None and isinstance(target.value, ast.Name) and self.find(target.value.id) is self.out_var:
+        if (
+            self.out_var is not None
+            and isinstance(target.value, ast.Name)
+            and self.find(target.value.id) is self.out_var
+        ):
             key = target.name if "*" not in self.assigned else "*"
         self.store_place(self.field(base, target.name), value, self.at(target), key)
 
@@ -404,7 +422,11 @@ class Statements(Expressions):
                 assert self.out_var is not None and isinstance(self.out_var.value, LV)
                 self.store_place(self.out_var.value, self.expr(node.value, signature.result_ty), self.at(node), "*")
             elif self.out_var is None and signature.result != "none":
-                self.fail(Code.RETURN_TYPE, f"a value of type '{self.elab.type_name(signature.result_ty)}' must be returned", self.at(node))
+                self.fail(
+                    Code.RETURN_TYPE,
+                    f"a value of type '{self.elab.type_name(signature.result_ty)}' must be returned",
+                    self.at(node),
+                )
             self.leave(None)
             return
         if signature.result == "ref":
@@ -492,6 +514,7 @@ class Statements(Expressions):
 
     def while_(self, node: ast.While) -> None:
         """Elaborate `while … else`."""
+
         def head(exit_: Any) -> None:
             value = self.condition(self.expr(node.condition), node.condition)
             if isinstance(value, nodes.Const) and value.value:
@@ -558,7 +581,11 @@ class Statements(Expressions):
         else:
             iterator = iterable
         if iterator is None or self.elab.method_set(iterator.ty, "__next__") is None:
-            self.fail(Code.TYPE_MISMATCH, f"a value of type '{self.elab.type_name(iterable.ty)}' cannot be iterated over", span)
+            self.fail(
+                Code.TYPE_MISMATCH,
+                f"a value of type '{self.elab.type_name(iterable.ty)}' cannot be iterated over",
+                span,
+            )
         held = self.declare_var("", iterator, span)
         del self.scope.names[""]
         place = held.value
@@ -593,7 +620,9 @@ class Statements(Expressions):
                     getter = self.elab.method_set(place.ty, "__getitem__")
                     assert getter is not None
                     number = KV(self.elab.library_type("Int"), i)
-                    one = self.call_fn(FnVal(getter, (number,), (), place.ty), [Arg(place, self.at(node))], [], self.at(node), True)
+                    one = self.call_fn(
+                        FnVal(getter, (number,), (), place.ty), [Arg(place, self.at(node))], [], self.at(node), True
+                    )
                     self.bind_target(part, one, node, True)
             elif isinstance(target, ast.Name) and target.id != "_":
                 if isinstance(item, LV) and node.convention != "var" and not item.owned:
@@ -654,7 +683,11 @@ class Statements(Expressions):
         else:
             value = self.expr(node.value)
             converted = self.try_convert(value, error_ty, self.at(node))
-            value = converted if converted is not None else self.call(error_ty, [Arg(value, self.at(node))], [], self.at(node))
+            value = (
+                converted
+                if converted is not None
+                else self.call(error_ty, [Arg(value, self.at(node))], [], self.at(node))
+            )
         if self.handlers:
             label, local = self.handlers[-1]
             pointer: nodes.Value = nodes.LocalAddress(local)
@@ -723,7 +756,9 @@ class Statements(Expressions):
             return
         names = {}
         if node.handler.name:
-            names[node.handler.name] = Var(node.handler.name, error_ty, place, self.at(node.handler), "var", error, self)
+            names[node.handler.name] = Var(
+                node.handler.name, error_ty, place, self.at(node.handler), "var", error, self
+            )
         self.current_error.append(place)
         self.block(node.handler.body, names)
         self.current_error.pop()
@@ -758,7 +793,9 @@ class Statements(Expressions):
         outer, self.scope = self.scope, Scope(self.scope, "block", {}, body=self)
         try:
             if item.name:
-                self.declare_var(item.name, self.materialize(bound), span, "with") if not isinstance(bound, LV) or bound.owned else self._alias_place(item.name, bound, span)
+                self.declare_var(item.name, self.materialize(bound), span, "with") if not isinstance(
+                    bound, LV
+                ) or bound.owned else self._alias_place(item.name, bound, span)
             if leave is None or taken:
                 self.with_(items[1:], body, node)
             else:

@@ -12,7 +12,21 @@ from ktc.elaborate import builtin_types
 from ktc.elaborate.modules import Modules
 from ktc.elaborate.scope import AliasInfo, FnSet, Scope, StructInfo, TraitInfo
 from ktc.elaborate.values import (
-    KV, OPAQUE, PV, FnTy, FnVal, ModuleVal, Opaque, OriginValue, PackPV, PartialTy, PrimTy, StructTy, Sym, TraitTy, Ty,
+    KV,
+    OPAQUE,
+    PV,
+    FnTy,
+    FnVal,
+    ModuleVal,
+    Opaque,
+    OriginValue,
+    PackPV,
+    PartialTy,
+    PrimTy,
+    StructTy,
+    Sym,
+    TraitTy,
+    Ty,
 )  # fmt: skip
 from ktc.ir import types
 from ktc.syntax import ast

@@ -11,7 +11,7 @@ from ktc.diag.source import Span
 from ktc.ir import nodes, types
 
 if TYPE_CHECKING:
-    from ktc.elaborate.scope import FnInfo, FnSet, ModuleInfo, Scope, StructInfo, TraitInfo
+    from ktc.elaborate.scope import FnSet, ModuleInfo, Scope, StructInfo, TraitInfo
 
 
 class Ty:
