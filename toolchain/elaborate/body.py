@@ -1,9 +1,10 @@
 """The building of one body: statements, temporaries, locals, and the handling of values.
 
-A `Body` elaborates one function of one instance, or one expression at compile time. This file holds what has nothing to do
-with syntax: emitting IR, loading, storing, copying, moving and destroying values.
+A `Body` elaborates one function of one instance, or one expression at compile time. This file holds what has nothing
+to do with syntax: emitting IR, loading, storing, copying, moving and destroying values.
 """
 
+import hashlib
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ktc.diag.codes import Code
@@ -202,6 +203,8 @@ class BodyBase:
         """Return a value as a place in memory."""
         if isinstance(val, LV):
             return val
+        if not isinstance(val, (RV, KV)):
+            self.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported yet")
         kind = self.elab.ir(val.ty)
         if isinstance(val, KV) and self.elab.abi(val.ty) == "memory":
             return self._constant_place(val, kind)
@@ -212,8 +215,6 @@ class BodyBase:
         return LV(val.ty, nodes.LocalAddress(local), False, local, owned=True, why="a temporary")
 
     def _constant_place(self, val: KV, kind: types.Type) -> LV:
-        import hashlib
-
         text = self.elab.key_text(val)
         name = "const$" + hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         if name not in self.elab.globals:
@@ -307,6 +308,10 @@ class BodyBase:
             for name, kind in self.elab.fields(ty):
                 self.copy_to(kind, self.field(target, name).pointer, self.field(val, name), span, True)
 
+    def environment(self, env: FnVal, span: Span) -> Value:
+        """Return the address of the environment of a closure (in `KernelBody`)."""
+        raise NotImplementedError
+
     def call_init(self, ty: Ty, init: Any, pointer: Value, val: LV) -> None:
         """Run a `__copyinit__` or `__moveinit__` (in `Calls`)."""
         raise NotImplementedError
@@ -378,7 +383,7 @@ class BodyBase:
             if types.size_of(self.elab.ir(value.ty)) == 0:
                 return KV(value.ty, _zero(self.elab.ir(value.ty)))
             where = span or self.span or self.elab.main_span()
-            return self.elab.run(self, value, where)  # type: ignore[arg-type]
+            return self.elab.run(self, value, where)
         return value
 
     def origin_of(self, val: Any, mutable: bool) -> OriginValue:

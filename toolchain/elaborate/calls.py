@@ -1,8 +1,8 @@
 """Calls: passing arguments, results, errors, and the expansion of "builtin" functions in place.
 
-The convention: an address for a result in memory comes first, then the arguments that take memory, then the environments
-of captured variables, then, in a function that may raise, the address for the error. A raising function returns an i1: true
-if it raised; its result goes through memory.
+The convention: an address for a result in memory comes first, then the arguments that take memory, then the
+environments of captured variables, then, in a function that may raise, the address for the error. A raising function
+returns an i1: true if it raised; its result goes through memory.
 """
 
 from collections.abc import Sequence
@@ -50,8 +50,8 @@ class Calls(Matching):
             case StructTy():
                 return self.construct(callee, pos, kw, span)
             case PartialTy(info, params):
-                base = self.elab.symbolic_struct(info)
-                values = tuple(b if p is None else p for p, b in zip(params, base.params, strict=True))
+                open_ty = self.elab.symbolic_struct(info)
+                values = tuple(b if p is None else p for p, b in zip(params, open_ty.params, strict=True))
                 return self.construct(self.elab.struct(info, values), pos, kw, span)
             case RV() | LV() | KV():
                 if isinstance(callee.ty, FnTy):
@@ -240,6 +240,8 @@ class Calls(Matching):
         """Return a place whose value the callee may take."""
         if isinstance(value, LV) and value.owned:
             return value
+        if not isinstance(value, (RV, LV, KV)):
+            self.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported yet", span)
         made = self.temporary(value.ty)
         self.init_place(value.ty, made.pointer, value, span)
         self.mark("init", made)
@@ -308,7 +310,7 @@ class Calls(Matching):
             label, local = self.handlers[-1]
             pointer: Value = nodes.LocalAddress(local)
         elif self.error_argument is not None:
-            label, local, pointer = 0, None, self.error_argument  # type: ignore[assignment]
+            label, local, pointer = 0, None, self.error_argument
         elif self.comptime:
             kind = self.elab.error_type()
             label, local = -1, self.local(self.elab.ir(kind), "error")
@@ -448,7 +450,7 @@ class Calls(Matching):
 
     def inline(self, instance: Instance, values: list[Any], span: Span) -> Any:
         """Run a function's statements here, its arguments bound to values."""
-        outer = self.scope, self.module, self.instance, self.builtin_self, self.inline_result  # type: ignore[has-type]
+        outer = self.scope, self.module, self.instance, self.builtin_self, self.inline_result
         if instance.busy:
             self.fail(Code.INSTANTIATION_DEPTH, f"'{instance.fn.name}' is marked as builtin and calls itself", span)
         instance.busy = True

@@ -1,8 +1,10 @@
 """The elaborator's entry: a `Package` to a `Program`.
 
-It starts at `main`, makes instances as calls ask for them, and works through the list of those whose bodies are not made yet.
+It starts at `main`, makes instances as calls ask for them, and works through the list of those whose bodies are not
+made yet.
 """
 
+import contextlib
 from typing import Any
 
 from ktc.config import Config
@@ -14,8 +16,8 @@ from ktc.elaborate.functions import Functions
 from ktc.elaborate.instances import Abort, Instance, Symbolic, UnitState
 from ktc.elaborate.kernels import KernelBody
 from ktc.elaborate.parameters import Mismatch
-from ktc.elaborate.scope import FnInfo, FnSet, ModuleInfo, Scope, StructInfo
-from ktc.elaborate.values import KV, LV, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
+from ktc.elaborate.scope import FnInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo
+from ktc.elaborate.values import KV, LV, OPAQUE, RV, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
 from ktc.ir import nodes
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
@@ -36,6 +38,8 @@ class Elaborator(Functions):
         self.fn_tys = {}
         self.globals = {}
         self.current = None
+        self.constants = []
+        self.busy_aliases = set()
         self.offloads = {}
         self.elaborated = set()
         self.library_cache: dict[str, Any] = {}
@@ -58,8 +62,6 @@ class Elaborator(Functions):
         found = self.prelude_scope.names.get(name)
         if found is None:
             return None
-        from ktc.elaborate.scope import ImportRef
-
         if isinstance(found, ImportRef):
             value = self.follow(found)
             if value is not None:
@@ -159,7 +161,7 @@ class Elaborator(Functions):
         if value is None or (isinstance(value, (Ty, FnVal)) and not isinstance(value, StructTy)):
             self.fail(Code.NOT_COMPILE_TIME, "a number known at compile time is wanted", None)
         try:
-            return builtin_types.comptime_int(self, value)  # type: ignore[arg-type]
+            return builtin_types.comptime_int(self, value)
         except ValueError:
             pass
         body = self.new_body(self.main, self.main.scope, self.current)
@@ -179,8 +181,6 @@ class Elaborator(Functions):
 
     def evaluate_pattern(self, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
         """Compute a type with open parameters."""
-        from ktc.elaborate.values import OPAQUE
-
         try:
             return self.evaluate(node, scope, module)
         except Symbolic:
@@ -225,8 +225,6 @@ class Elaborator(Functions):
 
     def check_main_imports(self) -> None:
         """Report imports of the main file that cannot be followed."""
-        from ktc.elaborate.scope import ImportRef
-
         for name, value in list(self.main.scope.names.items()):
             if isinstance(value, ImportRef):
                 found = self.follow(value)
@@ -237,10 +235,8 @@ class Elaborator(Functions):
         """Elaborate everything that `main` reaches."""
         self.check_main_imports()
         entry = ""
-        try:
+        with contextlib.suppress(Abort):
             entry = self._entry()
-        except Abort:
-            pass
         self.drain()
         self._check_rest()
         self.drain()
@@ -319,8 +315,6 @@ class Elaborator(Functions):
 
 def RV_bool(body: Any, value: Any) -> Any:
     """Return a constant's truth as a value."""
-    from ktc.elaborate.values import RV
-
     return RV(body.elab.library_type("Bool"), body.condition(value, ast.Pass(0, 0)))
 
 

@@ -1,5 +1,6 @@
 """Expressions: names, attributes, subscripts, operators, literals and calls."""
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,7 @@ from ktc.elaborate.values import (
     OPAQUE,
     RV,
     Arg,
+    BoundAlias,
     FnTy,
     FnVal,
     Method,
@@ -92,6 +94,8 @@ class Expressions(Calls):
                 return self.expr(ast.Name(node.start, node.end, node.name))
             case ast.FString():
                 return self.fstring(node)
+            case ast.Comprehension():
+                return self.comprehension(node)
             case ast.Star(value=value) if value is not None:
                 return self.expr(value)
             case ast.FunctionType():
@@ -104,8 +108,8 @@ class Expressions(Calls):
                 ]
                 return self.call(self.elab.library_type("Slice"), args, [], self.at(node))
             case _:
-                what = type(node).__name__.lower()
-                self.fail(Code.UNSUPPORTED, f"this construct ({what}) is not supported yet", self.at(node))
+                words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).lower()
+                self.fail(Code.UNSUPPORTED, f"this construct ({words}) is not supported yet", self.at(node))
 
     # ---- names ----
 
@@ -141,7 +145,9 @@ class Expressions(Calls):
         if node.id == "_":
             return None
         names: list[str] = []
-        for scope in self.scope.chain():
+        for scope in (*self.scope.chain(), self.module.scope):
+            if isinstance(scope.names.get(node.id), ImportRef):
+                raise Abort  # its import was reported
             names += scope.names
         if self.elab.prelude_scope is not None:
             names += self.elab.prelude_scope.names
@@ -380,6 +386,8 @@ class Expressions(Calls):
                 return self.elab.partial_of(base, *self.param_list(node))
             case Method(value, fn):
                 return Method(value, self.elab.partial_of(fn, *self.param_list(node)))
+            case BoundAlias(alias, owner):
+                return self.elab.apply_alias(alias, *self.param_list(node), owner)
             case AliasInfo():
                 return self.elab.apply_alias(base, *self.param_list(node), self._alias_owner(base))
             case PackPV(items):

@@ -1,5 +1,6 @@
 """Function instances: signatures, bodies, templates, destructors, and the unit that they make up."""
 
+import hashlib
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -171,6 +172,8 @@ class Functions(Parameters):
         if not fn.node.result_ref:
             return True
         node = fn.node.result_ref[0]
+        while isinstance(node, ast.Attribute):
+            node = node.value
         if isinstance(node, ast.Name) and any(a.name == node.id for a in fn.node.args):
             return True
         if isinstance(node, ast.Call):
@@ -197,6 +200,9 @@ class Functions(Parameters):
         raise NotImplementedError
 
     def _known(self, kind: Any, have: Any) -> Ty:
+        if isinstance(kind, FnTy):
+            # a function given by name is a part of the instance, so that it can be called directly
+            return have if isinstance(have, FnTy) and isinstance(have.ast, FnVal) else kind
         if isinstance(kind, PartialTy):
             if isinstance(have, StructTy) and have.info is kind.info:
                 return self.canonical(have)  # type: ignore[no-any-return]
@@ -293,6 +299,7 @@ class Functions(Parameters):
         if fn.node.body is None:
             self.fail(Code.TRAIT_NOT_MET, f"'{fn.name}' is only declared: its trait gives it no body", fn.span())
         body = self.new_body(fn.module, Scope(instance.scope, "body"), instance)
+        instance.body = body
         body.scope.body = body
         body.function_scope = body.scope
         body.comptime = False
@@ -313,11 +320,11 @@ class Functions(Parameters):
         if signature.raises:
             body.error_argument = argument("error", types.PTR)
         body.block(fn.node.body)
+        if instance.failed:  # before the next check: a statement that is missing for its mistake may be the 'return'
+            raise Abort
         if not body.dead:
             self._fall_off(body, instance)
-        if instance.failed:
-            raise Abort
-        kind = types.BOOL if signature.raises else types.VOID
+        kind: types.Type = types.BOOL if signature.raises else types.VOID
         if not signature.raises and signature.result in ("direct", "ref"):
             kind = types.PTR if signature.result == "ref" else self.ir(signature.result_ty)
         statements = body.finish_closures()
@@ -336,6 +343,8 @@ class Functions(Parameters):
         if signature.result == "none" or body.out_var is not None:
             body.leave(None)
             return
+        if instance.failed:
+            raise Abort  # the statement that failed may have been the one that returns
         span = instance.fn.span()
         text = f"'{instance.fn.name}' must return a value of type '{self.type_name(signature.result_ty)}' on every path"
         self.fail(Code.RETURN_TYPE, text, span)
@@ -404,7 +413,7 @@ class Functions(Parameters):
         body.scope.names[sig.name] = Var(sig.name, value.ty, value, span, "arg", body=body)
 
     def make_template(self, instance: Instance) -> None:
-        """Expand a "builtin" function once with its arguments open; where that gives one pure value, calls become that."""
+        """Expand a "builtin" function once with open arguments; where that gives one pure value, calls become that."""
         instance.template = False
         signature = instance.signature
         if signature.result != "direct" or any(
@@ -447,8 +456,6 @@ class Functions(Parameters):
         if own is None and not parts:
             ty.drop_name = ""
             return ""
-        import hashlib
-
         digest = hashlib.sha256(self.key_text(self.canonical(ty)).encode()).hexdigest()[:12]
         symbol = ty.drop_name = f"{ty.info.name}_drop${digest}"
         if symbol in self.state.extra:

@@ -5,6 +5,7 @@ called, its body when the work list comes to it, or at once when compile-time ev
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -16,6 +17,8 @@ from ktc.elaborate.structs import Structs
 from ktc.elaborate.values import (
     KV,
     PV,
+    RV,
+    BoundAlias,
     FnTy,
     FnVal,
     ModuleVal,
@@ -28,16 +31,20 @@ from ktc.elaborate.values import (
     TraitTy,
     Ty,
 )  # fmt: skip
-from ktc.ir import nodes, types
+from ktc.ir import nodes, types, walk
 from ktc.ir.interpret import EvaluationError, Interpreter
 from ktc.syntax import ast
 from ktc.targets.target import Target
 
 if TYPE_CHECKING:
-    from ktc.elaborate.body import Body
+    from ktc.elaborate.body import BodyBase as Body
 
 MAX_DEPTH = 400
 """Instantiations in one another; more is taken for a recursion without end."""
+
+
+_TOLD_BY_LIBRARY = frozenset((Code.CONSTRAINT_FAILED, Code.BAD_KERNEL, Code.KERNEL_ARGUMENT))
+"""The message of these says all; where the library checks it helps nobody."""
 
 
 class Abort(Exception):
@@ -113,6 +120,12 @@ class Instance:
     busy: bool = False
     failed: bool = False
     kernel: bool = False
+    body: Any = None
+
+    @property
+    def is_parametric(self) -> bool:
+        """Does what the function is made of depend on parameters, its own or those around it."""
+        return "[" in self.title
 
 
 @dataclass(eq=False, slots=True)
@@ -137,6 +150,9 @@ class Instances(Structs):
     state: UnitState
     globals: dict[str, nodes.Global]
     current: Instance | None
+    constants: list[tuple[Span, Instance | None]]
+    """The user's constants that are being computed, the outermost first, each with the instance that needs it."""
+    busy_aliases: set[Any]
 
     def new_body(self, module: ModuleInfo, scope: Scope, instance: Instance | None) -> "Body":
         """Make a body (in `Elaborator`)."""
@@ -159,23 +175,30 @@ class Instances(Structs):
         instance = instance or self.current
         primary, notes = span, list(extra)
         if primary is not None and primary.source.is_library:
-            notes.insert(0, Label(primary, "found here"))
-            primary = None
-        chain: list[tuple[Span, str]] = []
-        at = instance
-        while at is not None:
-            if at.call_span is not None:
-                chain.append((at.call_span, at.title))
-            at = at.parent
+            if code not in _TOLD_BY_LIBRARY:
+                notes.insert(0, Label(primary, "found here"))
+            primary = self._asking_span(instance)
         shown = []
-        for place, title in chain:
-            if place.source.is_library:
-                continue
-            if primary is None:
-                primary = place
-            elif place != primary:
-                shown.append(Label(place, f"instantiated from here: {title}"))
+        at = instance
+        # The way to `main` says nothing where no parameter is on it, and `main` itself never does.
+        says = primary is None or (at is not None and at.is_parametric)
+        while at is not None:
+            if at.call_span is not None and not at.call_span.source.is_library:
+                if primary is None:
+                    primary = at.call_span
+                elif says and at.call_span != primary and at.parent is not None:
+                    shown.append(Label(at.call_span, f"instantiated from here: {at.title}"))
+            at = at.parent
         self.sink.report(Diagnostic(code, primary or span, message, help, (*notes, *reversed(shown))))
+
+    def _asking_span(self, instance: Instance | None) -> Span | None:
+        """Return the user's expression that the library is at work for, where no call of an instance says it."""
+        for span, owner in reversed(self.constants):
+            if owner is instance:
+                return span
+        body = instance.body if instance is not None else None
+        span = body.span if body is not None else None
+        return None if span is None or span.source.is_library else span
 
     # ---- constants ----
 
@@ -195,7 +218,7 @@ class Instances(Structs):
     def alias_value(self, alias: AliasInfo, self_ty: StructTy | None) -> Any:
         """Return the value of an alias without parameters (an `AliasInfo` itself if it has parameters)."""
         if alias.node.params:
-            return alias
+            return alias if self_ty is None else BoundAlias(alias, self_ty)
         cache = self_ty.aliases if self_ty is not None else alias.values
         key = alias.name if self_ty is not None else self.state.target.name
         if self_ty is not None:
@@ -203,16 +226,17 @@ class Instances(Structs):
         if key in cache:
             return cache[key]
         span = Span(alias.module.source, alias.node.name_start, alias.node.name_start + len(alias.name))
-        if alias.busy:
+        busy = (alias.uid, self_ty)
+        if busy in self.busy_aliases:
             self.fail(Code.NOT_COMPILE_TIME, f"'{alias.name}' is defined by itself", span)
         if alias.node.value is None:
             self.fail(Code.NO_MEMBER, f"'{alias.name}' has no value here", span)
-        alias.busy = True
+        self.busy_aliases.add(busy)
         try:
             scope = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
             cache[key] = self.typed_constant(alias.node.type, alias.node.value, scope, alias.module)
         finally:
-            alias.busy = False
+            self.busy_aliases.discard(busy)
         return cache[key]
 
     def typed_constant(self, type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
@@ -221,14 +245,25 @@ class Instances(Structs):
         want = want if isinstance(want, Ty) and not isinstance(want, TraitTy) else None
         body = self.new_body(module, scope, self.current)
         span = Span(module.source, value.start, value.end)
-        result = body.expr(value, want)
-        if want is not None and not isinstance(want, FnTy):
-            result = body.convert(result, want, span)
-        return body.param(result, span)
+        if not module.is_library:
+            self.constants.append((span, self.current))
+        try:
+            result = body.expr(value, want)
+            if want is not None and not isinstance(want, FnTy):
+                result = body.convert(result, want, span)
+            return body.param(result, span)
+        finally:
+            if not module.is_library:
+                self.constants.pop()
 
     def run(self, body: "Body", value: Any, span: Span) -> KV:
         """Run what a body has emitted at compile time and return its value as a constant."""
         kind = self.ir(value.ty)
+        held = value.ir if isinstance(value, RV) else value.pointer
+        if _reaches_out((*body.hoisted, *body.statements), held):
+            text = "this value is known only at run time, and is needed at compile time"
+            self.report(Code.NOT_COMPILE_TIME, text, span, "use 'alias' where it is declared, or a parameter")
+            raise Abort
         pointer = nodes.Argument(0, types.PTR)
         body.store_bits(pointer, value)
         body.emit(nodes.Return(None))
@@ -335,7 +370,8 @@ class Instances(Structs):
                 owner = fn.owner.name if fn.owner else ""
                 where = f"{fn.module.name}:{owner}:{fn.name}:{fn.node.start if value.env is not None else ''}"
                 env = value.env.instance.symbol if value.env is not None and value.env.instance is not None else ""
-                return f"fn {where}{self.key_text(value.params)}{self.key_text(value.named)}{self.key_text(value.self_ty)}{env}"
+                given = self.key_text(value.params) + self.key_text(value.named) + self.key_text(value.self_ty)
+                return f"fn {where}{given}{env}"
             case PackPV(items):
                 return "*" + self.key_text(items)
             case PartialTy(info, params):
@@ -363,3 +399,28 @@ class Instances(Structs):
     def canonical_key(self, values: tuple[PV, ...]) -> tuple[Any, ...]:
         """Return parameter values as they stand in the key of an instance."""
         return tuple(map(self.canonical, values))
+
+
+def _reaches_out(body: Sequence[nodes.Statement], result: nodes.Value) -> bool:
+    """Does a body use values of the function around it: what it neither computes nor declares."""
+    own: set[object] = set()
+    used: list[nodes.Value] = [result]
+    for statement in walk.statements(tuple(body)):
+        used += walk.operands(statement)
+        if isinstance(statement, nodes.Let) and statement.temp is not None:
+            own.add(statement.temp)
+        elif isinstance(statement, nodes.Declare):
+            own.add(statement.local)
+    for leaf in walk.leaves(used):
+        match leaf:
+            case nodes.Argument():
+                return True
+            case nodes.Temp():
+                outside = leaf not in own
+            case nodes.LocalAddress(local):
+                outside = local not in own
+            case _:
+                outside = False
+        if outside:
+            return True
+    return False

@@ -1,7 +1,7 @@
 """Overloads: which function a call means, and with which parameters.
 
-In: a set of functions, parameters given so far, and arguments. Out: a `Candidate`. Nothing is emitted here, so candidates
-can be tried and given up.
+In: a set of functions, parameters given so far, and arguments. Out: a `Candidate`. Nothing is emitted here, so
+candidates can be tried and given up.
 """
 
 from collections.abc import Sequence
@@ -89,7 +89,7 @@ class Matching(BodyBase):
             self.fail(Code.NO_MATCHING_CALL, f"'{name}' cannot be called here", span)
         if len(failures) == 1:
             fn, why = failures[0]
-            notes = () if fn.module.is_library else (Label(fn.span(), "declared here"),)
+            notes: tuple[Label, ...] = () if fn.module.is_library else (Label(fn.span(), "declared here"),)
             self.elab.report(why.code, why.message, why.span or span, "", self.instance, notes)
             raise Abort
         notes = tuple(Label(fn.span(), why.message) for fn, why in failures[:10])
@@ -200,7 +200,7 @@ class Matching(BodyBase):
             if isinstance(slot, list):
                 self._infer_star(formal, slot, want, bound)
                 continue
-            if isinstance(want, Sym) and self._is_literal(slot.value):
+            if self._is_literal(slot.value) and isinstance(want, (Sym, StructTy)):
                 later.append((formal, slot, want))
                 continue
             self._infer_one(slot, want, bound, formal)
@@ -209,9 +209,19 @@ class Matching(BodyBase):
                 bound.setdefault(origin, elab.origin_constant(value))
                 self._bind_mut(origin, self_ty, fn, value.mutable, bound)
         for formal, slot, want in later:
-            if bound.get(want) is None:
+            if not isinstance(want, Sym):
+                self._infer_one(slot, want, bound, formal)
+                self._infer_materialized(slot, want, bound)
+            elif bound.get(want) is None:
                 self._infer_one(slot, want, bound, formal)
         return bound
+
+    def _infer_materialized(self, arg: Arg, want: StructTy, bound: dict[Sym, Any]) -> None:
+        """Let a literal's run-time type say what nothing else has said."""
+        have = self.elab.materialized(self._type_of(arg.value), False)
+        trial = dict(bound)
+        if want.symbolic and self.elab.unify(want, have, trial):
+            bound.update(trial)
 
     def _bind_mut(
         self, origin: Sym, self_ty: StructTy | None, fn: FnInfo, mutable: bool, bound: dict[Sym, Any]
@@ -247,9 +257,13 @@ class Matching(BodyBase):
             if isinstance(have, Sym):
                 if value is not None and not isinstance(value, (Sym, Opaque)):
                     bound.setdefault(have, value)
-            elif value is not None and not self.elab.unify(value, have, bound):
-                if not self.elab._param_fits(value, have) and not self.elab._param_fits(have, value):
-                    raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
+            elif (
+                value is not None
+                and not self.elab.unify(value, have, bound)
+                and not self.elab._param_fits(value, have)
+                and not self.elab._param_fits(have, value)
+            ):
+                raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
 
     def _is_literal(self, value: Any) -> bool:
         ty = getattr(value, "ty", None)

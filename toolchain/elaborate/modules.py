@@ -1,9 +1,11 @@
 """Modules, imports and the look-up of names.
 
 In: the `Package`. Out: bindings of names (`scope.py`). Modules are entered when a name of theirs is asked for; a broken
+import difflib
 import that nobody uses costs and says nothing, but in the main file all imports are checked.
 """
 
+import difflib
 import itertools
 from typing import Any
 
@@ -139,6 +141,9 @@ class Modules:
     ) -> FnInfo:
         """Make the info of a function declaration; decorators are read here."""
         fn = FnInfo(node.name, node, module, owner, scope, next(self.ids))
+        if "async" in node.effects:
+            text, help = "async functions are not supported yet", "leave out 'async'"
+            self.sink.report(Diagnostic(Code.UNSUPPORTED, Span(module.source, node.start, node.end), text, help))
         for decorator in node.decorators:
             self._decorate(fn, decorator)
         return fn
@@ -180,9 +185,9 @@ class Modules:
         info.first_shown = sum(param.kind == "infer" for param in node.params)
         for statement in node.body:
             match statement:
-                case ast.VarDecl(target=ast.Name()):
+                case ast.VarDecl(target=ast.Name(id=name)):
                     info.field_nodes.append(statement)
-                    self._add_member(info, statement.target.id, statement)
+                    self._add_member(info, name, statement)
                 case ast.FunctionDecl():
                     self.add_function(info.members, self.function(statement, module, info, module.scope))
                 case ast.Alias():
@@ -272,7 +277,7 @@ class Modules:
                         ref.span,
                         f"module '{ref.module}' has no '{ref.name}'",
                         self.suggest(ref.name, [n for n in module.scope.names if not n.startswith("_")]),
-                    )  # fmt: skip
+                    )
                 )
         return value
 
@@ -306,8 +311,6 @@ class Modules:
     @staticmethod
     def suggest(name: str, names: list[str]) -> str:
         """Return a help text that names what was perhaps meant, or ""."""
-        import difflib
-
         near = difflib.get_close_matches(name, names, n=2, cutoff=0.6)
         return "did you mean " + " or ".join(f"'{n}'" for n in near) + "?" if near else ""
 

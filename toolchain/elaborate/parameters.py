@@ -329,7 +329,8 @@ class Parameters(Instances):
             if isinstance(value, KV) and isinstance(value.data, (int, tuple, float)):
                 raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
             if isinstance(value, StructTy) and not value.symbolic and not self.conforms(value, want):
-                text = f"'{self.type_name(value)}' does not conform to '{want}', as parameter '{param.name}' of {what} asks"
+                shown = self.type_name(value)
+                text = f"'{shown}' does not conform to '{want}', as parameter '{param.name}' of {what} asks"
                 raise Mismatch(Code.TRAIT_NOT_MET, text, weight=2)
             return value
         if isinstance(want, StructTy) and isinstance(value, KV) and value.ty is not want and not want.symbolic:
@@ -337,7 +338,8 @@ class Parameters(Instances):
                 return KV(want, value.data)
             converted = self.convert_constant(value, want)
             if converted is None:
-                text = f"parameter '{param.name}' of {what} wants '{self.type_name(want)}', not '{self.type_name(value.ty)}'"
+                wanted, given = self.type_name(want), self.type_name(value.ty)
+                text = f"parameter '{param.name}' of {what} wants '{wanted}', not '{given}'"
                 raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
             return converted
         if isinstance(want, StructTy) and isinstance(value, Ty):

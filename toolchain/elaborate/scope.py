@@ -20,7 +20,7 @@ class FnInfo:
 
     Args:
         owner: the struct or trait that it is a method of.
-        scope: where its names are looked up (the module's, the struct's are added per instance, a body's for nested ones).
+        scope: where its names are looked up (the module's; the struct's are added per instance; a body's if nested).
         inline: "", "always", "builtin" or "never".
         parent: for a nested function the body it stands in.
         captures: a nested function that reads variables of its parent.

@@ -1,5 +1,6 @@
 """Statements: declarations, assignments, control flow, errors."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -12,6 +13,13 @@ from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
 
 NOT = nodes.Const(types.BOOL, 1)
+
+
+@dataclass(slots=True, eq=False)
+class _Item(ast.Node):
+    """The innermost part of a comprehension: what to do with each item."""
+
+    action: Any
 
 
 class Statements(Expressions):
@@ -436,6 +444,8 @@ class Statements(Expressions):
             self.leave(RV(self.elab.prim("!kgen.pointer"), place.pointer))
             return
         value = self.expr(node.value, signature.result_ty)
+        if isinstance(value, FnVal):
+            self.fail(Code.UNSUPPORTED, "returning a function is not supported yet", self.at(node.value))
         value = self.convert(value, signature.result_ty, self.at(node.value))
         if signature.result == "memory":
             assert self.result_pointer is not None
@@ -646,6 +656,35 @@ class Statements(Expressions):
                 names[node.target.id] = value
             self.block(node.body, names)
 
+    def comprehension(self, node: ast.Comprehension) -> Any:
+        """Elaborate a comprehension: loops that add to a collection, which is made before them."""
+        before, made = self.statements, []
+        names = {"list": ("List", "append"), "set": ("Set", "add"), "dict": ("Dict", "__setitem__")}
+        struct, method = names[node.kind]
+
+        def add() -> None:
+            parts = [self.materialize(self.expr(node.item))]
+            if node.value is not None:
+                parts.append(self.materialize(self.expr(node.value)))
+            if not made:
+                inner, self.statements = self.statements, before
+                ty = self.elab.library_struct(struct, tuple(p.ty for p in parts))
+                made.append(self.place(self.call(ty, [], [], self.at(node))))
+                self.statements = inner
+            target = LV(made[0].ty, made[0].pointer, True, made[0].local)
+            if self.dunder(target, method, [self._held(p) for p in parts], node) is None:
+                self.fail(Code.TYPE_MISMATCH, "this item cannot be added to the collection", self.at(node.item))
+
+        body: Any = _Item(node.start, node.end, add)
+        for clause in reversed(node.clauses):
+            for condition in reversed(clause.conditions):
+                body = ast.If(condition.start, condition.end, condition, (body,), (), False)
+            body = ast.For(clause.start, clause.end, clause.target, "", clause.iter, (body,), (), False)
+        self.statement(body)
+        if not made:
+            raise Abort
+        return made[0]
+
     # ---- declarations inside a body ----
 
     def alias(self, node: ast.Alias) -> None:
@@ -692,7 +731,7 @@ class Statements(Expressions):
             label, local = self.handlers[-1]
             pointer: nodes.Value = nodes.LocalAddress(local)
         elif self.error_argument is not None:
-            label, local, pointer = 0, None, self.error_argument  # type: ignore[assignment]
+            label, local, pointer = 0, None, self.error_argument
         else:
             self.fail(Code.RAISES, "nothing may raise here", self.at(node), "declare this function with 'raises'")
         if isinstance(value, LV) and value.local is not None and value.local.name and not value.owned:
@@ -706,7 +745,7 @@ class Statements(Expressions):
             self.finals.append(lambda: self.block(node.final))
         end = self.fresh()
         self.open()
-        caught = self._guarded(lambda: (self.block(node.body), None)[1], end, node.orelse if node.handler else ())
+        caught = self._guarded(lambda: self.block(node.body), end, node.orelse if node.handler else ())
         if caught is not None:
             self._handle(node, caught)
         inside = self.close()
@@ -720,7 +759,7 @@ class Statements(Expressions):
                 self.block(node.final)
 
     def _guarded(self, body: Any, end: int, orelse: tuple[ast.Stmt, ...]) -> nodes.Local | None:
-        """Emit a part whose errors come to the statements behind it; returns the error's local, None if none can come."""
+        """Emit a part whose errors come to the statements behind it; returns the error's local, None if there is none."""
         label = self.fresh()
         error_ty = self.elab.error_type()
         error = self.local(self.elab.ir(error_ty), "error", error_ty)

@@ -6,7 +6,7 @@ In: declarations and parameter values. Out: `StructTy` and what is known of it. 
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import Diagnostic
+from ktc.diag.diagnostic import CompileError, Diagnostic
 from ktc.diag.source import Span
 from ktc.elaborate import builtin_types
 from ktc.elaborate.modules import Modules
@@ -53,7 +53,7 @@ class Structs(Modules):
         key = (name, args)
         found = self.prims.get(key)
         if found is None:
-            made = builtin_types.make(self, name, args)  # type: ignore[arg-type]
+            made = builtin_types.make(self, name, args)
             canonical = (made.name, made.args)
             found = self.prims.setdefault(("=", canonical), made)
             self.prims[key] = found
@@ -146,10 +146,7 @@ class Structs(Modules):
         """Does a type meet a trait: its struct lists it, or it is one of the traits that every type has."""
         if isinstance(ty, TraitTy):
             return all(any(t is o or t in self._all_parents(o) for o in ty.traits) for t in trait.traits)
-        for one in trait.traits:
-            if not self._conforms_one(ty, one):
-                return False
-        return True
+        return all(self._conforms_one(ty, one) for one in trait.traits)
 
     def _all_parents(self, trait: TraitInfo) -> list[TraitInfo]:
         found: list[TraitInfo] = []
@@ -202,6 +199,7 @@ class Structs(Modules):
         if isinstance(ty, StructTy):
             if ty.ir_type is None:
                 fields = self.fields(ty)
+                self._check_finite(ty)
                 kind, slots = builtin_types.erase([self.ir(field) for _, field in fields])
                 ty.slots_of = {name: (i, slot) for i, ((name, _), slot) in enumerate(zip(fields, slots, strict=True))}
                 ty.ir_type = kind
@@ -209,6 +207,24 @@ class Structs(Modules):
         if isinstance(ty, FnTy):
             return types.PTR
         return types.UNIT
+
+    def _check_finite(self, ty: StructTy) -> None:
+        """A struct that holds a value of its own type would have no end."""
+        seen: set[int] = set()
+        stack = [field for _, field in self.fields(ty)]
+        while stack:
+            field = stack.pop()
+            if not isinstance(field, StructTy) or field.ir_type is not None or id(field) in seen:
+                continue
+            if field is ty:
+                at = ty.info.node.name_start
+                span = Span(ty.info.module.source, at, at + len(ty.info.name))
+                text = f"struct '{ty.info.name}' holds a value of its own type"
+                help = "hold it behind an UnsafePointer, or in a List"
+                self.sink.report(Diagnostic(Code.RECURSIVE_STRUCT, span, text, help))
+                raise CompileError(self.sink.diagnostics)
+            seen.add(id(field))
+            stack += [inner for _, inner in self.fields(field)]
 
     def slot(self, ty: StructTy, name: str) -> tuple[int, int]:
         """Return (number of the field, index in the IR's struct; -1 no memory, -2 the whole)."""
@@ -313,8 +329,8 @@ class Structs(Modules):
         return False
 
     def canonical(self, value: Any) -> Any:
-        """Return a parameter value with the origins of locals replaced by the origin of anything, so that an instance does not
-        depend on whose variables it was called with."""
+        """Return a parameter value with the origins of locals replaced by the origin of anything, so that an instance
+        does not depend on whose variables it was called with."""
         match value:
             case KV(ty, OriginValue(kind="local") as origin):
                 return KV(self.canonical(ty), OriginValue("any", origin.mutable))

@@ -59,7 +59,7 @@ class StructTy(Ty):
     slots_of: dict[str, tuple[int, int]] = field(default_factory=dict)
     aliases: dict[str, "PV"] = field(default_factory=dict)
     conforms: dict[int, bool] = field(default_factory=dict)
-    prim: "PrimTy | None | str" = "?"
+    prim: "PrimTy | str | None" = "?"
     drop_name: str | None = None
     constants: dict[str, Any] = field(default_factory=dict)
 
@@ -107,8 +107,8 @@ class OriginValue:
 
 @dataclass(frozen=True, slots=True)
 class KV:
-    """A constant of a language type. `data` is the IR's plain value of the type's representation; for types that exist only at
-    compile time a Python value: int (`!kgen.int_literal`), Fraction or float (`!kgen.float_literal`), str
+    """A constant of a language type. `data` is the IR's plain value of the type's representation; for types that exist
+    only at compile time a Python value: int (`!kgen.int_literal`), Fraction or float (`!kgen.float_literal`), str
     (`!kgen.string`), `Target`, `OriginValue`."""
 
     ty: Ty
@@ -153,6 +153,14 @@ class PartialTy:
 
     def __str__(self) -> str:
         return self.info.name
+
+
+@dataclass(frozen=True, slots=True)
+class BoundAlias:
+    """An alias with parameters, of one struct instance."""
+
+    alias: Any
+    self_ty: "StructTy | None"
 
 
 @dataclass(eq=False, slots=True)

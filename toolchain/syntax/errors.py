@@ -125,7 +125,7 @@ def next_declaration(text: str, after: int) -> int:
 
 def describe(failure: Failure) -> LexError:
     """Return the error to report."""
-    for explain in (_foreign, _unclosed, _indentation, _condition, _handler, _operator, _clause, _colon, _keyword):
+    for explain in (_foreign, _unclosed, _indentation, _condition, _handler, _operator, _clause, _colon, _keyword, _newer):
         error = explain(failure)
         if error is not None:
             return error
@@ -235,6 +235,15 @@ def _keyword(failure: Failure) -> LexError | None:
     if ("NAME" in names and len(names) <= 3) or failure.before() in _NAMING:
         help = f"choose another name, or write `{failure.word}` in backquotes"
         return _error(failure, f"'{failure.word}' is a keyword and cannot be a name", help)
+    return None
+
+
+def _newer(failure: Failure) -> LexError | None:
+    """`await x` and `match x:` look like two names in a row."""
+    if failure.before() == "await":
+        return _error(failure, "'await' is not supported yet", "ktc has no async functions; call a plain one")
+    if failure.head() == "match" and failure.index == failure.first + 1 and failure.word not in ("(", "["):
+        return _error(failure, "'match' is not a statement", "write 'if' and 'elif'")
     return None
 
 

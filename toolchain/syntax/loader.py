@@ -105,7 +105,7 @@ class Package:
                     if not is_library:
                         self.reads[os.path.abspath(path)] = None
                     continue
-                module = self._read(path, is_library)
+                module = self._read(path, self._shown(path) if is_library else "")
                 if module is None:
                     self.failed.add(name)
                 else:
@@ -113,8 +113,14 @@ class Package:
                 return module
         return None
 
-    def _read(self, path: Path, is_library: bool) -> ast.Module | None:
-        source = read_source(path, self.sink, is_library, self.reads)
+    def _shown(self, path: Path) -> str:
+        """Return the name of a library's file in messages and debug information: the same in every installation."""
+        return f"stdlib/{path.relative_to(self.stdlib).as_posix()}"
+
+    def _read(self, path: Path, shown: str) -> ast.Module | None:
+        source = read_source(path, self.sink, bool(shown), self.reads)
+        if source is not None and shown:
+            source.path = shown
         return parse(source, self.sink, self.cache) if source is not None else None
 
     def add(self, name: str, module: ast.Module) -> None:
