@@ -4,9 +4,9 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from ktc import driver
 from ktc.cli import main
 from ktc.config import Config
 from ktc.diag.codes import Code
@@ -14,14 +14,6 @@ from ktc.diag.diagnostic import Diagnostic, Severity, Sink
 from ktc.diag.source import Span
 from ktc.ir.nodes import Const, Function, Program, Return, Unit
 from ktc.ir.types import PTR, IntType
-
-try:
-    import ktc.elaborate.elaborator  # noqa: F401
-except ModuleNotFoundError:
-    stand_in = ModuleType("ktc.elaborate.elaborator")
-    stand_in.elaborate = None
-    sys.modules["ktc.elaborate.elaborator"] = stand_in
-from ktc import driver
 
 I32 = IntType(32)
 

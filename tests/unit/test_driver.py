@@ -1,24 +1,14 @@
 """The driver over a hand-made program: a host that returns a number, and a kernel's image inside it."""
 
 import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-from ktc import builds, config
+from ktc import builds, config, driver
 from ktc.cache import Cache
 from ktc.diag.diagnostic import CompileError, Sink
 from ktc.ir.nodes import Argument, Const, Function, Global, ImageRef, Kernel, Program, Return, Store, Unit
 from ktc.ir.types import PTR, VOID, ArrayType, IntType
-
-try:
-    import ktc.elaborate.elaborator  # noqa: F401
-except ModuleNotFoundError:
-    stand_in = ModuleType("ktc.elaborate.elaborator")
-    stand_in.elaborate = None
-    sys.modules["ktc.elaborate.elaborator"] = stand_in
-from ktc import driver
 
 I32 = IntType(32)
 

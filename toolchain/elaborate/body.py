@@ -29,6 +29,7 @@ from ktc.elaborate.values import (
 )  # fmt: skip
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
+from ktc.syntax import ast
 from ktc.targets.target import Target
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class BodyBase:
         self.function_scope = scope
         self.inferring = False
         self.late_locals: set[nodes.Local] = set()
+        self.local_types: dict[nodes.Local, Ty] = {}
         self.closures: dict[Any, list[Var]] = {}
         self.current_error: list[LV] = []
 
@@ -134,8 +136,6 @@ class BodyBase:
         local = nodes.Local(self.fresh(), kind, name, span=self.span)
         if ty is not None:
             local.drop = self.drop_symbol(ty)
-            if isinstance(ty, StructTy) and not self.elab.is_trivial(ty):
-                local.field_drops = ()
             self.pin(local, ty)
         if declare:
             self.emit(nodes.Declare(local))
@@ -143,6 +143,7 @@ class BodyBase:
 
     def pin(self, local: nodes.Local, ty: Ty) -> None:
         """Note what a value of the type keeps alive."""
+        self.local_types[local] = ty
         origins = self.elab.origins(ty)
         if origins:
             local.pins_all = any(o.kind == "any" for o in origins)
@@ -156,8 +157,22 @@ class BodyBase:
 
     def mark(self, kind: str, place: LV, span: Span | None = None) -> None:
         """Emit a mark for the local of a place."""
+        if place.local is not None and place.path and not self._taken_apart(place.local):
+            return
         if place.local is not None and (place.local.drop or place.local.field_drops or place.local in self.late_locals):
             self.emit(nodes.Mark(kind, place.local, place.path[:1] if len(place.path) <= 1 else place.path, span))
+
+    def _taken_apart(self, local: nodes.Local) -> bool:
+        """Prepare a local for marks of its fields; False if only the whole can be destroyed, by its `__del__`."""
+        ty = self.local_types.get(local)
+        if not isinstance(ty, StructTy) or not local.drop or local.field_drops:
+            return True
+        if self.elab.method_set(ty, "__del__") is not None:
+            return False
+        slots = [(self.elab.slot(ty, name)[1], kind) for name, kind in self.elab.fields(ty)]
+        drops = {max(slot, 0): self.drop_symbol(kind) for slot, kind in slots if slot != -1}
+        local.field_drops = tuple(drops[i] for i in range(len(drops)))
+        return True
 
     # ---- values ----
 
@@ -307,6 +322,10 @@ class BodyBase:
             target = LV(ty, pointer)
             for name, kind in self.elab.fields(ty):
                 self.copy_to(kind, self.field(target, name).pointer, self.field(val, name), span, True)
+
+    def comprehension(self, node: ast.Comprehension) -> Any:
+        """Elaborate a comprehension (in `Statements`)."""
+        raise NotImplementedError
 
     def environment(self, env: FnVal, span: Span) -> Value:
         """Return the address of the environment of a closure (in `KernelBody`)."""

@@ -2,13 +2,13 @@
 
 import re
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from ktc.diag.codes import Code
 from ktc.elaborate import builtins
 from ktc.elaborate.body import FOREIGN, UNIT_CONST
 from ktc.elaborate.calls import Calls
-from ktc.elaborate.instances import Symbolic
+from ktc.elaborate.instances import Abort, Symbolic
 from ktc.elaborate.parameters import Mismatch
 from ktc.elaborate.scope import AliasInfo, FnSet, ImportRef, StructInfo, TraitInfo, Var
 from ktc.elaborate.values import (
@@ -747,8 +747,9 @@ class Expressions(Calls):
         if not isinstance(a, (RV, LV, KV)) or not isinstance(b, (RV, LV, KV)):
             self.fail(Code.TYPE_MISMATCH, "both sides of a conditional expression must be values", self.at(node))
         if a.ty is b.ty:
-            return self.elab.materialized(a.ty, False)
-        plain_a, plain_b = self.elab.materialized(a.ty, False), self.elab.materialized(b.ty, False)
+            return cast(Ty, self.elab.materialized(a.ty, False))
+        plain_a: Ty = self.elab.materialized(a.ty, False)
+        plain_b: Ty = self.elab.materialized(b.ty, False)
         if plain_a is plain_b:
             return plain_a
         for want, other in ((plain_a, b), (plain_b, a)):
@@ -795,7 +796,7 @@ class Expressions(Calls):
             self.fail(
                 Code.CANNOT_INFER, f"the type of the elements of this empty {name.lower()} is not known", self.at(node)
             )
-        kinds = [self.elab.materialized(a.value.ty, False) for a in args if isinstance(a.value, (RV, LV, KV))]
+        kinds: list[Ty] = [self.elab.materialized(a.value.ty, False) for a in args if isinstance(a.value, (RV, LV, KV))]
         if len(kinds) != len(args):
             self.fail(Code.TYPE_MISMATCH, "a value is wanted here", self.at(node))
         for kind in kinds:

@@ -55,7 +55,7 @@ class Functions(Parameters):
                 state.memo[key] = declared
         open_types = tuple(
             self._open_key(kind, have) for kind, have in zip(declared, actual, strict=True)
-            if isinstance(kind, (PartialTy, TraitTy))
+            if isinstance(kind, (PartialTy, TraitTy, FnTy))
         )  # fmt: skip
         full = (key, open_types)
         found = state.instances.get(full)
@@ -80,7 +80,8 @@ class Functions(Parameters):
             if fn.owner is not None:
                 title = f"{fn.owner.name}.{title}"
             found = Instance(fn, symbol, title, scope, canonical_self, state, signature, parent, call_span, depth)
-            found.envs = tuple(v for v in values if isinstance(v, FnVal) and v.env is not None)
+            passed = [kind.ast for kind in open_types if isinstance(kind, FnTy)]
+            found.envs = tuple(v for v in (*values, *passed) if isinstance(v, FnVal) and v.env is not None)
             if env is not None:
                 found.envs = (*found.envs, FnVal(FnSet(fn.name, [fn]), (), (), None, env))
             found.kernel = kernel
@@ -89,6 +90,8 @@ class Functions(Parameters):
         return found
 
     def _open_key(self, kind: Any, have: Any) -> Any:
+        if isinstance(kind, FnTy):
+            return self._known(kind, have)
         if isinstance(kind, PartialTy) and not (isinstance(have, StructTy) and have.info is kind.info):
             return self._filled(kind)
         have = self.materialized(have) if isinstance(kind, TraitTy) else have

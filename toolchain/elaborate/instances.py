@@ -37,7 +37,8 @@ from ktc.syntax import ast
 from ktc.targets.target import Target
 
 if TYPE_CHECKING:
-    from ktc.elaborate.body import BodyBase as Body
+    from ktc.elaborate.body import BodyBase
+    from ktc.elaborate.elaborator import Body
 
 MAX_DEPTH = 400
 """Instantiations in one another; more is taken for a recursion without end."""
@@ -193,9 +194,9 @@ class Instances(Structs):
 
     def _asking_span(self, instance: Instance | None) -> Span | None:
         """Return the user's expression that the library is at work for, where no call of an instance says it."""
-        for span, owner in reversed(self.constants):
+        for place, owner in reversed(self.constants):
             if owner is instance:
-                return span
+                return place
         body = instance.body if instance is not None else None
         span = body.span if body is not None else None
         return None if span is None or span.source.is_library else span
@@ -256,7 +257,7 @@ class Instances(Structs):
             if not module.is_library:
                 self.constants.pop()
 
-    def run(self, body: "Body", value: Any, span: Span) -> KV:
+    def run(self, body: "BodyBase", value: Any, span: Span) -> KV:
         """Run what a body has emitted at compile time and return its value as a constant."""
         kind = self.ir(value.ty)
         held = value.ir if isinstance(value, RV) else value.pointer

@@ -47,39 +47,22 @@ class KernelBody(Statements):
         if env.env is not self:
             self.fail(Code.UNSUPPORTED, "this closure cannot be reached from here", span)
         fn = env.set.functions[0]
+        self.elab.drain()  # the closure's body tells what it captures
+        slots = self.captures_of(fn)
         local = self.env_locals.get(fn)
         if local is None:
             local = self.env_locals[fn] = nodes.Local(self.fresh(), types.ArrayType(types.PTR, 1), "env", span=span)
             local.pins_all = True
+            self.hoisted.append(nodes.Declare(local))
+        local.type = types.ArrayType(types.PTR, max(1, len(slots)))
+        for i, var in enumerate(slots):
+            at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, i)), None, types.PTR)
+            self.emit(nodes.Store(at, self.place(var.value).pointer, span=span))
         return nodes.LocalAddress(local)
 
     def finish_closures(self) -> tuple[nodes.Statement, ...]:
-        """Finish the body; what its closures capture is known once their bodies are made."""
-        if self.env_locals:
-            self.elab.drain()
-        front: list[nodes.Statement] = []
-        for fn, local in self.env_locals.items():
-            slots = self.captures_of(fn)
-            local.type = types.ArrayType(types.PTR, max(1, len(slots)))
-            front.append(nodes.Declare(local))
-            for i, var in enumerate(slots):
-                at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, i)), None, types.PTR)
-                front.append(nodes.Store(at, self._stable_address(var, front)))
-        self.hoisted += front
+        """Finish the body."""
         return self.finish()
-
-    def _stable_address(self, var: Var, front: list[nodes.Statement]) -> Value:
-        value = var.value
-        if isinstance(value, LV) and isinstance(
-            value.pointer, (nodes.LocalAddress, nodes.Argument, nodes.GlobalAddress)
-        ):
-            return value.pointer
-        if isinstance(value, RV) and isinstance(value.ir, (nodes.Argument, nodes.Const)):
-            local = nodes.Local(self.fresh(), self.elab.ir(var.ty), var.name)
-            front.append(nodes.Declare(local))
-            front.append(nodes.Store(nodes.LocalAddress(local), value.ir))
-            return nodes.LocalAddress(local)
-        self.fail(Code.UNSUPPORTED, f"'{var.name}' cannot be captured by a nested function yet", var.span)
 
     # ---- functions as addresses ----
 

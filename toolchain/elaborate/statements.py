@@ -1,7 +1,7 @@
 """Statements: declarations, assignments, control flow, errors."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -91,6 +91,8 @@ class Statements(Expressions):
                 self.static_assert(node)
             case ast.Import() | ast.FromImport():
                 self.elab.add_imports(self.scope.names, node, self.module)
+            case _Item():
+                node.action()
             case _:
                 what = type(node).__name__.lower()
                 self.fail(
@@ -189,7 +191,11 @@ class Statements(Expressions):
                     self.at(node),
                 )
             item = self.call_fn(
-                FnVal(getter, (number,), (), whole.ty), [Arg(whole, self.at(node))], [], self.at(node), True
+                FnVal(getter, (number,), (), cast(StructTy, whole.ty)),
+                [Arg(whole, self.at(node))],
+                [],
+                self.at(node),
+                True,
             )
             self.bind_target(part, item, node, declare)
 
@@ -298,9 +304,9 @@ class Statements(Expressions):
                 self.assigned.add(out_key)
             return
         fresh = self.own(value, span)
-        if place.local is not None:
+        if place.local is not None and (not place.path or self._taken_apart(place.local)):
             self.mark("overwrite", place, span)
-        elif not out_key or out_key in self.assigned:
+        elif place.local is not None or not out_key or out_key in self.assigned:
             self.destroy_place(place.ty, place.pointer, span)
         self.move_bits(place.ty, place.pointer, fresh)
         if place.local is not None:
@@ -631,7 +637,11 @@ class Statements(Expressions):
                     assert getter is not None
                     number = KV(self.elab.library_type("Int"), i)
                     one = self.call_fn(
-                        FnVal(getter, (number,), (), place.ty), [Arg(place, self.at(node))], [], self.at(node), True
+                        FnVal(getter, (number,), (), cast(StructTy, place.ty)),
+                        [Arg(place, self.at(node))],
+                        [],
+                        self.at(node),
+                        True,
                     )
                     self.bind_target(part, one, node, True)
             elif isinstance(target, ast.Name) and target.id != "_":
@@ -658,7 +668,8 @@ class Statements(Expressions):
 
     def comprehension(self, node: ast.Comprehension) -> Any:
         """Elaborate a comprehension: loops that add to a collection, which is made before them."""
-        before, made = self.statements, []
+        before = self.statements
+        made: list[LV] = []
         names = {"list": ("List", "append"), "set": ("Set", "add"), "dict": ("Dict", "__setitem__")}
         struct, method = names[node.kind]
 
@@ -759,7 +770,7 @@ class Statements(Expressions):
                 self.block(node.final)
 
     def _guarded(self, body: Any, end: int, orelse: tuple[ast.Stmt, ...]) -> nodes.Local | None:
-        """Emit a part whose errors come to the statements behind it; returns the error's local, None if there is none."""
+        """Emit a part whose errors come to the statements behind it; returns the error's local, None if none comes."""
         label = self.fresh()
         error_ty = self.elab.error_type()
         error = self.local(self.elab.ir(error_ty), "error", error_ty)

@@ -4,6 +4,7 @@ Types are interned (one object a type), so `is` compares them. A parameter value
 parameter list: a type, a constant (`KV`), a function, a pack of parameter values, or, in patterns only, a `Sym`.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
@@ -106,13 +107,21 @@ class OriginValue:
 
 
 @dataclass(frozen=True, slots=True)
-class KV:
+class KV:  # noqa: PLW1641 - the dataclass makes the hash
     """A constant of a language type. `data` is the IR's plain value of the type's representation; for types that exist
     only at compile time a Python value: int (`!kgen.int_literal`), Fraction or float (`!kgen.float_literal`), str
     (`!kgen.string`), `Target`, `OriginValue`."""
 
     ty: Ty
     data: Any
+
+    def __eq__(self, other: object) -> bool:
+        """Compare; unlike in Python, 0 and -0 are two constants."""
+        if not isinstance(other, KV):
+            return NotImplemented
+        if self.ty != other.ty or self.data != other.data:
+            return False
+        return self.data != 0 or math.copysign(1, self.data) == math.copysign(1, other.data)
 
 
 @dataclass(frozen=True, slots=True)

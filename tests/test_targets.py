@@ -1,0 +1,210 @@
+"""The talk's program for every target: what each back end makes of its kernel, checked against tests/golden/.
+
+The program is elaborated once for all targets. FileCheck directives in the golden files name what has to occur, in order;
+[[TARGET]] and [[KERNEL]] stand for the target and the kernel's symbol.
+"""
+
+import io
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import pytest
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection, SymbolTableSection
+from filecheck.finput import FInput
+from filecheck.matcher import Matcher
+from filecheck.options import Options
+from filecheck.parser import Parser
+from ktc import config, driver, targets
+from ktc.cache import Cache
+from ktc.codegen.module import LlvmModule, lower_device
+from ktc.diag.diagnostic import Sink
+from ktc.elaborate.elaborator import elaborate
+from ktc.emit.device import images
+from ktc.emit.tools import assemble_ptx, find_ptxas
+from ktc.emit.workers import Workers
+from ktc.ir.nodes import Program
+from ktc.passes import run as run_passes
+from ktc.syntax.loader import load
+from ktc.targets.target import Target
+
+from programs import ROOT
+
+SOURCE = ROOT / "examples" / "vector_addition.kpy"
+GOLDEN = Path(__file__).parent / "golden"
+NVIDIA = [target for target in targets.device_targets() if target.vendor == "nvidia"]
+AMD = [target for target in targets.device_targets() if target.vendor == "amd"]
+APPLE = [target for target in targets.device_targets() if target.vendor == "apple"]
+ALL = [*NVIDIA, *AMD, *APPLE]
+DESCRIPTOR_BYTES = 64
+AMDGPU_METADATA = 32
+
+
+def named(target: Target) -> str:
+    return target.name
+
+
+def session(cache: Cache, accelerators: str) -> driver.Session:
+    sink = Sink()
+    made = config.resolve(config.Options(SOURCE, accelerators=accelerators), sink, cache)
+    assert made is not None, sink.diagnostics
+    return driver.Session(made, cache, sink)
+
+
+@pytest.fixture(scope="module")
+def cache(program_cache: Path) -> Cache:
+    return Cache(program_cache)
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    with Workers(2) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def kernels(cache: Cache) -> dict[str, LlvmModule]:
+    """Return by target the module of the talk's kernel."""
+    made = session(cache, ",".join([target.name for target in ALL]))
+    package = load(made.config.root, made.config.search, made.config.stdlib, cache, made.sink)
+    assert package is not None, made.sink.diagnostics
+    program: Program | None = elaborate(package, made.config, made.sink)
+    assert program is not None, made.sink.diagnostics
+    modules: dict[str, LlvmModule] = {}
+    for unit in program.devices:
+        passed = run_passes(unit, made.config, made.sink)
+        (module,) = lower_device(passed)
+        modules[unit.target.name] = module  # type: ignore[attr-defined]
+    return modules
+
+
+def emitted(module: LlvmModule, kind: str, workers: Workers, ptxas: str = "") -> bytes:
+    return images([module], {module.kernel: {kind}}, 3, workers=workers, ptxas=ptxas)[module.kernel].data[kind]
+
+
+def file_check(golden: str, text: str, **names: str) -> None:
+    """Check `text` against tests/golden/`golden`.txt, whose variables [[NAME]] are `names`."""
+    options = Options(match_filename=str(GOLDEN / f"{golden}.txt"), variables=dict(names))
+    matcher = Matcher(options, FInput(f"<{golden}>", text), Parser.from_opts(options))
+    assert matcher.run() == 0, f"tests/golden/{golden}.txt does not fit:\n{text}"
+
+
+@pytest.mark.parametrize("target", NVIDIA, ids=named)
+def test_ptx(target: Target, kernels: dict[str, LlvmModule], workers: Workers) -> None:
+    module = kernels[target.name]
+    text = emitted(module, "asm", workers).decode()
+    file_check("ptx", text, TARGET=target.cpu, KERNEL=module.kernel)
+    if not find_ptxas():
+        pytest.skip("ptxas is not installed: the text was checked, not assembled")
+    cubin = ELFFile(io.BytesIO(assemble_ptx(find_ptxas(), text.encode(), target.cpu)))
+    assert cubin.get_section_by_name(f".text.{module.kernel}").data_size
+
+
+@pytest.mark.parametrize("target", AMD, ids=named)
+def test_amd_assembly(target: Target, kernels: dict[str, LlvmModule], workers: Workers) -> None:
+    module = kernels[target.name]
+    file_check("gcn", emitted(module, "asm", workers).decode(), TARGET=target.cpu, KERNEL=module.kernel)
+
+
+@pytest.mark.parametrize("target", AMD, ids=named)
+def test_amd_object(target: Target, kernels: dict[str, LlvmModule], workers: Workers) -> None:
+    module = kernels[target.name]
+    elf = ELFFile(io.BytesIO(emitted(module, "object", workers)))
+    assert (elf["e_type"], elf["e_machine"]) == ("ET_DYN", "EM_AMDGPU")
+    table = elf.get_section_by_name(".dynsym")
+    assert isinstance(table, SymbolTableSection)
+    symbols = {symbol.name: symbol for symbol in table.iter_symbols()}
+    code, descriptor = symbols[module.kernel], symbols[f"{module.kernel}.kd"]
+    assert descriptor["st_size"] == DESCRIPTOR_BYTES
+    assert descriptor["st_info"]["type"] == "STT_OBJECT" and code["st_info"]["type"] == "STT_FUNC"
+    rodata = elf.get_section_by_name(".rodata")
+    start = descriptor["st_value"] - rodata["sh_addr"]
+    held = rodata.data()[start : start + DESCRIPTOR_BYTES]
+    shared, private, arguments = (int.from_bytes(held[at : at + 4], "little") for at in (0, 4, 8))
+    assert (shared, private) == (0, 0)
+    assert arguments >= 4 * 8, "three pointers and an Int"
+    entry = int.from_bytes(held[16:24], "little", signed=True)
+    assert descriptor["st_value"] + entry == code["st_value"]
+    check_note(elf, module.kernel, target)
+
+
+def check_note(elf: ELFFile, kernel: str, target: Target) -> None:
+    """Check the metadata that the runtime reads: MessagePack, whose short strings stand in it as they are."""
+    section = elf.get_section_by_name(".note")
+    assert isinstance(section, NoteSection)
+    (note,) = section.iter_notes()
+    assert note["n_name"] == "AMDGPU" and note["n_type"] in (AMDGPU_METADATA, "NT_AMDGPU_METADATA")
+    data = section.data()
+    for word in ("amdhsa.version", ".kernarg_segment_size", f"{kernel}.kd", f"amdgcn-amd-amdhsa--{target.cpu}"):
+        assert word.encode() in data, word
+    assert data.count(b"global_buffer") == 3 and data.count(b"by_value") == 1
+
+
+@pytest.mark.parametrize("target", APPLE, ids=named)
+def test_air(target: Target, kernels: dict[str, LlvmModule], workers: Workers) -> None:
+    module = kernels[target.name]
+    text = emitted(module, "asm", workers).decode()
+    file_check("air", text, KERNEL=module.kernel)
+    # LLVM reads no typed pointers as text any more, but still as bitcode, in the wrapper that Apple's tools want.
+    code = emitted(module, "object", workers)
+    assert code[:4] == bytes.fromhex("dec0170b")
+    start, size = (int.from_bytes(code[at : at + 4], "little") for at in (8, 12))
+    again = str(llvm.parse_bitcode(code[start : start + size], llvm.create_context()))
+    assert re.search(rf"define void @{module.kernel}\(ptr addrspace\(1\)", again)
+    assert "!air.kernel" in again and '"air.buffer"' in again
+    assert "load float, ptr addrspace(1)" in again
+
+
+def test_the_host_holds_the_kernel(cache: Cache) -> None:
+    text = driver.emit(session(cache, "sm_90"), "llvm").decode()
+    file_check("host", text)
+    parsed = llvm.parse_assembly(text, llvm.create_context())
+    parsed.verify()
+
+
+MARKS = {
+    "host": {
+        "ast": b"FunctionDecl name=vector_addition",
+        "ir": b"unit ",
+        "llvm": b"@main(i32",
+        "llvm-opt": b"@main(i32",
+        "asm": b"main:",
+        "object": b"\x7fELF",
+    },
+    "sm_90": {
+        "ast": b"FunctionDecl name=vector_addition",
+        "ir": b"unit sm_90",
+        "llvm": b"define ptx_kernel void @vector_addition",
+        "llvm-opt": b"@llvm.nvvm.read.ptx.sreg.tid.x",
+        "asm": b".visible .entry vector_addition",
+        "object": b"\x7fELF" if find_ptxas() else b".visible .entry vector_addition",
+    },
+    "cpu": {
+        "llvm": b"define void @vector_addition",
+        "llvm-opt": b"x float>",
+        "asm": b"vector_addition",
+        "object": b"\x7fELF",
+    },
+}
+
+
+@pytest.mark.parametrize(("where", "kind"), [(where, kind) for where, kinds in MARKS.items() for kind in kinds])
+def test_every_kind(where: str, kind: str, cache: Cache) -> None:
+    on_device = where != "host"
+    data = driver.emit(session(cache, where if on_device else "cpu"), kind, on_device=on_device)
+    assert MARKS[where][kind] in data
+    if kind == "llvm-opt" and on_device:
+        assert b"__getattr__" not in data, "the library's calls are inlined"
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="looks for instructions of x86-64")
+def test_the_processor_adds_vectors(cache: Cache) -> None:
+    made = session(cache, "cpu")
+    (target,) = made.config.accelerators
+    assert re.search(rb"vaddps\s|addps\s", driver.emit(made, "asm", "vector_addition", on_device=True)), target.cpu
+    scalar = replace(made, config=replace(made.config, level=1), stages=[])
+    assert not re.search(rb"v?addps\s", driver.emit(scalar, "asm", "vector_addition", on_device=True))
