@@ -300,7 +300,9 @@ class BodyBase:
     def move_bits(self, ty: Ty, pointer: Value, val: LV) -> None:
         """Move an owned value to other memory; its old place holds none then."""
         init = self.elab.method_set(ty, "__moveinit__")
-        if init is not None:
+        # a temporary is made in its final place, as far as a program can see
+        temporary = val.local is not None and not val.local.name and not val.path
+        if init is not None and not temporary:
             self.call_init(ty, init, pointer, val)
         else:
             kind = self.elab.ir(ty)

@@ -102,11 +102,13 @@ class Functions(Parameters):
         named = tuple((p.name, v) for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None)
         names = {name for name, _ in named}
         extra: list[tuple[str, Any]] = []
+        written = dict(named).get("mut")
+        mutable = isinstance(written, KV) and bool(written.data)
         for param in kind.info.node.params:
             if param.name in names or param.default is not None:
                 continue
             if isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Origin":
-                extra.append((param.name, self.origin_constant(OriginValue("any", False))))
+                extra.append((param.name, self.origin_constant(OriginValue("any", mutable))))
         made = self.apply_struct(kind.info, (), (*named, *extra))
         return made if isinstance(made, StructTy) else kind
 

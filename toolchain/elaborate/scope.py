@@ -95,7 +95,18 @@ class StructInfo:
             return str(ty)
         if ty.prim.kind == "b":
             return "True" if data else "False"
-        return show(KV(ty.prim, data))
+        return self._name_of(data) or show(KV(ty.prim, data))
+
+    def _name_of(self, data: Any) -> str:
+        """Return `DType.float32` for what `alias float32 = DType(code=18)` in the struct makes, else ""."""
+        for member in self.members.values():
+            call = member.node.value if isinstance(member, AliasInfo) else None
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != self.name:
+                continue
+            values = [*call.args, *(keyword.value for keyword in call.keywords)]
+            if len(values) == 1 and isinstance(values[0], ast.IntLit) and values[0].value == data:
+                return f"{self.name}.{member.name}"
+        return ""
 
 
 @dataclass(eq=False, slots=True)

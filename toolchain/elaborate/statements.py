@@ -181,6 +181,10 @@ class Statements(Expressions):
             return
         whole = self.materialize(self.expr(value))
         whole = self.place(whole) if isinstance(whole, (RV, KV)) else whole
+        pack = whole.ty.params[0] if isinstance(whole.ty, StructTy) and whole.ty.info.name == "Tuple" else None
+        if isinstance(pack, PackPV) and len(pack.items) != len(target.items):
+            text = f"{len(pack.items)} values cannot be unpacked into {len(target.items)} names"
+            self.fail(Code.TYPE_MISMATCH, text, self.at(target))
         for i, part in enumerate(target.items):
             number = KV(self.elab.library_type("Int"), i)
             getter = self.elab.method_set(whole.ty, "__getitem__")
@@ -256,7 +260,10 @@ class Statements(Expressions):
         if isinstance(target, ast.Name):
             if target.id == "_":
                 self.effect(value)
-                if isinstance(value, LV) and value.local is not None:
+                if isinstance(value, LV) and value.local is not None and value.owned and not value.path:
+                    self.destroy_place(value.ty, value.pointer, span)
+                    self.mark("consume", value, span)
+                elif isinstance(value, LV) and value.local is not None:
                     self.emit(nodes.Mark("use", value.local))
                 return
             found = self.find(target.id)

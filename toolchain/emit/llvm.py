@@ -26,8 +26,9 @@ def machine(target: Target, level: int) -> Any:
     """Return LLVM's target machine; making one takes a fifth of a millisecond."""
     triple, cpu, features = target.triple, target.cpu, target.features
     if target.vendor == "apple":
-        # There is no back end for AIR: another GPU's answers the optimiser's questions about costs.
-        triple, cpu, features = "nvptx64-nvidia-cuda", "sm_80", "+ptx73"
+        # There is no back end for AIR: AMD's, with the same numbers of address spaces, answers the optimiser's questions
+        # about costs, and brings the pass that finds the space of a generic pointer. AIR has no generic accesses.
+        triple, cpu, features = "amdgcn-amd-amdhsa", "gfx1100", ""
     return llvm.Target.from_triple(triple).create_target_machine(
         cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default"
     )
