@@ -1,6 +1,19 @@
-"""`python -m ktc` is `ktc`."""
+"""`python -m ktc`, and where the command `ktc` starts: Ctrl-C is answered from here on, while modules load too."""
 
-from ktc.cli import entry
+import sys
+from typing import NoReturn
+
+_INTERRUPTED = 130
+
+
+def entry() -> NoReturn:
+    """Run as the command `ktc`."""
+    try:
+        from ktc.cli import entry as run
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    run()
+
 
 if __name__ == "__main__":
     entry()

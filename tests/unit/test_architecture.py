@@ -35,7 +35,7 @@ ONLY_IN = {
 }
 """Outside packages, and where they may be imported."""
 
-LATE = ("cli.py", "show.py", "doctor.py", "targets/__init__.py")
+LATE = ("__main__.py", "cli.py", "show.py", "doctor.py", "targets/__init__.py")
 """Where functions import: start-up time."""
 LATE_NAMES = {
     ("diag/render.py", "json"), ("config.py", "platformdirs"), ("guard.py", "ctypes"),

@@ -120,7 +120,8 @@ class Expressions(Calls):
             if found is not None:
                 if isinstance(found, ImportRef):
                     found = self.elab.follow(found)
-                    scope.names[name] = found
+                    if found is not None:  # `unknown` knows a failed import by what stays
+                        scope.names[name] = found
                 return found
             if scope.struct is not None:
                 member = self.elab.member(scope.struct, name)
@@ -145,9 +146,9 @@ class Expressions(Calls):
         if node.id == "_":
             return None
         names: list[str] = []
-        for scope in (*self.scope.chain(), self.module.scope):
-            if isinstance(scope.names.get(node.id), ImportRef):
-                raise Abort  # its import was reported
+        for scope in self.scope.chain():
+            if node.id in scope.names:
+                raise Abort  # a failed import, which was reported
             names += scope.names
         if self.elab.prelude_scope is not None:
             names += self.elab.prelude_scope.names

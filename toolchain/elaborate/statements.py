@@ -373,7 +373,7 @@ class Statements(Expressions):
         """Index a value with elaborated arguments."""
         getter = self.elab.method_set(base.ty, "__getitem__")
         if getter is None:
-            self.fail(Code.NO_MEMBER, f"'{self.elab.type_name(base.ty)}' has no '__getitem__'", self.at(node))
+            self.fail(Code.NO_MEMBER, f"'{self.elab.type_name(base.ty)}' has no '__setitem__'", self.at(node))
         return self.call_fn(FnVal(getter, (), (), base.ty), [Arg(base, self.at(node)), *args], [], self.at(node), True)
 
     def assign_item(self, place: Any, value: Any, node: Any) -> None:

@@ -28,6 +28,9 @@ _KNOWN_ATTRIBUTES = frozenset(
 )  # fmt: skip
 """Function attributes that LLVM 14 reads. Source: LLVM 14, `Attributes.td`."""
 
+_AMD_ATTRIBUTES = ('"amdgpu-', '"uniform-work-group-size"')
+"""What AMD's passes, which optimise AIR, add to functions."""
+
 _DROPPED_CALLS = re.compile(r"call void @llvm\.(lifetime\.|assume|experimental\.noalias|donothing|dbg\.)")
 _DROPPED_LINES = re.compile(
     r"^;|^\s*#dbg_|^declare void @llvm\.(lifetime\.|assume|experimental\.noalias|donothing|dbg\.)"
@@ -256,7 +259,7 @@ def _attribute_group(line: str) -> str:
     for word in words:
         if word.startswith("memory("):
             kept += _memory(word[len("memory(") : -1])
-        elif word.startswith('"') or word in _KNOWN_ATTRIBUTES:
+        elif (word.startswith('"') and not word.startswith(_AMD_ATTRIBUTES)) or word in _KNOWN_ATTRIBUTES:
             kept.append(word)
     return f"{head}{{ {' '.join(kept)} }}"
 

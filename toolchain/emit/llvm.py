@@ -21,13 +21,15 @@ llvm.initialize_all_asmprinters()
 MIN_VECTOR_LEVEL = 2
 """From this -O level on, loops and straight code of a processor are vectorised."""
 
+_GENERIC = re.compile(r"addrspacecast ptr addrspace\(\d+\) [^\n]* to ptr$", re.MULTILINE)
+
 
 def machine(target: Target, level: int) -> Any:
     """Return LLVM's target machine; making one takes a fifth of a millisecond."""
     triple, cpu, features = target.triple, target.cpu, target.features
     if target.vendor == "apple":
-        # There is no back end for AIR: AMD's, with the same numbers of address spaces, answers the optimiser's questions
-        # about costs, and brings the pass that finds the space of a generic pointer. AIR has no generic accesses.
+        # There is no back end for AIR: AMD's, with the same numbers of address spaces, answers questions
+        # about costs and brings the pass that finds the space of a generic pointer. AIR has no generic accesses.
         triple, cpu, features = "amdgcn-amd-amdhsa", "gfx1100", ""
     return llvm.Target.from_triple(triple).create_target_machine(
         cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default"
@@ -48,6 +50,8 @@ def parse(text: str, name: str = "") -> Any:
 def optimize(text: str, target: Target, level: int, name: str = "") -> Any:
     """Read `text` and run LLVM's default pipeline of -O`level` over it; returns llvmlite's module."""
     module = parse(text, name)
+    if target.vendor == "apple" and _GENERIC.search(text):
+        level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs
     _run_pipeline(module, machine(target, level), target, level)
     return module
 

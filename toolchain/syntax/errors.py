@@ -125,7 +125,8 @@ def next_declaration(text: str, after: int) -> int:
 
 def describe(failure: Failure) -> LexError:
     """Return the error to report."""
-    for explain in (_foreign, _unclosed, _indentation, _condition, _handler, _operator, _clause, _colon, _keyword, _newer):
+    general = (_foreign, _unclosed, _indentation, _condition, _handler, _operator, _clause, _colon, _keyword, _newer)
+    for explain in general:
         error = explain(failure)
         if error is not None:
             return error

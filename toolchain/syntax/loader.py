@@ -115,7 +115,7 @@ class Package:
 
     def _shown(self, path: Path) -> str:
         """Return the name of a library's file in messages and debug information: the same in every installation."""
-        return f"stdlib/{path.relative_to(self.stdlib).as_posix()}"
+        return f"stdlib/{os.path.relpath(path, self.stdlib)}".replace(os.sep, "/")
 
     def _read(self, path: Path, shown: str) -> ast.Module | None:
         source = read_source(path, self.sink, bool(shown), self.reads)

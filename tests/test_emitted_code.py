@@ -1,7 +1,7 @@
 """The talk's program for every target: what each back end makes of its kernel, checked against tests/golden/.
 
-The program is elaborated once for all targets. FileCheck directives in the golden files name what has to occur, in order;
-[[TARGET]] and [[KERNEL]] stand for the target and the kernel's symbol.
+The program is elaborated once for all targets. FileCheck directives in the golden files name what has to
+occur, in order; [[TARGET]] and [[KERNEL]] stand for the target and the kernel's symbol.
 """
 
 import io
