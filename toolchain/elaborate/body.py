@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from ktc.elaborate.elaborator import Elaborator
 
 UNIT_CONST = nodes.Const(types.UNIT, ())
-FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
-"""Stands for the place of a value of which only the type is known."""
 
 
 class BodyBase:

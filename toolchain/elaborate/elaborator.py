@@ -40,7 +40,6 @@ class Elaborator(Functions):
         self.current = None
         self.constants = []
         self.busy_aliases = set()
-        self.offloads = {}
         self.elaborated = set()
         self.library_cache: dict[str, Any] = {}
         host = UnitState(config.host, -1)

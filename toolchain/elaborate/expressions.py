@@ -6,12 +6,13 @@ from typing import Any, cast
 
 from ktc.diag.codes import Code
 from ktc.elaborate import builtins
-from ktc.elaborate.body import FOREIGN, UNIT_CONST
+from ktc.elaborate.body import UNIT_CONST
 from ktc.elaborate.calls import Calls
 from ktc.elaborate.instances import Abort, Symbolic
 from ktc.elaborate.parameters import Mismatch
 from ktc.elaborate.scope import AliasInfo, FnSet, ImportRef, StructInfo, TraitInfo, Var
 from ktc.elaborate.values import (
+    FOREIGN,
     KV,
     LV,
     OPAQUE,
@@ -40,6 +41,8 @@ BINARY = {
 }  # fmt: skip
 COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 MIRROR = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+MAX_EXPONENT = 5000
+"""Decimal exponents beyond this are out of the range of every float type, whatever the digits."""
 
 
 class Expressions(Calls):
@@ -868,5 +871,8 @@ class Expressions(Calls):
 
 
 def _exact(text: str) -> Any:
-    value = Fraction(text) if abs(len(text)) < 400 else Fraction(0)
-    return value
+    """Return the number that a literal writes; far out of every range infinity or zero, not a huge fraction."""
+    exponent = text.lower().partition("e")[2]
+    if exponent and abs(int(exponent)) > MAX_EXPONENT + len(text):
+        return float(text)
+    return Fraction(text)

@@ -5,11 +5,12 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.body import FOREIGN, UNIT_CONST
+from ktc.elaborate.body import UNIT_CONST
 from ktc.elaborate.instances import MAX_DEPTH, Abort, ArgSig, Instance, Signature, Symbolic, UnitState
 from ktc.elaborate.parameters import Mismatch, Parameters
 from ktc.elaborate.scope import FnInfo, FnSet, Scope, Var
 from ktc.elaborate.values import (
+    FOREIGN,
     KV,
     LV,
     RV,
@@ -30,7 +31,6 @@ from ktc.syntax import ast
 class Functions(Parameters):
     """The part of the elaborator that makes functions."""
 
-    offloads: dict[Any, Any]
     elaborated: set[int]
     entry_refs: str = ""
 

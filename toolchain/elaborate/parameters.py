@@ -13,6 +13,7 @@ from ktc.elaborate.instances import Abort, Instances, Symbolic
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo, Var
 from ktc.elaborate.structs import is_symbolic
 from ktc.elaborate.values import (
+    FOREIGN,
     KV,
     LV,
     OPAQUE,
@@ -27,10 +28,8 @@ from ktc.elaborate.values import (
     TraitTy,
     Ty,
 )  # fmt: skip
-from ktc.ir import nodes, types
+from ktc.ir import nodes
 from ktc.syntax import ast
-
-FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
 
 
 class Mismatch(Exception):
@@ -135,10 +134,6 @@ class Parameters(Instances):
     def symbolic_struct(self, info: StructInfo) -> StructTy:
         """Return the struct with all parameters open."""
         if info.symbolic is None:
-            syms = tuple(
-                PackPV((Sym(p.name, info.uid),)) if p.kind == "star" else Sym(p.name, info.uid)
-                for p in info.node.params
-            )
             syms = tuple(Sym(p.name, info.uid) for p in info.node.params)
             info.symbolic = self.struct(info, syms)
         return info.symbolic
@@ -369,19 +364,15 @@ class Parameters(Instances):
         """
         what = f"'{info.name}'"
         params = info.node.params
-        if any(isinstance(v, Sym) and v.owner == -9 for v in positional):
-            raise Symbolic
         given = self.give(params, positional, named, what)
         given = {name: value for name, value in given.items() if value is not None}
-        is_open = False
         scope = Scope(info.scope, "function")
         try:
             given = self.settle(params, given, scope, info.module, what, allow_open=True)
         except Symbolic:
             raise
         values = tuple(given.get(p.name) for p in params)
-        is_open = any(v is None for v in values)
-        if is_open:
+        if any(v is None for v in values):
             return PartialTy(info, values)
         return self.struct(info, values)  # type: ignore[arg-type]
 

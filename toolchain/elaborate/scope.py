@@ -132,7 +132,6 @@ class AliasInfo:
     scope: "Scope"
     uid: int
     values: dict[Any, Any] = field(default_factory=dict)
-    busy: bool = False
 
 
 @dataclass(eq=False, slots=True)

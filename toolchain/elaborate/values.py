@@ -199,6 +199,10 @@ PV = Union[Ty, KV, FnVal, PackPV, PartialTy, Sym, Opaque, ModuleVal]
 # ---- values of expressions --------------------------------------------------------------------------
 
 
+FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
+"""Stands for the place of a value of which only the type is known."""
+
+
 @dataclass(slots=True)
 class RV:
     """A value of a directly passed type, as an IR value. `why`: it has a name that may not be changed, and why."""
