@@ -54,7 +54,6 @@ LONG_FILES: dict[str, str] = {
     "elaborate/functions.py": "signatures and the elaboration of instances",
     "elaborate/instances.py": "instances, constants, and their symbols",
     "elaborate/matching.py": "the choice among overloads",
-    "elaborate/parameters.py": "the binding of parameters",
     "elaborate/statements.py": "statements of a body",
 }
 """Files that may be longer, with the reason."""
