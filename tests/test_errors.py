@@ -16,11 +16,6 @@ from programs import TESTS, run_ktc
 
 WANTED = re.compile(r'#\s*error(?P<offset>[+-]\d+)?(?:@(?P<column>\d+))?: (?P<code>[a-z0-9-]+)(?: "(?P<text>[^"]*)")?')
 FILES = sorted((TESTS / "errors").rglob("*.kpy"))
-NOT_YET = {"kernel_argument": "a rejected kernel argument is reported at the call, as constraint-failed and no-member"}
-CASES = [
-    pytest.param(path, marks=pytest.mark.xfail(strict=True, reason=NOT_YET[path.stem]) if path.stem in NOT_YET else ())
-    for path in FILES
-]
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,7 @@ def wanted_errors(path: Path) -> list[Wanted]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_errors(path: Path, program_cache: Path, tmp_path: Path) -> None:
     words = ["build", "--target-accelerator", "cpu", "--diagnostic-format", "json", "-o", "made", str(path)]
     done = run_ktc(words, program_cache, tmp_path)

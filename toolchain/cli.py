@@ -20,7 +20,7 @@ from ktc import config as configs
 from ktc.cache import Cache
 from ktc.config import Config, Options
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
+from ktc.diag.diagnostic import CompileError, Diagnostic, Sink, in_order
 from ktc.diag.render import render_json, render_text
 from ktc.version import VERSION
 
@@ -70,10 +70,11 @@ class Task:
         return code
 
     def _show(self) -> None:
+        diagnostics = in_order(self.sink.diagnostics)
         if self.diagnostic_format == "json":
-            text = render_json(self.sink.diagnostics)
+            text = render_json(diagnostics)
         else:
-            text = render_text(self.sink.diagnostics, configs.wants_color(sys.stderr.isatty()))
+            text = render_text(diagnostics, configs.wants_color(sys.stderr.isatty()))
         sys.stderr.write(text)
         if self.shows_times and self.session is not None:
             for name, seconds in self.session.stages:

@@ -86,6 +86,17 @@ class Sink:
         self.error_count += diagnostic.severity is Severity.ERROR
 
 
+def in_order(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Return diagnostics in the order of their places; files in the order in which they first occur."""
+    files: dict[int, int] = {}
+    for one in diagnostics:
+        if one.span is not None:
+            files.setdefault(id(one.span.source), len(files))
+    return sorted(
+        diagnostics, key=lambda one: (files[id(one.span.source)], one.span.start) if one.span is not None else (-1, 0)
+    )
+
+
 def gate(value: T, sink: Sink) -> T:
     """Return `value`, or raise `CompileError` if the sink holds an error."""
     if sink.error_count:

@@ -101,7 +101,14 @@ def _constrained(use: Use) -> Result:
 
 
 def _compile_error(use: Use) -> Result:
-    use.fail(Code.CONSTRAINT_FAILED, use.text("message"))
+    named = use.text("code", Code.CONSTRAINT_FAILED.id)
+    code = next((code for code in Code if code.id == named), None)
+    if code is None:
+        use.mismatch(f"there is no error called '{named}'")
+    asked = use.attrs.get("argument")
+    if asked is None:
+        use.fail(code, use.text("message"))
+    use.body.fail(code, use.text("message"), use.body.asking_span(use.number("argument")))
 
 
 # ---- targets ----------------------------------------------------------------------------------------------
@@ -282,7 +289,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.pack.get": (_pack_get, 1, ("index",)),
         "kgen.variadic.get": (_variadic_get, 0, ("index", "values")),
         "kgen.constrained": (_constrained, 0, ("cond", "message")),
-        "kgen.compile_error": (_compile_error, 0, ("message",)),
+        "kgen.compile_error": (_compile_error, 0, ("message", "code", "argument")),
         "kgen.target.current": (_target_current, 0, ()),
         "kgen.target.host": (_target_host, 0, ()),
         "kgen.target.info": (_target_info, 0, ("target", "key")),

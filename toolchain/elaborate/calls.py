@@ -13,7 +13,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.body import UNIT_CONST
 from ktc.elaborate.instances import ArgSig, Instance
 from ktc.elaborate.matching import Candidate, Matching
-from ktc.elaborate.parameters import Mismatch
+from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnSet, Scope, Var
 from ktc.elaborate.values import (
     KV,
@@ -204,6 +204,8 @@ class Calls(Matching):
                 with_scope = self.evaluate_in(sig.node.default, found.instance.scope, found.instance.fn.module, sig.ty)
                 values.append(self.convert(with_scope, sig.ty, span))
             elif isinstance(slot, list):
+                if not found.instance.rest_spans:
+                    found.instance.rest_spans = tuple(arg.span for arg in slot)
                 values.append(self._star(sig, slot, span))
             elif isinstance(slot.value, FnVal):
                 values.append(slot.value)

@@ -15,7 +15,7 @@ from ktc.elaborate import builtin_types
 from ktc.elaborate.functions import Functions
 from ktc.elaborate.instances import Abort, Instance, Symbolic, UnitState
 from ktc.elaborate.kernels import KernelBody
-from ktc.elaborate.parameters import Mismatch
+from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo
 from ktc.elaborate.values import KV, LV, OPAQUE, RV, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
 from ktc.ir import nodes

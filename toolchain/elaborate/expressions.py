@@ -9,8 +9,9 @@ from ktc.elaborate import builtins
 from ktc.elaborate.body import UNIT_CONST
 from ktc.elaborate.calls import Calls
 from ktc.elaborate.instances import Abort, Symbolic
-from ktc.elaborate.parameters import Mismatch
+from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import AliasInfo, FnSet, ImportRef, StructInfo, TraitInfo, Var
+from ktc.elaborate.suggestions import suggest, suggest_name
 from ktc.elaborate.values import (
     FOREIGN,
     KV,
@@ -155,7 +156,8 @@ class Expressions(Calls):
             names += scope.names
         if self.elab.prelude_scope is not None:
             names += self.elab.prelude_scope.names
-        self.fail(Code.UNDEFINED_NAME, f"'{node.id}' is not defined", self.at(node), self.elab.suggest(node.id, names))
+        help = suggest_name(node.id, names, self.elab.config.stdlib)
+        self.fail(Code.UNDEFINED_NAME, f"'{node.id}' is not defined", self.at(node), help)
 
     def resolve(self, found: Any, node: Any) -> Any:
         """Turn a binding into what an expression gives."""
@@ -226,7 +228,7 @@ class Expressions(Calls):
                         Code.NO_MEMBER,
                         f"module '{module.name}' has no '{name}'",
                         self.at(node),
-                        elab.suggest(name, names),
+                        suggest(name, names),
                     )
                 return self.resolve(found, node)
             case StructTy():
@@ -275,7 +277,7 @@ class Expressions(Calls):
     def no_member(self, ty: Ty, name: str, node: Any) -> None:
         """Report a missing member."""
         names = list(ty.info.members) if isinstance(ty, StructTy) else []
-        help_text = self.elab.suggest(name, [n for n in names if not n.startswith("_")])
+        help_text = suggest(name, [n for n in names if not n.startswith("_")])
         start = getattr(node, "name_start", node.start)
         span = self.at(node)
         span = type(span)(span.source, start, max(node.end, start + 1))
@@ -359,7 +361,7 @@ class Expressions(Calls):
         try:
             return self.apply(base, node)
         except Mismatch as why:
-            self.fail(why.code, why.message, why.span or self.at(node))
+            self.fail(why.code, why.message, why.span or self.at(node), why.help())
 
     def prim_type(self, node: ast.Subscript, name: str) -> Any:
         """Make a primitive type with parameters."""
@@ -478,7 +480,7 @@ class Expressions(Calls):
                 return self.synthesised(callee, pos, node)
             return self.call(callee, pos, kw, self.at(node))
         except Mismatch as why:
-            self.fail(why.code, why.message, why.span or self.at(node))
+            self.fail(why.code, why.message, why.span or self.at(node), why.help())
         finally:
             self.span = outer
 

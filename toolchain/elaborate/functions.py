@@ -7,7 +7,8 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.body import UNIT_CONST
 from ktc.elaborate.instances import MAX_DEPTH, Abort, ArgSig, Instance, Signature, Symbolic, UnitState
-from ktc.elaborate.parameters import Mismatch, Parameters
+from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.parameters import Parameters
 from ktc.elaborate.scope import FnInfo, FnSet, Scope, Var
 from ktc.elaborate.values import (
     FOREIGN,
@@ -259,7 +260,7 @@ class Functions(Parameters):
             given = self.give(info.node.params, fn.params, fn.named, f"'{info.name}'")
             given = self.settle(info.node.params, given, scope, info.module, f"'{info.name}'")
         except Mismatch as why:
-            self.fail(why.code, why.message, why.span or span)
+            self.fail(why.code, why.message, why.span or span, why.help())
         return self.instance(info, fn.self_ty, given, [None] * len(info.node.args), fn.env, asking, span, kernel)
 
     # ---- bodies ----

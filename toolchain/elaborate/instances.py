@@ -101,7 +101,11 @@ class Signature:
 
 @dataclass(eq=False, slots=True)
 class Instance:
-    """One function with all parameters known."""
+    """One function with all parameters known.
+
+    Args:
+        rest_spans: where the variadic arguments of the first call stand.
+    """
 
     fn: FnInfo
     symbol: str
@@ -122,6 +126,7 @@ class Instance:
     failed: bool = False
     kernel: bool = False
     body: Any = None
+    rest_spans: tuple[Span, ...] = ()
 
     @property
     def is_parametric(self) -> bool:
@@ -187,7 +192,7 @@ class Instances(Structs):
             if at.call_span is not None and not at.call_span.source.is_library:
                 if primary is None:
                     primary = at.call_span
-                elif says and at.call_span != primary and at.parent is not None:
+                elif says and not _inside(primary, at.call_span) and at.parent is not None:
                     shown.append(Label(at.call_span, f"instantiated from here: {at.title}"))
             at = at.parent
         self.sink.report(Diagnostic(code, primary or span, message, help, (*notes, *reversed(shown))))
@@ -400,6 +405,10 @@ class Instances(Structs):
     def canonical_key(self, values: tuple[PV, ...]) -> tuple[Any, ...]:
         """Return parameter values as they stand in the key of an instance."""
         return tuple(map(self.canonical, values))
+
+
+def _inside(inner: Span, outer: Span) -> bool:
+    return inner.source is outer.source and outer.start <= inner.start and inner.end <= outer.end
 
 
 def _reaches_out(body: Sequence[nodes.Statement], result: nodes.Value) -> bool:

@@ -153,6 +153,18 @@ class KernelBody(Statements):
         line, column = span.source.position(span.start)
         return span.source.path, line, column
 
+    def asking_span(self, argument: int) -> Span | None:
+        """Return the place of a variadic argument of the user's call that the library is at work for.
+
+        The call itself where it has no such argument; None where the library was not called from a user's file.
+        """
+        at = self.instance
+        while at is not None:
+            if at.call_span is not None and not at.call_span.source.is_library:
+                return at.rest_spans[argument] if 0 <= argument < len(at.rest_spans) else at.call_span
+            at = at.parent
+        return None
+
     def program_global(self, name: str, type: types.Type, align: int) -> Value:
         """Return the address of a variable of the program, one for each name."""
         symbol = f"var${name}"

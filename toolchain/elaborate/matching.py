@@ -13,7 +13,7 @@ from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
 from ktc.elaborate.body import BodyBase
 from ktc.elaborate.instances import Abort, Instance, Symbolic
-from ktc.elaborate.parameters import Mismatch
+from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
 from ktc.elaborate.values import (
     KV,
@@ -81,22 +81,33 @@ class Matching(BodyBase):
             return best[0]
         if quiet:
             return None
-        self._no_match(fns.name, failures, span)
+        self._no_match(fns.name, failures, pos, kw, span)
         return None
 
-    def _no_match(self, name: str, failures: list[tuple[FnInfo, Mismatch]], span: Span) -> None:
+    def _no_match(
+        self, name: str, failures: list[tuple[FnInfo, Mismatch]], pos: Sequence[Arg], kw: Sequence[Arg], span: Span
+    ) -> None:
+        """Report why nothing fits: the reason of the one overload that is nearest, or all reasons."""
         if not failures:
             self.fail(Code.NO_MATCHING_CALL, f"'{name}' cannot be called here", span)
-        if len(failures) == 1:
-            fn, why = failures[0]
-            notes: tuple[Label, ...] = () if fn.module.is_library else (Label(fn.span(), "declared here"),)
-            self.elab.report(why.code, why.message, why.span or span, "", self.instance, notes)
+        order = (2, 1, 3, 0)  # a type is wrong; the number or a name of arguments; of parameters; another type is meant
+        failures = sorted(failures, key=lambda failure: order.index(failure[1].weight))
+        nearest = [one for one in failures if one[1].weight == failures[0][1].weight]
+        fn, why = nearest[0]
+        if len({(one.code, one.message, one.span) for _, one in nearest}) == 1:
+            notes = tuple(Label(fn.span(), "declared here") for fn, _ in nearest if not fn.module.is_library)
+            self.elab.report(why.code, why.message, why.span or span, why.help(), self.instance, notes[:3])
             raise Abort
         notes = tuple(Label(fn.span(), why.message) for fn, why in failures[:10])
-        self.elab.report(
-            Code.NO_MATCHING_CALL, f"no overload of '{name}' takes these arguments", span, "", self.instance, notes
-        )
+        what = f"constructor of {fn.title}" if fn.name == "__init__" else f"overload of {fn.title}"
+        given = [f"'{self._shown(arg)}'" for arg in pos if arg.span != span] + [f"{arg.name}=" for arg in kw]
+        text = f"no {what} takes these arguments" + (f": {', '.join(given)}" if given else "")
+        self.elab.report(Code.NO_MATCHING_CALL, text, span, "", self.instance, notes)
         raise Abort
+
+    def _shown(self, arg: Arg) -> str:
+        kind = self._type_of(arg.value)
+        return "…" if kind is None else self.elab.type_name(kind)
 
     # ---- one candidate ----
 
@@ -105,7 +116,7 @@ class Matching(BodyBase):
         pos: Sequence[Arg], kw: Sequence[Arg], env: Any, strict: bool,
     ) -> Candidate:  # fmt: skip
         elab = self.elab
-        what = f"'{fn.name}'"
+        what = fn.title
         given = elab.give(fn.node.params, params, named, what)
         constructor = fn.name == "__init__" and self_ty is not None
         slots = self._slots(fn, pos, kw, constructor)
@@ -159,7 +170,7 @@ class Matching(BodyBase):
             elif formal.kind == "star":
                 slots[i] = list(pos[at:])
                 at = len(pos)
-        what = f"'{fn.name}'"
+        what = fn.title
         if at < len(pos):
             count = sum(f.kind in ("pos", "any") and f.convention != "out" for f in formals)
             skip = 1 if fn.owner is not None and not fn.static and not constructor else 0
@@ -170,7 +181,9 @@ class Matching(BodyBase):
                 (i for i, f in enumerate(formals) if f.name == arg.name and f.kind in ("any", "kw", "infer")), None
             )
             if index is None or formals[index].convention == "out":
-                raise Mismatch(Code.UNKNOWN_ARGUMENT, f"{what} has no argument named '{arg.name}'", arg.span, 1)
+                names = tuple(f.name for f in formals if f.kind in ("any", "kw") and f.convention != "out")
+                text = f"{what} has no argument named '{arg.name}'"
+                raise Mismatch(Code.UNKNOWN_ARGUMENT, text, arg.span, 1, (arg.name, names))
             if slots[index] is not None:
                 raise Mismatch(Code.UNKNOWN_ARGUMENT, f"argument '{arg.name}' of {what} is given twice", arg.span, 1)
             slots[index] = arg
@@ -377,7 +390,7 @@ class Matching(BodyBase):
             cost += self._conversion_cost(slot, sig.ty, sig.name, instance, strict)
             fixed = isinstance(slot.value, LV) and not slot.value.mutable and not slot.value.owned
             if sig.convention == "mut" and (fixed or getattr(slot.value, "why", "").endswith("read only")):
-                text = f"argument '{sig.name}' of '{instance.fn.name}' is changed, and what is passed cannot be"
+                text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed cannot be"
                 if slot.value.why:
                     text += f": it is {slot.value.why}"
                 raise Mismatch(Code.IMMUTABLE, text, slot.span, 2)
@@ -391,16 +404,14 @@ class Matching(BodyBase):
             value = None
         have = self._type_of(value)
         if have is None:
-            raise Mismatch(
-                Code.TYPE_MISMATCH, f"argument '{name}' of '{instance.fn.name}' must be a value", arg.span, 2
-            )
+            raise Mismatch(Code.TYPE_MISMATCH, f"argument '{name}' of {instance.fn.title} must be a value", arg.span, 2)
         if isinstance(want, TraitTy):
             return GENERIC
         cost = self.conversion(have, want, strict, value)
         if cost is None:
             shown = self.elab.type_name
             text = (
-                f"argument '{name}' of '{instance.fn.name}' has the type '{shown(have)}', but '{shown(want)}' is wanted"
+                f"argument '{name}' of {instance.fn.title} has the type '{shown(have)}', but '{shown(want)}' is wanted"
             )
             raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2)
         return cost

@@ -1,11 +1,9 @@
 """Modules, imports and the look-up of names.
 
 In: the `Package`. Out: bindings of names (`scope.py`). Modules are entered when a name of theirs is asked for; a broken
-import difflib
 import that nobody uses costs and says nothing, but in the main file all imports are checked.
 """
 
-import difflib
 import itertools
 from typing import Any
 
@@ -14,6 +12,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo, TraitInfo
+from ktc.elaborate.suggestions import suggest
 from ktc.elaborate.values import ModuleVal
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
@@ -276,7 +275,7 @@ class Modules:
                         Code.NAME_NOT_IN_MODULE,
                         ref.span,
                         f"module '{ref.module}' has no '{ref.name}'",
-                        self.suggest(ref.name, [n for n in module.scope.names if not n.startswith("_")]),
+                        suggest(ref.name, [n for n in module.scope.names if not n.startswith("_")]),
                     )
                 )
         return value
@@ -307,12 +306,6 @@ class Modules:
                 self.sink.report(Diagnostic(Code.MODULE_NOT_FOUND, ref.span, text))
             return None
         return self.enter(node)
-
-    @staticmethod
-    def suggest(name: str, names: list[str]) -> str:
-        """Return a help text that names what was perhaps meant, or ""."""
-        near = difflib.get_close_matches(name, names, n=2, cutoff=0.6)
-        return "did you mean " + " or ".join(f"'{n}'" for n in near) + "?" if near else ""
 
 
 def _shape(node: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.instances import Abort, Instances, Symbolic
+from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo, Var
 from ktc.elaborate.structs import is_symbolic
 from ktc.elaborate.values import (
@@ -30,14 +31,6 @@ from ktc.elaborate.values import (
 )  # fmt: skip
 from ktc.ir import nodes
 from ktc.syntax import ast
-
-
-class Mismatch(Exception):
-    """A candidate does not fit: why, and where if not at the call as a whole."""
-
-    def __init__(self, code: Code, message: str, span: Span | None = None, weight: int = 0) -> None:
-        super().__init__(message)
-        self.code, self.message, self.span, self.weight = code, message, span, weight
 
 
 @dataclass(slots=True)
@@ -242,7 +235,8 @@ class Parameters(Instances):
         by_name = {p.name: p for p in params}
         for name, value in named:
             if name not in by_name:
-                raise Mismatch(Code.UNKNOWN_ARGUMENT, f"{what} has no parameter '{name}'", weight=3)
+                text = f"{what} has no parameter '{name}'"
+                raise Mismatch(Code.UNKNOWN_ARGUMENT, text, weight=3, wrong=(name, tuple(by_name)))
             if name in given:
                 raise Mismatch(Code.PARAMETER_COUNT, f"parameter '{name}' of {what} is given twice", weight=3)
             given[name] = value

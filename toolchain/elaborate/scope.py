@@ -47,6 +47,11 @@ class FnInfo:
         """May it raise: `raises`, or a `def`."""
         return self.node.raises or self.node.is_def
 
+    @property
+    def title(self) -> str:
+        """Its name in quotes, as a person speaks of it: a constructor goes by its struct's name."""
+        return f"'{self.owner.name if self.name == '__init__' and self.owner is not None else self.name}'"
+
     def span(self) -> Span:
         """Where its name stands."""
         start = self.node.name_start

@@ -11,6 +11,7 @@ from ktc.diag.source import Span
 from ktc.elaborate import builtin_types
 from ktc.elaborate.modules import Modules
 from ktc.elaborate.scope import AliasInfo, FnSet, Scope, StructInfo, TraitInfo
+from ktc.elaborate.shown import shown
 from ktc.elaborate.values import (
     KV,
     OPAQUE,
@@ -344,14 +345,8 @@ class Structs(Modules):
                 return value
 
     def type_name(self, ty: Any) -> str:
-        """Return a type as a person writes it; the usual aliases of numbers are used."""
-        if isinstance(ty, StructTy) and ty.info.name == "SIMD" and ty.info.module.is_library and not ty.symbolic:
-            prim = self.base_prim(ty)
-            if prim is not None and prim.lanes == 1:
-                name = {"s": "Int", "u": "UInt", "f": "Float"}.get(prim.kind)
-                if name and isinstance(prim.ir, (types.IntType, types.FloatType)):
-                    return "BFloat16" if prim.ir == types.BF16 else f"{name}{prim.ir.bits}"
-        return str(ty)
+        """Return a type as a person writes it."""
+        return shown(self, ty)
 
 
 def is_symbolic(value: Any) -> bool:

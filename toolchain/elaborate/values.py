@@ -63,6 +63,7 @@ class StructTy(Ty):
     prim: "PrimTy | str | None" = "?"
     drop_name: str | None = None
     constants: dict[str, Any] = field(default_factory=dict)
+    shown: str = ""
 
     def __str__(self) -> str:
         if not self.params:

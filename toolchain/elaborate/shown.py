@@ -1,0 +1,78 @@
+"""Types and parameter values in messages: as a person would write them.
+
+In: a type. Out: its text with the usual aliases of numbers, without parameters that have their default values, and with
+long texts cut.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from ktc.elaborate.values import KV, FnVal, OriginValue, PackPV, PrimTy, StructTy, Ty, show
+from ktc.ir import types
+
+if TYPE_CHECKING:
+    from ktc.elaborate.structs import Structs
+
+_MAX_TEXT = 24
+_NUMBERS = {"s": "Int", "u": "UInt", "f": "Float"}
+
+
+def shown(elab: "Structs", value: Any) -> str:
+    """Return a type or another parameter value for a message."""
+    match value:
+        case StructTy():
+            if not value.shown:
+                value.shown = _struct(elab, value)
+            return value.shown
+        case PrimTy(args=(_, *_)):
+            return f"{value.name}[{', '.join(shown(elab, one) for one in value.args)}]"
+        case KV(_, OriginValue(kind, mutable)):
+            name = "AnyOrigin" if kind == "any" else "Origin"
+            return ("Mut" if mutable else "Immut") + name
+        case KV(_, str() as text):
+            return _cut(text)
+        case PackPV(items):
+            return ", ".join(shown(elab, item) for item in items)
+        case FnVal():
+            return _cut(str(value), 3 * _MAX_TEXT, quoted=False)
+        case Ty():
+            return str(value)
+        case _:
+            return _cut(show(value), 3 * _MAX_TEXT, quoted=False)
+
+
+def _struct(elab: "Structs", ty: StructTy) -> str:
+    name = ty.info.name
+    if not ty.params:
+        return name
+    if ty.symbolic:
+        return str(ty)
+    if name == "SIMD" and ty.info.module.is_library:
+        prim = elab.base_prim(ty)
+        if prim is not None and prim.lanes == 1:
+            word = _NUMBERS.get(prim.kind)
+            if word and isinstance(prim.ir, (types.IntType, types.FloatType)):
+                return "BFloat16" if prim.ir == types.BF16 else f"{word}{prim.ir.bits}"
+            if prim.kind == "b":
+                return "Scalar[DType.bool]"
+    params = list(zip(ty.info.node.params, ty.params, strict=True))[ty.info.first_shown :]
+    while (
+        params and params[-1][0].default is not None and params[-1][0].kind != "star" and _is_default(elab, ty, params)
+    ):
+        params.pop()
+    texts = [shown(elab, value) for _, value in params]
+    inside = ", ".join(text for text in texts if text)
+    return f"{name}[{inside}]" if inside else name
+
+
+def _is_default(elab: "Structs", ty: StructTy, params: list[Any]) -> bool:
+    """Has the last parameter the value of its default, where the default is a constant of the library's."""
+    param, value = params[-1]
+    if not ty.info.module.is_library or not isinstance(value, KV):
+        return False
+    name = getattr(param.default, "name", None)  # `AddressSpace.GENERIC`
+    return name is not None and show(value).rpartition(".")[2] == name
+
+
+def _cut(text: str, limit: int = _MAX_TEXT, quoted: bool = True) -> str:
+    text = text if len(text) <= limit else text[:limit] + "…"
+    return '"' + text.replace("\n", "\\n") + '"' if quoted else text

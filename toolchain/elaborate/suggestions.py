@@ -1,0 +1,69 @@
+"""What was perhaps meant: names that look alike, and modules of the library that have a name.
+
+In: a name that means nothing. Out: the text of a help line, or "". Only asked for when an error is reported.
+"""
+
+import re
+from collections.abc import Iterable
+from difflib import SequenceMatcher, get_close_matches
+from pathlib import Path
+
+from ktc.elaborate.foreign_names import FOREIGN_NAMES
+
+_CLOSE = 0.6
+_AS_CLOSE = 0.08
+"""A second name is shown only if it is nearly as close as the first."""
+_PUBLIC = re.compile(r"(?:fn|def|struct|trait|alias|comptime)\s+(\w+)")
+_FROM = re.compile(r"from\s+\.+[\w.]*\s+import\s+(\([^)]*\)|[^\n]*)")
+
+
+def suggest(name: str, names: Iterable[str]) -> str:
+    """Return a help text that names what was perhaps meant, or ""."""
+    known = sorted(set(names) - {name})
+    same = [one for one in known if one.lower() == name.lower()]
+    near = same or get_close_matches(name, known, n=2, cutoff=_CLOSE)
+    if len(near) == 2 and _ratio(name, near[0]) - _ratio(name, near[1]) > _AS_CLOSE:
+        near = near[:1]
+    return "did you mean " + " or ".join(f"'{one}'" for one in near) + "?" if near else ""
+
+
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, other, one).ratio()
+
+
+def suggest_name(name: str, names: Iterable[str], library: Path) -> str:
+    """Return a help text for a name that is not defined: its module, what it is called here, or `suggest`."""
+    home = home_of(name, library)
+    if home:
+        return f"write 'from {home} import {name}' at the top of the file"
+    return FOREIGN_NAMES.get(name) or suggest(name, names)
+
+
+def home_of(name: str, library: Path) -> str:
+    """Return the module of the library that a name is imported from, with dots; "" if none has it.
+
+    Of several the shortest: what a package passes on is meant to be taken from there.
+    """
+    found: list[str] = []
+    for path in sorted(library.rglob("*.kpy")):
+        parts = path.relative_to(library).with_suffix("").parts
+        if parts[-1] == "__init__":
+            parts = parts[:-1]
+        if not parts or parts[0] in ("builtin", "prelude", "std") or any(part.startswith("_") for part in parts):
+            continue
+        if name in _public_names(path):
+            found.append(".".join(parts))
+    return min(found, key=lambda module: (module.count("."), module), default="")
+
+
+def _public_names(path: Path) -> set[str]:
+    """Return what a module's text declares at its first column, and what a package passes on."""
+    try:
+        text = path.read_text("utf-8")
+    except OSError:
+        return set()
+    found = {match[1] for match in re.finditer(r"^" + _PUBLIC.pattern, text, re.MULTILINE)}
+    if path.stem == "__init__":
+        for match in re.finditer(r"^" + _FROM.pattern, text, re.MULTILINE):
+            found.update(part.split()[-1] for part in match[1].strip("()").split(",") if part.strip())
+    return found
