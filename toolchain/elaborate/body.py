@@ -129,23 +129,41 @@ class BodyBase:
         """Return all statements."""
         return (*self.hoisted, *self.statements)
 
-    def local(self, kind: types.Type, name: str = "", ty: Ty | None = None, declare: bool = True) -> nodes.Local:
+    def local(
+        self, kind: types.Type, name: str = "", ty: Ty | None = None, declare: bool = True,
+        loans: tuple[nodes.Local, ...] | None = None,
+    ) -> nodes.Local:  # fmt: skip
         """Make a local and declare it."""
         local = nodes.Local(self.fresh(), kind, name, span=self.span)
         if ty is not None:
             local.drop = self.drop_symbol(ty)
-            self.pin(local, ty)
+            self.pin(local, ty, loans)
         if declare:
             self.emit(nodes.Declare(local))
         return local
 
-    def pin(self, local: nodes.Local, ty: Ty) -> None:
-        """Note what a value of the type keeps alive."""
+    def pin(self, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, ...] | None = None) -> None:
+        """Note what a value of the type keeps alive; `loans`: what this value points into, None: unknown."""
         self.local_types[local] = ty
         origins = self.elab.origins(ty)
         if origins:
-            local.pins_all = any(o.kind == "any" for o in origins)
-            local.pins = tuple(o.local for o in origins if o.local is not None and o.local is not local)
+            local.pins_all = any(o.kind == "any" or (o.kind == "some" and loans is None) for o in origins)
+            pins = (*(o.local for o in origins if o.local is not None), *(loans or ()))
+            local.pins = tuple(dict.fromkeys(pin for pin in pins if pin is not local))
+
+    def pin_more(self, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, ...] | None) -> None:
+        """Note what another value that is put into a local keeps alive."""
+        if any(o.kind == "some" for o in self.elab.origins(ty)):
+            local.pins_all = local.pins_all or loans is None
+            local.pins = tuple(dict.fromkeys((*local.pins, *(pin for pin in loans or () if pin is not local))))
+
+    def loans_of(self, value: Any) -> tuple[nodes.Local, ...] | None:
+        """Return the locals into which a value points, None if that is not known."""
+        if not isinstance(value, (RV, LV)) or not self.elab.origins(value.ty):
+            return ()
+        if isinstance(value, LV) and value.local is not None:
+            return None if value.local.pins_all else value.local.pins
+        return value.loans
 
     def stack_slot(self, type: types.Type, align: int) -> Value:
         """Return the address of a new place of the function's frame."""
@@ -222,7 +240,7 @@ class BodyBase:
         if isinstance(val, KV) and self.elab.abi(val.ty) == "memory":
             return self._constant_place(val, kind)
         ir = self.rvalue(val)
-        local = self.local(kind, "", val.ty)
+        local = self.local(kind, "", val.ty, loans=self.loans_of(val))
         if types.size_of(kind):
             self.emit(nodes.Store(nodes.LocalAddress(local), ir, span=self.span))
         return LV(val.ty, nodes.LocalAddress(local), False, local, owned=True, why="a temporary")
@@ -236,9 +254,9 @@ class BodyBase:
         self._note(val.data)
         return LV(val.ty, nodes.GlobalAddress(name), False, why="a constant")
 
-    def temporary(self, ty: Ty, name: str = "") -> LV:
+    def temporary(self, ty: Ty, name: str = "", loans: tuple[nodes.Local, ...] | None = None) -> LV:
         """Return a new place without a value, owned by whoever fills it."""
-        local = self.local(self.elab.ir(ty), name, ty)
+        local = self.local(self.elab.ir(ty), name, ty, loans=loans)
         return LV(ty, nodes.LocalAddress(local), True, local, owned=True)
 
     def field(self, base: LV, name: str) -> LV:
@@ -250,7 +268,7 @@ class BodyBase:
         if slot >= 0:
             pointer = ops.build("field", (pointer,), None, (self.elab.ir(base.ty), slot))
         path = (*base.path, slot if slot >= 0 else 0) if base.local is not None else ()
-        return LV(ty, pointer, base.mutable, base.local, path, False, base.why)
+        return LV(ty, pointer, base.mutable, base.local, path, False, base.why, base.loans)
 
     def field_value(self, val: RV | KV, name: str) -> Val:
         """Return a field of a value that is not in memory."""
@@ -262,11 +280,11 @@ class BodyBase:
                 return KV(ty, val.data)
             return KV(ty, val.data[slot] if slot >= 0 else _zero(self.elab.ir(ty)))
         if slot == -2:
-            return RV(ty, val.ir)
+            return RV(ty, val.ir, loans=val.loans)
         if slot == -1:
             kind = self.elab.ir(ty)
             return RV(ty, nodes.Const(kind, _zero(kind)))
-        return RV(ty, ops.build("get", (val.ir,), None, slot))
+        return RV(ty, ops.build("get", (val.ir,), None, slot), loans=val.loans)
 
     # ---- copying, moving, destroying ----
 
@@ -358,7 +376,7 @@ class BodyBase:
         """Return a directly passed value as a value, others as they are."""
         if self.elab.abi(place.ty) == "memory":
             return place
-        return RV(place.ty, self.rvalue(place))
+        return RV(place.ty, self.rvalue(place), loans=self.loans_of(place))
 
     def destroy_place(self, ty: Ty, pointer: Value, span: Span | None) -> None:
         """Run the destructor of a value in memory."""
@@ -409,6 +427,8 @@ class BodyBase:
         """Return where a place is."""
         if isinstance(val, LV) and val.local is not None:
             return OriginValue("local", mutable, val.local)
+        if isinstance(val, LV) and val.loans is not None:
+            return OriginValue("local", mutable, val.loans[0]) if len(val.loans) == 1 else OriginValue("some", mutable)
         return OriginValue("any", mutable)
 
 

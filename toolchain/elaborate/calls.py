@@ -6,12 +6,13 @@ returns an i1: true if it raised; its result goes through memory.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.body import UNIT_CONST
-from ktc.elaborate.instances import ArgSig, Instance
+from ktc.elaborate.instances import ArgSig, Instance, Signature
 from ktc.elaborate.matching import Candidate, Matching
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnSet, Scope, Var
@@ -146,13 +147,22 @@ class Calls(Matching):
             parts = {}
             for name, kind in self.elab.fields(ty):
                 parts[name] = self.rvalue(self.convert(given[name].value, kind, given[name].span))
-            return RV(ty, self.build_struct(ty, parts))
-        made = self.temporary(ty)
+            return RV(ty, self.build_struct(ty, parts), loans=self._loans_of_all([a.value for a in given.values()]))
+        made = self.temporary(ty, "", self._loans_of_all([a.value for a in given.values()]))
         for name, kind in self.elab.fields(ty):
             value = self.convert(given[name].value, kind, given[name].span)
             self.init_place(kind, self.field(made, name).pointer, value, given[name].span)
         self.mark("init", made)
         return made
+
+    def _loans_of_all(self, values: list[Any]) -> tuple[nodes.Local, ...] | None:
+        found: list[nodes.Local] = []
+        for value in values:
+            loans = self.loans_of(value)
+            if loans is None:
+                return None
+            found += loans
+        return tuple(dict.fromkeys(found))
 
     def _infer_fieldwise(self, ty: StructTy, given: dict[str, Arg], span: Span) -> StructTy:
         bound: dict[Any, Any] = {}
@@ -188,9 +198,12 @@ class Calls(Matching):
         try:
             values = self._values(found, span)
             instance = found.instance
-            if instance.fn.inline == "builtin":
-                return self.expand(instance, values, span)
-            return self._emit(instance, values, span)
+            if instance.fn.inline != "builtin":
+                return self._emit(instance, values, span)
+            made = self.expand(instance, values, span)
+            if isinstance(made, (RV, LV)) and made.loans is None and self.elab.origins(made.ty):
+                made.loans = self.loans_of_call(instance.signature, values)
+            return made
         finally:
             self.span = outer
 
@@ -238,13 +251,22 @@ class Calls(Matching):
             places.append(place)
         return PackVal(tuple(places))
 
+    def _lend(self, target: LV, values: list[Any]) -> None:
+        """A changed argument may keep pointers that stand in the others."""
+        if target.local is None or not any(o.kind == "some" for o in self.elab.origins(target.ty)):
+            return
+        for value in values:
+            for one in value.items if isinstance(value, PackVal) else (value,):
+                if one is not target and isinstance(one, (LV, RV)) and self.elab.origins(one.ty):
+                    self.pin_more(target.local, target.ty, self.loans_of(one))
+
     def own(self, value: Any, span: Span) -> LV:
         """Return a place whose value the callee may take."""
         if isinstance(value, LV) and value.owned:
             return value
         if not isinstance(value, (RV, LV, KV)):
             self.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported yet", span)
-        made = self.temporary(value.ty)
+        made = self.temporary(value.ty, "", self.loans_of(value))
         self.init_place(value.ty, made.pointer, value, span)
         self.mark("init", made)
         return made
@@ -254,20 +276,36 @@ class Calls(Matching):
         self.elab.request(instance)
         args: list[Value] = []
         result: LV | None = None
+        loans: tuple[nodes.Local, ...] | None = ()
+        if signature.result == "ref" or self.elab.origins(signature.result_ty):
+            loans = self.loans_of_call(signature, values)
         if signature.through_memory:
             if signature.result == "ref":
                 local = self.local(types.PTR, "", None)
-                result = LV(signature.result_ty, nodes.LocalAddress(local))
+                local.pins, local.pins_all = loans or (), loans is None
+                result = LV(signature.result_ty, nodes.LocalAddress(local), loans=loans)
             else:
-                result = self.temporary(signature.result_ty)
+                result = self.temporary(signature.result_ty, "", loans)
             args.append(result.pointer)
         consumed: list[LV] = []
         for sig, value in zip(signature.args, values, strict=True):
             if sig.convention != "out":
+                if sig.convention == "mut" and isinstance(value, LV) and value.local is not None:
+                    self._lend(value, values)
                 self._pass(sig, value, args, consumed, span)
         for env in instance.envs:
             args.append(self.environment(env, span))
         made = self._call_action(instance, args, consumed, result, span)
+        if isinstance(made, LV) and signature.result == "ref":
+            made.loans = loans
+            made.mutable = signature.result_mutable and all(
+                values[i].mutable if signature.args[i].convention == "ref" else signature.args[i].convention != "read"
+                for i in signature.named
+                if isinstance(values[i], LV)
+            )
+            made.why = "" if made.mutable else "a reference that is read only"
+        elif isinstance(made, RV):
+            made.loans = loans
         if signature.noreturn:
             self.emit(nodes.Unreachable())
         return made
@@ -290,18 +328,36 @@ class Calls(Matching):
             if direct:
                 return RV(signature.result_ty, value)
             if signature.result == "ref":
-                return LV(signature.result_ty, value, signature.result_mutable, why="a reference that is read only")
+                return LV(signature.result_ty, value)
         if signature.result == "none":
             kind = self.elab.ir(signature.result_ty)
             return RV(signature.result_ty, nodes.Const(kind, self._zero(kind)))
         assert result is not None
         if signature.result == "ref":
             pointer = self.let(nodes.Load(result.pointer, types.PTR), types.PTR)
-            return LV(signature.result_ty, pointer, signature.result_mutable)
+            return LV(signature.result_ty, pointer)
         self.mark("init", result)
         if signature.result == "direct":
             return RV(signature.result_ty, self.rvalue(result))
         return result
+
+    def loans_of_call(self, signature: Signature, values: list[Any]) -> tuple[nodes.Local, ...] | None:
+        """Return the locals into which the result of a call may point, None if that is not known."""
+        found: list[nodes.Local] = []
+        for i, value in enumerate(values):
+            lent = i in signature.lends
+            for one in value.items if isinstance(value, PackVal) else (value,):
+                if lent and isinstance(one, LV):
+                    if one.local is None and one.loans is None:
+                        return None
+                    found += (one.local,) if one.local is not None else one.loans or ()
+                elif isinstance(one, FnVal) and one.env is not None:
+                    return None
+                inside = self.loans_of(one)
+                if inside is None:
+                    return None
+                found += inside
+        return tuple(dict.fromkeys(found))
 
     @staticmethod
     def _zero(kind: types.Type) -> Any:
@@ -412,8 +468,8 @@ class Calls(Matching):
             return value
         if self.elab.fits(value.ty, want):
             if isinstance(value, LV):
-                return LV(want, value.pointer, value.mutable, value.local, value.path, value.owned, value.why)
-            return RV(want, value.ir) if isinstance(value, RV) else KV(want, value.data)
+                return replace(value, ty=want)
+            return RV(want, value.ir, loans=value.loans) if isinstance(value, RV) else KV(want, value.data)
         if not isinstance(want, StructTy) or want.symbolic:
             return None
         found = self.implicit_init(value.ty, want)

@@ -191,9 +191,9 @@ class Expressions(Calls):
         if isinstance(value, LV):
             if value.local is not None and (value.local.drop or var.kind == "late"):
                 self.emit(nodes.Mark("require", value.local, (), self.at(node)))
-            return LV(value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why)
+            return LV(value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why, value.loans)
         if isinstance(value, RV):
-            return RV(value.ty, value.ir, f"'{var.name}', which is read only")
+            return RV(value.ty, value.ir, f"'{var.name}', which is read only", value.loans)
         return value
 
     def foreign(self, var: Var, node: Any) -> Any:
@@ -735,7 +735,7 @@ class Expressions(Calls):
             self.statements = self.blocks.pop()
             self.dead = False
         ty = self._common(values, expected, node)
-        made = self.temporary(ty)
+        made = self.temporary(ty, "", self._loans_of_all(values))
         arms = []
         for value, statements, part in zip(values, lists, (node.then, node.orelse), strict=True):
             self.blocks.append(self.statements)
@@ -745,7 +745,7 @@ class Expressions(Calls):
             arms.append(self.close())
         self.emit(nodes.If(condition, arms[0], arms[1], self.at(node)))
         if self.elab.abi(ty) == "direct":
-            return RV(ty, self.rvalue(made))
+            return RV(ty, self.rvalue(made), loans=self.loans_of(made))
         return made
 
     def _common(self, values: list[Any], expected: Ty | None, node: Any) -> Ty:
@@ -857,7 +857,7 @@ class Expressions(Calls):
                 return found
             if not found.mutable and not self.elab.is_trivial(found.ty):
                 self.fail(Code.IMMUTABLE, f"this cannot be moved: it is {found.why or 'read only'}", self.at(node))
-            return LV(found.ty, found.pointer, True, found.local, found.path, True, found.why)
+            return LV(found.ty, found.pointer, True, found.local, found.path, True, found.why, found.loans)
         return found
 
     def function_type(self, node: ast.FunctionType) -> Any:

@@ -171,7 +171,8 @@ class Functions(Parameters):
         kind = "ref" if fn.node.result_ref is not None else self.abi(result_ty)
         if kind == "ref":
             result_mutable = self._ref_mutable(fn, scope)
-        return Signature(tuple(args), result_ty, kind, fn.raises, out_name, result_mutable)
+        lends, named = lenders(fn)
+        return Signature(tuple(args), result_ty, kind, fn.raises, out_name, result_mutable, False, lends, named)
 
     def _ref_mutable(self, fn: FnInfo, scope: Scope) -> bool:
         assert fn.node.result_ref is not None
@@ -373,28 +374,28 @@ class Functions(Parameters):
             return Var(sig.name, ty, RV(ty, nodes.Const(types.PTR, 0)), span, "arg", body=body)
         why = f"the argument '{sig.name}', which is read only"
         if sig.convention in ("mut", "ref"):
-            value: Any = LV(ty, argument(sig.name, types.PTR), True)
+            value: Any = LV(ty, argument(sig.name, types.PTR), True, loans=())
             return Var(sig.name, ty, value, span, "arg", body=body)
         if sig.passing == "memory":
             pointer = argument(sig.name, types.PTR)
             if sig.convention == "read":
-                return Var(sig.name, ty, LV(ty, pointer, False, why=why), span, "arg", body=body)
+                return Var(sig.name, ty, LV(ty, pointer, False, why=why, loans=()), span, "arg", body=body)
             if sig.convention == "deinit":
-                return Var(sig.name, ty, LV(ty, pointer, True), span, "arg", body=body)
-            local = body.local(self.ir(ty), sig.name, ty)
+                return Var(sig.name, ty, LV(ty, pointer, True, loans=()), span, "arg", body=body)
+            local = body.local(self.ir(ty), sig.name, ty, loans=())
             size = nodes.Const(types.I64, types.size_of(self.ir(ty)))
             place = LV(ty, nodes.LocalAddress(local), True, local)
             body.emit(nodes.MemCopy(place.pointer, pointer, size, types.align_of(self.ir(ty)), span=span))
             body.mark("init", place)
             return Var(sig.name, ty, place, span, "arg", local, body)
         kind = self.ir(ty)
-        value = RV(ty, argument(sig.name, kind) if sig.passing == "direct" else body.constant(KV(ty, ())))
+        value = RV(ty, argument(sig.name, kind) if sig.passing == "direct" else body.constant(KV(ty, ())), loans=())
         if sig.convention in ("var", "deinit"):
             return self._own_direct(body, sig, value, span)
         return Var(sig.name, ty, value, span, "arg", body=body)
 
     def _own_direct(self, body: Any, sig: ArgSig, value: RV, span: Span) -> Var:
-        local = body.local(self.ir(sig.ty), sig.name, sig.ty)
+        local = body.local(self.ir(sig.ty), sig.name, sig.ty, loans=())
         place = LV(sig.ty, nodes.LocalAddress(local), True, local)
         body.store_bits(place.pointer, value)
         return Var(sig.name, sig.ty, place, span, "arg", local, body)
@@ -403,7 +404,7 @@ class Functions(Parameters):
         signature = instance.signature
         ty = signature.result_ty
         if signature.result == "memory":
-            place = LV(ty, body.result_pointer, True)
+            place = LV(ty, body.result_pointer, True, loans=())
         else:
             local = body.local(self.ir(ty), sig.name)
             place = LV(ty, nodes.LocalAddress(local), True)
@@ -548,8 +549,43 @@ class Functions(Parameters):
 
 def phantom(name: str, ty: Ty, fn: FnInfo, node: ast.Param) -> Var:
     """Return an argument of which only the type is known, for the types that speak of it."""
-    place = LV(ty, nodes.LocalAddress(FOREIGN), True, None, (), False, "foreign")
+    place = LV(ty, nodes.LocalAddress(FOREIGN), True, None, (), False, "foreign", ())
     return Var(name, ty, place, Span(fn.module.source, node.start, node.end), "arg")
+
+
+def lenders(fn: FnInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return which arguments the result may point into as its type says, and those of them that `ref [...]` names."""
+    known: tuple[tuple[int, ...], tuple[int, ...]] | None = fn.patterns.get("lends")
+    if known is None:
+        named: set[str] = set()
+        for origin in fn.node.result_ref or ():
+            _names(origin, named)
+        mentioned = set(named)
+        _names(fn.node.result, mentioned)
+        whole = fn.name == "__init__" or fn.node.result_ref == ()
+        lends, direct = [], []
+        for i, arg in enumerate(fn.node.args):
+            origins: set[str] = set()
+            for origin in arg.origin or ():
+                _names(origin, origins)
+            if arg.name in mentioned or origins & mentioned or (whole and origins):
+                lends.append(i)
+            if arg.name in named:
+                direct.append(i)
+        known = fn.patterns["lends"] = tuple(lends), tuple(direct)
+    return known
+
+
+def _names(node: Any, found: set[str]) -> None:
+    """Collect the names in a piece of syntax."""
+    if isinstance(node, ast.Name):
+        found.add(node.id)
+    elif isinstance(node, tuple):
+        for item in node:
+            _names(item, found)
+    elif isinstance(node, ast.Node):
+        for name in node.__match_args__:
+            _names(getattr(node, name), found)
 
 
 def _addresses(value: Any) -> list[str]:

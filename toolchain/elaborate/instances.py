@@ -83,6 +83,8 @@ class Signature:
     Args:
         result: "none", "direct", "memory" or "ref"; in a raising function "direct" also goes through memory.
         out_name: the name of the result inside the function, for `out` arguments.
+        lends: the arguments into which the result may point.
+        named: of these, the ones that the origin of a `ref` result names.
     """
 
     args: tuple[ArgSig, ...]
@@ -92,6 +94,8 @@ class Signature:
     out_name: str = ""
     result_mutable: bool = True
     noreturn: bool = False
+    lends: tuple[int, ...] = ()
+    named: tuple[int, ...] = ()
 
     @property
     def through_memory(self) -> bool:

@@ -1,6 +1,6 @@
 """Statements: declarations, assignments, control flow, errors."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from ktc.diag.codes import Code
@@ -116,7 +116,7 @@ class Statements(Expressions):
         ty = value.ty
         local = nodes.Local(self.fresh(), self.elab.ir(ty), name, span=span)
         local.drop = self.drop_symbol(ty)
-        self.pin(local, ty)
+        self.pin(local, ty, self.loans_of(value))
         if function_scope and self.blocks:
             self.hoisted.append(nodes.Declare(local))
         else:
@@ -207,7 +207,7 @@ class Statements(Expressions):
         """Return a value that a later store cannot change."""
         if isinstance(value, LV) and not value.owned:
             if self.elab.abi(value.ty) == "direct":
-                return RV(value.ty, self.rvalue(value))
+                return RV(value.ty, self.rvalue(value), loans=self.loans_of(value))
             return self.own(value, self.span or self.elab.main_span())
         return value
 
@@ -303,6 +303,8 @@ class Statements(Expressions):
     def store_place(self, place: LV, value: Any, span: Span, out_key: str) -> None:
         """Replace the value in a place; `out_key` names a part of the result that may have no value yet."""
         value = self.convert(value, place.ty, span)
+        if place.local is not None:
+            self.pin_more(place.local, place.ty, self.loans_of(value))
         if self.elab.is_trivial(place.ty):
             self.init_place(place.ty, place.pointer, value, span)
             if place.local is not None:
@@ -478,7 +480,7 @@ class Statements(Expressions):
             value = self.expr(node.value, signature.result_ty)
             if signature.result == "ref":
                 value = self.place(value)
-                value = LV(value.ty, value.pointer, value.mutable and signature.result_mutable, value.local, value.path)
+                value = replace(value, mutable=value.mutable and signature.result_mutable, owned=False, why="")
             else:
                 value = self.convert(value, signature.result_ty, self.at(node.value))
                 if isinstance(value, LV):
@@ -654,7 +656,7 @@ class Statements(Expressions):
             elif isinstance(target, ast.Name) and target.id != "_":
                 if isinstance(item, LV) and node.convention != "var" and not item.owned:
                     if node.convention != "ref":
-                        item = LV(item.ty, item.pointer, False, item.local, item.path, False, "a loop variable")
+                        item = replace(item, mutable=False, owned=False, why="a loop variable")
                     self.scope.names[target.id] = Var(target.id, item.ty, item, self.at(target), "loop", body=self)
                 else:
                     self.declare_var(target.id, item, self.at(target), "loop")
@@ -870,19 +872,31 @@ class Statements(Expressions):
         def close() -> None:
             self.call_fn(FnVal(leave, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
 
-        end = self.fresh()
+        done, end = self.fresh(), self.fresh()
+        self.open()
         self.open()
         self.finals.append(close)
         error = self._guarded(lambda: self.with_(items[1:], body, node), end, ())
         self.finals.pop()
         if error is not None:
             self._exit_with_error(leave, manager, error, subject, span)
-        inside = self.close()
-        self.dead = False
-        self.emit(nodes.Block(end, inside))
+            if not self.dead:  # the error was handled: `__exit__` has been called
+                self.used_labels.add(done)
+                self.emit(nodes.Break(done))
+        self.emit(nodes.Block(end, self._reopen()))
         self.dead = end not in self.used_labels
         if not self.dead:
             close()
+        inside, reaches = self.close(), not self.dead or done in self.used_labels
+        self.dead = False
+        self.emit(nodes.Block(done, inside))
+        self.dead = not reaches
+
+    def _reopen(self) -> tuple[nodes.Statement, ...]:
+        """End a nested list; what comes next is reached."""
+        inside = self.close()
+        self.dead = False
+        return inside
 
     def _exit_with_error(self, leave: FnSet, manager: LV, error: nodes.Local, subject: LV, span: Span) -> None:
         error_ty = self.elab.error_type()

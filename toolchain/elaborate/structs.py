@@ -285,7 +285,7 @@ class Structs(Modules):
                 self._origins_in(value, found)
             for _, kind in self.fields(ty):
                 found += self.origins(kind)
-            ty.origins = tuple(dict.fromkeys(o for o in found if o.kind in ("any", "local")))
+            ty.origins = tuple(dict.fromkeys(o for o in found if o.kind in ("any", "local", "some")))
         return ty.origins
 
     def _origins_in(self, value: Any, found: list[OriginValue]) -> None:
@@ -330,11 +330,11 @@ class Structs(Modules):
         return False
 
     def canonical(self, value: Any) -> Any:
-        """Return a parameter value with the origins of locals replaced by the origin of anything, so that an instance
-        does not depend on whose variables it was called with."""
+        """Return a parameter value with the origins of locals replaced by one that names none, so that an instance does
+        not depend on whose variables it was called with."""
         match value:
             case KV(ty, OriginValue(kind="local") as origin):
-                return KV(self.canonical(ty), OriginValue("any", origin.mutable))
+                return KV(self.canonical(ty), OriginValue("some", origin.mutable))
             case StructTy():
                 if not any(origin.kind == "local" for origin in self.origins(value)):
                     return value

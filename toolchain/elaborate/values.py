@@ -100,7 +100,8 @@ class FnTy(Ty):
 
 @dataclass(frozen=True, slots=True)
 class OriginValue:
-    """Where a reference points. `kind`: "any", "static", "external", or "local" with the local."""
+    """Where a reference points. `kind`: "any", "static", "external", "local" with the local, or "some": into what the
+    caller knows (instances do not depend on whose variables they were called with)."""
 
     kind: str
     mutable: bool = True
@@ -206,11 +207,13 @@ FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
 
 @dataclass(slots=True)
 class RV:
-    """A value of a directly passed type, as an IR value. `why`: it has a name that may not be changed, and why."""
+    """A value of a directly passed type, as an IR value. `why`: it has a name that may not be changed, and why.
+    `loans`: as in `LV`."""
 
     ty: Ty
     ir: nodes.Value
     why: str = ""
+    loans: tuple[nodes.Local, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -224,6 +227,7 @@ class LV:
         path: which part.
         owned: a temporary, or transferred with `^`: whoever takes the value may move it.
         why: why it is immutable, for the message.
+        loans: the locals in which it lies or into which its value points, where no local is known; None: unknown.
     """
 
     ty: Ty
@@ -233,6 +237,7 @@ class LV:
     path: tuple[int, ...] = ()
     owned: bool = False
     why: str = ""
+    loans: tuple[nodes.Local, ...] | None = None
 
 
 @dataclass(slots=True)
