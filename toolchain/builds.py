@@ -37,7 +37,7 @@ def find(config: Config, form: str, cache: Cache) -> Kept | None:
     Args:
         form: what is wanted of the program ("exe", "objects", "asm").
     """
-    raw = cache.get(_index_key(config, form))
+    raw = cache.get(index_key(config, form))
     if raw is None:
         return None
     try:
@@ -73,7 +73,7 @@ def keep(
         shown = digest("warnings", pickled)
         cache.put(shown, pickled)
     index = {"reads": dict(reads), "result": result, "warnings": shown}
-    cache.put(_index_key(config, form), json.dumps(index).encode())
+    cache.put(index_key(config, form), json.dumps(index).encode())
 
 
 def write(config: Config, data: bytes, sink: Sink, is_executable: bool | None = None) -> Executable:
@@ -140,7 +140,8 @@ def _llvm_stamp() -> str:
         return str(origin)
 
 
-def _index_key(config: Config, form: str) -> Key:
+def index_key(config: Config, form: str) -> Key:
+    """Return the key of a whole build, but for the files that it reads."""
     defines = [f"{name}={value}" for name, value in sorted(config.defines.items())]
     return Key.of(
         "build",

@@ -8,6 +8,7 @@ with nothing to do must not load them.
 import os
 import pickle
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,6 +23,7 @@ from ktc.config import Config, Options
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Sink, in_order
 from ktc.diag.render import render_json, render_text
+from ktc.times import Times
 from ktc.version import VERSION
 
 _EMIT_KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
@@ -41,7 +43,7 @@ class Task:
     command: str
     options: Options
     diagnostic_format: str
-    shows_times: bool
+    times: Times
     cache: Cache
     sink: Sink = field(default_factory=Sink)
     session: Any = None
@@ -57,7 +59,9 @@ class Task:
     def _work(self, work: Callable[[Config], None]) -> int:
         code = 0
         try:
+            start, cpu = time.perf_counter(), time.process_time()
             config = configs.resolve(self.options, self.sink, self.cache)
+            self.times.mark("resolve", start, cpu)
             if config is None:
                 code = 1
             else:
@@ -76,9 +80,10 @@ class Task:
         else:
             text = render_text(diagnostics, configs.wants_color(sys.stderr.isatty()))
         sys.stderr.write(text)
-        if self.shows_times and self.session is not None:
-            for name, seconds in self.session.stages:
-                sys.stderr.write(f"{1000 * seconds:9.1f} ms  {name}\n")
+        if self.times.wanted:
+            from ktc.show import show_times
+
+            show_times(self.times, self.session)
 
     def _crash(self) -> guard.Crash:
         stage = self.session.current if self.session is not None else "start"
@@ -92,14 +97,25 @@ class Task:
         self.session = Session(config, self.cache, self.sink)
         return self.session
 
+    def progress(self) -> Any:
+        """Return a context that shows the session's progress on a terminal."""
+        from ktc.progress import shown
+
+        return shown(self.session, sys.stderr.isatty() and self.diagnostic_format == "text")
+
     def keep(self, config: Config, form: str, data: bytes) -> None:
         """Keep what was made for a build with nothing to do."""
+        from ktc import history
+
         warnings = tuple(self.sink.diagnostics)
         builds.keep(config, form, self.cache, reads=self.session.reads, data=data, warnings=warnings)
+        history.keep(self.session, form)
 
     def kept(self, config: Config, form: str) -> bytes | None:
         """Return what was made before, and report its warnings again."""
+        start, cpu = time.perf_counter(), time.process_time()
         kept = builds.find(config, form, self.cache)
+        self.times.mark("find", start, cpu, int(kept is not None), int(kept is None))
         for warning in kept.warnings if kept else ():
             self.sink.report(warning)
         return kept.data if kept else None
@@ -131,7 +147,13 @@ def _compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--diagnostic-format", type=click.Choice(configs.DIAGNOSTIC_FORMATS), default="text",
             help="How errors are written to stderr.",
         ),
-        click.option("--timings", "shows_times", is_flag=True, help="Show how long each stage takes."),
+        click.option(
+            "--time", "--timings", "shows_times", is_flag=True, help="Show time and memory of each phase."
+        ),
+        click.option("--time-json", type=click.Path(path_type=Path), help="Write the same to a file, for tools."),
+        click.option(
+            "--trace", type=click.Path(path_type=Path), help="Write a trace for chrome://tracing or Perfetto."
+        ),
     ]  # fmt: skip
     for decorator in reversed(decorators):
         command = decorator(command)
@@ -148,7 +170,8 @@ def _task(words: dict[str, Any], file: str, **more: Any) -> Task:
         jobs=words["jobs"] or None, offload_mode=words["offload_mode"], **more,
     )  # fmt: skip
     command = " ".join(sys.argv[1:])
-    return Task(command, options, words["diagnostic_format"], words["shows_times"], configs.open_cache())
+    times = Times(words["shows_times"], words["time_json"], words["trace"])
+    return Task(command, options, words["diagnostic_format"], times, configs.open_cache())
 
 
 def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -183,7 +206,8 @@ def build(file: str, output: Path | None, emit_kind: str | None, **words: Any) -
         session = task.open_session(config)
         from ktc.driver import build as build_program
 
-        made = build_program(session)
+        with task.progress():
+            made = build_program(session)
         task.keep(config, config.emit, made.path.read_bytes())
 
     return task.run(work)
@@ -203,7 +227,8 @@ def run(file: str, arguments: tuple[str, ...], **words: Any) -> int:
             session = task.open_session(config)
             from ktc.driver import compile_objects
 
-            objects = compile_objects(session)
+            with task.progress():
+                objects = compile_objects(session)
             task.keep(config, "objects", pickle.dumps(objects))
         else:
             objects = pickle.loads(data)
@@ -282,22 +307,15 @@ def targets() -> int:
 
 @cli.group("cache")
 def cache_group() -> None:
-    """Look at the cache, or empty it."""
+    """Look at the cache, empty it, or ask why a build was not in it."""
 
 
 @cache_group.command("info")
 def cache_info() -> int:
-    """Show where the cache is and how big."""
-    from ktc.show import human_size, print_table
+    """Show where the cache is, how big, and what is in it."""
+    from ktc.show import print_cache
 
-    info = configs.open_cache().info()
-    rows = [
-        ("folder", str(info.folder or "none (KTC_CACHE_DIR is empty)")),
-        ("writable", "yes" if info.is_writable else "no: nothing is kept"),
-        ("entries", str(info.entries)),
-        ("size", f"{human_size(info.size_bytes)} of at most {human_size(info.max_bytes)}"),
-    ]
-    print_table((), rows)
+    print_cache(configs.open_cache())
     return 0
 
 
@@ -308,6 +326,25 @@ def cache_clear() -> int:
 
     click.echo(f"removed {human_size(configs.open_cache().clear())}")
     return 0
+
+
+@cache_group.command("why")
+@click.argument("file")
+@_compile_options
+def cache_why(file: str, **words: Any) -> int:
+    """Say for each unit of FILE whether the cache has it, and what changed since the last build; compiles nothing."""
+    task = _task(words, file)
+
+    def work(config: Config) -> None:
+        session = task.open_session(config)
+        from ktc import history
+        from ktc.driver import look_up
+        from ktc.show import print_table
+
+        look_up(session)
+        print_table(("unit", "cache", "why"), history.explain(session, config.emit))
+
+    return task.run(work)
 
 
 @cli.command()

@@ -1,63 +1,35 @@
 """The pipeline: a main file to an executable, to objects that run at once, or to the text of any stage.
 
 In: `Config`. Out: what was asked for. Every function here reads top to bottom in the order of the stages; `Session`
-keeps what all of them share and knows which stage is running, for times and for reports of internal errors.
+keeps what all of them share and knows which stage is running, for times and for reports of internal errors; `units`
+has what becomes of units, `slices` the per-kernel flow.
 """
 
-import time
-from collections.abc import Iterator, Sequence, Set
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import NoReturn
+from collections.abc import Sequence
+from dataclasses import replace
 
-from ktc import builds
+from ktc import builds, slices, units
 from ktc import passes as passes_package
-from ktc.cache import Cache, Key
-from ktc.codegen.module import LlvmModule, lower_device, lower_host
-from ktc.config import Config
+from ktc.codegen.module import lower_device, lower_host
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import CompileError, Diagnostic, Sink, gate
+from ktc.diag.diagnostic import CompileError, Diagnostic, gate
 from ktc.elaborate.elaborator import elaborate
-from ktc.emit import device, tools
+from ktc.emit import device
 from ktc.emit.link import Executable, LinkFailed, find_link_tools, link
 from ktc.emit.workers import Workers
-from ktc.ir.nodes import ImageRef, Program, Unit
+from ktc.ir.nodes import Program, Unit
 from ktc.ir.text import print_unit
 from ktc.ir.verify import verify
+from ktc.session import Session
 from ktc.syntax.format import dump
 from ktc.syntax.loader import Package, load
+from ktc.units import fail
+from ktc.units import name_of as unit_name
 
-Images = dict[tuple[int, str, str], bytes]
-"""What was emitted: by index of the device unit, kernel and kind."""
+__all__ = ("Session", "build", "compile_objects", "emit", "look_up")
 
 KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
 """What `emit` can show, in the order of the stages."""
-
-
-@dataclass(slots=True)
-class Session:
-    """One run of the pipeline.
-
-    Args:
-        stages: name and seconds of each stage that has ended.
-        current: the stage that runs.
-        reads: files of the user that were read, as `syntax.loader.Package.reads`.
-    """
-
-    config: Config
-    cache: Cache
-    sink: Sink
-    stages: list[tuple[str, float]] = field(default_factory=list)
-    current: str = ""
-    reads: dict[str, str | None] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Time a stage; its name stays in `current` when it fails."""
-        self.current, start = name, time.perf_counter()
-        yield
-        self.stages.append((name, time.perf_counter() - start))
-        self.current = ""
 
 
 def build(session: Session) -> Executable:
@@ -71,16 +43,20 @@ def build(session: Session) -> Executable:
         return _link(session, compile_objects(session))
     if config.emit == "object":
         with Workers(config.jobs) as workers:
-            program, images, _ = _to_images(session, workers)
-            return _write(session, _host_object(session, program, images, workers))
+            return _write(session, _whole_object(session, _front(session), workers))
     return _write(session, emit(session, config.emit))
 
 
 def compile_objects(session: Session) -> tuple[bytes, ...]:
     """Compile to what `link` and `jit` take: the host's object, then those of kernels for the processor."""
     with Workers(session.config.jobs) as workers:  # LLVM loads beside the stages before it
-        program, images, natives = _to_images(session, workers)
-        return (_host_object(session, program, images, workers), *natives)
+        program = _front(session)
+        return units.compile_program(session, program, workers)
+
+
+def look_up(session: Session) -> None:
+    """Look every unit of the program up in the cache and compile none; `session.units` has the answers."""
+    units.look_up(session, _front(session))
 
 
 def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False) -> bytes:
@@ -99,16 +75,17 @@ def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False)
     with Workers(session.config.jobs) as workers:
         program = _front(session)
         if on_device:
-            unit = _device_unit(session, program)
+            unit = _device_unit(session, program, kernel)
             return print_unit(unit).encode() if kind == "ir" else _emit_kernel(session, unit, kernel, kind, workers)
         if kind == "ir":
             return print_unit(program.host).encode()
-        images, _ = _images(session, program, workers)
-        module = _lower_host(session, program, images)
+        if kind == "object":
+            return _whole_object(session, program, workers)
+        images, _ = units.compile_kernels(session, program, workers)
+        with session.stage("lower", "host"):
+            module = lower_host(program.host, images, program.entry, session.config.debug)
         if kind == "llvm":
             return module.text.encode()
-        if kind == "object":
-            return _host_object(session, program, images, workers)
         ticket = workers.submit(device.host_job(module, kind, session.config.level))
         return str(workers.result(ticket)).encode()
 
@@ -127,96 +104,37 @@ def _load(session: Session) -> Package:
 def _front(session: Session) -> Program:
     """Load, elaborate, and run the passes."""
     config, sink = session.config, session.sink
-    if config.offload_mode != "all-kernel":
-        _fail(session, Diagnostic(Code.UNSUPPORTED, None, f"offload mode '{config.offload_mode}' is not there yet"))
     package = _load(session)
     with session.stage("elaborate"):
-        program = gate(elaborate(package, config, sink), sink)
+        if config.offload_mode == "per-kernel":
+            program = gate(slices.elaborate(session, package), sink)
+        else:
+            program = gate(elaborate(package, config, sink), sink)
+        session.timeline.inside("parse", package.parsed)
     with session.stage("passes"):
         host = passes_package.run(program.host, config, sink)
-        devices = tuple(passes_package.run(unit, config, sink) for unit in program.devices)
+        devices = program.devices
+        if session.slicer is None:
+            devices = tuple(passes_package.run(unit, config, sink) for unit in devices)
         program = gate(replace(program, host=host, devices=devices), sink)
     with session.stage("verify"):
-        for unit in (program.host, *program.devices):
+        for unit in (host, *devices) if session.slicer is None else (host,):
             verify(unit)
     return program
 
 
-def _to_images(session: Session, workers: Workers) -> tuple[Program, Images, tuple[bytes, ...]]:
-    program = _front(session)
-    images, natives = _images(session, program, workers)
-    return program, images, natives
-
-
-def _images(session: Session, program: Program, workers: Workers) -> tuple[Images, tuple[bytes, ...]]:
-    """Compile the kernels; returns what the host embeds, and the objects to link with it."""
-    wanted = _wanted_images(program)
-    images: Images = {}
-    natives: list[bytes] = []
-    for index, unit in enumerate(program.devices):
-        with session.stage(f"lower {_name(unit)}"):
-            modules = lower_device(unit, session.config.debug)
-        with session.stage(f"emit {_name(unit)}"):
-            kinds = {module.kernel: wanted.get((index, module.kernel), set()) for module in modules}
-            if _is_native(unit):
-                for chosen in kinds.values():
-                    chosen.add("object")
-            made = _emit_cached(session, unit, [module for module in modules if kinds[module.kernel]], kinds, workers)
-        images |= {(index, kernel, kind): data for kernel, of in made.items() for kind, data in of.items()}
-        if _is_native(unit):
-            natives += [made[module.kernel]["object"] for module in modules]
-    return images, tuple(natives)
-
-
-def _wanted_images(program: Program) -> dict[tuple[int, str], set[str]]:
-    """Return by unit and kernel the kinds that the host's globals hold."""
-    wanted: dict[tuple[int, str], set[str]] = {}
-    for variable in program.host.globals.values():
-        if isinstance(variable.content, ImageRef):
-            reference = variable.content
-            wanted.setdefault((reference.unit, reference.kernel), set()).add(reference.kind)
-    return wanted
-
-
-def _emit_cached(
-    session: Session, unit: Unit, modules: Sequence[LlvmModule], kinds: dict[str, set[str]], workers: Workers
-) -> dict[str, dict[str, bytes]]:
-    """Emit kernels, each kind of each one from the cache where it is there."""
-    made: dict[str, dict[str, bytes]] = {}
-    missing: dict[str, Set[str]] = {}
-    ptxas = tools.find_ptxas() if any("object" in kinds[module.kernel] for module in modules) else ""
-    stamp = builds.emitter_fingerprint()
-    keys = {
-        (module.kernel, kind): _key(session, "image", module, kind, stamp + (ptxas if kind == "object" else ""))
-        for module in modules
-        for kind in kinds[module.kernel]
-    }
-    for (kernel, kind), key in keys.items():
-        data = session.cache.get(key)
-        if data is None:
-            missing[kernel] = {*missing.get(kernel, ()), kind}
-        else:
-            made.setdefault(kernel, {})[kind] = data
-    try:
-        todo = [module for module in modules if module.kernel in missing]
-        new = device.images(todo, missing, session.config.level, workers=workers, ptxas=ptxas) if todo else {}
-    except device.UndefinedFunctions as error:
-        span = next((one.span for one in unit.kernels if one.symbol == error.kernel), None)
-        _fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, span, str(error)))
-    for kernel, image in new.items():
-        for kind, data in image.data.items():
-            session.cache.put(keys[kernel, kind], data)
-            made.setdefault(kernel, {})[kind] = data
-    return made
+def _whole_object(session: Session, program: Program, workers: Workers) -> bytes:
+    """Return the host's object with the images in it."""
+    images, _ = units.compile_kernels(session, program, workers)
+    return units.host_object(session, units.start_host(session, program, images, workers), workers)
 
 
 def _emit_kernel(session: Session, unit: Unit, kernel: str, kind: str, workers: Workers) -> bytes:
     """Emit one kernel of a device unit in one kind."""
     symbol = _choose_kernel(session, unit, kernel)
-    with session.stage(f"lower {_name(unit)}"):
+    with session.stage("lower", unit_name(unit)):
         module = next(one for one in lower_device(unit, session.config.debug) if one.kernel == symbol)
-    with session.stage(f"emit {_name(unit)}"):
-        return _emit_cached(session, unit, [module], {symbol: {kind}}, workers)[symbol][kind]
+    return units.emit_cached(session, unit, [module], {symbol: {kind}}, workers)[symbol][kind]
 
 
 def _choose_kernel(session: Session, unit: Unit, wanted: str) -> str:
@@ -228,44 +146,26 @@ def _choose_kernel(session: Session, unit: Unit, wanted: str) -> str:
     if len(fitting) == 1 or len(exact) == 1:
         return (exact or fitting)[0]
     if not unit.kernels:
-        _fail(session, Diagnostic(Code.BAD_KERNEL, None, f"the program has no kernel for {_name(unit)}"))
+        fail(session, Diagnostic(Code.BAD_KERNEL, None, f"the program has no kernel for {unit_name(unit)}"))
     if not fitting:
         message = f"the program has no kernel '{wanted}'"
-        _fail(session, Diagnostic(Code.BAD_KERNEL, None, message, f"its kernels are {listed}"))
+        fail(session, Diagnostic(Code.BAD_KERNEL, None, message, f"its kernels are {listed}"))
     message = f"the program has {len(fitting)} kernels" + (f" called '{wanted}'" if wanted else "")
     help = f"choose one with --kernel: {', '.join(repr(symbol) for symbol in fitting)}"
-    _fail(session, Diagnostic(Code.BAD_KERNEL, None, message, help))
+    fail(session, Diagnostic(Code.BAD_KERNEL, None, message, help))
 
 
-def _device_unit(session: Session, program: Program) -> Unit:
+def _device_unit(session: Session, program: Program, kernel: str) -> Unit:
+    """Return the unit of the first accelerator; in the per-kernel flow it holds the one kernel."""
     name = session.config.accelerators[0].name
-    unit = next((unit for unit in program.devices if _name(unit) == name), None)
-    if unit is None:
-        _fail(session, Diagnostic(Code.BAD_KERNEL, None, f"the program has no kernel for {name}"))
-    return unit
-
-
-def _lower_host(session: Session, program: Program, images: Images) -> LlvmModule:
-    with session.stage("lower host"):
-        return lower_host(program.host, images, program.entry, session.config.debug)
-
-
-def _host_object(session: Session, program: Program, images: Images, workers: Workers) -> bytes:
-    module = _lower_host(session, program, images)
-    with session.stage("emit host"):
-        key = _key(session, "host-object", module, "object", builds.emitter_fingerprint())
-        data = session.cache.get(key)
-        if data is None:
-            data = bytes(workers.result(workers.submit(device.host_job(module, "object", session.config.level))))
-            session.cache.put(key, data)
-        return data
-
-
-def _key(session: Session, what: str, module: LlvmModule, kind: str, stamp: str) -> Key:
-    return Key.of(
-        what, text=module.text, target=builds.describe(module.target), kind=kind,
-        level=str(session.config.level), emitter=stamp,
-    )  # fmt: skip
+    index = next((index for index, unit in enumerate(program.devices) if unit_name(unit) == name), None)
+    if index is None:
+        fail(session, Diagnostic(Code.BAD_KERNEL, None, f"the program has no kernel for {name}"))
+    unit = program.devices[index]
+    if session.slicer is None:
+        return unit
+    symbol = _choose_kernel(session, unit, kernel)
+    return slices.unit(session, index, next(one for one in unit.kernels if one.symbol == symbol))
 
 
 def _link(session: Session, objects: Sequence[bytes]) -> Executable:
@@ -280,7 +180,7 @@ def _link(session: Session, objects: Sequence[bytes]) -> Executable:
             said = " ".join(str(error).split())
             named = f"{error.command}: " if error.command else ""
             help = "" if error.command else "install a C compiler ('cc'), or 'pip install ziglang'"
-            _fail(session, Diagnostic(Code.LINK, None, f"linking failed: {named}{said}", help))
+            fail(session, Diagnostic(Code.LINK, None, f"linking failed: {named}{said}", help))
         except OSError as error:
             builds.report_unwritable(session.config, error, session.sink)
             raise CompileError(session.sink.diagnostics) from error
@@ -288,16 +188,3 @@ def _link(session: Session, objects: Sequence[bytes]) -> Executable:
 
 def _write(session: Session, data: bytes) -> Executable:
     return gate(builds.write(session.config, data, session.sink), session.sink)
-
-
-def _fail(session: Session, diagnostic: Diagnostic) -> NoReturn:
-    session.sink.report(diagnostic)
-    raise CompileError(session.sink.diagnostics)
-
-
-def _name(unit: Unit) -> str:
-    return unit.target.name  # type: ignore[attr-defined,no-any-return]
-
-
-def _is_native(unit: Unit) -> bool:
-    return unit.target.artefact == "native"  # type: ignore[attr-defined,no-any-return]

@@ -3,8 +3,13 @@
 In: rows, or the bytes of a stage. Out: nothing; standard output has it.
 """
 
+import os
 import sys
+import time
 from collections.abc import Sequence
+from typing import Any, TextIO
+
+from ktc.cache import Cache
 
 _LEXERS = {
     "llvm": "llvm",
@@ -15,9 +20,47 @@ _PTX = "ptx"
 _STEP = 1024
 
 
-def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows in columns; `head` may be empty."""
-    if sys.stdout.isatty():
+def show_times(times: Any, session: Any) -> None:
+    """Show what a build took, in the ways that are wanted.
+
+    Args:
+        times: `cli.Times`. session: the driver's, None where there was nothing to do.
+    """
+    from ktc import reports
+    from ktc.timeline import Phase, Timeline, process_start
+
+    timeline = session.timeline if session is not None else Timeline()
+    begin, pid = process_start(), os.getpid()
+    marks = [("start", begin, times.marks[0][1], time.process_time(), 0, 0)] if begin and times.marks else []
+    for name, start, end, cpu, hits, misses in [*marks, *times.marks]:
+        cpu = min(cpu, end - start)
+        timeline.phases.append(Phase(name, "", start, end, cpu, 0, pid, 0, hits, misses))
+    if times.shows:
+        print_table(reports.HEAD, reports.rows(timeline), sys.stderr)
+    units = [(unit.name, unit.hit) for unit in session.units] if session is not None else []
+    if times.json is not None:
+        times.json.write_bytes(reports.as_json(timeline, units))
+    if times.trace is not None:
+        times.trace.write_bytes(reports.as_trace(timeline))
+
+
+def print_cache(cache: Cache) -> None:
+    """Print where the cache is and how big."""
+    info = cache.info()
+    rows = [
+        ("folder", str(info.folder or "none (KTC_CACHE_DIR is empty)")),
+        ("writable", "yes" if info.is_writable else "no: nothing is kept"),
+        ("entries", str(info.entries)),
+        ("size", f"{human_size(info.size_bytes)} of at most {human_size(info.max_bytes)} (KTC_CACHE_SIZE, in MiB)"),
+        ("when full", "what was used longest ago goes first"),
+    ]
+    print_table((), rows)
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], file: TextIO | None = None) -> None:
+    """Print rows in columns to a file, by default standard output; `head` may be empty."""
+    file = file or sys.stdout
+    if file.isatty():
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
@@ -25,12 +68,12 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table = Table(*head, show_header=bool(head), box=None, pad_edge=False)
         for row in rows:
             table.add_row(*(Text(cell, "bold" if index == 0 else "") for index, cell in enumerate(row)))
-        Console().print(table)
+        Console(file=file).print(table)
         return
     widths = [max(len(row[column]) for row in (*rows, head) if row) for column in range(len(rows[0]))] if rows else []
     for row in (head, *rows) if head else rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+        file.write("  ".join(cells).rstrip() + "\n")
 
 
 def print_code(data: bytes, kind: str, vendor: str, color: bool) -> None:

@@ -24,7 +24,11 @@ LAYERS = (
     "driver",
     "cli",
 )
-BESIDE = {"version": "diag", "builds": "driver", "guard": "driver", "show": "cli", "doctor": "cli", "__main__": "cli"}
+BESIDE = {
+    "version": "diag", "builds": "driver", "guard": "driver", "timeline": "driver", "session": "driver",
+    "units": "driver", "slices": "driver", "forks": "driver", "reports": "driver", "progress": "driver",
+    "history": "driver", "times": "cli", "show": "cli", "doctor": "cli", "__main__": "cli",
+}  # fmt: skip
 """Files at the top that share a layer with another."""
 
 ONLY_IN = {

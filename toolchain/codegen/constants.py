@@ -20,6 +20,10 @@ _PLAIN_SYMBOL = re.compile(r"[A-Za-z$._][A-Za-z0-9$._]*")
 _UNPRINTABLE = re.compile(r"[^ !#-\[\]-~]")
 
 
+class ImagesNeeded(Exception):
+    """The host's code cannot be written before its images are there: a constant holds the size of one."""
+
+
 def symbol(name: str) -> str:
     """Return `@name`, quoted if need be."""
     return f"@{name}" if _PLAIN_SYMBOL.fullmatch(name) else f'@"{quoted(name.encode())}"'
@@ -45,7 +49,7 @@ def float_text(kind: FloatType, value: float) -> str:
 class ConstantWriter:
     """Writes constants of one module."""
 
-    def __init__(self, types: TypeTable, refer: Refer, image_sizes: Mapping[str, int]) -> None:
+    def __init__(self, types: TypeTable, refer: Refer, image_sizes: Mapping[str, int] | None) -> None:
         self._types = types
         self._refer = refer
         self._image_sizes = image_sizes
@@ -130,6 +134,8 @@ class ConstantWriter:
         return f"getelementptr inbounds (i8, {pointer} {text}, i64 {address.offset})"
 
     def _image_size(self, name: str) -> int:
+        if self._image_sizes is None:
+            raise ImagesNeeded
         size = self._image_sizes.get(name)
         if size is None:
             raise Bug(f"the size of image '{name}' is wanted before there is one", "codegen")

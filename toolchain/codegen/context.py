@@ -67,7 +67,7 @@ class Trailing:
 class Context:
     """The lowering of one unit."""
 
-    def __init__(self, unit: Unit, image_sizes: Mapping[str, int], debug: int, trailing: Trailing) -> None:
+    def __init__(self, unit: Unit, image_sizes: Mapping[str, int] | None, debug: int, trailing: Trailing) -> None:
         if not isinstance(unit.target, Target):
             raise Bug("a unit has no target", "codegen")
         self.unit = unit

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ktc.codegen.constants import quoted, symbol
 from ktc.codegen.context import SHARED_SPACE, Context, Uses
 from ktc.diag.diagnostic import Bug
-from ktc.ir.nodes import Const, Global, ImageRef, Unit
+from ktc.ir.nodes import Const, Global, ImageRef, ImageSize, Unit
 from ktc.ir.types import align_of, size_of
 
 Images = Mapping[tuple[int, str, str], bytes]
@@ -19,9 +19,11 @@ _IMAGE_ALIGN = 64
 _DYNAMIC_ALIGN = 16
 
 
-def image_sizes(unit: Unit, images: Images) -> dict[str, int]:
-    """Return the size of each image global in bytes, without the NUL that ends it."""
-    sizes = {}
+def image_sizes(unit: Unit, images: Images | None) -> dict[str, int] | None:
+    """Return the size of each image global in bytes, without the NUL that ends it; None if there are none yet."""
+    sizes: dict[str, int] = {}
+    if images is None:
+        return None
     for held in unit.globals.values():
         if isinstance(held.content, ImageRef):
             sizes[held.name] = len(image_data(held.content, images))
@@ -36,7 +38,20 @@ def image_data(reference: ImageRef, images: Images) -> bytes:
     return data
 
 
-def lower_global(context: Context, held: Global, images: Images) -> tuple[str, Uses]:
+def image_constants(unit: Unit, images: Images) -> dict[str, bytes]:
+    """Return what an object beside the host's must define: the images by symbol."""
+    return {
+        held.name: image_data(held.content, images)
+        for held in unit.globals.values()
+        if isinstance(held.content, ImageRef)
+    }
+
+
+def _is_size(content: object) -> bool:
+    return isinstance(content, Const) and isinstance(content.value, ImageSize)
+
+
+def lower_global(context: Context, held: Global, images: Images | None) -> tuple[str, Uses]:
     """Return a global's definition and what its content refers to."""
     context.uses = uses = Uses()
     space = context.global_space(held)
@@ -52,7 +67,11 @@ def lower_global(context: Context, held: Global, images: Images) -> tuple[str, U
     linkage = "internal" if context.target.is_device or not held.constant else "private"
     how = f"{linkage} unnamed_addr {where}constant" if held.constant else f"{linkage} {where}global"
     content = held.content
+    if images is None and (isinstance(content, ImageRef) or _is_size(content)):
+        kind = "[0 x i8]" if isinstance(content, ImageRef) else "i64"
+        return f"{name} = external hidden constant {kind}, align {align}", uses
     if isinstance(content, ImageRef):
+        assert images is not None
         data = image_data(content, images)
         text = f'[{len(data) + 1} x i8] c"{quoted(data)}\\00"'
         align = max(align, _IMAGE_ALIGN)

@@ -44,13 +44,17 @@ def lower_device(unit: Unit, debug: int = 0) -> tuple[LlvmModule, ...]:
     return tuple(lowering.kernel(kernel.symbol) for kernel in unit.kernels)
 
 
-def lower_host(unit: Unit, images: Images, entry: str = "", debug: int = 0) -> LlvmModule:
+def lower_host(unit: Unit, images: Images | None, entry: str = "", debug: int = 0) -> LlvmModule:
     """Lower the host's unit.
 
     Args:
-        images: what the device units gave; each image global becomes a constant that ends with a NUL.
+        images: what the device units gave; each image global becomes a constant that ends with a NUL. None: another
+            object will define `image_constants`.
         entry: symbol of the `fn(i32, ptr) -> i32` that C's `main` calls; "" for a library, which has no `main`.
         debug: 0 none, 1 line tables.
+
+    Raises:
+        ImagesNeeded: without images, where a constant of the host holds the size of one.
     """
     return _Lowering(unit, images, debug).host(entry)
 
@@ -62,7 +66,7 @@ _ALWAYS_INLINE = 1
 class _Lowering:
     """The lowering of one unit; functions and globals that are wanted twice are lowered once."""
 
-    def __init__(self, unit: Unit, images: Images, debug: int) -> None:
+    def __init__(self, unit: Unit, images: Images | None, debug: int) -> None:
         target = unit.target
         if not isinstance(target, Target):
             raise Bug("a unit has no target", "codegen")

@@ -122,7 +122,7 @@ class KernelBody(Statements):
             self.elab.globals[name] = nodes.Global(name, types.ArrayType(types.I8, 1), content, True)
         self.refs.add(name)
         values: list[Value] = [
-            nodes.Const(types.StructType((types.PTR, types.I64)), (nodes.Address(name), nodes.ImageSize(name))),
+            self._image(name),
             self.string_global(instance.symbol),
             nodes.Const(types.I64, 0),
         ]
@@ -130,6 +130,18 @@ class KernelBody(Statements):
         for (field, _), value in zip(self.elab.fields(info), values, strict=True):
             parts[field] = value
         return RV(info, self.build_struct(info, parts))
+
+    def _image(self, name: str) -> Value:
+        """Return address and size of an image; the size is read from memory, so that the code need not wait for it."""
+        pair = types.StructType((types.PTR, types.I64))
+        size = nodes.ImageSize(name)
+        if self.comptime:
+            return nodes.Const(pair, (nodes.Address(name), size))
+        held = f"{name}$size"
+        self.elab.globals[held] = nodes.Global(held, types.I64, nodes.Const(types.I64, size), True)
+        self.refs.add(held)
+        read = self.let(nodes.Load(nodes.GlobalAddress(held), types.I64), types.I64)
+        return ops.build("make", (nodes.Const(types.PTR, nodes.Address(name)), read), None, pair)
 
     def kernel_entry(self, target: Target, fn: FnVal, span: Span) -> Value:
         """Return the address of what runs blocks of a kernel on the CPU."""

@@ -8,16 +8,19 @@ from collections.abc import Mapping
 
 from ktc.emit import llvm
 from ktc.emit.module_text import ModuleText
+from ktc.emit.steps import Step, instructions, step
 from ktc.targets.target import Target
 
 _IMAGE_ALIGN = 64
 """A code object is an ELF file whose descriptors are aligned to 64 bytes; the driver reads it in place."""
 
 
-def object_file(module: ModuleText, level: int) -> bytes:
-    """Return the relocatable object, optimised at -O`level`."""
-    optimised = llvm.optimize(module.text, module.target, level)
-    return llvm.object_code(optimised, module.target, level)
+def object_file(module: ModuleText, level: int, steps: list[Step] | None = None) -> bytes:
+    """Return the relocatable object, optimised at -O`level`; `steps` gets what each step took."""
+    with step(steps, "optimise", "host", instructions(module.text)):
+        optimised = llvm.optimize(module.text, module.target, level)
+    with step(steps, "emit", "host"):
+        return llvm.object_code(optimised, module.target, level)
 
 
 def assembly(module: ModuleText, level: int) -> str:
@@ -31,16 +34,22 @@ def llvm_text(module: ModuleText, level: int) -> str:
     return llvm.llvm_text(llvm.optimize(module.text, module.target, level))
 
 
-def data_object(target: Target, constants: Mapping[str, bytes]) -> bytes:
-    """Return an object that defines each symbol as its bytes and a zero byte, read only.
+def data_object(target: Target, constants: Mapping[str, bytes], steps: list[Step] | None = None) -> bytes:
+    """Return an object that defines each symbol as its bytes and a zero byte, and `SYMBOL$size` as their number.
 
     So the host's own code can be compiled while the kernels still are, and declares their images `external`.
     """
+    with step(steps, "embed", "host"):
+        return _data_object(target, constants)
+
+
+def _data_object(target: Target, constants: Mapping[str, bytes]) -> bytes:
     lines = [f'target datalayout = "{target.data_layout}"', f'target triple = "{target.triple}"']
     for symbol, data in sorted(constants.items()):
         lines.append(
             f'@"{symbol}" = hidden constant [{len(data) + 1} x i8] c"{_quoted(data)}\\00", align {_IMAGE_ALIGN}'
         )
+        lines.append(f'@"{symbol}$size" = hidden constant i64 {len(data)}, align 8')
     return llvm.object_code(llvm.parse("\n".join(lines)), target, 0)
 
 

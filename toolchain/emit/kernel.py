@@ -3,19 +3,30 @@
 In: the kernel's `ModuleText` and the kinds that are wanted. Out: bytes by kind.
 """
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from typing import Any
 
 from ktc.emit import air, hsaco, llvm
 from ktc.emit.module_text import ModuleText
+from ktc.emit.steps import Step, instructions, step
 from ktc.emit.tools import assemble_ptx
 
 
-def emit_kernel(module: ModuleText, kinds: Set[str], level: int, ptxas: str = "") -> dict[str, bytes]:
+def emit_kernels(
+    work: Sequence[tuple[ModuleText, Set[str]]], level: int, ptxas: str = "", steps: list[Step] | None = None
+) -> list[dict[str, bytes]]:
+    """Do several small kernels in one process."""
+    return [emit_kernel(module, kinds, level, ptxas, steps) for module, kinds in work]
+
+
+def emit_kernel(
+    module: ModuleText, kinds: Set[str], level: int, ptxas: str = "", steps: list[Step] | None = None
+) -> dict[str, bytes]:
     """Return the kernel in each of `kinds`.
 
     Args:
         ptxas: path of NVIDIA's assembler for "object", or empty: then the object is the PTX text too.
+        steps: gets what each step took.
     """
     target = module.target
     made: dict[str, bytes] = {}
@@ -23,12 +34,14 @@ def emit_kernel(module: ModuleText, kinds: Set[str], level: int, ptxas: str = ""
         made["llvm"] = module.text.encode()
     if not kinds - {"llvm"}:
         return made
-    optimised = llvm.optimize(module.text, target, level, module.kernel)
+    with step(steps, "optimise", module.kernel, instructions(module.text)):
+        optimised = llvm.optimize(module.text, target, level, module.kernel)
     if "llvm-opt" in kinds:
         made["llvm-opt"] = llvm.llvm_text(optimised).encode()
     forms = {"ptx": _ptx, "hsaco": _hsaco, "metallib": _metallib, "native": _native}
     if kinds - {"llvm", "llvm-opt"}:
-        made |= forms[target.artefact](optimised, module, kinds, level, ptxas)
+        with step(steps, "emit", module.kernel):
+            made |= forms[target.artefact](optimised, module, kinds, level, ptxas)
     return made
 
 

@@ -18,9 +18,12 @@ from importlib import import_module
 from typing import Any, Self
 
 from ktc.diag.diagnostic import Bug
+from ktc.emit.steps import Step
 
 _READ_BYTES = 1 << 16
 _LENGTH_BYTES = 8
+MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
+"""Unit of the system's `ru_maxrss`."""
 _SERVER = -1
 """The ticket of what concerns the child itself."""
 
@@ -33,11 +36,28 @@ class Job:
         name: what it works for, for messages: "kernel 'saxpy'".
         function: "module:function"; a name, so that the parent need not load LLVM.
         arguments: plain values.
+        timed: the function takes `steps`, a list to which it appends a `Step` for each of its own.
     """
 
     name: str
     function: str
     arguments: tuple[Any, ...]
+    timed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one job took.
+
+    Args:
+        peak_bytes: the most memory that its process used.
+        cpu: seconds of user and system time of the whole process.
+    """
+
+    pid: int
+    cpu: float
+    peak_bytes: int
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(slots=True)
@@ -56,6 +76,8 @@ class Workers:
     _from: int = -1
     _names: list[str] = field(default_factory=list)
     _done: dict[int, tuple[str, Any]] = field(default_factory=dict)
+    usage: dict[int, Usage] = field(default_factory=dict)
+    """By ticket, of the jobs that have ended."""
 
     def start(self) -> Self:
         """Fork the child; it loads LLVM while the caller goes on."""
@@ -89,7 +111,7 @@ class Workers:
         ticket = len(self._names)
         self._names.append(job.name)
         with suppress(BrokenPipeError):  # the child is gone: `result` tells
-            self._push(_frame((ticket, job.name, job.function, job.arguments)))
+            self._push(_frame((ticket, job)))
         return ticket
 
     def result(self, ticket: int) -> Any:
@@ -117,8 +139,10 @@ class Workers:
         """Read one result; False if there will be none any more."""
         message = _receive(self._from)
         if message is not None:
-            ticket, kind, value = message
+            ticket, kind, value, usage = message
             self._done[ticket] = (kind, value)
+            if usage is not None:
+                self.usage[ticket] = usage
         return message is not None
 
     def _push(self, data: bytes) -> None:
@@ -131,6 +155,13 @@ class Workers:
             if writable:
                 with suppress(BlockingIOError):
                     view = view[os.write(self._to, view) :]
+
+    def finished(self, ticket: int) -> bool:
+        """Say whether a job's result has come, without waiting; takes what is there."""
+        while ticket not in self._done and select.select([self._from], [], [], 0)[0]:
+            if not self._take():
+                return True
+        return ticket in self._done
 
     def __enter__(self) -> Self:
         return self.start()
@@ -158,14 +189,14 @@ class _Server:
         self.jobs_in, self.results_out, self.limit = jobs_in, results_out, max(1, limit)
         self.selector = selectors.DefaultSelector()
         self.running: set[int] = set()
-        self.waiting: list[tuple[int, str, str, tuple[Any, ...]]] = []
+        self.waiting: list[tuple[int, Job]] = []
 
     def serve(self, preload: tuple[str, ...]) -> None:
         try:
             for module in preload:
                 import_module(module)
         except Exception as error:  # an LLVM that does not load; the parent reports it
-            os.write(self.results_out, _frame((_SERVER, "died", f"{type(error).__name__}: {error}")))
+            os.write(self.results_out, _frame((_SERVER, "died", f"{type(error).__name__}: {error}", None)))
             return
         self.selector.register(self.jobs_in, selectors.EVENT_READ, None)
         try:
@@ -190,16 +221,16 @@ class _Server:
             self._launch(*self.waiting.pop(0))
         return True
 
-    def _launch(self, ticket: int, name: str, function: str, arguments: tuple[Any, ...]) -> None:
+    def _launch(self, ticket: int, job: Job) -> None:
         result_read, result_write = os.pipe()
         words_read, words_write = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.dup2(words_write, 2)
-            _work(result_write, function, arguments)
+            _work(result_write, job)
         os.close(result_write)
         os.close(words_write)
-        process = _Running(ticket, name, pid)
+        process = _Running(ticket, job.name, pid)
         self.running.add(pid)
         self.selector.register(result_read, selectors.EVENT_READ, (process, process.result))
         self.selector.register(words_read, selectors.EVENT_READ, (process, process.words))
@@ -214,25 +245,30 @@ class _Server:
         process.open_pipes -= 1
         if process.open_pipes:
             return
-        _, status = os.waitpid(process.pid, 0)
+        _, status, used = os.wait4(process.pid, 0)
         self.running.discard(process.pid)
+        steps: tuple[Step, ...] = ()
         if status == 0:
-            kind, value = pickle.loads(bytes(process.result))
+            kind, value, steps = pickle.loads(bytes(process.result))
         else:
             kind, value = "died", _last_words(process.words, os.waitstatus_to_exitcode(status))
-        _write(self.results_out, _frame((process.ticket, kind, value)))
+        usage = Usage(process.pid, used.ru_utime + used.ru_stime, used.ru_maxrss * MAXRSS_BYTES, steps)
+        _write(self.results_out, _frame((process.ticket, kind, value, usage)))
 
 
-def _work(pipe: int, function: str, arguments: tuple[Any, ...]) -> None:
+def _work(pipe: int, job: Job) -> None:
     """Run one job in its own process; never returns."""
     faulthandler.disable()  # the last words are to be LLVM's
     status = 1
+    steps: list[Step] = []
     try:
         try:
-            module, _, name = function.partition(":")
-            data = pickle.dumps(("value", getattr(import_module(module), name)(*arguments)))
+            module, _, name = job.function.partition(":")
+            function = getattr(import_module(module), name)
+            value = function(*job.arguments, steps=steps) if job.timed else function(*job.arguments)
+            data = pickle.dumps(("value", value, tuple(steps)))
         except Exception as error:  # whatever the job did wrong, the parent reports it
-            data = pickle.dumps(("raised", _portable(error)))
+            data = pickle.dumps(("raised", _portable(error), tuple(steps)))
         _write(pipe, data)
         status = 0
     finally:

@@ -6,6 +6,7 @@ looked for in vain, is kept in `Package.reads`: a later build asks only whether 
 """
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -40,6 +41,7 @@ class Package:
         names: dotted name of each module in `modules`, by the `id` of its node.
         failed: names of modules that exist and have errors; these are in the sink.
         reads: digest of each of the user's files that was read, None for one that does not exist.
+        parsed: modules that were read on demand, with start and end on the monotonic clock.
     """
 
     root: ast.Module
@@ -51,6 +53,7 @@ class Package:
     names: dict[int, str] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     reads: dict[str, str | None] = field(default_factory=dict)
+    parsed: list[tuple[str, float, float]] = field(default_factory=list)
     _asked: dict[tuple[str, bool], ast.Module | None] = field(default_factory=dict)
 
     def find(self, dotted: str, importer: ast.Module | None = None) -> ast.Module | None:
@@ -121,7 +124,12 @@ class Package:
         source = read_source(path, self.sink, bool(shown), self.reads)
         if source is not None and shown:
             source.path = shown
-        return parse(source, self.sink, self.cache) if source is not None else None
+        if source is None:
+            return None
+        start = time.perf_counter()
+        module = parse(source, self.sink, self.cache)
+        self.parsed.append((source.path, start, time.perf_counter()))
+        return module
 
     def add(self, name: str, module: ast.Module) -> None:
         """Put a module under its name."""

@@ -1,0 +1,88 @@
+"""Calls in processes of their own that begin with all that this one knows.
+
+In: calls. Out: what they returned, in their order. Unlike `emit.workers`, which start almost empty, a child here is a
+copy of the caller: what it elaborates or changes is its own and is gone with it, but for the result.
+"""
+
+import os
+import pickle
+import selectors
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ktc.diag.diagnostic import Bug
+
+_READ_BYTES = 1 << 16
+
+
+def run(calls: Sequence[Callable[[], Any]], jobs: int) -> list[Any]:
+    """Run each call in a copy of this process, at most `jobs` at once; raises what a call raised.
+
+    Raises:
+        Bug: a child ended without a result.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    results: dict[int, bytes] = {}
+    waiting = list(enumerate(calls))[::-1]
+    with selectors.DefaultSelector() as selector:
+        running: dict[int, tuple[int, bytearray]] = {}
+        try:
+            while waiting or running:
+                while waiting and len(running) < max(1, jobs):
+                    number, call = waiting.pop()
+                    pid, pipe = _start(call)
+                    running[pid] = (number, bytearray())
+                    selector.register(pipe, selectors.EVENT_READ, pid)
+                for key, _ in selector.select():
+                    number, data = running[key.data]
+                    part = os.read(key.fd, _READ_BYTES)
+                    data += part
+                    if not part:
+                        selector.unregister(key.fd)
+                        os.close(key.fd)
+                        os.waitpid(key.data, 0)
+                        del running[key.data]
+                        results[number] = bytes(data)
+        finally:
+            for pid in running:
+                os.kill(pid, 9)
+                os.waitpid(pid, 0)
+    return [_unpack(results[number]) for number in range(len(calls))]
+
+
+def _start(call: Callable[[], Any]) -> tuple[int, int]:
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(write)
+        return pid, read
+    status = 1
+    try:
+        os.close(read)
+        with os.fdopen(write, "wb") as pipe:
+            pickle.dump(_outcome(call), pipe)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _outcome(call: Callable[[], Any]) -> tuple[bool, Any]:
+    try:
+        return True, call()
+    except BaseException as error:  # whatever it was, the parent raises it
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:  # it does not travel: its text does
+            return False, Bug(f"{type(error).__name__}: {error}", "elaborate")
+        return False, error
+
+
+def _unpack(data: bytes) -> Any:
+    if not data:
+        raise Bug("a process of the per-kernel flow ended without a result", "elaborate")
+    good, value = pickle.loads(data)
+    if good:
+        return value
+    raise value

@@ -1,0 +1,55 @@
+"""One line on a terminal that says what a long build is doing; it is gone when the build ends.
+
+In: a session. Out: bytes on standard error, written directly: a process that is forked meanwhile must not find the
+lock of a stream taken.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from ktc.session import Session
+
+_PATIENCE_SECONDS = 1.0
+"""A shorter build shows nothing."""
+_TURN_SECONDS = 0.1
+_CLEAR = b"\r\x1b[K"
+_WIDTH = 78
+_STDERR = 2
+
+
+@contextmanager
+def shown(session: Session, wanted: bool) -> Iterator[None]:
+    """Show the progress of what runs inside, if `wanted`."""
+    if not wanted:
+        yield
+        return
+    done = threading.Event()
+    thread = threading.Thread(target=_show, args=(session, done), name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def line(session: Session, seconds: float) -> str:
+    """Return the line."""
+    made, of = session.done
+    kernels = f", kernels {made} of {of}" if of else ""
+    return f"{session.config.root.name}: {session.current or 'starting'}{kernels}, {seconds:.0f} s"[:_WIDTH]
+
+
+def _show(session: Session, done: threading.Event) -> None:
+    start = time.perf_counter()
+    if done.wait(_PATIENCE_SECONDS):
+        return
+    with suppress(OSError):
+        while True:
+            os.write(_STDERR, _CLEAR + line(session, time.perf_counter() - start).encode())
+            if done.wait(_TURN_SECONDS):
+                break
+        os.write(_STDERR, _CLEAR)

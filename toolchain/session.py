@@ -1,0 +1,64 @@
+"""One run of the pipeline: its configuration, where its errors go, and how far it is."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ktc.cache import Cache, Key
+from ktc.config import Config
+from ktc.diag.diagnostic import Sink
+from ktc.timeline import Phase, Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What became of one unit of LLVM: of a kernel in one form, or of the host.
+
+    Args:
+        name: for people: "kernel saxpy for sm_90 (image)".
+        key: under which the cache has it. hit: it was there.
+    """
+
+    name: str
+    key: Key
+    hit: bool
+
+
+@dataclass(slots=True)
+class Session:
+    """One run of the pipeline.
+
+    Args:
+        timeline: the stages that have ended, and the one that runs.
+        reads: files of the user that were read, as `syntax.loader.Package.reads`.
+        units: what was looked up in the cache.
+        slicer: in the per-kernel flow, what elaborates one kernel alone.
+        done: kernels that are compiled, and how many there are, for the progress line.
+    """
+
+    config: Config
+    cache: Cache
+    sink: Sink
+    timeline: Timeline = field(default_factory=Timeline)
+    reads: dict[str, str | None] = field(default_factory=dict)
+    units: list[Unit] = field(default_factory=list)
+    slicer: Any = None
+    done: tuple[int, int] = (0, 0)
+
+    @property
+    def current(self) -> str:
+        """The stage that runs, or that failed."""
+        return self.timeline.current
+
+    @contextmanager
+    def stage(self, name: str, unit: str = "") -> Iterator[Phase]:
+        """Time a stage; its name stays in `current` when it fails."""
+        with self.timeline.phase(name, unit) as phase:
+            yield phase
+
+    def find(self, name: str, key: Key) -> bytes | None:
+        """Return what the cache has of a unit, and note whether it had it."""
+        data = self.cache.get(key)
+        self.units.append(Unit(name, key, data is not None))
+        return data

@@ -1,0 +1,228 @@
+"""Units to objects: lowering, the cache, and LLVM for the host and all kernels side by side.
+
+In: a checked program, or the modules of the per-kernel flow. Out: images and objects. The host's object does not
+wait for the kernels: their images are in an object of their own.
+"""
+
+from collections.abc import Iterator, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from ktc import builds, slices
+from ktc.cache import Key
+from ktc.codegen.constants import ImagesNeeded
+from ktc.codegen.globals import image_constants
+from ktc.codegen.module import LlvmModule, lower_device, lower_host
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import CompileError, Diagnostic
+from ktc.emit import device, tools
+from ktc.emit.steps import instructions
+from ktc.emit.workers import Usage, Workers
+from ktc.ir.nodes import ImageRef, Program, Unit
+from ktc.session import Session
+
+Images = dict[tuple[int, str, str], bytes]
+"""What was emitted: by index of the device unit, kernel and kind."""
+
+
+@dataclass(slots=True)
+class Host:
+    """The host's object, made or in the making.
+
+    Args:
+        ticket: of the job that makes it, if it was not in the cache.
+    """
+
+    key: Key
+    data: bytes | None
+    ticket: int = -1
+
+
+def fail(session: Session, diagnostic: Diagnostic) -> NoReturn:
+    """Report an error and end the build."""
+    session.sink.report(diagnostic)
+    raise CompileError(session.sink.diagnostics)
+
+
+def compile_program(session: Session, program: Program, workers: Workers) -> tuple[bytes, ...]:
+    """Return the host's object, one of the images if there are any, and those of kernels for the processor."""
+    try:
+        host = start_host(session, program, None, workers)
+    except ImagesNeeded:
+        images, natives = compile_kernels(session, program, workers)
+        return (host_object(session, start_host(session, program, images, workers), workers), *natives)
+    images, natives = compile_kernels(session, program, workers)
+    constants = image_constants(program.host, images)
+    held: tuple[bytes, ...] = ()
+    if constants:
+        ticket = workers.submit(device.data_job(program.host.target, constants))
+        held = (bytes(workers.result(ticket)),)
+        session.timeline.job(workers.usage[ticket])
+    return (host_object(session, host, workers), *held, *natives)
+
+
+def start_host(session: Session, program: Program, images: Images | None, workers: Workers) -> Host:
+    """Lower the host and have its object made, unless the cache has it.
+
+    Raises:
+        ImagesNeeded: without images, where a constant of the host holds the size of one.
+    """
+    with session.stage("lower", "host") as phase:
+        module = lower_host(program.host, images, program.entry, session.config.debug)
+        phase.instructions = instructions(module.text)
+        key = key_of(session, "host-object", module, "object", builds.emitter_fingerprint())
+        data = session.find("the host", key)
+        phase.hits, phase.misses = (0, 1) if data is None else (1, 0)
+    if data is not None:
+        return Host(key, data)
+    return Host(key, None, workers.submit(device.host_job(module, "object", session.config.level)))
+
+
+def host_object(session: Session, host: Host, workers: Workers) -> bytes:
+    """Wait for the host's object."""
+    if host.data is None:
+        with session.stage("wait", "host"):
+            host.data = bytes(workers.result(host.ticket))
+        session.timeline.job(workers.usage[host.ticket])
+        session.cache.put(host.key, host.data)
+    return host.data
+
+
+def compile_kernels(session: Session, program: Program, workers: Workers) -> tuple[Images, tuple[bytes, ...]]:
+    """Compile the kernels; returns what the host embeds, and the objects to link with it."""
+    images: Images = {}
+    natives: list[bytes] = []
+    for index, (unit, modules, kinds) in enumerate(_kernels(session, program)):
+        used = [module for module in modules if kinds[module.kernel]]
+        made = emit_cached(session, unit, used, kinds, workers)
+        images |= {(index, kernel, kind): data for kernel, of in made.items() for kind, data in of.items()}
+        if is_native(unit):
+            natives += [made[module.kernel]["object"] for module in modules]
+    return images, tuple(natives)
+
+
+def look_up(session: Session, program: Program) -> None:
+    """Look every unit up in the cache, and compile none."""
+    for unit, modules, kinds in _kernels(session, program):
+        for (kernel, kind), key in _keys(session, modules, kinds, _ptxas(modules, kinds)).items():
+            session.find(_title(unit, kernel, kind), key)
+    with suppress(ImagesNeeded):  # such a host is looked up only when its kernels are there
+        module = lower_host(program.host, None, program.entry, session.config.debug)
+        session.find("the host", key_of(session, "host-object", module, "object", builds.emitter_fingerprint()))
+
+
+def _kernels(session: Session, program: Program) -> Iterator[tuple[Unit, tuple[LlvmModule, ...], dict[str, set[str]]]]:
+    """Give each device unit, its kernels' modules, and the kinds that are wanted of each."""
+    wanted = _wanted_images(program)
+    sliced = slices.modules(session, program) if session.slicer is not None else None
+    for index, unit in enumerate(program.devices):
+        modules = sliced[index] if sliced is not None else _lower(session, unit)
+        kinds = {module.kernel: wanted.get((index, module.kernel), set()) for module in modules}
+        if is_native(unit):
+            for chosen in kinds.values():
+                chosen.add("object")
+        yield unit, modules, kinds
+
+
+def _lower(session: Session, unit: Unit) -> tuple[LlvmModule, ...]:
+    with session.stage("lower", name_of(unit)) as phase:
+        modules = lower_device(unit, session.config.debug)
+        phase.instructions = sum(instructions(module.text) for module in modules)
+    return modules
+
+
+def _wanted_images(program: Program) -> dict[tuple[int, str], set[str]]:
+    """Return by unit and kernel the kinds that the host's globals hold."""
+    wanted: dict[tuple[int, str], set[str]] = {}
+    for variable in program.host.globals.values():
+        if isinstance(variable.content, ImageRef):
+            reference = variable.content
+            wanted.setdefault((reference.unit, reference.kernel), set()).add(reference.kind)
+    return wanted
+
+
+def emit_cached(
+    session: Session, unit: Unit, modules: Sequence[LlvmModule], kinds: dict[str, set[str]], workers: Workers
+) -> dict[str, dict[str, bytes]]:
+    """Emit kernels, each kind of each one from the cache where it is there."""
+    made: dict[str, dict[str, bytes]] = {}
+    missing: dict[str, Set[str]] = {}
+    ptxas = _ptxas(modules, kinds)
+    with session.stage("look up", name_of(unit)) as phase:
+        keys = _keys(session, modules, kinds, ptxas)
+        for (kernel, kind), key in keys.items():
+            data = session.find(_title(unit, kernel, kind), key)
+            if data is None:
+                missing[kernel] = {*missing.get(kernel, ()), kind}
+            else:
+                made.setdefault(kernel, {})[kind] = data
+        phase.misses = sum(map(len, missing.values()))
+        phase.hits = len(keys) - phase.misses
+    todo = [module for module in modules if module.kernel in missing]
+    if not todo:
+        return made
+    session.done = (session.done[0], session.done[1] + len(todo))
+    try:
+        with session.stage("wait", name_of(unit)):
+            new = device.images(
+                todo, missing, session.config.level, workers=workers, ptxas=ptxas, ended=_ended(session, unit)
+            )
+    except device.UndefinedFunctions as error:
+        span = next((one.span for one in unit.kernels if one.symbol == error.kernel), None)
+        fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, span, str(error)))
+    for kernel, image in new.items():
+        for kind, data in image.data.items():
+            session.cache.put(keys[kernel, kind], data)
+            made.setdefault(kernel, {})[kind] = data
+    return made
+
+
+def _keys(
+    session: Session, modules: Sequence[LlvmModule], kinds: dict[str, set[str]], ptxas: str
+) -> dict[tuple[str, str], Key]:
+    """Return the key of each kernel in each kind that is wanted of it."""
+    stamp = builds.emitter_fingerprint()
+    return {
+        (module.kernel, kind): key_of(session, "image", module, kind, stamp + (ptxas if kind == "object" else ""))
+        for module in modules
+        for kind in sorted(kinds[module.kernel])
+    }
+
+
+def _ptxas(modules: Sequence[LlvmModule], kinds: dict[str, set[str]]) -> str:
+    return tools.find_ptxas() if any("object" in kinds[module.kernel] for module in modules) else ""
+
+
+def _title(unit: Unit, kernel: str, kind: str) -> str:
+    title = next((one.title for one in unit.kernels if one.symbol == kernel), kernel)
+    return f"kernel {title} for {name_of(unit)} ({kind})"
+
+
+def _ended(session: Session, unit: Unit) -> device.Ended:
+    titles = {kernel.symbol: kernel.title for kernel in unit.kernels}
+
+    def ended(usage: Usage, kernels: int) -> None:
+        steps = tuple((step[0], titles.get(step[1], step[1]), *step[2:]) for step in usage.steps)
+        session.timeline.job(replace(usage, steps=steps))
+        session.done = (session.done[0] + kernels, session.done[1])
+
+    return ended
+
+
+def key_of(session: Session, what: str, module: LlvmModule, kind: str, stamp: str) -> Key:
+    """Return the key of one module in one form: what decides the result, and no path, time or line."""
+    return Key.of(
+        what, code=module.text, target=builds.describe(module.target), kind=kind,
+        level=str(session.config.level), compiler=stamp,
+    )  # fmt: skip
+
+
+def name_of(unit: Unit) -> str:
+    """Return the name of a unit's target."""
+    return unit.target.name  # type: ignore[attr-defined,no-any-return]
+
+
+def is_native(unit: Unit) -> bool:
+    """Say whether a unit's kernels run on the processor."""
+    return unit.target.artefact == "native"  # type: ignore[attr-defined,no-any-return]
