@@ -27,19 +27,19 @@ LAYERS = (
 BESIDE = {
     "version": "diag", "builds": "driver", "guard": "driver", "timeline": "driver", "session": "driver",
     "units": "driver", "slices": "driver", "forks": "driver", "reports": "driver", "progress": "driver",
-    "history": "driver", "times": "cli", "show": "cli", "doctor": "cli", "__main__": "cli",
+    "history": "driver", "times": "cli", "command": "cli", "show": "cli", "doctor": "cli", "__main__": "cli",
 }  # fmt: skip
 """Files at the top that share a layer with another."""
 
 ONLY_IN = {
     "lark": ("syntax/",),
     "llvmlite": ("codegen/", "emit/", "targets/host.py", "doctor.py"),
-    "click": ("cli.py",),
+    "click": ("cli.py", "command.py"),
     "rich": ("show.py",),
 }
 """Outside packages, and where they may be imported."""
 
-LATE = ("__main__.py", "cli.py", "show.py", "doctor.py", "targets/__init__.py")
+LATE = ("__main__.py", "cli.py", "command.py", "show.py", "doctor.py", "targets/__init__.py")
 """Where functions import: start-up time."""
 LATE_NAMES = {
     ("diag/render.py", "json"), ("config.py", "platformdirs"), ("guard.py", "ctypes"),

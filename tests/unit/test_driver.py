@@ -136,7 +136,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_kernels_for_several_targets_in_one_program(tmp_path: Path, kernels: None) -> None:
     one = session(tmp_path, accelerators="sm_90,gfx942,cpu")
     objects = driver.compile_objects(one)
-    assert len(objects) == 3  # the host, and each kernel for the processor
+    assert len(objects) == 4  # the host, the images, and each kernel for the processor
     again = session(tmp_path, accelerators="sm_90,gfx942,cpu")
     assert driver.compile_objects(again) == objects
 
@@ -155,8 +155,3 @@ def test_a_kernel_must_be_chosen(tmp_path: Path, kernels: None, kernel: str, sai
     with pytest.raises(CompileError, match=said):
         driver.emit(one, "asm", kernel, on_device=True)
     assert "one" in one.sink.diagnostics[0].help
-
-
-def test_the_other_offload_mode_is_refused(tmp_path: Path, kernels: None) -> None:
-    with pytest.raises(CompileError, match="per-kernel"):
-        driver.build(session(tmp_path, offload_mode="per-kernel"))

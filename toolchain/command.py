@@ -1,0 +1,168 @@
+"""What every command that compiles shares: its options, and a `Task` that resolves them, works, and reports.
+
+In: the words of the command line. Out: an exit code; errors, times and progress on standard error.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from ktc import builds, guard
+from ktc import config as configs
+from ktc.cache import Cache
+from ktc.config import Config, Options
+from ktc.diag.diagnostic import CompileError, Sink, in_order
+from ktc.diag.render import render_json, render_text
+from ktc.times import Times
+from ktc.version import VERSION
+
+_DEBUG_LEVELS = {"none": 0, "line-tables": 1, "full": 2}
+
+
+@dataclass(slots=True)
+class Task:
+    """One command that compiles.
+
+    Args:
+        command: for a report.
+        session: the driver's, once it runs; it knows the stage.
+        finish: what is left to do on the main thread after the compiler.
+    """
+
+    command: str
+    options: Options
+    diagnostic_format: str
+    times: Times
+    cache: Cache
+    sink: Sink = field(default_factory=Sink)
+    session: Any = None
+    finish: Callable[[], int] | None = None
+
+    def run(self, work: Callable[[Config], None]) -> int:
+        """Resolve the options, do the work, show the diagnostics; return the exit code."""
+        code = guard.run(partial(self._work, work), self._crash)
+        if code == 0 and self.finish is not None:
+            code = self.finish()
+        return code
+
+    def _work(self, work: Callable[[Config], None]) -> int:
+        code = 0
+        try:
+            start, cpu = time.perf_counter(), time.process_time()
+            config = configs.resolve(self.options, self.sink, self.cache)
+            self.times.mark("resolve", start, cpu)
+            if config is None:
+                code = 1
+            else:
+                work(config)
+        except CompileError:
+            code = 1
+        # A stage that reported an error and returned all the same has failed too.
+        code = code or int(self.sink.error_count > 0)
+        self._show()
+        return code
+
+    def _show(self) -> None:
+        diagnostics = in_order(self.sink.diagnostics)
+        if self.diagnostic_format == "json":
+            text = render_json(diagnostics)
+        else:
+            text = render_text(diagnostics, configs.wants_color(sys.stderr.isatty()))
+        sys.stderr.write(text)
+        if self.times.wanted:
+            from ktc.show import show_times
+
+            show_times(self.times, self.session)
+
+    def _crash(self) -> guard.Crash:
+        stage = self.session.current if self.session is not None else "start"
+        facts = {"ktc": VERSION, "command": self.command, "stage": stage}
+        return guard.Crash(self.cache.folder, facts)
+
+    def open_session(self, config: Config) -> Any:
+        """Load the compiler and start a session."""
+        from ktc.driver import Session
+
+        self.session = Session(config, self.cache, self.sink)
+        return self.session
+
+    def progress(self) -> Any:
+        """Return a context that shows the session's progress on a terminal."""
+        from ktc.progress import shown
+
+        return shown(self.session, sys.stderr.isatty() and self.diagnostic_format == "text")
+
+    def keep(self, config: Config, form: str, data: bytes) -> None:
+        """Keep what was made for a build with nothing to do."""
+        from ktc import history
+
+        warnings = tuple(self.sink.diagnostics)
+        builds.keep(config, form, self.cache, reads=self.session.reads, data=data, warnings=warnings)
+        history.keep(self.session, form)
+
+    def kept(self, config: Config, form: str) -> bytes | None:
+        """Return what was made before, and report its warnings again."""
+        start, cpu = time.perf_counter(), time.process_time()
+        kept = builds.find(config, form, self.cache)
+        self.times.mark("find", start, cpu, int(kept is not None), int(kept is None))
+        for warning in kept.warnings if kept else ():
+            self.sink.report(warning)
+        return kept.data if kept else None
+
+
+def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of every command that compiles; names follow the reference's."""
+    decorators = [
+        click.option(
+            "-O", "--optimization-level", "level", type=click.IntRange(0, 3), help="Optimise: 0 to 3 (default 3)."
+        ),
+        click.option("--no-optimization", "no_optimization", is_flag=True, help="The same as -O0."),
+        click.option("-g", "-g2", "debug", flag_value=2, type=int, help="Full debug information."),
+        click.option("-g1", "debug", flag_value=1, type=int, help="Line tables only."),
+        click.option("-g0", "debug", flag_value=0, type=int, help="No debug information (default)."),
+        click.option("--debug-level", type=click.Choice(list(_DEBUG_LEVELS)), help="The same in words."),
+        click.option("-D", "defines", multiple=True, metavar="KEY=VALUE", help="Define a name for sys.param_env."),
+        click.option("-I", "search", multiple=True, metavar="DIR", help="Search this folder for modules."),
+        click.option(
+            "--target-accelerator", "accelerators", metavar="NAMES",
+            help="Targets of kernels, with commas between (sm_90,gfx942,cpu); see 'ktc targets'.",
+        ),
+        click.option("--target-triple", "triple", metavar="TRIPLE", help="Where the program runs."),
+        click.option("--target-cpu", "cpu", metavar="CPU", help="Its processor."),
+        click.option("--target-features", "features", metavar="FEATURES", help="Its features (+avx2,-fma)."),
+        click.option("--offload-mode", type=click.Choice(configs.OFFLOAD_MODES), help="How kernels are compiled."),
+        click.option("-j", "--num-threads", "jobs", type=click.IntRange(min=0), help="Processes at once."),
+        click.option(
+            "--diagnostic-format", type=click.Choice(configs.DIAGNOSTIC_FORMATS), default="text",
+            help="How errors are written to stderr.",
+        ),
+        click.option(
+            "--time", "--timings", "shows_times", is_flag=True, help="Show time and memory of each phase."
+        ),
+        click.option("--time-json", type=click.Path(path_type=Path), help="Write the same to a file, for tools."),
+        click.option(
+            "--trace", type=click.Path(path_type=Path), help="Write a trace for chrome://tracing or Perfetto."
+        ),
+    ]  # fmt: skip
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command
+
+
+def task_of(words: dict[str, Any], file: str, **more: Any) -> Task:
+    """Make the task of a command from its options."""
+    debug = _DEBUG_LEVELS[words["debug_level"]] if words["debug_level"] else words["debug"]
+    options = Options(
+        root=Path(file), level=0 if words["no_optimization"] else words["level"], debug=debug,
+        defines=words["defines"], search=tuple(Path(folder) for folder in words["search"]),
+        accelerators=words["accelerators"], triple=words["triple"], cpu=words["cpu"], features=words["features"],
+        jobs=words["jobs"] or None, offload_mode=words["offload_mode"], **more,
+    )  # fmt: skip
+    command = " ".join(sys.argv[1:])
+    times = Times(words["shows_times"], words["time_json"], words["trace"])
+    return Task(command, options, words["diagnostic_format"], times, configs.open_cache())
