@@ -61,7 +61,7 @@ class BodyBase:
         self.finals: list[Any] = []
         self.error_argument: Value | None = None
         self.result_pointer: Value | None = None
-        self.env_args: dict[FnVal, Value] = {}
+        self.env_args: dict[Any, Value] = {}
         self.env_value: Value | None = None
         self.builtin_self: dict[str, Any] | None = None
         self.inline_result: list[Any] | None = None
@@ -73,7 +73,7 @@ class BodyBase:
         self.inferring = False
         self.late_locals: set[nodes.Local] = set()
         self.local_types: dict[nodes.Local, Ty] = {}
-        self.closures: dict[Any, list[Var]] = {}
+        self.closures: dict[Any, list[Any]] = {}
         self.current_error: list[LV] = []
 
     # ---- places in the source ----

@@ -5,7 +5,7 @@ environments of captured variables, then, in a function that may raise, the addr
 returns an i1: true if it raised; its result goes through memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -56,11 +56,7 @@ class Calls(Matching):
                 return self.construct(self.elab.struct(info, values), pos, kw, span)
             case RV() | LV() | KV():
                 if isinstance(callee.ty, FnTy):
-                    if isinstance(callee.ty.ast, FnVal):
-                        return self.call_fn(callee.ty.ast, pos, kw, span)
-                    self.fail(
-                        Code.UNSUPPORTED, "calling a function that is known only at run time is not supported yet", span
-                    )
+                    return self.call_value(callee, pos, kw, span)
                 fns = self.elab.method_set(callee.ty, "__call__")
                 if fns is not None:
                     return self.call_fn(FnVal(fns, (), (), callee.ty), [Arg(callee, span), *pos], kw, span, True)  # type: ignore[arg-type]
@@ -220,8 +216,8 @@ class Calls(Matching):
                 if not found.instance.rest_spans:
                     found.instance.rest_spans = tuple(arg.span for arg in slot)
                 values.append(self._star(sig, slot, span))
-            elif isinstance(slot.value, FnVal):
-                values.append(slot.value)
+            elif isinstance(slot.value, FnVal) and isinstance(sig.ty, FnTy) and sig.ty.of is not None:
+                values.append(sig.ty.of)
             else:
                 values.append(self.convert(slot.value, sig.ty, slot.span, sig.convention))
         return values
@@ -272,8 +268,18 @@ class Calls(Matching):
         return made
 
     def _emit(self, instance: Instance, values: list[Any], span: Span) -> Any:
-        signature = instance.signature
         self.elab.request(instance)
+        self.refs.add(instance.symbol)
+        return self.emit_through(
+            lambda args, kind: nodes.Call(instance.symbol, args, kind),
+            instance.signature, values, instance.envs, f"'{instance.fn.name}'", span,
+        )  # fmt: skip
+
+    def emit_through(
+        self, call: Callable[[tuple[Value, ...], types.Type], nodes.Action], signature: Signature, values: list[Any],
+        envs: Sequence[FnVal], name: str, span: Span,
+    ) -> Any:  # fmt: skip
+        """Emit a call whose action `call` makes."""
         args: list[Value] = []
         result: LV | None = None
         loans: tuple[nodes.Local, ...] | None = ()
@@ -293,9 +299,9 @@ class Calls(Matching):
                 if sig.convention == "mut" and isinstance(value, LV) and value.local is not None:
                     self._lend(value, values)
                 self._pass(sig, value, args, consumed, span)
-        for env in instance.envs:
+        for env in envs:
             args.append(self.environment(env, span))
-        made = self._call_action(instance, args, consumed, result, span)
+        made = self._call_action(call, signature, name, args, consumed, result, span)
         if isinstance(made, LV) and signature.result == "ref":
             made.loans = loans
             made.mutable = signature.result_mutable and all(
@@ -311,18 +317,17 @@ class Calls(Matching):
         return made
 
     def _call_action(
-        self, instance: Instance, args: list[Value], consumed: list[LV], result: LV | None, span: Span
-    ) -> Any:
-        signature = instance.signature
-        self.refs.add(instance.symbol)
+        self, call: Any, signature: Signature, name: str, args: list[Value], consumed: list[LV], result: LV | None,
+        span: Span,
+    ) -> Any:  # fmt: skip
         if signature.raises:
-            self._call_raising(instance, args, consumed, span)
+            self._call_raising(call, name, args, consumed, span)
         else:
             direct = signature.result == "direct"
             kind = self.elab.ir(signature.result_ty) if direct else types.VOID
             if signature.result == "ref":
                 kind = types.PTR
-            value = self.let(nodes.Call(instance.symbol, tuple(args), kind), kind)
+            value = self.let(call(tuple(args), kind), kind)
             for place in consumed:
                 self.mark("consume", place, span)
             if direct:
@@ -363,7 +368,7 @@ class Calls(Matching):
     def _zero(kind: types.Type) -> Any:
         return tuple(() for _ in kind.fields) if isinstance(kind, types.StructType) else ()
 
-    def _call_raising(self, instance: Instance, args: list[Value], consumed: list[LV], span: Span) -> None:
+    def _call_raising(self, call: Any, name: str, args: list[Value], consumed: list[LV], span: Span) -> None:
         if self.handlers:
             label, local = self.handlers[-1]
             pointer: Value = nodes.LocalAddress(local)
@@ -375,10 +380,10 @@ class Calls(Matching):
             pointer = nodes.LocalAddress(local)
         else:
             self.fail(
-                Code.RAISES, f"'{instance.fn.name}' may raise, and nothing here catches it", span,
+                Code.RAISES, f"{name} may raise, and nothing here catches it", span,
                 "put the call in a 'try' block, or declare this function with 'raises'",
             )  # fmt: skip
-        raised = self.let(nodes.Call(instance.symbol, (*args, pointer), types.BOOL), types.BOOL)
+        raised = self.let(call((*args, pointer), types.BOOL), types.BOOL)
         for place in consumed:
             self.mark("consume", place, span)
         self.open()
@@ -450,10 +455,13 @@ class Calls(Matching):
 
     def convert(self, value: Any, want: Ty | None, span: Span, convention: str = "read") -> Any:
         """Return a value converted implicitly to a type; an error if it cannot be."""
-        if want is None or isinstance(want, TraitTy) or isinstance(value, (FnVal, PackVal)):
+        if want is None or isinstance(want, TraitTy) or isinstance(value, PackVal):
             return value
         made = self.try_convert(value, want, span)
         if made is None:
+            if isinstance(value, FnVal):
+                text = f"'{value.set.name}', a '{value.described()}', is no '{self.elab.type_name(want)}'"
+                self.fail(Code.TYPE_MISMATCH, text, span)
             if not isinstance(value, (RV, LV, KV)):
                 self.fail(Code.TYPE_MISMATCH, f"a value of type '{self.elab.type_name(want)}' is wanted here", span)
             shown = self.elab.type_name
@@ -462,6 +470,8 @@ class Calls(Matching):
 
     def try_convert(self, value: Any, want: Ty, span: Span | None) -> Any:
         """Return a value converted implicitly to a type, or None."""
+        if isinstance(value, FnVal):
+            return self._function_to(value, want, span)
         if not isinstance(value, (RV, LV, KV)):
             return None
         if value.ty is want:
@@ -472,7 +482,25 @@ class Calls(Matching):
             return RV(want, value.ir, loans=value.loans) if isinstance(value, RV) else KV(want, value.data)
         if not isinstance(want, StructTy) or want.symbolic:
             return None
-        found = self.implicit_init(value.ty, want)
+        return self._through_init(value, value.ty, want, span)
+
+    def _function_to(self, value: FnVal, want: Ty, span: Span | None) -> Any:
+        if isinstance(want, FnTy):
+            return value if want.of is not None else self.function_value(value, want, span)
+        if isinstance(want, StructTy) and not want.symbolic:
+            return self._through_init(value, self.elab.fn_type_of(value), want, span)
+        return None
+
+    def function_value(self, fn: FnVal, want: FnTy, span: Span | None) -> RV | None:
+        """Return the address of a function (in `FunctionValues`)."""
+        raise NotImplementedError
+
+    def call_value(self, callee: RV | LV | KV, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+        """Call a function that is known only at run time (in `FunctionValues`)."""
+        raise NotImplementedError
+
+    def _through_init(self, value: Any, have: Ty, want: StructTy, span: Span | None) -> Any:
+        found = self.implicit_init(have, want)
         if found is None:
             return None
         where = span or self.span or self.elab.main_span()
@@ -488,6 +516,9 @@ class Calls(Matching):
             want = self.elab.materialized(value.ty, False)
             if want is not value.ty:
                 return self.convert(value, want, self.span or self.elab.main_span())
+        elif isinstance(value, FnVal):
+            thin = self.elab.thin_type(value)
+            return value if thin is None else self.convert(value, thin, self.span or self.elab.main_span())
         return value
 
     # ---- expansion in place ----

@@ -17,7 +17,7 @@ from ktc.elaborate.instances import Abort, Instance, Symbolic, UnitState
 from ktc.elaborate.kernels import KernelBody
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo
-from ktc.elaborate.values import KV, LV, OPAQUE, RV, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
+from ktc.elaborate.values import KV, LV, OPAQUE, RV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
 from ktc.ir import nodes
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
@@ -134,6 +134,8 @@ class Elaborator(Functions):
     def materialized(self, ty: Any, pack: bool = False) -> Any:
         """Return the run-time type of a literal's type; other types are their own."""
         if not isinstance(ty, StructTy) or ty.info.materialized is None:
+            if isinstance(ty, FnTy) and ty.of is not None:
+                return self.thin_type(ty.of) or ty
             return ty
         info = ty.info
         key = f"{info.uid}{'pack' if pack else ''}"

@@ -7,7 +7,8 @@ from typing import Any, cast
 from ktc.diag.codes import Code
 from ktc.elaborate import builtins
 from ktc.elaborate.body import UNIT_CONST
-from ktc.elaborate.calls import Calls
+from ktc.elaborate.function_types import convention_of
+from ktc.elaborate.function_values import FunctionValues
 from ktc.elaborate.instances import Abort, Symbolic
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import AliasInfo, FnSet, ImportRef, StructInfo, TraitInfo, Var
@@ -46,7 +47,7 @@ MAX_EXPONENT = 5000
 """Decimal exponents beyond this are out of the range of every float type, whatever the digits."""
 
 
-class Expressions(Calls):
+class Expressions(FunctionValues):
     """The part of a body that elaborates expressions."""
 
     def expr(self, node: ast.Expr, expected: Ty | None = None) -> Any:
@@ -730,7 +731,8 @@ class Expressions(Calls):
         lists, values = [], []
         for part in (node.then, node.orelse):
             self.open()
-            values.append(self.expr(part, expected))
+            value = self.expr(part, expected)
+            values.append(self.materialize(value) if isinstance(value, FnVal) else value)
             lists.append(self.statements)
             self.statements = self.blocks.pop()
             self.dead = False
@@ -789,11 +791,17 @@ class Expressions(Calls):
     def display(self, node: Any, items: tuple[ast.Expr, ...], name: str, flag: str, expected: Ty | None) -> Any:
         """Make a list or a set."""
         args = [self.arg(item) for item in items]
+        for arg in args:
+            if isinstance(arg.value, FnVal) and not self._known_element(expected, name):
+                arg.value = self.materialize(arg.value)
         element = self._element(args, expected, name, node)
         ty = self.elab.library_struct(name, (element,))
         empty = self.call(self.elab.tuple_type(()), [], [], self.at(node))
         args = [Arg(self.convert(a.value, element, a.span), a.span) for a in args]
         return self.call(ty, args, [Arg(empty, self.at(node), flag)], self.at(node))
+
+    def _known_element(self, expected: Ty | None, name: str) -> bool:
+        return isinstance(expected, StructTy) and expected.info.name == name
 
     def _element(self, args: list[Arg], expected: Ty | None, name: str, node: Any) -> Ty:
         if isinstance(expected, StructTy) and expected.info.name == name and isinstance(expected.params[0], Ty):
@@ -862,14 +870,27 @@ class Expressions(Calls):
 
     def function_type(self, node: ast.FunctionType) -> Any:
         """Make a function type."""
-        if node.params:
-            return FnTy(tuple((a.name, None) for a in node.args), None, node.raises or node.is_def, node.effects, node)
-        args = []
-        for arg in node.args:
-            kind = self.expr(arg.type) if arg.type is not None else None
-            args.append((arg.name, kind if isinstance(kind, Ty) else None))
-        result = self.expr(node.result) if node.result is not None else None
-        return FnTy(tuple(args), result if isinstance(result, Ty) else None, node.raises or node.is_def, node.effects)
+        raises = node.raises or node.is_def
+        args = [a for a in node.args if a.convention != "out"]
+        if node.params or any(a.type is None or a.kind in ("star", "starstar") for a in args):
+            return FnTy(tuple(("", None) for _ in args), None, raises, node.effects, ast=node)
+        kinds = tuple((convention_of(a), self._part(a.type)) for a in args)
+        written = node.result or next((a.type for a in node.args if a.convention == "out"), None)
+        result = self._part(written) if written is not None else self.elab.library_type("NoneType")
+        ref = None
+        if node.result_ref is not None:
+            ref = True
+        return self.elab.function_type(kinds, result, raises, node.effects, tuple(args), ref)
+
+    def _part(self, node: ast.Expr | None) -> Any:
+        """Return a type in a function type; it may be open."""
+        assert node is not None
+        value = self.expr(node)
+        if isinstance(value, KV) and isinstance(node, (ast.NoneLit, ast.TupleLit)):
+            return value.ty
+        if not isinstance(value, (Ty, Sym, Opaque, PartialTy, PackPV)):
+            self.fail(Code.TYPE_MISMATCH, "a type is wanted here", self.at(node))
+        return value
 
 
 def _exact(text: str) -> Any:

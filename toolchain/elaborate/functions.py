@@ -6,10 +6,10 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.body import UNIT_CONST
+from ktc.elaborate.function_types import FunctionTypes, convention_of
 from ktc.elaborate.instances import MAX_DEPTH, Abort, ArgSig, Instance, Signature, Symbolic, UnitState
 from ktc.elaborate.mismatch import Mismatch
-from ktc.elaborate.parameters import Parameters
-from ktc.elaborate.scope import FnInfo, FnSet, Scope, Var
+from ktc.elaborate.scope import FnInfo, FnSet, Scope, StructInfo, Var
 from ktc.elaborate.values import (
     FOREIGN,
     KV,
@@ -29,7 +29,7 @@ from ktc.ir.interpret import EvaluationError
 from ktc.syntax import ast
 
 
-class Functions(Parameters):
+class Functions(FunctionTypes):
     """The part of the elaborator that makes functions."""
 
     elaborated: set[int]
@@ -55,7 +55,9 @@ class Functions(Parameters):
             if not any(isinstance(kind, (PartialTy, TraitTy)) for kind in declared):
                 state.memo[key] = declared
         open_types = tuple(
-            self._open_key(kind, have) for kind, have in zip(declared, actual, strict=True)
+            self._known(kind, have) if isinstance(kind, FnTy) and _is_specialised(arg, fn)
+            else self._open_key(kind, have)
+            for arg, kind, have in zip(fn.node.args, declared, actual, strict=True)
             if isinstance(kind, (PartialTy, TraitTy, FnTy))
         )  # fmt: skip
         full = (key, open_types)
@@ -81,7 +83,7 @@ class Functions(Parameters):
             if fn.owner is not None:
                 title = f"{fn.owner.name}.{title}"
             found = Instance(fn, symbol, title, scope, canonical_self, state, signature, parent, call_span, depth)
-            passed = [kind.ast for kind in open_types if isinstance(kind, FnTy)]
+            passed = [kind.of for kind in open_types if isinstance(kind, FnTy)]
             found.envs = tuple(v for v in (*values, *passed) if isinstance(v, FnVal) and v.env is not None)
             if env is not None:
                 found.envs = (*found.envs, FnVal(FnSet(fn.name, [fn]), (), (), None, env))
@@ -91,10 +93,10 @@ class Functions(Parameters):
         return found
 
     def _open_key(self, kind: Any, have: Any) -> Any:
-        if isinstance(kind, FnTy):
-            return self._known(kind, have)
         if isinstance(kind, PartialTy) and not (isinstance(have, StructTy) and have.info is kind.info):
             return self._filled(kind)
+        if isinstance(kind, FnTy):
+            return None
         have = self.materialized(have) if isinstance(kind, TraitTy) else have
         return self.canonical(have)
 
@@ -202,14 +204,11 @@ class Functions(Parameters):
             self.fail(Code.TYPE_MISMATCH, "the result type is not a complete type", span)
         return value
 
-    def library_type(self, name: str) -> StructTy:
-        """Return a library struct (in `Elaborator`)."""
-        raise NotImplementedError
-
     def _known(self, kind: Any, have: Any) -> Ty:
         if isinstance(kind, FnTy):
             # a function given by name is a part of the instance, so that it can be called directly
-            return have if isinstance(have, FnTy) and isinstance(have.ast, FnVal) else kind
+            found = self.fn_as(have.of, kind) if isinstance(have, FnTy) and have.of is not None else None
+            return kind if found is None else self.fn_type_of(found)
         if isinstance(kind, PartialTy):
             if isinstance(have, StructTy) and have.info is kind.info:
                 return self.canonical(have)  # type: ignore[no-any-return]
@@ -227,9 +226,7 @@ class Functions(Parameters):
         return kind  # type: ignore[no-any-return]
 
     def _arg(self, fn: FnInfo, arg: ast.Param, kind: Any, have: Any) -> ArgSig:
-        convention = {"owned": "var", "": "read", "borrowed": "read", "inout": "mut"}.get(
-            arg.convention, arg.convention
-        )
+        convention = convention_of(arg)
         if arg.kind == "star":
             if arg.splat:
                 pack = kind.items if isinstance(kind, PackPV) else ()
@@ -237,7 +234,7 @@ class Functions(Parameters):
             if isinstance(kind, (TraitTy, PartialTy)):
                 kind = self._known(kind, have[0] if have else None)
             return ArgSig(arg.name, kind, convention, arg.kind, arg, "memory", "list")
-        ty = self._known(kind, have)
+        ty = kind if isinstance(kind, FnTy) and not _is_specialised(arg, fn) else self._known(kind, have)
         if isinstance(ty, (TraitTy, PartialTy)) or convention in ("mut", "ref", "out"):
             passing = "memory"
         else:
@@ -255,14 +252,11 @@ class Functions(Parameters):
         """
         if len(fn.set.functions) != 1:
             self.fail(Code.AMBIGUOUS_CALL, f"'{fn.set.name}' has several overloads; one must be chosen", span)
-        info = fn.set.functions[0]
-        scope = Scope(self.fn_scope_parent(info, fn.self_ty), "function")
+        actual = [None] * len(fn.set.functions[0].node.args)
         try:
-            given = self.give(info.node.params, fn.params, fn.named, f"'{info.name}'")
-            given = self.settle(info.node.params, given, scope, info.module, f"'{info.name}'")
+            return self.only_instance(fn, actual, asking, span, kernel)
         except Mismatch as why:
-            self.fail(why.code, why.message, why.span or span, why.help())
-        return self.instance(info, fn.self_ty, given, [None] * len(info.node.args), fn.env, asking, span, kernel)
+            self.fail(why.code, why.message, why.span or span)
 
     # ---- bodies ----
 
@@ -321,7 +315,7 @@ class Functions(Parameters):
         self._bind_arguments(body, instance, argument)
         for env in instance.envs:
             pointer = argument("env", types.PTR)
-            body.env_args[env] = pointer
+            body.env_args[env.set.functions[0]] = pointer
             if env.set.functions[0] is fn and fn.parent is not None:
                 body.env_value = pointer
         if signature.raises:
@@ -370,8 +364,8 @@ class Functions(Parameters):
 
     def _bind_one(self, body: Any, sig: ArgSig, span: Span, argument: Any) -> Any:
         ty = sig.ty
-        if isinstance(ty, FnTy):
-            return Var(sig.name, ty, RV(ty, nodes.Const(types.PTR, 0)), span, "arg", body=body)
+        if isinstance(ty, FnTy) and ty.of is not None:
+            return ty.of
         why = f"the argument '{sig.name}', which is read only"
         if sig.convention in ("mut", "ref"):
             value: Any = LV(ty, argument(sig.name, types.PTR), True, loans=())
@@ -545,6 +539,16 @@ class Functions(Parameters):
                     work += _addresses(item.content.value)
         unit.kernels = tuple(state.kernels[s] for s in sorted(state.kernels))
         return unit
+
+
+def _is_specialised(arg: ast.Param, fn: FnInfo) -> bool:
+    """Is a function given for this argument a part of the instance: not where its type is a parameter's value."""
+    if arg.kind == "star" or convention_of(arg) != "read":
+        return False
+    if isinstance(arg.type, ast.Name):
+        own = (*fn.node.params, *(fn.owner.node.params if isinstance(fn.owner, StructInfo) else ()))
+        return all(param.name != arg.type.id or isinstance(param.type, ast.FunctionType) for param in own)
+    return isinstance(arg.type, (ast.FunctionType, ast.Attribute))
 
 
 def phantom(name: str, ty: Ty, fn: FnInfo, node: ast.Param) -> Var:

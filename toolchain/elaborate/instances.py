@@ -164,6 +164,10 @@ class Instances(Structs):
     """The user's constants that are being computed, the outermost first, each with the instance that needs it."""
     busy_aliases: set[Any]
 
+    def fn_as(self, fn: FnVal, want: FnTy) -> FnVal | None:
+        """Return the overload that a function type means (in `FunctionTypes`)."""
+        raise NotImplementedError
+
     def new_body(self, module: ModuleInfo, scope: Scope, instance: Instance | None) -> "Body":
         """Make a body (in `Elaborator`)."""
         raise NotImplementedError
@@ -259,7 +263,9 @@ class Instances(Structs):
             self.constants.append((span, self.current))
         try:
             result = body.expr(value, want)
-            if want is not None and not isinstance(want, FnTy):
+            if isinstance(want, FnTy) and isinstance(result, FnVal):
+                result = self.fn_as(result, want) or body.convert(result, want, span)
+            elif want is not None:
                 result = body.convert(result, want, span)
             return body.param(result, span)
         finally:
@@ -382,6 +388,12 @@ class Instances(Structs):
                 env = value.env.instance.symbol if value.env is not None and value.env.instance is not None else ""
                 given = self.key_text(value.params) + self.key_text(value.named) + self.key_text(value.self_ty)
                 return f"fn {where}{given}{env}"
+            case FnTy(of=FnVal() as fn):
+                return self.key_text(fn)
+            case FnTy(ast=None):
+                parts = ",".join(f"{word} {self.key_text(kind)}" for word, kind in value.args)
+                flags = f"{value.raises}{value.effects}{value.result_ref}"
+                return f"fn({parts}){flags}->{self.key_text(value.result)}"
             case PackPV(items):
                 return "*" + self.key_text(items)
             case PartialTy(info, params):

@@ -1,68 +1,19 @@
-"""Closures' environments, kernels of other targets, and the other services that primitives ask of a body."""
-
-from typing import Any
+"""Kernels of other targets, and the other services that primitives ask of a body."""
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.closures import Closures
 from ktc.elaborate.instances import Instance, UnitState
-from ktc.elaborate.scope import Var
-from ktc.elaborate.statements import Statements
-from ktc.elaborate.values import KV, LV, RV, FnVal, StructTy, Ty, Val, show
-from ktc.ir import nodes, ops, types
+from ktc.elaborate.values import KV, RV, FnVal, StructTy, Ty, Val, show
+from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 from ktc.targets.target import Target
 
 IMAGE_KINDS = ("asm", "llvm", "llvm-opt", "object", "image")
 
 
-class KernelBody(Statements):
+class KernelBody(Closures):
     """The part of a body that reaches other functions as values, and other targets."""
-
-    # ---- closures ----
-
-    def captured(self, var: Var) -> LV | None:
-        """Return a variable of an enclosing body through the environment; None where there is none."""
-        if self.env_value is None or self.instance is None or self.instance.fn.parent is not var.body:
-            return None
-        slots = var.body.captures_of(self.instance.fn)
-        if var not in slots:
-            slots.append(var)
-        at = ops.build("offset", (self.env_value, nodes.Const(types.I64, slots.index(var))), None, types.PTR)
-        pointer = self.let(nodes.Load(at, types.PTR), types.PTR)
-        mutable = isinstance(var.value, LV) and var.value.mutable
-        return LV(var.ty, pointer, mutable, why="" if mutable else f"'{var.name}', which is read only")
-
-    def captures_of(self, fn: Any) -> list[Var]:
-        """Return the variables of this body that a nested function reads; the list grows."""
-        return self.closures.setdefault(fn, [])
-
-    def environment(self, env: FnVal, span: Span) -> Value:
-        """Return the address of the environment of a closure."""
-        known = self.env_args.get(env)
-        if known is not None:
-            return known
-        for other, pointer in self.env_args.items():
-            if other.env is env.env and other.set.functions[0] is env.set.functions[0]:
-                return pointer
-        if env.env is not self:
-            self.fail(Code.UNSUPPORTED, "this closure cannot be reached from here", span)
-        fn = env.set.functions[0]
-        self.elab.drain()  # the closure's body tells what it captures
-        slots = self.captures_of(fn)
-        local = self.env_locals.get(fn)
-        if local is None:
-            local = self.env_locals[fn] = nodes.Local(self.fresh(), types.ArrayType(types.PTR, 1), "env", span=span)
-            local.pins_all = True
-            self.hoisted.append(nodes.Declare(local))
-        local.type = types.ArrayType(types.PTR, max(1, len(slots)))
-        for i, var in enumerate(slots):
-            at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, i)), None, types.PTR)
-            self.emit(nodes.Store(at, self.place(var.value).pointer, span=span))
-        return nodes.LocalAddress(local)
-
-    def finish_closures(self) -> tuple[nodes.Statement, ...]:
-        """Finish the body."""
-        return self.finish()
 
     # ---- functions as addresses ----
 

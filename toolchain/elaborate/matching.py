@@ -398,10 +398,8 @@ class Matching(BodyBase):
 
     def _conversion_cost(self, arg: Arg, want: Ty, name: str, instance: Instance, strict: bool) -> int:
         value = arg.value
-        if isinstance(value, FnVal):
-            if isinstance(want, FnTy):
-                return 0
-            value = None
+        if isinstance(value, FnVal) and isinstance(want, FnTy) and want.of is not None:
+            return 0
         have = self._type_of(value)
         if have is None:
             raise Mismatch(Code.TYPE_MISMATCH, f"argument '{name}' of {instance.fn.title} must be a value", arg.span, 2)

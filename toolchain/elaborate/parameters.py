@@ -169,7 +169,7 @@ class Parameters(Instances):
                 self.unify(p, a, bound) for p, a in zip(pattern.items, actual.items, strict=True)
             )
         if isinstance(pattern, FnTy):
-            return isinstance(actual, FnTy)
+            return self.unify_function(pattern, actual, bound)
         return bool(pattern == actual)
 
     def _compatible(self, known: Any, actual: Any) -> bool:
@@ -194,14 +194,12 @@ class Parameters(Instances):
         return None
 
     def fn_type_of(self, fn: FnVal) -> FnTy:
-        """Return a function type for a function value (one object for each)."""
-        found = self.fn_tys.get(fn)
-        if found is None:
-            first = fn.set.functions[0]
-            args = tuple((arg.name, None) for arg in first.node.args)
-            effects = ("capturing",) if first.parameter else ()
-            found = self.fn_tys[fn] = FnTy(args, None, first.raises, effects, fn)
-        return found
+        """Return the type of one function alone (in `FunctionTypes`)."""
+        raise NotImplementedError
+
+    def unify_function(self, pattern: FnTy, actual: Any, bound: dict[Sym, Any]) -> bool:
+        """Bind what a function type leaves open (in `FunctionTypes`)."""
+        raise NotImplementedError
 
     # ---- giving values ----
 
@@ -331,6 +329,8 @@ class Parameters(Instances):
                 text = f"parameter '{param.name}' of {what} wants '{wanted}', not '{given}'"
                 raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
             return converted
+        if isinstance(want, FnTy) and not want.symbolic:
+            return self.declared_function(param, value, want, what)
         if isinstance(want, StructTy) and isinstance(value, Ty):
             raise Mismatch(
                 Code.TYPE_MISMATCH,
@@ -338,6 +338,10 @@ class Parameters(Instances):
                 weight=2,
             )
         return value
+
+    def declared_function(self, param: ast.Param, value: Any, want: FnTy, what: str) -> Any:
+        """Return a function that a parameter is given (in `FunctionTypes`)."""
+        raise NotImplementedError
 
     def convert_constant(self, value: KV, want: Ty) -> KV | None:
         """Convert a constant to another type by an implicit conversion, or return None."""

@@ -8,7 +8,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.expressions import BINARY, Expressions
 from ktc.elaborate.instances import Abort
 from ktc.elaborate.scope import AliasInfo, FnSet, Scope, Var
-from ktc.elaborate.values import KV, LV, RV, Arg, FnVal, PackPV, StructTy, Ty
+from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, PackPV, StructTy, Ty
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
 
@@ -147,7 +147,9 @@ class Statements(Expressions):
             self.scope.names[name] = Var(name, place.ty, place, self.at(node.target), "ref", body=self)
             return
         value = (
-            self.convert(value, want, self.at(node.value)) if isinstance(want, StructTy) else self.materialize(value)
+            self.convert(value, want, self.at(node.value))
+            if isinstance(want, (StructTy, FnTy))
+            else self.materialize(value)
         )
         self.declare_var(name, value, self.at(node.target))
 
@@ -238,7 +240,7 @@ class Statements(Expressions):
         elif want is None and isinstance(last, ast.Attribute):
             want = self._attribute_type(last)
         value = self.expr(node.value, want if isinstance(want, Ty) else None)
-        if node.type is not None and isinstance(want, StructTy):
+        if node.type is not None and isinstance(want, (StructTy, FnTy)):
             value = self.convert(value, want, self.at(node.value))
         for target in node.targets:
             self.store(target, value, node)
@@ -459,8 +461,6 @@ class Statements(Expressions):
             self.leave(RV(self.elab.prim("!kgen.pointer"), place.pointer))
             return
         value = self.expr(node.value, signature.result_ty)
-        if isinstance(value, FnVal):
-            self.fail(Code.UNSUPPORTED, "returning a function is not supported yet", self.at(node.value))
         value = self.convert(value, signature.result_ty, self.at(node.value))
         if signature.result == "memory":
             assert self.result_pointer is not None

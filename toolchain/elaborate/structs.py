@@ -313,8 +313,12 @@ class Structs(Modules):
         if isinstance(have, StructTy) and isinstance(want, StructTy) and have.info is want.info:
             return all(self._param_fits(a, b) for a, b in zip(have.params, want.params, strict=True))
         if isinstance(have, FnTy) and isinstance(want, FnTy):
-            return len(have.args) == len(want.args) and (want.raises or not have.raises)
+            return self.fits_function(have, want)
         return False
+
+    def fits_function(self, have: FnTy, want: FnTy) -> bool:
+        """Is a function of one type one of the other (in `FunctionTypes`)."""
+        raise NotImplementedError
 
     def _param_fits(self, a: PV, b: PV) -> bool:
         if a == b or isinstance(a, Opaque) or isinstance(b, Opaque):
@@ -362,6 +366,8 @@ def is_symbolic(value: Any) -> bool:
             return True
         case KV(StructTy() as ty, _):
             return ty.symbolic
+        case FnTy():
+            return value.symbolic
         case FnVal() | ModuleVal() | None:
             return False
         case _:

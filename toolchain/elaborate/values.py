@@ -84,18 +84,34 @@ class TraitTy(Ty):
 
 @dataclass(eq=False, slots=True)
 class FnTy(Ty):
-    """A function type. Parametric function types keep their syntax (`ast`), and are compared by shape only."""
+    """A function type. A value of one without `of` and `ast` is at run time the address of the function's code.
 
-    args: tuple[tuple[str, Ty | None], ...]
-    result: Ty | None
+    Args:
+        args: convention and type of each argument; a type may be open in a pattern.
+        nodes: how the arguments were written.
+        effects: `capturing`, `escaping`, `unified`.
+        result_ref: the result is a reference: may it be written through. None for a value.
+        of: the type of this function alone, which is a part of the instances that it is given to.
+        ast: of a type with parameters its syntax, by which it is compared.
+    """
+
+    args: tuple[tuple[str, Any], ...]
+    result: Any
     raises: bool
     effects: tuple[str, ...]
+    nodes: tuple[Any, ...] = ()
+    result_ref: bool | None = None
+    of: "FnVal | None" = None
     ast: Any = None
+    symbolic: bool = False
+    signature: Any = None
 
     def __str__(self) -> str:
-        shown = ", ".join(str(kind) if kind else "_" for _, kind in self.args)
-        effects = "".join(f" {effect}" for effect in self.effects) + (" raises" if self.raises else "")
-        return f"fn({shown}){effects} -> {self.result or 'None'}"
+        if self.of is not None:
+            return self.of.described()
+        shown = ", ".join(f"{word} {show(kind)}" if word != "read" else show(kind) for word, kind in self.args)
+        effects = (" raises" if self.raises else "") + "".join(f" {effect}" for effect in self.effects)
+        return f"fn({shown}){effects} -> {'None' if self.result is None else show(self.result)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +162,19 @@ class FnVal:
     def __str__(self) -> str:
         shown = [show(p) for p in self.params] + [f"{name}={show(p)}" for name, p in self.named]
         return self.set.name + (f"[{', '.join(shown)}]" if shown else "")
+
+    def described(self) -> str:
+        """Return what the function looks like, as far as its declaration says it."""
+        if len(self.set.functions) != 1:
+            return f"the overloads of '{self.set.name}'"
+        node = self.set.functions[0].node
+        text = self.set.functions[0].module.source.text
+        shown = ", ".join(
+            f"{a.convention} {_written(text, a.type)}".strip() if a.type is not None else a.name for a in node.args
+        )
+        effects = " raises" if self.set.functions[0].raises else ""
+        result = _written(text, node.result) if node.result is not None else "None"
+        return f"fn({shown}){effects} -> {result}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +316,11 @@ def show(value: Any) -> str:
             return "_"
         case _:
             return str(value)
+
+
+def _written(text: str, node: Any) -> str:
+    """Return the source of an expression, on one line."""
+    return " ".join(text[node.start : node.end].split())
 
 
 def signed(value: int, bits: int) -> int:

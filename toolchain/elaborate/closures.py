@@ -1,0 +1,91 @@
+"""Closures: which variables a nested function uses, and the environments through which it reaches them.
+
+An environment is an array of addresses in the frame of the function around: of variables, and of the environments of
+other closures. It is passed as an argument. What stands in it is known when the nested function has been elaborated.
+"""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.scope import FnInfo, Var
+from ktc.elaborate.statements import Statements
+from ktc.elaborate.values import LV, FnVal
+from ktc.ir import nodes, ops, types
+from ktc.ir.nodes import Value
+
+
+class Closures(Statements):
+    """The part of a body that reaches variables of the functions around it."""
+
+    def captured(self, var: Var) -> LV | None:
+        """Return a variable of an enclosing body through the environment; None where there is none."""
+        if self.env_value is None or self.instance is None:
+            return None
+        around = self.instance.fn.parent
+        while around is not None and around is not var.body:
+            around = around.instance.fn.parent if around.instance is not None else None
+        if around is None:
+            return None
+        pointer = self._from_environment(var)
+        mutable = isinstance(var.value, LV) and var.value.mutable
+        return LV(var.ty, pointer, mutable, why="" if mutable else f"'{var.name}', which is read only")
+
+    def _from_environment(self, item: Var | FnInfo) -> Value:
+        """Return the address that stands for a variable or a closure in this function's environment."""
+        assert self.instance is not None and self.env_value is not None
+        slots = self.instance.fn.parent.captures_of(self.instance.fn, self.state)
+        if item not in slots:
+            slots.append(item)
+        at = ops.build("offset", (self.env_value, nodes.Const(types.I64, slots.index(item))), None, types.PTR)
+        return self.let(nodes.Load(at, types.PTR), types.PTR)
+
+    def captures_of(self, fn: FnInfo, state: Any) -> list[Any]:
+        """Return what a function nested in this body reaches through its environment; the list grows."""
+        return self.closures.setdefault((fn, state.target.name), [])
+
+    def captures_anything(self, env: FnVal) -> bool:
+        """Does a nested function use variables around it."""
+        self.elab.drain()
+        return bool(env.env.captures_of(env.set.functions[0], self.state))
+
+    def environment(self, env: FnVal, span: Span) -> Value:
+        """Return the address of the environment of a closure."""
+        return self._environment(env.set.functions[0], env.env, span)
+
+    def _environment(self, fn: FnInfo, home: Any, span: Span) -> Value:
+        known = self.env_args.get(fn)
+        if known is not None:
+            return known
+        if home is not self:
+            if self.env_value is None:
+                self.fail(Code.UNSUPPORTED, f"the closure '{fn.name}' cannot be reached from here", span)
+            return self._from_environment(fn)
+        self.elab.drain()  # the closure's body tells what it captures
+        slots = self.captures_of(fn, self.state)
+        local = self.env_locals.get(fn)
+        if local is None:
+            local = self.env_locals[fn] = nodes.Local(self.fresh(), types.ArrayType(types.PTR, 1), "env", span=span)
+            local.pins_all = True
+            self.hoisted.append(nodes.Declare(local))
+        done = 0
+        while done < len(slots):  # reaching one may add others
+            item = slots[done]
+            pointer = self._environment(item, item.parent, span) if isinstance(item, FnInfo) else self._place_of(item)
+            at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, done)), None, types.PTR)
+            self.emit(nodes.Store(at, pointer, span=span))
+            done += 1
+        local.type = types.ArrayType(types.PTR, max(1, len(slots)))
+        return nodes.LocalAddress(local)
+
+    def _place_of(self, var: Var) -> Value:
+        if var.body is self:
+            place: LV = self.place(var.value)
+            return place.pointer
+        found = self.captured(var)
+        assert found is not None
+        return found.pointer
+
+    def finish_closures(self) -> tuple[nodes.Statement, ...]:
+        """Finish the body."""
+        return self.finish()
