@@ -5,7 +5,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.closures import Closures
 from ktc.elaborate.instances import Instance, UnitState
 from ktc.elaborate.values import KV, RV, FnVal, StructTy, Ty, Val, show
-from ktc.ir import nodes, types
+from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 from ktc.targets.target import Target
 
