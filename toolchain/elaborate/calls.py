@@ -21,6 +21,7 @@ from ktc.elaborate.values import (
     LV,
     RV,
     Arg,
+    DisplayVal,
     FnTy,
     FnVal,
     Method,
@@ -456,7 +457,9 @@ class Calls(Matching):
     def convert(self, value: Any, want: Ty | None, span: Span, convention: str = "read") -> Any:
         """Return a value converted implicitly to a type; an error if it cannot be."""
         if want is None or isinstance(want, TraitTy) or isinstance(value, PackVal):
-            return value
+            return self.build_display(value, None) if isinstance(value, DisplayVal) else value
+        if isinstance(value, DisplayVal):
+            value = self.build_display(value, want)
         made = self.try_convert(value, want, span)
         if made is None:
             if isinstance(value, FnVal):
@@ -467,6 +470,10 @@ class Calls(Matching):
             shown = self.elab.type_name
             self.fail(Code.TYPE_MISMATCH, f"'{shown(value.ty)}' does not convert to '{shown(want)}'", span)
         return made
+
+    def build_display(self, late: DisplayVal, want: Ty | None) -> Any:
+        """Make the value that a display stands for; `Displays` does."""
+        raise NotImplementedError
 
     def try_convert(self, value: Any, want: Ty, span: Span | None) -> Any:
         """Return a value converted implicitly to a type, or None."""

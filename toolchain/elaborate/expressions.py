@@ -7,6 +7,7 @@ from typing import Any, cast
 from ktc.diag.codes import Code
 from ktc.elaborate import builtins
 from ktc.elaborate.body import UNIT_CONST
+from ktc.elaborate.displays import Displays
 from ktc.elaborate.function_types import convention_of
 from ktc.elaborate.function_values import FunctionValues
 from ktc.elaborate.instances import Abort, Symbolic
@@ -47,7 +48,7 @@ MAX_EXPONENT = 5000
 """Decimal exponents beyond this are out of the range of every float type, whatever the digits."""
 
 
-class Expressions(FunctionValues):
+class Expressions(Displays, FunctionValues):
     """The part of a body that elaborates expressions."""
 
     def expr(self, node: ast.Expr, expected: Ty | None = None) -> Any:
@@ -84,11 +85,9 @@ class Expressions(FunctionValues):
             case ast.TupleLit(items=items):
                 return self.tuple_of(node, items)
             case ast.ListLit(items=items):
-                return self.display(node, items, "List", "__list_literal__", expected)
+                return self.display(node, items, "List", expected)
             case ast.SetLit(items=items):
-                if isinstance(expected, StructTy) and expected.info.name != "Set":
-                    return self.call(expected, [self.arg(i) for i in items], [], self.at(node))
-                return self.display(node, items, "Set", "__set_literal__", expected)
+                return self.display(node, items, "Set", expected)
             case ast.DictLit(items=items):
                 return self.dict_of(node, items, expected)
             case ast.Transfer(value=value):
@@ -426,7 +425,7 @@ class Expressions(FunctionValues):
         if static:
             fn = self.elab.partial_of(fn, *self.param_list(node))
             return self.call_fn(fn, [Arg(base, span)], [], span, True)
-        args = [Arg(base, span), *(self.arg(item) for item in node.args)]
+        args = [Arg(base, span), *(self.late_arg(item) for item in node.args)]
         kw = [self.keyword(k) for k in node.keywords]
         return self.call_fn(fn, args, kw, span, True)
 
@@ -460,7 +459,7 @@ class Expressions(FunctionValues):
 
     def keyword(self, node: ast.Keyword) -> Arg:
         """Elaborate a keyword argument."""
-        found = self.arg(node.value)
+        found = self.late_arg(node.value)
         found.name = node.name
         found.span = self.at(node)
         return found
@@ -475,7 +474,7 @@ class Expressions(FunctionValues):
             callee = self.expr(node.func)
             if isinstance(callee, (Sym, Opaque)):
                 raise Symbolic
-            pos = [self.arg(item) for item in node.args]
+            pos = [self.late_arg(item) for item in node.args]
             kw = [self.keyword(item) for item in node.keywords]
             if isinstance(callee, FnVal) and not callee.set.functions:
                 return self.synthesised(callee, pos, node)
@@ -787,54 +786,6 @@ class Expressions(FunctionValues):
         ty = self.elab.tuple_type(tuple(kinds))
         args = [Arg(v, self.at(i)) for v, i in zip(values, items, strict=True)]
         return self.call(ty, args, [], self.at(node))
-
-    def display(self, node: Any, items: tuple[ast.Expr, ...], name: str, flag: str, expected: Ty | None) -> Any:
-        """Make a list or a set."""
-        args = [self.arg(item) for item in items]
-        for arg in args:
-            if isinstance(arg.value, FnVal) and not self._known_element(expected, name):
-                arg.value = self.materialize(arg.value)
-        element = self._element(args, expected, name, node)
-        ty = self.elab.library_struct(name, (element,))
-        empty = self.call(self.elab.tuple_type(()), [], [], self.at(node))
-        args = [Arg(self.convert(a.value, element, a.span), a.span) for a in args]
-        return self.call(ty, args, [Arg(empty, self.at(node), flag)], self.at(node))
-
-    def _known_element(self, expected: Ty | None, name: str) -> bool:
-        return isinstance(expected, StructTy) and expected.info.name == name
-
-    def _element(self, args: list[Arg], expected: Ty | None, name: str, node: Any) -> Ty:
-        if isinstance(expected, StructTy) and expected.info.name == name and isinstance(expected.params[0], Ty):
-            return expected.params[0]
-        if not args:
-            self.fail(
-                Code.CANNOT_INFER, f"the type of the elements of this empty {name.lower()} is not known", self.at(node)
-            )
-        kinds: list[Ty] = [self.elab.materialized(a.value.ty, False) for a in args if isinstance(a.value, (RV, LV, KV))]
-        if len(kinds) != len(args):
-            self.fail(Code.TYPE_MISMATCH, "a value is wanted here", self.at(node))
-        for kind in kinds:
-            if all(self.conversion(a.value.ty, kind) is not None for a in args):
-                return kind
-        self.fail(Code.TYPE_MISMATCH, f"the elements of this {name.lower()} have no common type", self.at(node))
-
-    def dict_of(self, node: Any, items: tuple[tuple[ast.Expr, ast.Expr], ...], expected: Ty | None) -> Any:
-        """Make a dictionary; `{}` makes a value of the expected type."""
-        if not items and isinstance(expected, StructTy):
-            return self.call(expected, [], [], self.at(node))
-        keys = tuple(key for key, _ in items)
-        values = tuple(value for _, value in items)
-        wants: list[Ty | None] = [None, None]
-        if isinstance(expected, StructTy) and expected.info.name == "Dict":
-            wants = [self.elab.library_struct("List", (p,)) for p in expected.params[:2]]
-        made_keys = self.display(node, keys, "List", "__list_literal__", wants[0])
-        made_values = self.display(node, values, "List", "__list_literal__", wants[1])
-        ty = self.elab.library_struct("Dict", (made_keys.ty.params[0], made_values.ty.params[0]))
-        empty = self.call(self.elab.tuple_type(()), [], [], self.at(node))
-        span = self.at(node)
-        return self.call(
-            ty, [Arg(made_keys, span), Arg(made_values, span)], [Arg(empty, span, "__dict_literal__")], span
-        )
 
     def fstring(self, node: ast.FString) -> Any:
         """Make the text of an f-string."""

@@ -20,6 +20,7 @@ from ktc.elaborate.values import (
     LV,
     RV,
     Arg,
+    DisplayVal,
     FnTy,
     FnVal,
     Opaque,
@@ -298,10 +299,10 @@ class Matching(BodyBase):
 
     def _infer_one(self, arg: Arg, want: Any, bound: dict[Sym, Any], formal: Any) -> None:
         have = self._type_of(arg.value)
-        if isinstance(want, Sym):
-            have = self.elab.materialized(have, False)
         if have is None:
             return
+        if isinstance(want, Sym):
+            have = self.elab.materialized(have, False)
         trial = dict(bound)
         if self.elab.unify(want, have, trial):
             bound.update(trial)
@@ -337,7 +338,7 @@ class Matching(BodyBase):
             self.elab.unify(want, found.instance.self_ty, bound)
 
     def _type_of(self, value: Any) -> Any:
-        if isinstance(value, (RV, LV, KV)):
+        if isinstance(value, (RV, LV, KV, DisplayVal)):
             return value.ty
         if isinstance(value, FnVal):
             return self.elab.fn_type_of(value)
@@ -396,11 +397,22 @@ class Matching(BodyBase):
                 raise Mismatch(Code.IMMUTABLE, text, slot.span, 2)
         return cost
 
+    def display_cost(self, late: DisplayVal, want: Ty) -> int | None:
+        """Return what making a `want` of a display costs; `Displays` says it."""
+        raise NotImplementedError
+
     def _conversion_cost(self, arg: Arg, want: Ty, name: str, instance: Instance, strict: bool) -> int:
         value = arg.value
         if isinstance(value, FnVal) and isinstance(want, FnTy) and want.of is not None:
             return 0
+        if isinstance(value, DisplayVal) and not isinstance(want, TraitTy):
+            made = self.display_cost(value, want)
+            if made is not None:
+                return made
         have = self._type_of(value)
+        if have is None and isinstance(value, DisplayVal):
+            text = f"the type of the elements of this {value.name.lower()} is not known"
+            raise Mismatch(Code.CANNOT_INFER, text, arg.span, 2)
         if have is None:
             raise Mismatch(Code.TYPE_MISMATCH, f"argument '{name}' of {instance.fn.title} must be a value", arg.span, 2)
         if isinstance(want, TraitTy):

@@ -284,6 +284,25 @@ class PackVal:
     items: tuple["RV | LV | KV", ...]
 
 
+@dataclass(eq=False, slots=True)
+class DisplayVal:
+    """A list, set or dictionary written as an argument: what it becomes is known when the function is.
+
+    Args:
+        name: of its own collection: `List`, `Set` or `Dict`.
+        items: the elements, or the keys of a dictionary.
+        values: the values of a dictionary.
+        node: the syntax.
+        ty: what it is where nothing else is wanted; None if that cannot be told.
+    """
+
+    name: str
+    items: tuple["Arg", ...]
+    values: tuple["Arg", ...]
+    node: Any
+    ty: Any
+
+
 Val = Union[RV, LV, KV]
 """A value at run time or a constant."""
 Result = Union[RV, LV, KV, Method, PackVal, Ty, FnVal, PackPV, PartialTy, ModuleVal, Sym, Opaque]

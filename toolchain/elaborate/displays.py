@@ -1,0 +1,176 @@
+"""Displays: lists, sets and dictionaries written out.
+
+In: the nodes of a display and, where it is known, the type that is wanted. Out: a value. As the argument of a call a
+display stays a `DisplayVal` until the function is chosen, for the declared type of the argument says what it becomes.
+"""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.elaborate.calls import Calls
+from ktc.elaborate.matching import CONVERSION, LITERAL
+from ktc.elaborate.values import KV, LV, RV, Arg, DisplayVal, FnTy, FnVal, PackVal, StructTy, Ty
+from ktc.syntax import ast
+
+FLAGS = {"List": "__list_literal__", "Set": "__set_literal__", "Dict": "__dict_literal__"}
+
+
+class Displays(Calls):
+    """The part of a body that makes lists, sets and dictionaries."""
+
+    def arg(self, node: ast.Expr) -> Arg:
+        """Elaborate one argument; `Expressions` does."""
+        raise NotImplementedError
+
+    def late_arg(self, node: ast.Expr) -> Arg:
+        """Elaborate one argument of a call; a display waits for the type that the function wants."""
+        match node:
+            case ast.ListLit(items=items):
+                return Arg(self._late("List", items, (), node), self.at(node))
+            case ast.SetLit(items=items):
+                return Arg(self._late("Set", items, (), node), self.at(node))
+            case ast.DictLit(items=pairs):
+                late = self._late("Dict", tuple(k for k, _ in pairs), tuple(v for _, v in pairs), node)
+                return Arg(late, self.at(node))
+        return self.arg(node)
+
+    def _late(self, name: str, keys: tuple[ast.Expr, ...], values: tuple[ast.Expr, ...], node: ast.Expr) -> Any:
+        first: list[Arg] = []
+        second: list[Arg] = []
+        for i, key in enumerate(keys):
+            first.append(self.late_arg(key))
+            if values:
+                second.append(self.late_arg(values[i]))
+        late = DisplayVal(name, tuple(first), tuple(second), node, None)
+        kinds = [self._common_element(part) for part in ([first, second] if name == "Dict" else [first])]
+        if all(kind is not None for kind in kinds):
+            late.ty = self.elab.library_struct(name, tuple(kinds))
+        return late
+
+    def display(self, node: Any, items: tuple[ast.Expr, ...], name: str, expected: Ty | None) -> Any:
+        """Make a list or a set."""
+        return self.build_display(self._late(name, items, (), node), expected)
+
+    def dict_of(self, node: Any, items: tuple[tuple[ast.Expr, ast.Expr], ...], expected: Ty | None) -> Any:
+        """Make a dictionary; `{}` makes a value of the expected type."""
+        late = self._late("Dict", tuple(key for key, _ in items), tuple(value for _, value in items), node)
+        return self.build_display(late, expected)
+
+    def display_cost(self, late: DisplayVal, want: Ty) -> int | None:
+        """Return what making a `want` of a display costs; None if it cannot be made."""
+        if late.ty is want:
+            return 0
+        if not isinstance(want, StructTy) or want.symbolic:
+            return None
+        wants = self._own_elements(late, want)
+        if wants is not None:
+            parts = (late.items, late.values) if late.name == "Dict" else (late.items,)
+            fits = all(self._fit(arg, kind) for part, kind in zip(parts, wants, strict=True) for arg in part)
+            return LITERAL if fits else None
+        if self._takes(want, FLAGS[late.name]):
+            return LITERAL
+        if late.ty is not None and self.conversion(late.ty, want) is not None:
+            return CONVERSION
+        if late.values or (late.name == "List" and not late.items):
+            return None
+        inits = self.elab.method_set(want, "__init__")
+        if inits is None or late.name == "List":
+            return None
+        found = self.choose(inits, want, (), (), list(late.items), [], self.at(late.node), quiet=True)
+        return None if found is None else CONVERSION
+
+    def _fit(self, arg: Arg, want: Any) -> bool:
+        value = arg.value
+        if isinstance(value, DisplayVal):
+            return self.display_cost(value, want) is not None
+        if isinstance(value, FnVal):
+            return isinstance(want, FnTy)
+        return isinstance(value, (RV, LV, KV)) and self.conversion(value.ty, want) is not None
+
+    def _own_elements(self, late: DisplayVal, want: Ty | None) -> tuple[Any, ...] | None:
+        """Return the types of the elements if the display's own collection is wanted."""
+        if isinstance(want, StructTy) and want.info.name == late.name and want.info.module.is_library:
+            return want.params[: 2 if late.name == "Dict" else 1]
+        return None
+
+    def _takes(self, want: StructTy, flag: str) -> bool:
+        """Whether a constructor of a type says that it takes displays."""
+        inits = self.elab.method_set(want, "__init__")
+        return inits is not None and any(a.name == flag for f in inits.functions for a in f.node.args)
+
+    def build_display(self, late: DisplayVal, want: Ty | None) -> Any:
+        """Make the value that a display stands for: of the wanted type where it can be, else of its own."""
+        span = self.at(late.node)
+        wants = self._own_elements(late, want)
+        if wants is None and isinstance(want, StructTy) and not want.symbolic:
+            if self._takes(want, FLAGS[late.name]):
+                return self.call(want, *self._display_args(late, late.items, late.values))
+            implicit = late.ty is not None and self.conversion(late.ty, want) is not None
+            if not implicit and not late.values and (late.name == "Set" or (late.name == "Dict" and not late.items)):
+                return self.call(want, list(late.items), [], span)
+        if wants is not None and all(isinstance(kind, Ty) for kind in wants):
+            ty = want
+        else:
+            ty = late.ty
+            if ty is None:
+                self._no_element(late)
+            assert isinstance(ty, StructTy)
+            wants = self._own_elements(late, ty)
+        assert wants is not None
+        items = [Arg(self.convert(a.value, wants[0], a.span), a.span) for a in late.items]
+        values = [Arg(self.convert(a.value, wants[1], a.span), a.span) for a in late.values]
+        if late.name == "Dict":
+            parts = []
+            for part, kind in ((items, wants[0]), (values, wants[1])):
+                made = self.call(self.elab.library_struct("List", (kind,)), *self._list_args(late, part))
+                parts.append(Arg(made, span))
+            return self.call(ty, parts, [self._flag(late, FLAGS["Dict"])], span)
+        return self.call(ty, items, [self._flag(late, FLAGS[late.name])], span)
+
+    def _display_args(self, late: DisplayVal, items: Any, values: Any) -> tuple[list[Arg], list[Arg], Any]:
+        """Return the arguments for a constructor that takes a display."""
+        flag = self._flag(late, FLAGS[late.name])
+        if late.name != "Dict":
+            return list(items), [flag], self.at(late.node)
+        lists = [Arg(DisplayVal("List", part, (), late.node, None), self.at(late.node)) for part in (items, values)]
+        for made in lists:
+            kind = self._common_element(list(made.value.items))
+            made.value.ty = None if kind is None else self.elab.library_struct("List", (kind,))
+        return lists, [flag], self.at(late.node)
+
+    def _list_args(self, late: DisplayVal, items: list[Arg]) -> tuple[list[Arg], list[Arg], Any]:
+        return items, [self._flag(late, FLAGS["List"])], self.at(late.node)
+
+    def _flag(self, late: DisplayVal, name: str) -> Arg:
+        span = self.at(late.node)
+        return Arg(self.call(self.elab.tuple_type(()), [], [], span), span, name)
+
+    def _common_element(self, args: list[Arg]) -> Ty | None:
+        """Return the type to which all elements convert, if there is one."""
+        kinds: list[Ty] = []
+        for arg in args:
+            value = arg.value
+            if isinstance(value, DisplayVal):
+                if value.ty is not None:
+                    kinds.append(value.ty)
+            elif isinstance(value, FnVal):
+                thin = self.elab.thin_type(value)
+                if thin is None:
+                    return None
+                kinds.append(thin)
+            elif isinstance(value, (RV, LV, KV)):
+                kinds.append(self.elab.materialized(value.ty, False))
+            else:
+                return None
+        for kind in dict.fromkeys(kinds):
+            if all(self._fit(arg, kind) for arg in args):
+                return kind
+        return None
+
+    def _no_element(self, late: DisplayVal) -> None:
+        name, span = late.name.lower(), self.at(late.node)
+        if not late.items:
+            self.fail(Code.CANNOT_INFER, f"the type of the elements of this empty {name} is not known", span)
+        if any(isinstance(a.value, PackVal) or not hasattr(a.value, "ty") for a in (*late.items, *late.values)):
+            self.fail(Code.TYPE_MISMATCH, "a value is wanted here", span)
+        self.fail(Code.TYPE_MISMATCH, f"the elements of this {name} have no common type", span)
