@@ -59,7 +59,7 @@ def _integer_binary(use: Use) -> Result:
     how = use.one_of("op", tuple(_INTEGER_BINARY))
     a, b = _integer(use, 0), _integer(use, 1)
     if b == 0 and how in ("//", "%"):
-        use.fail(Code.COMPILE_TIME_FAILED, "a literal is divided by zero")
+        return use.literal(0)  # as at run time
     if b < 0 and how in ("<<", ">>", "**"):
         why = "raised to a negative power" if how == "**" else "shifted by a negative number"
         use.fail(Code.COMPILE_TIME_FAILED, f"a whole literal is {why}")
@@ -79,7 +79,13 @@ def _integer_unary(use: Use) -> Result:
 
 
 def _integer_to(use: Use) -> Result:
-    return _constant(use, _integer(use, 0))
+    value = _integer(use, 0)
+    _, prim = use.prim_of()
+    if prim.name == "uindex" and value < 0:
+        use.fail(Code.TYPE_MISMATCH, f"the literal {value} is negative, and the type is unsigned")
+    if prim.name in ("index", "uindex") and not -(1 << 63) <= value < 1 << (63 + (prim.name == "uindex")):
+        use.fail(Code.TYPE_MISMATCH, f"the literal {value} does not fit into 64 bits")
+    return _constant(use, value)
 
 
 def _integer_to_float(use: Use) -> Result:

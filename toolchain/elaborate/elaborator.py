@@ -9,9 +9,9 @@ from typing import Any
 
 from ktc.config import Config
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import Diagnostic, Label, Sink
+from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Span
-from ktc.elaborate import builtin_types
+from ktc.elaborate import builtin_types, conformance
 from ktc.elaborate.functions import Functions
 from ktc.elaborate.instances import Abort, Instance, Symbolic, UnitState
 from ktc.elaborate.kernels import KernelBody
@@ -183,7 +183,7 @@ class Elaborator(Functions):
     def evaluate_pattern(self, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
         """Compute a type with open parameters."""
         try:
-            return self.evaluate(node, scope, module)
+            return self.evaluate_open(node, scope, module)
         except Symbolic:
             return OPAQUE
 
@@ -281,7 +281,7 @@ class Elaborator(Functions):
                 continue
             if not isinstance(value, StructInfo) or value.module is not self.main:
                 continue
-            self._check_traits(value)
+            conformance.check_traits(self, value)
             if not value.node.params:
                 ty = self.struct(value, ())
                 try:
@@ -292,23 +292,6 @@ class Elaborator(Functions):
                     if isinstance(member, FnSet):
                         for fn in member.functions:
                             self._check_function(fn, ty)
-
-    def _check_traits(self, info: StructInfo) -> None:
-        """Report methods that a trait of a struct asks for and that nothing gives."""
-        try:
-            traits = self.traits_of(info)
-        except Abort:
-            return
-        given = {name for trait in traits for name, member in trait.members.items() if _has_body(member)}
-        for trait in traits:
-            for name, member in trait.members.items():
-                if not isinstance(member, FnSet) or name in info.members or name in given or name in _SYNTHESISED:
-                    continue
-                at = info.node.name_start
-                span = Span(info.module.source, at, at + len(info.name))
-                text = f"struct '{info.name}' lacks the method '{name}' that its trait '{trait.name}' asks for"
-                notes = () if trait.module.is_library else (Label(member.functions[0].span(), "declared here"),)
-                self.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, text, "", notes))
 
     def _check_function(self, fn: FnInfo, ty: StructTy | None = None) -> None:
         if fn.module is not self.main or fn.node.params or fn.node.body is None:
@@ -343,11 +326,3 @@ def RV_bool(body: Any, value: Any) -> Any:
 def elaborate(package: Package, config: Config, sink: Sink) -> nodes.Program:
     """Elaborate a program: the host's unit and one for each device target."""
     return Elaborator(package, config, sink).program()
-
-
-_SYNTHESISED = frozenset(("__init__", "__copyinit__", "__moveinit__", "__del__", "copy"))
-"""Methods that a struct may have without writing them."""
-
-
-def _has_body(member: Any) -> bool:
-    return isinstance(member, FnSet) and any(fn.node.body is not None for fn in member.functions)

@@ -93,9 +93,9 @@ class Expressions(Displays, FunctionValues):
             case ast.Transfer(value=value):
                 return self.transfer(node, value)
             case ast.Walrus():
-                value = self.materialize(self.expr(node.value))
-                self.declare_var(node.name, value, self.at(node), function_scope=True)  # type: ignore[attr-defined]
-                return self.expr(ast.Name(node.start, node.end, node.name))
+                target = ast.Name(node.start, node.end, node.name)
+                self.store(target, self.materialize(self.expr(node.value)), node)  # type: ignore[attr-defined]
+                return self.expr(target)
             case ast.FString():
                 return self.fstring(node)
             case ast.Comprehension():
@@ -416,6 +416,9 @@ class Expressions(Displays, FunctionValues):
         """Elaborate an index of a value."""
         getter = self.elab.method_set(base.ty, "__getitem__")
         span = self.at(node)
+        if getter is None and isinstance(base, KV):
+            base = self.materialize(base)
+            getter = self.elab.method_set(base.ty, "__getitem__")
         if getter is None:
             self.fail(
                 Code.NO_MEMBER, f"'{self.elab.type_name(base.ty)}' has no '__getitem__', so it takes no index", span
@@ -558,11 +561,11 @@ class Expressions(Displays, FunctionValues):
         made = self.dunder(left, f"__{name}__", [right], node)
         if made is None:
             made = self.dunder(right, f"__r{name}__", [left], node)
-        if made is None and isinstance(left, KV) and isinstance(right, (RV, LV, KV)):
+        if made is None and isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV)):
             plain = self.materialize(left)
             if plain is not left:
                 made = self.dunder(plain, f"__{name}__", [right], node)
-            if made is None:
+            if made is None and isinstance(left, KV):
                 made = self._literals(name, left, right, node)
         if made is None:
             self.no_operator(op, left, right, node)
@@ -615,14 +618,11 @@ class Expressions(Displays, FunctionValues):
 
     def unary(self, node: ast.Unary) -> Any:
         """Elaborate `-x`, `+x`, `~x`, `not x`."""
+        if node.op == "not":
+            return RV(self.elab.library_type("Bool"), self.truth(node))
         value = self.expr(node.value)
         if isinstance(value, (Sym, Opaque)):
             raise Symbolic
-        if node.op == "not":
-            return RV(
-                self.elab.library_type("Bool"),
-                ops.build("xor", (self.condition(value, node), nodes.Const(types.BOOL, 1))),
-            )
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[node.op]
         made = self.dunder(value, name, [], node)
         if made is None:
@@ -704,27 +704,64 @@ class Expressions(Displays, FunctionValues):
         truth = self.condition(value, node)
         return RV(self.elab.library_type("Bool"), ops.build("xor", (truth, nodes.Const(types.BOOL, 1))))
 
+    def truth(self, node: ast.Expr) -> nodes.Value:
+        """Elaborate an expression of which only the truth matters, as an i1; `and` and `or` copy nothing then."""
+        match node:
+            case ast.BoolOp(op=op):
+                left = self.truth(node.left)
+                if isinstance(left, nodes.Const):
+                    return left if bool(left.value) == (op == "or") else self.truth(node.right)
+                local = self.local(types.BOOL, op)
+                self.emit(nodes.Store(nodes.LocalAddress(local), left))
+                self.open()
+                self.emit(nodes.Store(nodes.LocalAddress(local), self.truth(node.right)))
+                done = self.close()
+                self.dead = False
+                self.emit(nodes.If(left, done, ()) if op == "and" else nodes.If(left, (), done))
+                return self.let(nodes.Load(nodes.LocalAddress(local), types.BOOL), types.BOOL)
+            case ast.Unary(op="not", value=value):
+                return ops.build("xor", (self.truth(value), nodes.Const(types.BOOL, 1)))
+        return self.condition(self.expr(node), node)
+
     def bool_op(self, node: ast.BoolOp) -> Any:
-        """Elaborate `and` / `or` with short circuit."""
-        left = self.condition(self.expr(node.left), node.left)
+        """Elaborate `and` / `or` with short circuit: the value of the operand that decides."""
         bool_ty = self.elab.library_type("Bool")
-        if isinstance(left, nodes.Const):
-            if bool(left.value) == (node.op == "or"):
-                return KV(bool_ty, left.value)
-            return RV(bool_ty, self.condition(self.expr(node.right), node.right))
-        local = self.local(types.BOOL, node.op)
-        self.emit(nodes.Store(nodes.LocalAddress(local), left))
+        left = self.materialize(self.expr(node.left))
+        truth = self.condition(left, node.left)
+        plain = left.ty is bool_ty
+        if isinstance(truth, nodes.Const):
+            if bool(truth.value) == (node.op == "or"):
+                return KV(bool_ty, truth.value) if plain else left
+            if plain:
+                return RV(bool_ty, self.truth(node.right))
+            right = self.materialize(self.expr(node.right))
+            ty = self._common([left, right], bool_ty, node)
+            if ty is bool_ty:
+                return RV(bool_ty, self.condition(right, node.right))
+            return self.convert(right, ty, self.at(node.right))
         self.open()
-        right = self.condition(self.expr(node.right), node.right)
-        self.emit(nodes.Store(nodes.LocalAddress(local), right))
-        done = self.close()
+        right = self.expr(node.right)
+        statements, self.statements = self.statements, self.blocks.pop()
         self.dead = False
-        self.emit(nodes.If(left, done, ()) if node.op == "and" else nodes.If(left, (), done))
-        return RV(bool_ty, self.let(nodes.Load(nodes.LocalAddress(local), types.BOOL), types.BOOL))
+        ty = bool_ty if plain else self._common([left, right], bool_ty, node)
+        plain = ty is bool_ty
+        made = self.temporary(ty)
+        arms: list[tuple[nodes.Statement, ...]] = []
+        for value, body, part in ((left, [], node.left), (right, statements, node.right)):
+            self.blocks.append(self.statements)
+            self.statements = body
+            if plain:
+                value = RV(bool_ty, self.condition(self.materialize(value), part))
+            self.init_place(ty, made.pointer, self.convert(value, ty, self.at(part)), self.at(part))
+            self.mark("init", made)
+            arms.append(self.close())
+        then, orelse = arms if node.op == "or" else (arms[1], arms[0])
+        self.emit(nodes.If(truth, then, orelse, self.at(node)))
+        return RV(ty, self.rvalue(made)) if self.elab.abi(ty) == "direct" else made
 
     def ternary(self, node: ast.Ternary, expected: Ty | None) -> Any:
         """Elaborate `a if c else b`."""
-        condition = self.condition(self.expr(node.condition), node.condition)
+        condition = self.truth(node.condition)
         if isinstance(condition, nodes.Const):
             return self.expr(node.then if condition.value else node.orelse, expected)
         lists, values = [], []
@@ -765,6 +802,8 @@ class Expressions(Displays, FunctionValues):
         for want, other in ((plain_b, a), (plain_a, b)):
             if self.conversion(other.ty, want) is not None:
                 return want
+        if isinstance(node, ast.BoolOp) and expected is not None:
+            return expected
         shown = self.elab.type_name
         self.fail(Code.TYPE_MISMATCH, f"'{shown(a.ty)}' and '{shown(b.ty)}' have no common type", self.at(node))
 

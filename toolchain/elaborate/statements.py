@@ -1,7 +1,7 @@
 """Statements: declarations, assignments, control flow, errors."""
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -181,29 +181,22 @@ class Statements(Expressions):
             for part, one in zip(target.items, held, strict=True):
                 self.bind_target(part, one, node, declare)
             return
-        whole = self.materialize(self.expr(value))
+        self.unpack_value(target, self.materialize(self.expr(value)), node, declare)
+
+    def unpack_value(self, target: ast.TupleLit, whole: Any, node: Any, declare: bool) -> None:
+        """Give the parts of a value to the targets."""
         whole = self.place(whole) if isinstance(whole, (RV, KV)) else whole
         pack = whole.ty.params[0] if isinstance(whole.ty, StructTy) and whole.ty.info.name == "Tuple" else None
         if isinstance(pack, PackPV) and len(pack.items) != len(target.items):
             text = f"{len(pack.items)} values cannot be unpacked into {len(target.items)} names"
             self.fail(Code.TYPE_MISMATCH, text, self.at(target))
+        getter = self.elab.method_set(whole.ty, "__getitem__")
+        if getter is None:
+            text = f"a value of type '{self.elab.type_name(whole.ty)}' cannot be unpacked"
+            self.fail(Code.TYPE_MISMATCH, text, self.at(node))
         for i, part in enumerate(target.items):
-            number = KV(self.elab.library_type("Int"), i)
-            getter = self.elab.method_set(whole.ty, "__getitem__")
-            if getter is None:
-                self.fail(
-                    Code.TYPE_MISMATCH,
-                    f"a value of type '{self.elab.type_name(whole.ty)}' cannot be unpacked",
-                    self.at(node),
-                )
-            item = self.call_fn(
-                FnVal(getter, (number,), (), cast(StructTy, whole.ty)),
-                [Arg(whole, self.at(node))],
-                [],
-                self.at(node),
-                True,
-            )
-            self.bind_target(part, item, node, declare)
+            number = Arg(KV(self.elab.library_type("Int"), i), self.at(node))
+            self.bind_target(part, self.apply_index(whole, [number], node), node, declare)
 
     def _held(self, value: Any) -> Any:
         """Return a value that a later store cannot change."""
@@ -215,7 +208,9 @@ class Statements(Expressions):
 
     def bind_target(self, target: ast.Expr, value: Any, node: Any, declare: bool) -> None:
         """Give a value to one target of an assignment."""
-        if declare and isinstance(target, ast.Name) and target.id != "_":
+        if isinstance(target, ast.TupleLit):
+            self.unpack_value(target, self.materialize(value), node, declare)
+        elif declare and isinstance(target, ast.Name) and target.id != "_":
             self.declare_var(target.id, value, self.at(target))
         else:
             self.store(target, value, node)
@@ -283,7 +278,7 @@ class Statements(Expressions):
         elif isinstance(target, ast.Subscript):
             self.set_item(target, value, node)
         elif isinstance(target, ast.TupleLit):
-            self.fail(Code.UNSUPPORTED, "nested unpacking is not supported yet", span)
+            self.unpack_value(target, self.materialize(value), node, False)
         else:
             place = self.expr(target)
             if not isinstance(place, LV) or not place.mutable:
@@ -341,7 +336,9 @@ class Statements(Expressions):
             if setter is not None:
                 text = self.elab.literal("StringLiteral", "!kgen.string", target.name)
                 span = self.at(node)
-                self.call_fn(FnVal(setter, (text,), (), base.ty), [Arg(base, span), Arg(value, span)], [], span, True)  # type: ignore[arg-type]
+                parameters: tuple[Any, ...] = (text,) if setter.functions[0].node.params else ()
+                pos = [Arg(base, span), *([] if parameters else [Arg(text, span)]), Arg(value, span)]
+                self.call_fn(FnVal(setter, parameters, (), base.ty), pos, [], span, True)  # type: ignore[arg-type]
                 return
             self.no_member(base.ty, target.name, target)
         if not isinstance(base, LV) or not base.mutable:
@@ -378,7 +375,11 @@ class Statements(Expressions):
         getter = self.elab.method_set(base.ty, "__getitem__")
         if getter is None:
             self.fail(Code.NO_MEMBER, f"'{self.elab.type_name(base.ty)}' has no '__setitem__'", self.at(node))
-        return self.call_fn(FnVal(getter, (), (), base.ty), [Arg(base, self.at(node)), *args], [], self.at(node), True)
+        span = self.at(node)
+        if all(len(fn.node.args) == 1 and fn.node.params for fn in getter.functions):
+            fn = FnVal(getter, tuple(self.param(a.value, a.span) for a in args), (), base.ty)
+            return self.call_fn(fn, [Arg(base, span)], [], span, True)
+        return self.call_fn(FnVal(getter, (), (), base.ty), [Arg(base, span), *args], [], span, True)
 
     def assign_item(self, place: Any, value: Any, node: Any) -> None:
         """Store to what an index gave."""
@@ -519,7 +520,7 @@ class Statements(Expressions):
             condition = self.elab.index_of(self.param_arg(node.condition))
             self.block(node.body if condition else node.orelse) if (node.body if condition else node.orelse) else None
             return
-        value = self.condition(self.expr(node.condition), node.condition)
+        value = self.truth(node.condition)
         before = set(self.assigned)
         self.open()
         self.block(node.body)
@@ -541,7 +542,7 @@ class Statements(Expressions):
         """Elaborate `while … else`."""
 
         def head(exit_: Any) -> None:
-            value = self.condition(self.expr(node.condition), node.condition)
+            value = self.truth(node.condition)
             if isinstance(value, nodes.Const) and value.value:
                 return
             self.open()
@@ -640,19 +641,7 @@ class Statements(Expressions):
         try:
             target = node.target
             if isinstance(target, ast.TupleLit):
-                place = self.place(item)
-                for i, part in enumerate(target.items):
-                    getter = self.elab.method_set(place.ty, "__getitem__")
-                    assert getter is not None
-                    number = KV(self.elab.library_type("Int"), i)
-                    one = self.call_fn(
-                        FnVal(getter, (number,), (), cast(StructTy, place.ty)),
-                        [Arg(place, self.at(node))],
-                        [],
-                        self.at(node),
-                        True,
-                    )
-                    self.bind_target(part, one, node, True)
+                self.unpack_value(target, item, node, True)
             elif isinstance(target, ast.Name) and target.id != "_":
                 if isinstance(item, LV) and node.convention != "var" and not item.owned:
                     if node.convention != "ref":
@@ -857,6 +846,9 @@ class Statements(Expressions):
                 ) or bound.owned else self._alias_place(item.name, bound, span)
             if leave is None or taken:
                 self.with_(items[1:], body, node)
+                held = self.scope.names[item.name] if item.name else bound
+                if isinstance(held, (Var, LV)) and held.local is not None and not self.dead:
+                    self.emit(nodes.Mark("use", held.local))  # it lives to the end of the body
             else:
                 self._with_exit(leave, manager, items, body, node)
         finally:
