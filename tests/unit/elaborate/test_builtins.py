@@ -456,7 +456,11 @@ def test_whole_literals(body):
     assert fold(body, "kgen.int_literal.to", whole(body, 300), _type=simd(body, "u8", 2)) == (44, 44)
     assert fold(body, "kgen.int_literal.to", whole(body, 2), _type=body.elab.prim("i1")) == 1
     assert fold(body, "kgen.int_literal.to", whole(body, 2**24 + 1), _type=simd(body, "f32")) == 2.0**24
-    for op, a, b in (("//", 1, 0), ("%", 1, 0), ("<<", 1, -1), ("**", 2, -1), ("<<", 1, 1 << 40), ("**", 3, 1 << 40)):
+    assert do("//", 1, 0) == 0 and do("%", 1, 0) == 0
+    for kind, value in (("index", 1 << 63), ("uindex", -1), ("uindex", 1 << 64)):
+        with pytest.raises(Failed):
+            fold(body, "kgen.int_literal.to", whole(body, value), _type=body.elab.prim(kind))
+    for op, a, b in (("<<", 1, -1), ("**", 2, -1), ("<<", 1, 1 << 40), ("**", 3, 1 << 40)):
         with pytest.raises(Failed):
             do(op, a, b)
 
