@@ -2,6 +2,7 @@
 
 `# error@COL: code "text"` asks for the column too (from 1, in characters), `# error+N: …` and `# error-N: …` for the
 line N further down or up. The text is a part of the message. Nothing else may be reported as an error.
+Programs in tests/warnings compile, and have `# warning: …` comments of the same form.
 """
 
 import json
@@ -14,14 +15,20 @@ import pytest
 
 from programs import TESTS, run_ktc
 
-WANTED = re.compile(r'#\s*error(?P<offset>[+-]\d+)?(?:@(?P<column>\d+))?: (?P<code>[a-z0-9-]+)(?: "(?P<text>[^"]*)")?')
+WANTED = re.compile(
+    r"#\s*(?P<severity>error|warning)(?P<offset>[+-]\d+)?(?:@(?P<column>\d+))?: "
+    r'(?P<code>[a-z0-9-]+)(?: "(?P<text>[^"]*)")?'
+)
 FILES = sorted((TESTS / "errors").rglob("*.kpy"))
+ODD = sorted((TESTS / "warnings").rglob("*.kpy"))
+BUILD = ["build", "--target-accelerator", "cpu", "--diagnostic-format", "json", "-o", "made"]
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """An error that must be reported."""
+    """An error or a warning that must be reported."""
 
+    severity: str
     line: int
     column: int | None
     code: str
@@ -30,7 +37,8 @@ class Wanted:
     def fits(self, found: dict[str, Any]) -> bool:
         place = found["place"] or {}
         return (
-            place.get("line") == self.line
+            found["severity"] == self.severity
+            and place.get("line") == self.line
             and found["code"] == self.code
             and self.text in found["message"]
             and self.column in (None, place["column"])
@@ -40,7 +48,7 @@ class Wanted:
 def wanted_errors(path: Path) -> list[Wanted]:
     return [
         Wanted(
-            number + int(match["offset"] or 0), int(match["column"]) if match["column"] else None,
+            match["severity"], number + int(match["offset"] or 0), int(match["column"]) if match["column"] else None,
             match["code"], match["text"] or "",
         )
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
@@ -48,14 +56,12 @@ def wanted_errors(path: Path) -> list[Wanted]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_errors(path: Path, program_cache: Path, tmp_path: Path) -> None:
-    words = ["build", "--target-accelerator", "cpu", "--diagnostic-format", "json", "-o", "made", str(path)]
-    done = run_ktc(words, program_cache, tmp_path)
-    assert "Traceback (most recent call last)" not in done.stderr, done.stderr
-    assert done.returncode == 1, f"exit code {done.returncode}\n{done.stderr}"
-    assert not (tmp_path / "made").exists()
-    found = [one for one in map(json.loads, done.stderr.splitlines()) if one["severity"] == "error"]
+def diagnostics(stderr: str) -> list[dict[str, Any]]:
+    assert "Traceback (most recent call last)" not in stderr, stderr
+    return [json.loads(line) for line in stderr.splitlines()]
+
+
+def compare(path: Path, found: list[dict[str, Any]]) -> None:
     wanted = wanted_errors(path)
     for one in wanted:
         assert any(one.fits(error) for error in found), f"not reported: {one}\nreported: {found}"
@@ -65,5 +71,48 @@ def test_errors(path: Path, program_cache: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_file_wants_an_error(path: Path) -> None:
-    assert wanted_errors(path), "no '# error:' comment"
+def test_errors(path: Path, program_cache: Path, tmp_path: Path) -> None:
+    done = run_ktc([*BUILD, str(path)], program_cache, tmp_path)
+    found = [one for one in diagnostics(done.stderr) if one["severity"] == "error"]
+    assert done.returncode == 1, f"exit code {done.returncode}\n{done.stderr}"
+    assert not (tmp_path / "made").exists()
+    compare(path, found)
+
+
+@pytest.mark.parametrize("path", ODD, ids=lambda path: path.stem)
+def test_warnings(path: Path, program_cache: Path, tmp_path: Path) -> None:
+    done = run_ktc([*BUILD, str(path)], program_cache, tmp_path)
+    found = diagnostics(done.stderr)
+    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stderr}"
+    compare(path, found)
+    assert len(found) == len(wanted_errors(path))
+    again = run_ktc([*BUILD, str(path)], program_cache, tmp_path)
+    assert again.stderr == done.stderr, "a build with nothing to do warns as the first did"
+
+
+def test_control_of_warnings(program_cache: Path, tmp_path: Path) -> None:
+    path = tmp_path / "odd.kpy"
+    path.write_text("import random\n\n\ndef main():\n    var x = 1\n")
+
+    def codes(*words: str) -> tuple[int, list[tuple[str, str]]]:
+        done = run_ktc([*BUILD, *words, str(path)], program_cache, tmp_path)
+        return done.returncode, [(one["severity"], one["code"]) for one in diagnostics(done.stderr)]
+
+    both = ("unused-import", "unused-variable")
+    assert codes() == (0, [("warning", code) for code in both])
+    assert codes("-Wno-unused-import") == (0, [("warning", "unused-variable")])
+    assert codes("--disable-warnings") == codes("-W", "none") == (0, [])
+    assert codes("-W", "none", "-W", "unused-import") == (0, [("warning", "unused-import")])
+    (tmp_path / "made").unlink()
+    assert codes("--Werror") == codes("-Werror") == (1, [("error", code) for code in both])
+    assert codes("-W", "error=unused-import", "-O0") == (1, [("error", both[0]), ("warning", both[1])])
+    assert codes("-Werror", "-Wno-unused-import", "-W", "no-unused-variable") == (0, [])
+    done = run_ktc(["build", "-W", "unused-importt", str(path)], program_cache, tmp_path)
+    assert done.returncode == 2 and "did you mean 'unused-import'?" in done.stderr
+    done = run_ktc(["build", "-W", "type-mismatch", str(path)], program_cache, tmp_path)
+    assert done.returncode == 2 and "is an error, not a warning" in done.stderr
+
+
+@pytest.mark.parametrize("path", [*FILES, *ODD], ids=lambda path: path.stem)
+def test_every_file_wants_something(path: Path) -> None:
+    assert wanted_errors(path), "no '# error:' or '# warning:' comment"

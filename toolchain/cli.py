@@ -210,16 +210,20 @@ def doctor() -> int:
 
 
 @cli.command()
-@click.argument("code")
-def explain(code: str) -> int:
-    """Say more about an error, given its name (type-mismatch)."""
+@click.argument("code", required=False)
+def explain(code: str | None) -> int:
+    """Say more about an error or a warning, given its name (type-mismatch); without one, list them all."""
     from ktc.diag.explain import explain as page
-    from ktc.diag.explain import nearest
+    from ktc.diag.explain import listed, nearest
+    from ktc.show import print_table
 
+    if code is None:
+        print_table(("", "code", "meaning"), listed())
+        return 0
     text = page(code)
     if text is None:
         near = nearest(code)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
+        hint = f"; did you mean '{near[0]}'?" if near else "; 'ktc explain' lists them"
         raise click.UsageError(f"there is no error called '{code}'{hint}")
     click.echo(text, nl=False)
     return 0

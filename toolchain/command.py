@@ -16,7 +16,8 @@ from ktc import builds, guard
 from ktc import config as configs
 from ktc.cache import Cache
 from ktc.config import Config, Options
-from ktc.diag.diagnostic import CompileError, Sink, in_order
+from ktc.diag.diagnostic import CompileError, Sink, gate, in_order
+from ktc.diag.policy import UnknownWarning, read_policy
 from ktc.diag.render import render_json, render_text
 from ktc.times import Times
 from ktc.version import VERSION
@@ -101,7 +102,7 @@ class Task:
         """Keep what was made for a build with nothing to do."""
         from ktc import history
 
-        warnings = tuple(self.sink.diagnostics)
+        warnings = tuple(self.sink.warnings)
         builds.keep(config, form, self.cache, reads=self.session.reads, data=data, warnings=warnings)
         history.keep(self.session, form)
 
@@ -112,6 +113,7 @@ class Task:
         self.times.mark("find", start, cpu, int(kept is not None), int(kept is None))
         for warning in kept.warnings if kept else ():
             self.sink.report(warning)
+        gate(None, self.sink)
         return kept.data if kept else None
 
 
@@ -142,6 +144,12 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="How errors are written to stderr.",
         ),
         click.option(
+            "-W", "warnings", multiple=True, metavar="[no-]CODE",
+            help="Turn a warning on or off (-W no-unused-import); 'error', 'error=CODE': an error; 'none', 'all'.",
+        ),
+        click.option("--Werror", "warnings_fatal", is_flag=True, help="The same as -W error: warnings are errors."),
+        click.option("--disable-warnings", "no_warnings", is_flag=True, help="The same as -W none."),
+        click.option(
             "--time", "--timings", "shows_times", is_flag=True, help="Show time and memory of each phase."
         ),
         click.option("--time-json", type=click.Path(path_type=Path), help="Write the same to a file, for tools."),
@@ -163,6 +171,11 @@ def task_of(words: dict[str, Any], file: str, **more: Any) -> Task:
         accelerators=words["accelerators"], triple=words["triple"], cpu=words["cpu"], features=words["features"],
         jobs=words["jobs"] or None, offload_mode=words["offload_mode"], **more,
     )  # fmt: skip
+    said = [*words["warnings"], *["error"] * words["warnings_fatal"], *["none"] * words["no_warnings"]]
+    try:
+        sink = Sink(policy=read_policy(said))
+    except UnknownWarning as error:
+        raise click.BadParameter(str(error), param_hint="-W") from error
     command = " ".join(sys.argv[1:])
     times = Times(words["shows_times"], words["time_json"], words["trace"])
-    return Task(command, options, words["diagnostic_format"], times, configs.open_cache())
+    return Task(command, options, words["diagnostic_format"], times, configs.open_cache(), sink)

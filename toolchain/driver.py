@@ -22,6 +22,7 @@ from ktc.ir.text import print_unit
 from ktc.ir.verify import verify
 from ktc.session import Session
 from ktc.syntax.format import dump
+from ktc.syntax.lint import lint
 from ktc.syntax.loader import Package, load
 from ktc.units import fail
 from ktc.units import name_of as unit_name
@@ -107,9 +108,12 @@ def _front(session: Session) -> Program:
     package = _load(session)
     with session.stage("elaborate"):
         if config.offload_mode == "per-kernel":
-            program = gate(slices.elaborate(session, package), sink)
+            program = slices.elaborate(session, package)
         else:
-            program = gate(elaborate(package, config, sink), sink)
+            program = elaborate(package, config, sink)
+        if not sink.mistake_count:  # what is odd may be a consequence of a mistake
+            lint(package.root, package.modules.values(), sink)
+        gate(program, sink)
         session.timeline.inside("parse", package.parsed)
     with session.stage("passes"):
         host = passes_package.run(program.host, config, sink)

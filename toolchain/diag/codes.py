@@ -56,7 +56,18 @@ class Code(Enum):
     LINK = ("link", "the executable could not be linked")
     # warnings
     UNUSED_VALUE = ("unused-value", "the value of an expression is not used")
+    UNUSED_VARIABLE = ("unused-variable", "a variable is never read")
+    UNUSED_IMPORT = ("unused-import", "an imported name is never used")
+    NEVER_ASSIGNED = ("never-assigned", "a variable is declared and never gets a value")
+    SHADOWING = ("shadowing", "a variable hides another one of the same function")
+    UNREACHABLE_CODE = ("unreachable-code", "statements that nothing ever reaches")
+    CONSTANT_CONDITION = ("constant-condition", "a condition is always the same")
     DEPRECATED = ("deprecated", "a declaration is marked as deprecated")
+
+    @property
+    def is_warning(self) -> bool:
+        """Is it about a program that compiles all the same."""
+        return self in _WARNINGS
 
     @property
     def id(self) -> str:
@@ -67,3 +78,9 @@ class Code(Enum):
     def title(self) -> str:
         """One line, lower case."""
         return self.value[1]
+
+
+_WARNINGS = frozenset((
+    Code.UNUSED_VALUE, Code.UNUSED_VARIABLE, Code.UNUSED_IMPORT, Code.NEVER_ASSIGNED, Code.SHADOWING,
+    Code.UNREACHABLE_CODE, Code.CONSTANT_CONDITION, Code.DEPRECATED,
+))  # fmt: skip

@@ -5,7 +5,7 @@ ends a stage. A `Bug` is a mistake of ktc itself and is never shown as the user'
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeVar
 
@@ -67,23 +67,53 @@ class Bug(Exception):
         self.span = span
 
 
+@dataclass(frozen=True, slots=True)
+class WarningPolicy:
+    """What happens to warnings.
+
+    Args:
+        off: these are not shown.
+        fatal: these are errors.
+    """
+
+    off: frozenset[Code] = frozenset()
+    fatal: frozenset[Code] = frozenset()
+
+
 @dataclass(slots=True)
 class Sink:
-    """Collects diagnostics; the same message at the same place is kept once."""
+    """Collects diagnostics; the same message at the same place is kept once, and one warning of a kind at a place.
+
+    Args:
+        error_count: of errors, warnings that the policy makes errors among them.
+        mistake_count: of errors without those.
+        warnings: all of them as they were reported, whatever the policy says.
+    """
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
     error_count: int = 0
+    mistake_count: int = 0
+    policy: WarningPolicy = WarningPolicy()
+    warnings: list[Diagnostic] = field(default_factory=list)
     _seen: set[tuple[object, ...]] = field(default_factory=set)
 
     def report(self, diagnostic: Diagnostic) -> None:
         """Keep a diagnostic."""
+        is_warning = diagnostic.severity is Severity.WARNING
         place = diagnostic.span.location() if diagnostic.span else ""
-        key = (diagnostic.code, place, diagnostic.message)
+        key = (diagnostic.code, place, "" if is_warning else diagnostic.message)
         if key in self._seen:
             return
         self._seen.add(key)
+        if is_warning:
+            self.warnings.append(diagnostic)
+            if diagnostic.code in self.policy.off:
+                return
+            if diagnostic.code in self.policy.fatal:
+                diagnostic = replace(diagnostic, severity=Severity.ERROR)
         self.diagnostics.append(diagnostic)
         self.error_count += diagnostic.severity is Severity.ERROR
+        self.mistake_count += not is_warning
 
 
 def in_order(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:

@@ -1,6 +1,6 @@
-"""Pages that say more about a kind of error: `ktc explain CODE`.
+"""Pages that say more about a kind of error or warning: `ktc explain CODE`.
 
-In: a code's id. Out: its page, `explain/ID.md`, with the title of the code in front; the title alone where no page is.
+In: a code's id. Out: its page, `explain/ID.md`, with the title of the code in front. Every code has one.
 """
 
 from difflib import get_close_matches
@@ -11,14 +11,25 @@ from ktc.diag.codes import Code
 
 def explain(code: str) -> str | None:
     """Return the page for an id (`type-mismatch`), or None if there is no such id."""
-    found = next((one for one in Code if one.id == code.strip().lower()), None)
+    name = code.strip().lower()
+    found = next((one for one in Code if one.id == name), None)
     if found is None:
         return None
-    page = Path(__file__).parent / "explain" / f"{found.id}.md"
-    head = f"{found.id}: {found.title}\n"
-    return f"{head}\n{page.read_text('utf-8')}" if page.is_file() else head
+    kind = "warning" if found.is_warning else "error"
+    return f"{kind}[{found.id}]: {found.title}\n\n{page_path(found).read_text('utf-8')}"
+
+
+def page_path(code: Code) -> Path:
+    """Return the file of a code's page."""
+    return Path(__file__).parent / "explain" / f"{code.id}.md"
+
+
+def listed() -> list[tuple[str, str, str]]:
+    """Return kind, id and title of every code, errors first."""
+    kinds = (("error", False), ("warning", True))
+    return [(kind, one.id, one.title) for kind, is_warning in kinds for one in Code if one.is_warning is is_warning]
 
 
 def nearest(code: str) -> list[str]:
     """Return ids that look like `code`, likeliest first."""
-    return get_close_matches(code.strip().lower(), [one.id for one in Code], n=3)
+    return get_close_matches(code.strip().lower().replace("_", "-"), [one.id for one in Code], n=3)

@@ -195,6 +195,8 @@ class Calls(Matching):
         try:
             values = self._values(found, span)
             instance = found.instance
+            if instance.fn.deprecated and not self.module.is_library:
+                self.elab.warn_deprecated(instance.fn, span)
             if instance.fn.inline != "builtin":
                 return self._emit(instance, values, span)
             made = self.expand(instance, values, span)

@@ -18,6 +18,7 @@ from ktc.elaborate.kernels import KernelBody
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo
 from ktc.elaborate.values import KV, LV, OPAQUE, RV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
+from ktc.elaborate.warnings import Warnings
 from ktc.ir import nodes
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
@@ -29,7 +30,7 @@ class Body(KernelBody):
     """The elaborator of one function body or one compile-time expression."""
 
 
-class Elaborator(Functions):
+class Elaborator(Functions, Warnings):
     """All of the elaborator."""
 
     def __init__(self, package: Package, config: Config, sink: Sink) -> None:

@@ -167,6 +167,8 @@ class Expressions(Displays, FunctionValues):
             case FnSet():
                 return FnVal(found, env=found.functions[0].parent)
             case StructInfo():
+                if found.deprecated and not self.module.is_library:
+                    self.elab.warn_deprecated(found, self.at(node))
                 return (
                     self.elab.struct(found, ())
                     if not found.node.params

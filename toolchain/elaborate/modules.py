@@ -166,7 +166,7 @@ class Modules:
             case "export":
                 fn.export = argument or fn.name
             case "deprecated":
-                fn.deprecated = argument or fn.name
+                fn.deprecated = argument or _instead(decorator) or fn.name
             case "parameter":
                 fn.parameter = True
             case "doc_private" | "fieldwise_init" | "override" | "compiler" | "explicit_destroy":
@@ -222,7 +222,10 @@ class Modules:
                     info.materialized_in_packs = next((k.value for k in call.keywords if k.name == "pack"), first)
             case "value":
                 info.fieldwise = True
-            case "explicit_destroy" | "doc_private" | "deprecated" | "no_trivial_register_passable":
+            case "deprecated":
+                text = first.value if isinstance(first, ast.StrLit) else ""
+                info.deprecated = text or _instead(decorator) or info.name
+            case "explicit_destroy" | "doc_private" | "no_trivial_register_passable":
                 pass
             case _:
                 span = Span(info.module.source, decorator.start, decorator.end)
@@ -306,6 +309,13 @@ class Modules:
                 self.sink.report(Diagnostic(Code.MODULE_NOT_FOUND, ref.span, text))
             return None
         return self.enter(node)
+
+
+def _instead(decorator: ast.Decorator) -> str:
+    """Read `@deprecated(use=other)`."""
+    call = decorator.value
+    names = [k.value.id for k in call.keywords if isinstance(k.value, ast.Name)] if isinstance(call, ast.Call) else []
+    return f"use '{names[0]}' instead" if names else ""
 
 
 def _shape(node: Any) -> Any:

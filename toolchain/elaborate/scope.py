@@ -83,6 +83,7 @@ class StructInfo:
     materialized: ast.Expr | None = None
     materialized_in_packs: ast.Expr | None = None
     first_shown: int = 0
+    deprecated: str = ""
     instances: dict[tuple[Any, ...], StructTy] = field(default_factory=dict)
     traits: "tuple[TraitInfo, ...] | None" = None
     symbolic: StructTy | None = None

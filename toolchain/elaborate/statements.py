@@ -56,7 +56,10 @@ class Statements(Expressions):
         match node:
             case ast.ExprStmt(value=value):
                 if not isinstance(value, (ast.StrLit, ast.EllipsisLit)):
-                    self.effect(self.expr(value))
+                    made = self.expr(value)
+                    self.effect(made)
+                    if not self.module.is_library:
+                        self.elab.warn_unused(self, made, value)
             case ast.VarDecl():
                 self.var_decl(node)
             case ast.Assign():
@@ -757,6 +760,8 @@ class Statements(Expressions):
         caught = self._guarded(lambda: self.block(node.body), end, node.orelse if node.handler else ())
         if caught is not None:
             self._handle(node, caught)
+        elif node.handler is not None and not self.module.is_library:
+            self.elab.warn_unreached(self, node.handler)
         inside = self.close()
         reaches = not self.dead or end in self.used_labels
         self.dead = False
