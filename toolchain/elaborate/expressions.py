@@ -346,7 +346,7 @@ class Expressions(Displays, FunctionValues):
                 positional += value.items
             else:
                 positional.append(value)
-        named = tuple((k.name, self.param_arg(k.value)) for k in node.keywords if k.name)
+        named = tuple((k.name, self.param_arg(k.value)) for k in node.keywords)  # '**_' has no name
         return tuple(positional), named
 
     def subscript(self, node: ast.Subscript, expected: Ty | None = None) -> Any:

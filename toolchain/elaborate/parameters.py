@@ -4,6 +4,7 @@ The types in a signature are evaluated with unknown parameters standing as `Sym`
 reads the values of the parameters off the types of the arguments. What a pattern cannot say is `OPAQUE`.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -242,12 +243,13 @@ class Parameters(Instances):
 
     def settle(
         self, params: tuple[ast.Param, ...], given: dict[str, Any], scope: Scope, module: Any, what: str,
-        allow_open: bool = False,
+        allow_open: bool = False, unbound: Collection[str] = (),
     ) -> dict[str, Any]:  # fmt: skip
         """Convert given values to the declared types and fill in defaults, in order; enters them into `scope.names`.
 
         Args:
             allow_open: leave parameters without a value out (for a partially given struct).
+            unbound: parameters whose default is not asked for.
 
         Raises:
             Mismatch: a parameter has no value, or one of a wrong type.
@@ -257,7 +259,7 @@ class Parameters(Instances):
             value = given.get(param.name)
             if value is None and param.kind == "star":
                 value = PackPV(())
-            if value is None and param.default is not None:
+            if value is None and param.default is not None and param.name not in unbound:
                 try:
                     value = self.evaluate(param.default, scope, module)
                 except Symbolic:
@@ -362,13 +364,13 @@ class Parameters(Instances):
         """
         what = f"'{info.name}'"
         params = info.node.params
-        given = self.give(params, positional, named, what)
+        rest_open = any(not name for name, _ in named)
+        given = self.give(params, positional, tuple((name, value) for name, value in named if name), what)
+        # '_' leaves a parameter open even if it has a default, '**_' all that are not given
+        unbound = {p.name for p in params if (given[p.name] is None if p.name in given else rest_open)}
         given = {name: value for name, value in given.items() if value is not None}
         scope = Scope(info.scope, "function")
-        try:
-            given = self.settle(params, given, scope, info.module, what, allow_open=True)
-        except Symbolic:
-            raise
+        given = self.settle(params, given, scope, info.module, what, allow_open=True, unbound=unbound)
         values = tuple(given.get(p.name) for p in params)
         if any(v is None for v in values):
             return PartialTy(info, values)
@@ -383,7 +385,7 @@ class Parameters(Instances):
     ) -> Any:
         """Give parameters to an alias that has some."""
         params = alias.node.params
-        given = self.give(params, positional, named, f"'{alias.name}'")
+        given = self.give(params, positional, tuple((n, v) for n, v in named if n), f"'{alias.name}'")
         parent = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
         scope = Scope(parent, "function")
         given = self.settle(params, given, scope, alias.module, f"'{alias.name}'")
@@ -395,4 +397,5 @@ class Parameters(Instances):
 
     def partial_of(self, fn: FnVal, positional: tuple[PV, ...], named: tuple[tuple[str, PV], ...]) -> FnVal:
         """Give (more) parameters to a function value."""
+        named = tuple((name, value) for name, value in named if name)
         return FnVal(fn.set, fn.params + positional, fn.named + named, fn.self_ty, fn.env)
