@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ktc.codegen.constants import quoted, symbol
+from ktc.codegen.context import SHARED_SPACE
 from ktc.codegen.operations import PURE_DECLARATION, Operations
 from ktc.codegen.types import alignment
 from ktc.diag.diagnostic import Bug
@@ -26,7 +27,7 @@ from ktc.ir.nodes import (
     Store,
     Value,
 )
-from ktc.ir.types import BOOL, FloatType, StructType, Type, VoidType, size_of
+from ktc.ir.types import BOOL, FloatType, PointerType, StructType, Type, VoidType, size_of
 
 _EMPTY = "zeroinitializer"
 EXTERNAL_DECLARATION = 7
@@ -45,8 +46,12 @@ def _load(body: Operations, action: Load) -> str:
         return _EMPTY
     volatile = "volatile " if action.volatile else ""
     align = alignment(kind, action.align)
+    invariant = ""
+    if action.invariant:
+        body.context.uses.metadata[0] = "!0 = !{}"
+        invariant = ", !invariant.load !0"
     text = body.new(
-        f"load {volatile}{body.types.memory(kind)}, {body.typed(action.pointer)}, align {align}"
+        f"load {volatile}{body.types.memory(kind)}, {body.typed(action.pointer)}, align {align}{invariant}"
         f"{access(body, action.pointer)}"
     )
     return body.from_memory(text, kind)
@@ -193,7 +198,9 @@ def _from_raw(body: Operations, kind: Type, text: str) -> str:
 # ---- atomics -----------------------------------------------------------------------------------------------
 
 
-def _scope(body: Operations, scope: str) -> str:
+def _scope(body: Operations, scope: str, pointer: Value | None = None) -> str:
+    if not scope and pointer is not None and _is_shared(pointer):
+        scope = "block"  # nobody else reaches this memory
     try:
         name = body.context.target.scopes[scope]
     except KeyError:
@@ -201,9 +208,13 @@ def _scope(body: Operations, scope: str) -> str:
     return f'syncscope("{name}") ' if name else ""
 
 
+def _is_shared(pointer: Value) -> bool:
+    return isinstance(pointer.type, PointerType) and pointer.type.space == SHARED_SPACE
+
+
 def _atomic_rmw(body: Operations, action: AtomicRmw) -> str:
     kind = action.type
-    scope, ordering = _scope(body, action.scope), _ORDERINGS.get(action.ordering, action.ordering)
+    scope, ordering = _scope(body, action.scope, action.pointer), _ORDERINGS.get(action.ordering, action.ordering)
     vendor = body.context.target.vendor
     before = after = False
     if vendor == "nvidia":
@@ -232,7 +243,7 @@ def _atomic_rmw(body: Operations, action: AtomicRmw) -> str:
 
 def _compare_exchange(body: Operations, action: CompareExchange) -> str:
     kind = action.expected.type
-    scope, ordering = _scope(body, action.scope), _ORDERINGS.get(action.ordering, action.ordering)
+    scope, ordering = _scope(body, action.scope, action.pointer), _ORDERINGS.get(action.ordering, action.ordering)
     failure = {"acq_rel": "acquire", "release": "monotonic"}.get(ordering, ordering)
     held = body.types.memory(kind)
     is_float = isinstance(kind, FloatType)

@@ -12,7 +12,7 @@ from ktc.ir import nodes, types
 Handler = Callable[[Use], Result]
 
 _ORDERINGS = ("relaxed", "acquire", "release", "acq_rel", "seq_cst")
-_SCOPES = ("", "system", "gpu", "block", "warp")
+_SCOPES = ("", "system", "gpu", "cluster", "block", "warp")
 
 _ATOMICS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -54,7 +54,8 @@ def _load(use: Use) -> Result:
     if ir == types.UNIT:
         return RV(ty, nodes.Const(types.UNIT, ()))
     if _is_whole(ir):
-        return RV(ty, use.body.let(nodes.Load(pointer, ir, align, volatile), ir))
+        invariant = use.flag("invariant", False)
+        return RV(ty, use.body.let(nodes.Load(pointer, ir, align, volatile, invariant), ir))
     if 0 < align < types.align_of(ir):
         slot = use.body.stack_slot(ir, 0)
         use.body.emit(nodes.MemCopy(slot, pointer, _length(types.size_of(ir)), align, span=use.span))
@@ -127,7 +128,8 @@ def _stack_alloc(use: Use) -> Result:
 
 def _global_alloc(use: Use) -> Result:
     space, align = use.number("space", 3), use.number("alignment", 0)
-    return use.address(use.body.shared_global(_array(use), space, align, use.span))
+    name = use.text("name") if "name" in use.attrs else ""
+    return use.address(use.body.shared_global(_array(use), space, align, use.span, name))
 
 
 def _global(use: Use) -> Result:
@@ -199,7 +201,8 @@ def _atomic_cmpxchg(use: Use) -> Result:
     assert bits is not None
     pair = types.StructType((bits, types.BOOL))
     action = nodes.CompareExchange(pointer, expected, desired, pair, ordering, scope)
-    return RV(use.elab.prim("i1", ()), use.op("get", (use.body.let(action, pair),), None, 1))
+    old = use.op("get", (use.body.let(action, pair),), None, 0)
+    return RV(prim, old if bits == prim.ir else use.op("bitcast", (old,), prim.ir))
 
 
 def _fence(use: Use) -> Result:
@@ -273,7 +276,7 @@ def _unreachable(use: Use) -> Result:
 # operation -> (what does it, number of operands, attributes)
 MEMORY: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
     {
-        "pop.load": (_load, 1, ("_type", "alignment", "volatile")),
+        "pop.load": (_load, 1, ("_type", "alignment", "volatile", "invariant")),
         "pop.store": (_store, 2, ("alignment", "volatile")),
         "pop.offset": (_offset, 2, ("elem",)),
         "pop.ptr_to_int": (_pointer_to_int, 1, ()),
@@ -283,7 +286,7 @@ MEMORY: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "pop.memmove": (_memory_copy, 3, ()),
         "pop.memset": (_memory_set, 3, ()),
         "pop.stack_alloc": (_stack_alloc, 0, ("count", "type", "alignment")),
-        "pop.global_alloc": (_global_alloc, 0, ("count", "type", "space", "alignment")),
+        "pop.global_alloc": (_global_alloc, 0, ("count", "type", "space", "alignment", "name")),
         "pop.global": (_global, 0, ("name", "type", "alignment")),
         "lit.ref.from_pointer": (_from_pointer, 1, ("_type", "mut")),
         "lit.ref.to_pointer": (_to_pointer, 1, ()),

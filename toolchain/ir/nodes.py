@@ -109,12 +109,14 @@ Value = Union[Const, Temp, Argument, LocalAddress, GlobalAddress, Op]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Read a value of `type` from memory; `align` in bytes, 0 for the type's own."""
+    """Read a value of `type` from memory; `align` in bytes, 0 for the type's own. `invariant`: nothing writes that
+    memory while the program runs on."""
 
     pointer: Value
     type: Type
     align: int = 0
     volatile: bool = False
+    invariant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ class InlineAsm:
 class AtomicRmw:
     """`op`: add sub and or xor xchg smin smax umin umax fadd fmin fmax. Gives the old value.
     `ordering`: relaxed acquire release acq_rel seq_cst; `scope`: "" for system, else the language's scope name
-    ("gpu", "block", "warp")."""
+    ("gpu", "cluster", "block", "warp")."""
 
     op: str
     pointer: Value

@@ -274,8 +274,9 @@ class _Printer:
         match action:
             case ir.Op():
                 return self.value(action)
-            case ir.Load(pointer, kind, align, volatile):
-                return f"load{_flags(align, volatile)} {kind} {self.value(pointer)}"
+            case ir.Load(pointer, kind, align, volatile, invariant):
+                how = " invariant" if invariant else ""
+                return f"load{how}{_flags(align, volatile)} {kind} {self.value(pointer)}"
             case ir.Call(symbol, args, kind):
                 return f"call @{symbol}({self.values(args)}): {kind}"
             case ir.CallExternal(symbol, args, kind, fixed):

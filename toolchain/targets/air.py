@@ -72,7 +72,7 @@ def _target(generation: int, wanted: Versions) -> Target:
         cpu=name,
         features="",
         spaces={0: 0, 1: 1, 3: 3, 4: 2, 5: 0},
-        scopes={"": "", "gpu": "", "block": "", "warp": ""},
+        scopes={"": "", "gpu": "", "cluster": "", "block": "", "warp": ""},
         warp_lanes=32,
         shared_bytes=32 << 10,
         dynamic_shared_bytes=32 << 10,

@@ -46,7 +46,7 @@ def _target(name: str, lanes: int, shared_kib: int, title: str, further: tuple[s
         kernel_convention="amdgpu_kernel",
         kernel_attributes='"amdgpu-flat-work-group-size"="1,1024" "uniform-work-group-size"="true"',
         module_flags=(f'!{{i32 1, !"amdhsa_code_object_version", i32 {CODE_OBJECT_VERSION}}}',),
-        scopes={"": "", "gpu": "agent", "block": "workgroup", "warp": "wavefront"},
+        scopes={"": "", "gpu": "agent", "cluster": "agent", "block": "workgroup", "warp": "wavefront"},
         warp_lanes=lanes,
         shared_bytes=shared_kib << 10,
         dynamic_shared_bytes=shared_kib << 10,

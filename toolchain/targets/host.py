@@ -27,7 +27,7 @@ _CALLED = {"amd64": "x86_64", "arm64": "aarch64"}
 SPACES = {0: 0, 1: 0, 3: 0, 4: 0, 5: 0}
 """A processor has one address space."""
 
-SCOPES = {"": "", "gpu": "", "block": "", "warp": ""}
+SCOPES = {"": "", "gpu": "", "cluster": "", "block": "", "warp": ""}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ Source: CUDA C++ Programming Guide 13.0, table "Technical Specifications per Com
 _PROCESSORS = (
     # name, PTX version, dynamic shared KiB a block, title, further names
     ("sm_75", 65, 64, "NVIDIA Turing (T4, RTX 20)", ("t4",)),
-    ("sm_80", 73, 163, "NVIDIA Ampere (A100, A30)", ("a100",)),
-    ("sm_86", 73, 99, "NVIDIA Ampere (A10, A40, RTX 30)", ("a10",)),
+    ("sm_80", 74, 163, "NVIDIA Ampere (A100, A30)", ("a100",)),
+    ("sm_86", 74, 99, "NVIDIA Ampere (A10, A40, RTX 30)", ("a10",)),
     ("sm_87", 74, 163, "NVIDIA Ampere (Jetson Orin)", ("orin",)),
     ("sm_88", 90, 99, "NVIDIA Ampere (sm_88)", ()),
     ("sm_89", 84, 99, "NVIDIA Ada (L4, L40, RTX 40)", ("l4",)),
@@ -41,6 +41,7 @@ _DRIVER_FUNCTIONS = frozenset({"vprintf", "__assertfail", "malloc", "free"})
 
 def _target(name: str, ptx: int, shared_kib: int, title: str, further: tuple[str, ...]) -> Target:
     number = name.removeprefix("sm_")
+    cluster = "cluster" if int(number.rstrip("a")) >= 90 else "block"
     return Target(
         name=name,
         vendor="nvidia",
@@ -50,7 +51,7 @@ def _target(name: str, ptx: int, shared_kib: int, title: str, further: tuple[str
         features=f"+ptx{ptx}",
         spaces={0: 0, 1: 1, 3: 3, 4: 4, 5: 5},
         kernel_convention="ptx_kernel",
-        scopes={"": "", "gpu": "device", "block": "block", "warp": "block"},
+        scopes={"": "", "gpu": "device", "cluster": cluster, "block": "block", "warp": "block"},
         warp_lanes=32,
         shared_bytes=_STATIC_SHARED_BYTES,
         dynamic_shared_bytes=shared_kib << 10,

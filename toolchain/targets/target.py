@@ -33,7 +33,7 @@ class Target:
         kernel_convention: calling convention of a kernel ("ptx_kernel", "amdgpu_kernel", "").
         kernel_attributes: LLVM function attributes that every kernel gets (`"x"="y" …`).
         module_flags: LLVM text of nodes of `!llvm.module.flags` (`!{i32 1, !"x", i32 2}`).
-        scopes: the language's memory scope ("", "gpu", "block", "warp") -> LLVM's syncscope name, "" for system.
+        scopes: memory scope ("", "gpu", "cluster", "block", "warp") -> LLVM's syncscope name, "" for system.
         warp_lanes: threads of a warp.
         max_block_threads: limit of threads in a block.
         shared_bytes: limit of shared memory whose size is known at compile time, of a block, in bytes.

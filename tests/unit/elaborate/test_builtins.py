@@ -107,7 +107,7 @@ class Body:
         self.actions.append((type, align))
         return nodes.Argument(8, PTR)
 
-    def shared_global(self, type, space, align, span):
+    def shared_global(self, type, space, align, span, name=""):
         return nodes.GlobalAddress("shared", space)
 
     def take_place(self, ty, pointer, span):
@@ -406,9 +406,9 @@ def test_atomics(body, how, dtype, op):
 
 def test_compare_exchange(body):
     ty, pointer = simd(body, "u32"), unknown(body.elab.prim("!kgen.pointer"))
-    done = run(body, "pop.atomic.cmpxchg", pointer, unknown(ty, 1), unknown(ty, 2))
-    assert done.ty.name == "i1" and body.actions[0].type == StructType((I32, BOOL))
-    assert done.ir == nodes.Op("get", (nodes.Temp(1, body.actions[0].type),), BOOL, 1)
+    old = run(body, "pop.atomic.cmpxchg", pointer, unknown(ty, 1), unknown(ty, 2))
+    assert old.ty is ty and body.actions[0].type == StructType((I32, BOOL))
+    assert old.ir == nodes.Op("get", (nodes.Temp(1, body.actions[0].type),), I32, 0)
 
 
 def test_calls(body):
