@@ -364,9 +364,9 @@ class Parameters(Instances):
         """
         what = f"'{info.name}'"
         params = info.node.params
-        rest_open = any(not name for name, _ in named)
-        given = self.give(params, positional, tuple((name, value) for name, value in named if name), what)
-        # '_' leaves a parameter open even if it has a default, '**_' all that are not given
+        given = self.give(params, positional, named, what)
+        # '_' leaves a parameter open even if it has a default, '**_' (whose name is empty) all that are not given
+        rest_open = given.pop("", self) is None
         unbound = {p.name for p in params if (given[p.name] is None if p.name in given else rest_open)}
         given = {name: value for name, value in given.items() if value is not None}
         scope = Scope(info.scope, "function")
@@ -385,7 +385,7 @@ class Parameters(Instances):
     ) -> Any:
         """Give parameters to an alias that has some."""
         params = alias.node.params
-        given = self.give(params, positional, tuple((n, v) for n, v in named if n), f"'{alias.name}'")
+        given = self.give(params, positional, named, f"'{alias.name}'")
         parent = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
         scope = Scope(parent, "function")
         given = self.settle(params, given, scope, alias.module, f"'{alias.name}'")
@@ -397,5 +397,4 @@ class Parameters(Instances):
 
     def partial_of(self, fn: FnVal, positional: tuple[PV, ...], named: tuple[tuple[str, PV], ...]) -> FnVal:
         """Give (more) parameters to a function value."""
-        named = tuple((name, value) for name, value in named if name)
         return FnVal(fn.set, fn.params + positional, fn.named + named, fn.self_ty, fn.env)
