@@ -8,7 +8,7 @@ has what becomes of units, `slices` the per-kernel flow.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ktc import builds, slices, units
+from ktc import archives, builds, slices, units
 from ktc import passes as passes_package
 from ktc.codegen.module import lower_device, lower_host
 from ktc.diag.codes import Code
@@ -44,20 +44,23 @@ def build(session: Session) -> Executable:
         return _link(session, compile_objects(session))
     if config.emit == "object":
         with Workers(config.jobs) as workers:
-            return _write(session, _whole_object(session, _front(session), workers))
+            return _write(session, _whole_object(session, _front(session)[0], workers))
     return _write(session, emit(session, config.emit))
 
 
 def compile_objects(session: Session) -> tuple[bytes, ...]:
-    """Compile to what `link` and `jit` take: the host's object, then those of kernels for the processor."""
+    """Compile to what `link` and `jit` take: the host's object, those of kernels for the processor, the library's."""
     with Workers(session.config.jobs) as workers:  # LLVM loads beside the stages before it
-        program = _front(session)
-        return units.compile_program(session, program, workers)
+        program, archive = _front(session, workers)
+        objects = units.compile_program(session, program, workers)
+        return (*objects, archive.data) if archive else objects
 
 
 def look_up(session: Session) -> None:
     """Look every unit of the program up in the cache and compile none; `session.units` has the answers."""
-    units.look_up(session, _front(session))
+    with Workers(session.config.jobs) as workers:
+        program, _ = _front(session, workers)
+    units.look_up(session, program)
 
 
 def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False) -> bytes:
@@ -74,7 +77,7 @@ def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False)
     if kind == "ast":
         return dump(_load(session).root).encode()
     with Workers(session.config.jobs) as workers:
-        program = _front(session)
+        program, _ = _front(session)
         if on_device:
             unit = _device_unit(session, program, kernel)
             return print_unit(unit).encode() if kind == "ir" else _emit_kernel(session, unit, kernel, kind, workers)
@@ -102,15 +105,24 @@ def _load(session: Session) -> Package:
     return package
 
 
-def _front(session: Session) -> Program:
-    """Load, elaborate, and run the passes."""
+def _front(session: Session, workers: Workers | None = None) -> tuple[Program, archives.Archive | None]:
+    """Load, elaborate, and run the passes.
+
+    Args:
+        workers: given where the library's archive may be used; without it the host's unit has all of its code.
+    """
     config, sink = session.config, session.sink
     package = _load(session)
+    archive = None
+    if workers is not None:
+        with session.stage("archive"):
+            archive = archives.find(config, session.cache, workers.start())
     with session.stage("elaborate"):
+        library = archive.library if archive else None
         if config.offload_mode == "per-kernel":
-            program = slices.elaborate(session, package)
+            program = slices.elaborate(session, package, library)
         else:
-            program = elaborate(package, config, sink)
+            program = elaborate(package, config, sink, library)
         if not sink.mistake_count:  # what is odd may be a consequence of a mistake
             lint(package.root, package.modules.values(), sink)
         gate(program, sink)
@@ -124,7 +136,7 @@ def _front(session: Session) -> Program:
     with session.stage("verify"):
         for unit in (host, *devices) if session.slicer is None else (host,):
             verify(unit)
-    return program
+    return program, archive
 
 
 def _whole_object(session: Session, program: Program, workers: Workers) -> bytes:

@@ -12,6 +12,7 @@ from ktc import forks
 from ktc import passes as passes_package
 from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.diagnostic import CompileError, Diagnostic, gate
+from ktc.elaborate.archive import Library
 from ktc.elaborate.slices import Slicer
 from ktc.emit.steps import instructions
 from ktc.ir import nodes
@@ -32,9 +33,9 @@ class _Slice:
     diagnostics: list[Diagnostic]
 
 
-def elaborate(session: Session, package: object) -> nodes.Program:
+def elaborate(session: Session, package: object, library: Library | None) -> nodes.Program:
     """Elaborate the host; the device units have kernels and no functions."""
-    session.slicer = slicer = Slicer(package, session.config, session.sink)  # type: ignore[arg-type]
+    session.slicer = slicer = Slicer(package, session.config, session.sink, library)  # type: ignore[arg-type]
     return slicer.program()
 
 

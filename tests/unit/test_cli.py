@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ktc import driver
+from ktc import archives, driver
 from ktc.cli import main
 from ktc.config import Config
 from ktc.diag.codes import Code
@@ -31,12 +31,13 @@ def elaborations(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
     """Make every program one that returns 7; the list gets the config of each elaboration."""
     seen: list[Config] = []
 
-    def elaborate(package: object, config: Config, sink: Sink) -> Program:
+    def elaborate(package: object, config: Config, sink: Sink, library: object) -> Program:
         seen.append(config)
         entry = Function("start", "start", (("argc", I32), ("argv", PTR)), I32, (Return(Const(I32, 7)),))
         return Program(Unit(config.host, {"start": entry}), (), "start")
 
     monkeypatch.setattr(driver, "elaborate", elaborate)
+    monkeypatch.setattr(archives, "find", lambda *_: None)
     return seen
 
 
@@ -135,12 +136,13 @@ def test_a_warning_is_told_again_by_a_build_with_nothing_to_do(
 ) -> None:
     quiet = driver.elaborate
 
-    def elaborate(package: object, config: Config, sink: Sink) -> Program:
+    def elaborate(package: object, config: Config, sink: Sink, library: object) -> Program:
         span = Span(package.root.source, 0, 5)  # type: ignore[attr-defined]
         sink.report(Diagnostic(Code.DEPRECATED, span, "old", severity=Severity.WARNING))
-        return quiet(package, config, sink)  # type: ignore[arg-type]
+        return quiet(package, config, sink, library)  # type: ignore[arg-type]
 
     monkeypatch.setattr(driver, "elaborate", elaborate)
+    monkeypatch.setattr(archives, "find", lambda *_: None)
     said = []
     for _ in range(2):
         assert main(["build", "prog.kpy"]) == 0
@@ -153,6 +155,7 @@ def test_an_internal_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: 
         raise KeyError("x")
 
     monkeypatch.setattr(driver, "elaborate", elaborate)
+    monkeypatch.setattr(archives, "find", lambda *_: None)
     assert main(["build", "prog.kpy"]) == 70
     said = capsys.readouterr().err
     assert "internal error" in said and "Traceback" not in said and not Path("prog").exists()

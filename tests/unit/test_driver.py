@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ktc import builds, config, driver
+from ktc import archives, builds, config, driver
 from ktc.cache import Cache
 from ktc.diag.diagnostic import CompileError, Sink
 from ktc.ir.nodes import Argument, Const, Function, Global, ImageRef, Kernel, Program, Return, Store, Unit
@@ -29,13 +29,14 @@ def returns(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Make the elaborator give a program that returns the number in the list; counts its calls by growing."""
     numbers = [7]
 
-    def elaborate(package: object, made: config.Config, sink: Sink) -> Program:
+    def elaborate(package: object, made: config.Config, sink: Sink, library: object) -> Program:
         numbers.append(numbers[-1])
         body = (Return(Const(I32, numbers[0])),)
         entry = Function("start", "start", (("argc", I32), ("argv", PTR)), I32, body)
         return Program(Unit(made.host, {"start": entry}), (), "start")
 
     monkeypatch.setattr(driver, "elaborate", elaborate)
+    monkeypatch.setattr(archives, "find", lambda *_: None)
     return numbers
 
 
@@ -57,6 +58,7 @@ def test_the_stage_that_fails_is_known(tmp_path: Path, monkeypatch: pytest.Monke
         raise RuntimeError("boom")
 
     monkeypatch.setattr(driver, "elaborate", elaborate)
+    monkeypatch.setattr(archives, "find", lambda *_: None)
     one = session(tmp_path)
     with pytest.raises(RuntimeError):
         driver.build(one)
@@ -114,7 +116,7 @@ def test_other_options_are_another_build(tmp_path: Path) -> None:
 def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the elaborator give a program with two kernels for each accelerator, whose images the host holds."""
 
-    def elaborate(package: object, made: config.Config, sink: Sink) -> Program:
+    def elaborate(package: object, made: config.Config, sink: Sink, library: object) -> Program:
         start = Function("start", "start", (("c", I32), ("v", PTR)), I32, (Return(Const(I32, 7)),), linkage="export")
         host, devices = Unit(made.host, {"start": start}), []
         for index, target in enumerate(made.accelerators):
@@ -131,6 +133,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
         return Program(host, tuple(devices), "start")
 
     monkeypatch.setattr(driver, "elaborate", elaborate)
+    monkeypatch.setattr(archives, "find", lambda *_: None)
 
 
 def test_kernels_for_several_targets_in_one_program(tmp_path: Path, kernels: None) -> None:

@@ -82,6 +82,8 @@ class Context:
         self.kernels = frozenset(kernel.symbol for kernel in unit.kernels)
         self.private_accesses: LocalPointers | None = None
         self.numbers: dict[tuple[object, ...], int] = {}
+        is_archive = any(function.linkage == "hidden" for function in unit.functions.values())
+        self.sections = is_archive and not self.target.is_device and "linux" in self.target.triple
 
     def refer(self, name: str, space: int) -> str:
         """Return the address of a global, function or external as a constant in the language's address space."""

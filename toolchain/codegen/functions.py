@@ -97,6 +97,8 @@ class _Writer(Operations):
 
     def write(self) -> list[str]:
         """Return the lines of the body."""
+        if self._function.linkage == "external":
+            return []
         self._block(self._function.body)
         if self._open:
             self.lines.append("  unreachable")

@@ -64,7 +64,11 @@ def lower_global(context: Context, held: Global, images: Images | None) -> tuple
             # Its size is the launch's business.
             return f"{name} = external {where}global [0 x i8], align {max(align, _DYNAMIC_ALIGN)}", uses
         return f"{name} = internal {where}global {kind} poison, align {align}", uses
+    if held.linkage == "external":
+        return f"{name} = external hidden global {context.types.memory(held.type)}, align {align}", uses
     linkage = "internal" if context.target.is_device or not held.constant else "private"
+    if held.linkage == "hidden":
+        linkage = "hidden"
     how = f"{linkage} unnamed_addr {where}constant" if held.constant else f"{linkage} {where}global"
     content = held.content
     if images is None and (isinstance(content, ImageRef) or _is_size(content)):

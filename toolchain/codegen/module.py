@@ -4,7 +4,7 @@ In: checked units. Out: `LlvmModule`s that parse and verify. Each function is lo
 functions and globals that the kernel reaches.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ktc.codegen import air, cpu
@@ -101,7 +101,7 @@ class _Lowering:
 
     def host(self, entry: str) -> LlvmModule:
         """Return the host's module."""
-        roots = [name for name, function in self._unit.functions.items() if function.linkage == "export"]
+        roots = [name for name, function in self._unit.functions.items() if function.linkage in ("export", "hidden")]
         main = []
         if entry:
             roots.append(entry)
@@ -109,7 +109,8 @@ class _Lowering:
                 "define i32 @main(i32 %count, ptr %words) #0 {\n"
                 f"  %r = call i32 {symbol(entry)}(i32 %count, ptr %words)\n  ret i32 %r\n}}"
             )
-        reached = _Reached(self, roots)
+        seen = [name for name, held in self._unit.globals.items() if held.linkage == "hidden"]
+        reached = _Reached(self, roots, seen)
         bodies = [_define(self._context, text) for text in reached.functions.values()]
         return self._module("", reached, [*main, *bodies], [], self._target.module_flags)
 
@@ -155,9 +156,9 @@ class _Lowering:
 
 
 class _Reached:
-    """What the functions `roots` reach, in the order in which it is met."""
+    """What the functions `roots` and the globals `variables` reach, in the order in which it is met."""
 
-    def __init__(self, lowering: _Lowering, roots: list[str]) -> None:
+    def __init__(self, lowering: _Lowering, roots: list[str], variables: Sequence[str] = ()) -> None:
         self.functions: dict[str, FunctionText] = {}
         self.globals: dict[str, str] = {}
         self.externals: dict[str, str] = {}
@@ -166,6 +167,7 @@ class _Reached:
         self.named: set[str] = set()
         self._lowering = lowering
         work = list(reversed(roots))
+        self._add(Uses(globals=dict.fromkeys(variables)), work)
         while work:
             name = work.pop()
             if name not in self.functions:
@@ -193,13 +195,24 @@ class _Reached:
 def _define(context: Context, text: FunctionText, group: int = -1) -> str:
     """Return a function that only its module's functions call, or on the host an export."""
     function = text.function
-    exported = function.linkage == "export" and context.is_host
-    parameters = [f"{kind} {name}" for kind, name in text.parameters]
-    linkage = "" if exported else "internal "
     name = symbol(context.body_name(function.symbol))
+    if function.linkage == "external":
+        kinds = ", ".join([" ".join([kind, *name.split()[:-1]]) for kind, name in text.parameters])
+        return f"declare hidden {text.result} {name}({kinds}) #{_group(function)}"
+    parameters = [f"{kind} {name}" for kind, name in text.parameters]
     listed = ", ".join([*parameters, *text.trailing])
-    head = f"define {linkage}{text.result} {name}({listed}) #{_group(function) if group < 0 else group}"
+    number = _group(function) if group < 0 else group
+    head = f"define {_linkage(context, function)}{text.result} {name}({listed}) #{number}"
+    if context.sections:
+        # The linker drops what a program does not reach, section by section.
+        head += f' section ".text.{function.symbol}"'
     return f"{head}{text.scope} {{\n{text.body}\n}}"
+
+
+def _linkage(context: Context, function: Function) -> str:
+    if not context.is_host:
+        return "internal "
+    return {"export": "", "hidden": "hidden "}.get(function.linkage, "internal ")
 
 
 def _group(function: Function) -> int:

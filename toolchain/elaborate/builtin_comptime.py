@@ -155,7 +155,7 @@ _FACTS: Mapping[str, Callable[[Target], "str | int"]] = MappingProxyType(
 def _target_info(use: Use) -> Result:
     target, key = use.target(), use.one_of("key", (*_FACTS, "index"))
     if key == "index":
-        names = [device.name for device in use.elab.config.accelerators]
+        names = [device.name for device in use.elab.targets_of_program()]
         return use.index(names.index(target.name) if target.is_device and target.name in names else -1)
     fact = _FACTS[key](target)
     return use.string(fact) if isinstance(fact, str) else use.index(fact)
@@ -163,7 +163,7 @@ def _target_info(use: Use) -> Result:
 
 def _target_find(use: Use) -> Result:
     name, config = use.text("name"), use.elab.config
-    for device in config.accelerators:
+    for device in use.elab.targets_of_program():
         if device.name == name:
             return _target(use, device)
     found = targets.find(name, config.host)
@@ -174,11 +174,15 @@ def _target_find(use: Use) -> Result:
 
 
 def _targets_count(use: Use) -> Result:
-    return use.index(len(use.elab.config.accelerators))
+    return use.index(len(use.elab.targets_of_program()))
+
+
+def _targets_table(use: Use) -> Result:
+    return use.address(use.body.targets_table())
 
 
 def _targets_get(use: Use) -> Result:
-    devices, index = use.elab.config.accelerators, use.number("index")
+    devices, index = use.elab.targets_of_program(), use.number("index")
     if not 0 <= index < len(devices):
         use.fail(Code.UNKNOWN_TARGET, f"this build has no device target number {index}")
     return _target(use, devices[index])
@@ -188,12 +192,12 @@ def _targets_get(use: Use) -> Result:
 
 
 def _env_has(use: Use) -> Result:
-    return use.truth(use.text("name") in use.elab.config.defines)
+    return use.truth(use.text("name") in use.elab.defines)
 
 
 def _define(use: Use) -> str:
     name = use.text("name")
-    value = use.elab.config.defines.get(name)
+    value = use.elab.defines.get(name)
     if value is None:
         use.fail(Code.CONSTRAINT_FAILED, f"no value is given for '{name}' (-D {name}=...)")
     return value
@@ -295,6 +299,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.target.info": (_target_info, 0, ("target", "key")),
         "kgen.target.find": (_target_find, 0, ("name",)),
         "kgen.targets.count": (_targets_count, 0, ()),
+        "kgen.targets.table": (_targets_table, 0, ()),
         "kgen.targets.get": (_targets_get, 0, ("index",)),
         "kgen.env.has": (_env_has, 0, ("name",)),
         "kgen.env.string": (_env_string, 0, ("name",)),

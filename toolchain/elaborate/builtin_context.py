@@ -30,11 +30,24 @@ class ConfigLike(Protocol):
     def accelerators(self) -> tuple[Target, ...]: ...
 
 
+class DefinesLike(Protocol):
+    """The values of `-D`."""
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def get(self, name: str) -> str | None: ...
+
+
 class ElaboratorLike(TypeTable, Protocol):
     """What primitives ask of the elaborator of the whole program."""
 
     @property
     def config(self) -> ConfigLike: ...
+
+    @property
+    def defines(self) -> DefinesLike: ...
+
+    def targets_of_program(self) -> tuple[Target, ...]: ...
 
     def is_trivial(self, ty: Ty) -> bool: ...
 
@@ -92,6 +105,8 @@ class BodyLike(Protocol):
     def asking_span(self, argument: int) -> Span | None: ...
 
     def program_global(self, name: str, type: types.Type, align: int) -> nodes.Value: ...
+
+    def targets_table(self) -> nodes.Value: ...
 
     def shared_global(
         self, type: types.Type, space: int, align: int, span: Span | None, name: str = ""

@@ -12,16 +12,18 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Span
 from ktc.elaborate import builtin_types, conformance
+from ktc.elaborate.archive import Defines, Library, archive_unit
 from ktc.elaborate.functions import Functions
-from ktc.elaborate.instances import Abort, Instance, Symbolic, UnitState
+from ktc.elaborate.instances import TARGETS_TABLE, Abort, Instance, OfProgram, Symbolic, UnitState
 from ktc.elaborate.kernels import KernelBody
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo
 from ktc.elaborate.values import KV, LV, OPAQUE, RV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
 from ktc.elaborate.warnings import Warnings
-from ktc.ir import nodes
+from ktc.ir import nodes, types
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
+from ktc.targets.target import Target
 
 ENTRY = "__ktc_main__"
 
@@ -33,7 +35,9 @@ class Body(KernelBody):
 class Elaborator(Functions, Warnings):
     """All of the elaborator."""
 
-    def __init__(self, package: Package, config: Config, sink: Sink) -> None:
+    def __init__(
+        self, package: Package, config: Config, sink: Sink, library: Library | None = None, is_archive: bool = False
+    ) -> None:
         self.prims = {}
         self.trait_tys = {}
         self.fn_tys = {}
@@ -43,12 +47,24 @@ class Elaborator(Functions, Warnings):
         self.busy_aliases = set()
         self.elaborated = set()
         self.library_cache: dict[str, Any] = {}
+        self.is_archive = is_archive
+        self.defines = Defines(config.defines)
         host = UnitState(config.host, -1)
+        if library is not None:
+            host.archived, host.archived_variables = library.functions, library.variables
         self.states = {"host": host}
         for index, target in enumerate(config.accelerators):
             self.states[target.name] = UnitState(target, index)
         self.state = host
+        linkage = "external" if is_archive else "internal" if library is None else "hidden"
+        self.globals[TARGETS_TABLE] = _targets_table(config.accelerators, linkage)
         super().__init__(package, config, sink)
+
+    def targets_of_program(self) -> tuple[Target, ...]:
+        """Return the targets of the program's kernels, which the library's archive does not know."""
+        if self.is_archive:
+            raise OfProgram
+        return self.config.accelerators
 
     # ---- what the language knows of the library ----
 
@@ -246,6 +262,13 @@ class Elaborator(Functions, Warnings):
         devices = tuple(self.unit_of(s) for s in sorted(self.states.values(), key=lambda s: s.index) if s.index >= 0)
         return nodes.Program(host, devices, entry)
 
+    def archive(self) -> nodes.Unit:
+        """Elaborate the seed of the library's archive."""
+        self.check_main_imports()
+        self._check_rest()
+        self.drain()
+        return archive_unit(self.states["host"], self.globals)
+
     def _entry(self) -> str:
         found = self.main.scope.names.get("main")
         if not isinstance(found, FnSet):
@@ -319,11 +342,29 @@ class Elaborator(Functions, Warnings):
             self.elaborate_instance(instance)
 
 
+def _targets_table(targets: tuple[Target, ...], linkage: str) -> nodes.Global:
+    """Return the list of device targets that the library reads at run time: a line "vendor name" for each."""
+    data = "".join(f"{target.vendor} {target.name}\n" for target in targets).encode() + b"\0"
+    content = None if linkage == "external" else data
+    return nodes.Global(TARGETS_TABLE, types.ArrayType(types.I8, len(data)), content, True, 0, 1, linkage)
+
+
 def RV_bool(body: Any, value: Any) -> Any:
     """Return a constant's truth as a value."""
     return RV(body.elab.library_type("Bool"), body.condition(value, ast.Pass(0, 0)))
 
 
-def elaborate(package: Package, config: Config, sink: Sink) -> nodes.Program:
-    """Elaborate a program: the host's unit and one for each device target."""
-    return Elaborator(package, config, sink).program()
+def elaborate(package: Package, config: Config, sink: Sink, library: Library | None = None) -> nodes.Program:
+    """Elaborate a program: the host's unit and one for each device target.
+
+    Args:
+        library: what is compiled already; the program gets declarations of it.
+    """
+    return Elaborator(package, config, sink, library).program()
+
+
+def elaborate_archive(package: Package, config: Config, sink: Sink) -> tuple[nodes.Unit, frozenset[str]]:
+    """Elaborate the library's archive from its seed; returns also the names of `-D` that it depends on."""
+    elaborator = Elaborator(package, config, sink, None, True)
+    unit = elaborator.archive()
+    return unit, frozenset(elaborator.defines.asked)

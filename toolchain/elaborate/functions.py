@@ -1,13 +1,24 @@
 """Function instances: signatures, bodies, templates, destructors, and the unit that they make up."""
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.body import UNIT_CONST
 from ktc.elaborate.function_types import FunctionTypes, convention_of
-from ktc.elaborate.instances import MAX_DEPTH, Abort, ArgSig, Instance, Signature, Symbolic, UnitState
+from ktc.elaborate.instances import (
+    MAX_DEPTH,
+    TARGETS_TABLE,
+    Abort,
+    ArgSig,
+    Instance,
+    OfProgram,
+    Signature,
+    Symbolic,
+    UnitState,
+)  # fmt: skip
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, Scope, StructInfo, Var
 from ktc.elaborate.values import (
@@ -88,6 +99,8 @@ class Functions(FunctionTypes):
             if env is not None:
                 found.envs = (*found.envs, FnVal(FnSet(fn.name, [fn]), (), (), None, env))
             found.kernel = kernel
+            if fn.parent is None and fn.module.is_library and not found.envs:
+                found.archived = state.archived.get(symbol)
             state.instances[full] = found
             state.by_symbol[symbol] = found
         return found
@@ -262,7 +275,7 @@ class Functions(FunctionTypes):
 
     def request(self, instance: Instance) -> None:
         """Put an instance on the work list."""
-        if instance.function is None and not instance.busy:
+        if instance.function is None and not instance.busy and instance.archived is None:
             instance.state.queue.append(instance)
 
     def drain(self) -> None:
@@ -286,7 +299,7 @@ class Functions(FunctionTypes):
         self.elaborated.add(instance.fn.uid)
         try:
             self._make_function(instance)
-        except (Abort, Symbolic):
+        except (Abort, Symbolic, OfProgram):
             instance.failed = True
         except Mismatch as why:
             instance.failed = True
@@ -461,6 +474,18 @@ class Functions(FunctionTypes):
         symbol = ty.drop_name = f"{ty.info.name}_drop${digest}"
         if symbol in self.state.extra:
             return symbol
+        archived = self.state.archived.get(symbol)
+        if archived is not None:
+            self.state.extra[symbol] = (archived, set())
+            self.state.undrawn[symbol] = ty
+            return symbol
+        self.draw_destructor(ty, symbol)
+        return symbol
+
+    def draw_destructor(self, ty: StructTy, symbol: str) -> None:
+        """Make the body of a destructor."""
+        parts = [name for name, kind in self.fields(ty) if not self.is_trivial(kind)]
+        own = self.method_set(ty, "__del__")
         empty = nodes.Function(symbol, f"destructor of {ty}", (("self", types.PTR),), types.VOID, (nodes.Return(),))
         self.state.extra[symbol] = (empty, set())
         body = self.new_body(ty.info.module, ty.info.scope, self.current)
@@ -474,7 +499,6 @@ class Functions(FunctionTypes):
         body.emit(nodes.Return())
         made = nodes.Function(symbol, f"destructor of {ty}", (("self", types.PTR),), types.VOID, body.finish())
         self.state.extra[symbol] = (made, body.refs)
-        return symbol
 
     def _call_del(self, body: Any, ty: StructTy, own: FnSet, place: LV) -> None:
         fn = own.functions[0]
@@ -516,6 +540,8 @@ class Functions(FunctionTypes):
         unit = nodes.Unit(state.target)
         roots = [self.entry_refs] if state.index < 0 else list(state.kernels)
         roots += [s for s, i in state.by_symbol.items() if i.fn.export and i.function is not None and state.index < 0]
+        if state.archived:
+            roots.append(TARGETS_TABLE)  # the archive reads it
         work = [root for root in roots if root]
         seen: set[str] = set()
         while work:
@@ -524,7 +550,9 @@ class Functions(FunctionTypes):
                 continue
             seen.add(symbol)
             instance = state.by_symbol.get(symbol)
-            if symbol in state.extra:
+            if symbol in state.archived and (symbol in state.extra or (instance is not None and instance.archived)):
+                unit.functions[symbol] = state.archived[symbol]
+            elif symbol in state.extra:
                 function, refs = state.extra[symbol]
                 unit.functions[symbol] = function
                 work += refs
@@ -534,6 +562,8 @@ class Functions(FunctionTypes):
                     work += instance.refs
             elif symbol in self.globals:
                 item = self.globals[symbol]
+                if symbol in state.archived_variables:
+                    item = replace(item, linkage="external", content=None)
                 unit.globals[symbol] = item
                 if isinstance(item.content, nodes.Const):
                     work += _addresses(item.content.value)

@@ -5,7 +5,7 @@ called, its body when the work list comes to it, or at once when compile-time ev
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -44,6 +44,9 @@ MAX_DEPTH = 400
 """Instantiations in one another; more is taken for a recursion without end."""
 
 
+TARGETS_TABLE = "ktc.targets"
+"""Symbol of the program's list of device targets."""
+
 _TOLD_BY_LIBRARY = frozenset((Code.CONSTRAINT_FAILED, Code.BAD_KERNEL, Code.KERNEL_ARGUMENT))
 """The message of these says all; where the library checks it helps nobody."""
 
@@ -54,6 +57,10 @@ class Abort(Exception):
 
 class Symbolic(Exception):
     """In a pattern: the value depends on a parameter that is not known yet."""
+
+
+class OfProgram(Exception):
+    """In the library's archive: a function depends on the program, say on its list of targets."""
 
 
 @dataclass(slots=True)
@@ -109,6 +116,8 @@ class Instance:
 
     Args:
         rest_spans: where the variadic arguments of the first call stand.
+        archived: its declaration, if the library's archive has the function; a body is then made only to run it at
+            compile time.
     """
 
     fn: FnInfo
@@ -131,6 +140,7 @@ class Instance:
     kernel: bool = False
     body: Any = None
     rest_spans: tuple[Span, ...] = ()
+    archived: nodes.Function | None = None
 
     @property
     def is_parametric(self) -> bool:
@@ -151,6 +161,10 @@ class UnitState:
     kernels: dict[str, nodes.Kernel] = field(default_factory=dict)
     memo: dict[Any, Any] = field(default_factory=dict)
     interpreter: Interpreter | None = None
+    archived: Mapping[str, nodes.Function] = field(default_factory=dict)
+    archived_variables: Set[str] = frozenset()
+    undrawn: dict[str, StructTy] = field(default_factory=dict)
+    """Types whose archived destructors have no body here yet, by symbol."""
 
 
 class Instances(Structs):
@@ -312,6 +326,8 @@ class Instances(Structs):
 
     def function_of(self, state: UnitState, symbol: str) -> nodes.Function:
         """Return the function of a symbol, elaborated if need be; KeyError if there is none."""
+        if symbol in state.undrawn:
+            self.draw_destructor(state.undrawn.pop(symbol), symbol)
         if symbol in state.extra:
             return state.extra[symbol][0]
         instance = state.by_symbol[symbol]
@@ -322,6 +338,10 @@ class Instances(Structs):
 
     def elaborate_instance(self, instance: Instance) -> None:
         """Make the body of an instance (in `Elaborator`)."""
+        raise NotImplementedError
+
+    def draw_destructor(self, ty: StructTy, symbol: str) -> None:
+        """Make the body of a destructor (in `Elaborator`)."""
         raise NotImplementedError
 
     def string_constant(self, text: str) -> nodes.Const:

@@ -3,7 +3,7 @@
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.closures import Closures
-from ktc.elaborate.instances import Instance, UnitState
+from ktc.elaborate.instances import TARGETS_TABLE, Instance, OfProgram, UnitState
 from ktc.elaborate.values import KV, RV, FnVal, StructTy, Ty, Val, show
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
@@ -108,6 +108,8 @@ class KernelBody(Closures):
 
     def call_location(self) -> tuple[str, int, int]:
         """Return file, line and column of the innermost place in a user's file."""
+        if self.elab.is_archive:
+            raise OfProgram
         span, at = self.span, self.instance
         while at is not None and (span is None or span.source.is_library):
             span, at = at.call_span, at.parent
@@ -135,6 +137,11 @@ class KernelBody(Closures):
             self.elab.globals[symbol] = nodes.Global(symbol, type, None, False, 0, align)
         self.refs.add(symbol)
         return nodes.GlobalAddress(symbol)
+
+    def targets_table(self) -> Value:
+        """Return the address of the program's list of device targets."""
+        self.refs.add(TARGETS_TABLE)
+        return nodes.GlobalAddress(TARGETS_TABLE)
 
     def shared_global(self, type: types.Type, space: int, align: int, span: Span | None, name: str = "") -> Value:
         """Return the address of memory that a block's threads share: one place for each use in each instance, or for

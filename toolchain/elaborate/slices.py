@@ -6,6 +6,7 @@ kernel's unit must be asked for in a copy of the process, for it leaves what it 
 
 from ktc.config import Config
 from ktc.diag.diagnostic import Sink
+from ktc.elaborate.archive import Library
 from ktc.elaborate.elaborator import Elaborator
 from ktc.elaborate.instances import Instance
 from ktc.ir import nodes
@@ -15,9 +16,9 @@ from ktc.syntax.loader import Package
 class Slicer(Elaborator):
     """An elaborator that puts kernels aside."""
 
-    def __init__(self, package: Package, config: Config, sink: Sink) -> None:
+    def __init__(self, package: Package, config: Config, sink: Sink, library: Library | None = None) -> None:
         self.aside: dict[tuple[int, str], Instance] = {}
-        super().__init__(package, config, sink)
+        super().__init__(package, config, sink, library)
 
     def request(self, instance: Instance) -> None:
         """Put a kernel aside; anything else is work."""

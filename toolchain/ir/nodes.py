@@ -385,7 +385,8 @@ class Function:
         params: (name, type) of each argument.
         result: type of the result, or VOID.
         body: the last statement on every path is a Return or Unreachable.
-        linkage: "internal" or "export" (visible symbol).
+        linkage: "internal", "export" (visible symbol), "hidden" (seen by other objects of the same executable) or
+            "external" (hidden in another object; it has no body).
         inline: "", "always" or "never".
     """
 
@@ -422,6 +423,7 @@ class Global:
     Args:
         content: bytes for raw data (type is an array of i8 then), a `Const`, an `ImageRef`, or None for zeros.
         space: the language's address space (3: shared memory of a block, never initialised).
+        linkage: "internal", "hidden" or "external", as of a `Function`.
     """
 
     name: str
@@ -430,6 +432,7 @@ class Global:
     constant: bool
     space: int = 0
     align: int = 0
+    linkage: str = "internal"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from ktc.ir.walk import operands
 _MARKS = frozenset({"init", "consume", "overwrite", "use", "require"})
 _ATOMICS = frozenset({"add", "sub", "and", "or", "xor", "xchg", "smin", "smax", "umin", "umax", "fadd", "fmin", "fmax"})
 _ORDERINGS = frozenset({"relaxed", "acquire", "release", "acq_rel", "seq_cst"})
-_LINKAGES = frozenset({"internal", "export"})
+_LINKAGES = frozenset({"internal", "export", "hidden", "external"})
 
 
 def verify(unit: ir.Unit) -> None:
@@ -139,6 +139,9 @@ class _Checker:
         self.require(function.linkage in _LINKAGES, f"no such linkage: {function.linkage}")
         self.require(function.inline in ("", "always", "never"), f"no such inline mode: {function.inline}")
         self.require(all(kind != VOID for _, kind in function.params), "a parameter is void")
+        if function.linkage == "external":
+            self.require(not function.body, "an external function has a body")
+            return
         self.body(function.body)
         self.require(_ends(function.body), "a path has no Return or Unreachable at its end")
 

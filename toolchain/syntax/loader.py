@@ -145,12 +145,14 @@ def load(
     sink: Sink,
     *,
     reads: dict[str, str | None] | None = None,
+    beside: bool = True,
 ) -> Package | None:
     """Read and parse the main file.
 
     Args:
         search: folders beside the main file's own, which comes first.
         reads: gets what was read, as `Package.reads`.
+        beside: whether the main file's own folder is searched.
 
     Returns: the package, or None if the main file cannot be read or has errors.
 
@@ -167,7 +169,7 @@ def load(
     module = parse(source, sink, cache)
     if module is None:
         return None
-    folders = tuple(dict.fromkeys((root.parent, *search)))
+    folders = tuple(dict.fromkeys((root.parent, *search) if beside else search))
     package = Package(module, folders, stdlib, cache, sink, reads=reads)
     package.add(MAIN, module)
     return package

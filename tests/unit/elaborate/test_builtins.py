@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from ktc.diag.codes import Code
 from ktc.elaborate import builtin_types
+from ktc.elaborate.archive import Defines
 from ktc.elaborate.builtin_comptime import simd_bits
 from ktc.elaborate.builtins import OPERATIONS, operation
 from ktc.elaborate.values import KV, LV, RV, OriginValue, PackPV, PrimTy, Ty
@@ -47,6 +48,10 @@ class Elab:
     def __init__(self) -> None:
         self.known: dict[object, PrimTy] = {}
         self.config = SimpleNamespace(defines={"n": "0x10", "s": "text"}, host=HOST, accelerators=(DEVICE,))
+        self.defines = Defines(self.config.defines)
+
+    def targets_of_program(self) -> tuple[Target, ...]:
+        return self.config.accelerators
 
     def prim(self, name: str, args: tuple = ()) -> PrimTy:
         key = (name, builtin_types.canonical(self, name, args))
