@@ -233,7 +233,7 @@ class Parameters(Instances):
             given[star.name] = PackPV(tuple(rest))
         by_name = {p.name: p for p in params}
         for name, value in named:
-            if name not in by_name:
+            if name and name not in by_name:
                 text = f"{what} has no parameter '{name}'"
                 raise Mismatch(Code.UNKNOWN_ARGUMENT, text, weight=3, wrong=(name, tuple(by_name)))
             if name in given:
