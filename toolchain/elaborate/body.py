@@ -74,6 +74,7 @@ class BodyBase:
         self.late_locals: set[nodes.Local] = set()
         self.local_types: dict[nodes.Local, Ty] = {}
         self.closures: dict[Any, list[Any]] = {}
+        self.trusted: set[nodes.Local] = set()
         self.current_error: list[LV] = []
 
     # ---- places in the source ----
@@ -142,6 +143,13 @@ class BodyBase:
             self.emit(nodes.Declare(local))
         return local
 
+    def behind(self, argument: Value, ty: Ty, name: str, span: Span) -> nodes.Local:
+        """Make a local of what lies behind an argument."""
+        assert isinstance(argument, nodes.Argument)
+        local = nodes.Local(self.fresh(), self.elab.ir(ty), name, self.drop_symbol(ty), span=span, at=argument)
+        self.pin(local, ty, ())
+        return local
+
     def pin(self, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, ...] | None = None) -> None:
         """Note what a value of the type keeps alive; `loans`: what this value points into, None: unknown."""
         self.local_types[local] = ty
@@ -175,8 +183,12 @@ class BodyBase:
         """Emit a mark for the local of a place."""
         if place.local is not None and place.path and not self._taken_apart(place.local):
             return
-        if place.local is not None and (place.local.drop or place.local.field_drops or place.local in self.late_locals):
-            self.emit(nodes.Mark(kind, place.local, place.path[:1] if len(place.path) <= 1 else place.path, span))
+        if place.local is not None and self.tracked(place.local):
+            self.emit(nodes.Mark(kind, place.local, place.path, span))
+
+    def tracked(self, local: nodes.Local) -> bool:
+        """Is it of interest whether a local has a value."""
+        return bool(local.drop or local.field_drops) or local in self.late_locals
 
     def _taken_apart(self, local: nodes.Local) -> bool:
         """Prepare a local for marks of its fields; False if only the whole can be destroyed, by its `__del__`."""
@@ -185,10 +197,15 @@ class BodyBase:
             return True
         if self.elab.method_set(ty, "__del__") is not None:
             return False
-        slots = [(self.elab.slot(ty, name)[1], kind) for name, kind in self.elab.fields(ty)]
-        drops = {max(slot, 0): self.drop_symbol(kind) for slot, kind in slots if slot != -1}
-        local.field_drops = tuple(drops[i] for i in range(len(drops)))
+        self.by_field(local, ty)
         return True
+
+    def by_field(self, local: nodes.Local, ty: StructTy) -> None:
+        """Let the fields of a local be given and destroyed one by one."""
+        slots = [(self.elab.slot(ty, name)[1], name, kind) for name, kind in self.elab.fields(ty)]
+        found = {max(slot, 0): (self.drop_symbol(kind), name) for slot, name, kind in slots if slot != -1}
+        local.field_drops = tuple(found[i][0] for i in range(len(found)))
+        local.fields = tuple(found[i][1] for i in range(len(found)))
 
     # ---- values ----
 
@@ -301,8 +318,9 @@ class BodyBase:
             count = nodes.Const(types.I64, size)
             self.emit(nodes.MemCopy(pointer, origin, count, types.align_of(kind), span=self.span))
 
-    def init_place(self, ty: Ty, pointer: Value, val: Val, span: Span | None) -> None:
-        """Construct `val` in memory that holds no value: moved if it may be, else copied."""
+    def init_place(self, ty: Ty, pointer: Value, val: Val, span: Span | None, passed: bool = False) -> None:
+        """Construct `val` in memory that holds no value: moved if it may be, else copied. `passed`: the memory is there
+        only to pass the value on, so that moving it is nothing that a program can see."""
         if self.elab.is_trivial(ty):
             if isinstance(val, LV) and not val.owned and not self.elab.is_copied_implicitly(ty):
                 self._not_copyable(ty, span)
@@ -311,20 +329,56 @@ class BodyBase:
         if isinstance(val, LV) and val.owned:
             self.move_bits(ty, pointer, val)
             return
-        self.copy_to(ty, pointer, self.place(val), span)
+        place = self.place(val)
+        local = place.local
+        if local is None or not local.name or not local.drop or place.path or not self._may_move(ty):
+            self.copy_to(ty, pointer, place, span)
+            return
+        # a copy of what nobody uses any more becomes a move
+        self.open()
+        owned = LV(ty, place.pointer, True, local, (), True)
+        self.move_bits(ty, pointer, owned, passed)
+        instead = self.close()
+        self.open()
+        self.copy_to(ty, pointer, place, span)
+        copy = self.close()
+        self.emit(nodes.Mark("copy", local, (), span, instead))
+        self.emit(nodes.Block(self.fresh(), copy))
 
-    def move_bits(self, ty: Ty, pointer: Value, val: LV) -> None:
+    def init_moved(self, ty: Ty, pointer: Value, val: Val, span: Span | None) -> None:
+        """Construct as `init_place`; a temporary has its own place first, and `__moveinit__` is called."""
+        if isinstance(val, LV) and val.owned and not self.elab.moves_plainly(ty):
+            self._move_parts(ty, pointer, val)
+            self.mark("consume", val, self.span)
+        else:
+            self.init_place(ty, pointer, val, span)
+
+    def _may_move(self, ty: Ty) -> bool:
+        return self.elab.has_trait(ty, "Movable") or self.elab.method_set(ty, "__moveinit__") is not None
+
+    def move_bits(self, ty: Ty, pointer: Value, val: LV, passed: bool = False) -> None:
         """Move an owned value to other memory; its old place holds none then."""
-        init = self.elab.method_set(ty, "__moveinit__")
         # a temporary is made in its final place, as far as a program can see
         temporary = val.local is not None and not val.local.name and not val.path
-        if init is not None and not temporary:
-            self.call_init(ty, init, pointer, val)
-        else:
+        if passed or temporary or self.elab.moves_plainly(ty):
             kind = self.elab.ir(ty)
             size = nodes.Const(types.I64, types.size_of(kind))
             self.emit(nodes.MemCopy(pointer, val.pointer, size, types.align_of(kind), span=self.span))
+        else:
+            self._move_parts(ty, pointer, val)
         self.mark("consume", val, self.span)
+
+    def _move_parts(self, ty: Ty, pointer: Value, val: LV) -> None:
+        init = self.elab.method_set(ty, "__moveinit__")
+        if init is not None:
+            self.call_init(ty, init, pointer, val)
+        elif self.elab.moves_plainly(ty):
+            self.store_bits(pointer, LV(ty, val.pointer))
+        else:
+            assert isinstance(ty, StructTy)
+            source, target = LV(ty, val.pointer), LV(ty, pointer)
+            for name, kind in self.elab.fields(ty):
+                self._move_parts(kind, self.field(target, name).pointer, self.field(source, name))
 
     def copy_to(self, ty: Ty, pointer: Value, val: LV, span: Span | None, explicit: bool = False) -> None:
         """Copy a value to memory that holds none."""
@@ -386,9 +440,8 @@ class BodyBase:
 
     def drop_symbol(self, ty: Ty) -> str:
         """Return the symbol of a type's destructor, "" if there is nothing to do."""
-        if self.elab.is_trivial(ty):
+        if self.elab.is_trivial(ty) or not isinstance(ty, StructTy):
             return ""
-        assert isinstance(ty, StructTy)
         symbol = self.elab.destructor(ty)
         if symbol:
             self.refs.add(symbol)

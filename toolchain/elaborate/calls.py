@@ -259,14 +259,14 @@ class Calls(Matching):
                 if one is not target and isinstance(one, (LV, RV)) and self.elab.origins(one.ty):
                     self.pin_more(target.local, target.ty, self.loans_of(one))
 
-    def own(self, value: Any, span: Span) -> LV:
-        """Return a place whose value the callee may take."""
+    def own(self, value: Any, span: Span, passed: bool = False) -> LV:
+        """Return a place whose value the callee may take; `passed` as in `init_place`."""
         if isinstance(value, LV) and value.owned:
             return value
         if not isinstance(value, (RV, LV, KV)):
             self.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported yet", span)
         made = self.temporary(value.ty, "", self.loans_of(value))
-        self.init_place(value.ty, made.pointer, value, span)
+        self.init_place(value.ty, made.pointer, value, span, passed)
         self.mark("init", made)
         return made
 
@@ -294,7 +294,9 @@ class Calls(Matching):
                 local.pins, local.pins_all = loans or (), loans is None
                 result = LV(signature.result_ty, nodes.LocalAddress(local), loans=loans)
             else:
-                result = self.temporary(signature.result_ty, "", loans)
+                # what a 'try' waits for has a place of its own, from which it is moved
+                name = "result" if signature.raises and self.handlers else ""
+                result = self.temporary(signature.result_ty, name, loans)
             args.append(result.pointer)
         consumed: list[LV] = []
         for sig, value in zip(signature.args, values, strict=True):
@@ -417,7 +419,7 @@ class Calls(Matching):
             args.append(self.rvalue(value))
             return
         if sig.convention in ("var", "deinit", "owned"):
-            place = self.own(value, span)
+            place = self.own(value, span, True)
             args.append(place.pointer)
             if not self.elab.is_trivial(place.ty):
                 consumed.append(place)

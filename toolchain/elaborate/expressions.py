@@ -181,8 +181,15 @@ class Expressions(Displays, FunctionValues):
             case _:
                 return found
 
-    def variable(self, var: Var, node: Any) -> Any:
-        """Return the value of a variable."""
+    def require(self, place: LV, node: Any) -> None:
+        """A value must be in this place."""
+        local = place.local
+        if local is None or local in self.trusted or not self.tracked(local):
+            return
+        self.emit(nodes.Mark("require", local, place.path[:1], self.at(node)))
+
+    def variable(self, var: Var, node: Any, part: bool = False) -> Any:
+        """Return the value of a variable; `part`: only a part of it is asked for, and the rest may be missing."""
         if var.body is not None and var.body is not self:
             return self.foreign(var, node)
         if self.builtin_self is not None and var.kind == "out":
@@ -191,8 +198,8 @@ class Expressions(Displays, FunctionValues):
             return var.value
         value = var.value
         if isinstance(value, LV):
-            if value.local is not None and (value.local.drop or var.kind == "late"):
-                self.emit(nodes.Mark("require", value.local, (), self.at(node)))
+            if value.local is not None and not part:
+                self.require(value, node)
             return LV(value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why, value.loans)
         if isinstance(value, RV):
             return RV(value.ty, value.ir, f"'{var.name}', which is read only", value.loans)
@@ -213,7 +220,26 @@ class Expressions(Displays, FunctionValues):
         """Elaborate `value.name`."""
         if isinstance(node.value, ast.Name) and node.value.id == "__mlir_type":
             return self.elab.prim(node.name)
-        base = self.expr(node.value)
+        return self.required(self.part(node), node)
+
+    def required(self, value: Any, node: Any) -> Any:
+        """Require what `part` gave."""
+        if isinstance(value, LV) and value.local is not None and not value.owned:
+            self.require(value, node)
+        return value
+
+    def part(self, node: ast.Expr) -> Any:
+        """Elaborate a variable or a field of one, whether or not it has a value; anything else as `expr` does."""
+        if isinstance(node, ast.Name):
+            found = self.find(node.id)
+            return self.variable(found, node, True) if isinstance(found, Var) else self.expr(node)
+        if not isinstance(node, ast.Attribute) or (isinstance(node.value, ast.Name) and node.value.id[:5] == "__mli"):
+            return self.expr(node)
+        base = self.part(node.value)
+        if isinstance(base, LV) and base.local is not None:
+            if isinstance(base.ty, StructTy) and isinstance(self.elab.member(base.ty, node.name), ast.VarDecl):
+                return self.field(base, node.name)
+            self.required(base, node.value)
         return self.member_of(base, node.name, node)
 
     def member_of(self, base: Any, name: str, node: Any) -> Any:
@@ -780,7 +806,7 @@ class Expressions(Displays, FunctionValues):
         for value, statements, part in zip(values, lists, (node.then, node.orelse), strict=True):
             self.blocks.append(self.statements)
             self.statements = statements
-            self.init_place(ty, made.pointer, self.convert(value, ty, self.at(part)), self.at(part))
+            self.init_moved(ty, made.pointer, self.convert(value, ty, self.at(part)), self.at(part))
             self.mark("init", made)
             arms.append(self.close())
         self.emit(nodes.If(condition, arms[0], arms[1], self.at(node)))

@@ -381,14 +381,16 @@ class Functions(FunctionTypes):
             return ty.of
         why = f"the argument '{sig.name}', which is read only"
         if sig.convention in ("mut", "ref"):
-            value: Any = LV(ty, argument(sig.name, types.PTR), True, loans=())
-            return Var(sig.name, ty, value, span, "arg", body=body)
+            pointer = argument(sig.name, types.PTR)
+            if sig.convention == "mut" and not self.is_trivial(ty) and sig.name in replaced(body.instance.fn):
+                return self._bind_behind(body, sig, pointer, span)
+            return Var(sig.name, ty, LV(ty, pointer, True, loans=()), span, "arg", body=body)
         if sig.passing == "memory":
             pointer = argument(sig.name, types.PTR)
             if sig.convention == "read":
                 return Var(sig.name, ty, LV(ty, pointer, False, why=why, loans=()), span, "arg", body=body)
-            if sig.convention == "deinit":
-                return Var(sig.name, ty, LV(ty, pointer, True, loans=()), span, "arg", body=body)
+            if not self.is_trivial(ty):
+                return self._bind_behind(body, sig, pointer, span)
             local = body.local(self.ir(ty), sig.name, ty, loans=())
             size = nodes.Const(types.I64, types.size_of(self.ir(ty)))
             place = LV(ty, nodes.LocalAddress(local), True, local)
@@ -401,6 +403,17 @@ class Functions(FunctionTypes):
             return self._own_direct(body, sig, value, span)
         return Var(sig.name, ty, value, span, "arg", body=body)
 
+    def _bind_behind(self, body: Any, sig: ArgSig, pointer: nodes.Value, span: Span) -> Var:
+        """Bind an argument of which the function may give away the value, or must destroy it."""
+        local = body.behind(pointer, sig.ty, sig.name, span)
+        if sig.convention == "deinit":
+            body.by_field(local, sig.ty)
+            local.drop = ""
+        local.kept = sig.convention == "mut"
+        place = LV(sig.ty, pointer, True, local)
+        body.mark("init", place)
+        return Var(sig.name, sig.ty, place, span, "arg", local, body)
+
     def _own_direct(self, body: Any, sig: ArgSig, value: RV, span: Span) -> Var:
         local = body.local(self.ir(sig.ty), sig.name, sig.ty, loans=())
         place = LV(sig.ty, nodes.LocalAddress(local), True, local)
@@ -410,11 +423,21 @@ class Functions(FunctionTypes):
     def _bind_out(self, body: Any, instance: Instance, sig: ArgSig, span: Span) -> None:
         signature = instance.signature
         ty = signature.result_ty
-        if signature.result == "memory":
+        if signature.result == "memory" and self.is_trivial(ty) and body.module.is_library:
             place = LV(ty, body.result_pointer, True, loans=())
+        elif signature.result == "memory":
+            local = body.behind(body.result_pointer, ty, sig.name, span)
+            place = LV(ty, body.result_pointer, True, local)
         else:
             local = body.local(self.ir(ty), sig.name)
-            place = LV(ty, nodes.LocalAddress(local), True)
+            place = LV(ty, nodes.LocalAddress(local), True, None if body.module.is_library else local)
+        if place.local is not None:
+            if isinstance(ty, StructTy):
+                body.by_field(place.local, ty)
+                if instance.fn.name == "__init__":
+                    place.local.drop = ""  # what is not finished when an error is raised is destroyed field by field
+            trusted = body.module.is_library or (isinstance(ty, StructTy) and not place.local.fields)
+            (body.trusted if trusted else body.late_locals).add(place.local)
         body.out_var = Var(sig.name, ty, place, span, "var", None, body)
         body.scope.names[sig.name] = body.out_var
 
@@ -492,7 +515,8 @@ class Functions(FunctionTypes):
         body.comptime = False
         place = LV(ty, nodes.Argument(0, types.PTR), True)
         if own is not None:
-            self._call_del(body, ty, own, place)
+            self._call_del(body, ty, own, place)  # which destroys the fields
+            parts = []
         for name in parts:
             field = body.field(place, name)
             body.destroy_place(field.ty, field.pointer, None)
@@ -585,6 +609,33 @@ def phantom(name: str, ty: Ty, fn: FnInfo, node: ast.Param) -> Var:
     """Return an argument of which only the type is known, for the types that speak of it."""
     place = LV(ty, nodes.LocalAddress(FOREIGN), True, None, (), False, "foreign", ())
     return Var(name, ty, place, Span(fn.module.source, node.start, node.end), "arg")
+
+
+def replaced(fn: FnInfo) -> set[str]:
+    """Return the names whose values, or parts of them, a function moves away, or that it assigns."""
+    found: set[str] | None = fn.patterns.get("replaced")
+    if found is None:
+        found = fn.patterns["replaced"] = set()
+        _replaced_in(fn.node.body, found)
+    return found
+
+
+def _replaced_in(node: Any, found: set[str]) -> None:
+    match node:
+        case tuple():
+            for item in node:
+                _replaced_in(item, found)
+            return
+        case ast.Transfer(value=value):
+            while isinstance(value, ast.Attribute):
+                value = value.value
+            _names(value, found)
+        case ast.Assign(targets=targets):
+            for target in targets:
+                _names(target if isinstance(target, (ast.Name, ast.TupleLit)) else None, found)
+    if isinstance(node, ast.Node):
+        for name in node.__match_args__:
+            _replaced_in(getattr(node, name), found)
 
 
 def lenders(fn: FnInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -325,7 +325,9 @@ class Statements(Expressions):
 
     def store_attribute(self, target: ast.Attribute, value: Any, node: Any) -> None:
         """Store a value in a field."""
-        base = self.expr(target.value)
+        base = self.part(target.value)
+        if isinstance(target.value, ast.Attribute):
+            self.required(base, target.value)
         if self.builtin_self is not None and isinstance(target.value, ast.Name):
             var = self.find(target.value.id)
             if isinstance(var, Var) and var.kind == "out":
@@ -499,6 +501,7 @@ class Statements(Expressions):
         assert instance is not None
         signature = instance.signature
         self.run_finals(0)
+        self.give_result()
         if self.out_var is not None and value is None and signature.result == "direct":
             assert isinstance(self.out_var.value, LV)
             value = RV(signature.result_ty, self.rvalue(self.out_var.value))
@@ -509,6 +512,13 @@ class Statements(Expressions):
             self.emit(nodes.Return(nodes.Const(types.BOOL, 0), self.span))
         else:
             self.emit(nodes.Return(value.ir if value is not None else None, self.span))
+
+    def give_result(self) -> None:
+        """The named result leaves with the function: it must be complete."""
+        if self.out_var is not None and isinstance(self.out_var.value, LV) and self.out_var.value.local is not None:
+            place = self.out_var.value
+            self.require(place, ast.Pass(self.span.start, self.span.end) if self.span else self.out_var)
+            self.mark("consume", place)
 
     def run_finals(self, depth: int) -> None:
         """Run the pending `finally` and `__exit__` parts down to a depth, innermost first."""

@@ -61,6 +61,7 @@ class StructTy(Ty):
     aliases: dict[str, "PV"] = field(default_factory=dict)
     conforms: dict[int, bool] = field(default_factory=dict)
     prim: "PrimTy | str | None" = "?"
+    plain_move: bool | None = None
     drop_name: str | None = None
     constants: dict[str, Any] = field(default_factory=dict)
     shown: str = ""

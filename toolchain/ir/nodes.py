@@ -226,6 +226,9 @@ class Local:
         field_drops: for a struct that is taken apart or put together field by field: each field's destructor, or "".
             With `drop` set they serve where only some of the fields hold a value; with `drop` "" every field is
             destroyed by itself, after its own last use (`self` in `__del__(deinit self)`).
+        at: its place is not in the frame but behind this argument; marks and drops speak of it, nothing declares it.
+        kept: it belongs to the caller (a `mut` argument): there must be a value whenever the function returns.
+        fields: the names of the fields, for messages.
     """
 
     id: int
@@ -237,6 +240,14 @@ class Local:
     align: int = 0
     span: Span | None = None
     field_drops: tuple[str, ...] = ()
+    at: Argument | None = None
+    kept: bool = False
+    fields: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> "Value":
+        """Its address."""
+        return self.at or LocalAddress(self)
 
 
 # ---- statements ----------------------------------------------------------------------------------------
@@ -303,6 +314,8 @@ class Mark:
         "use"        the value is used here, if nothing else shows it (`_ = x`).
         "require"    an error unless the local surely has a value here; `span` is the user's use. Stands before each
                      use that the source spells.
+        "copy"       stands before a `Block` that copies the value; `instead` moves it, for a value that is not used
+                     any more.
     `path`: field indices for a part of a struct (only in constructors, fields of `out self`, and for moves out of
     fields).
     """
@@ -311,6 +324,7 @@ class Mark:
     local: Local
     path: tuple[int, ...] = ()
     span: Span | None = None
+    instead: "tuple[Statement, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from ktc.ir.types import (
 )
 from ktc.ir.walk import operands
 
-_MARKS = frozenset({"init", "consume", "overwrite", "use", "require"})
+_MARKS = frozenset({"init", "consume", "overwrite", "use", "require", "copy"})
 _ATOMICS = frozenset({"add", "sub", "and", "or", "xor", "xchg", "smin", "smax", "umin", "umax", "fadd", "fmin", "fmax"})
 _ORDERINGS = frozenset({"relaxed", "acquire", "release", "acq_rel", "seq_cst"})
 _LINKAGES = frozenset({"internal", "export", "hidden", "external"})
@@ -216,8 +216,8 @@ class _Checker:
         self.locals.add(local)
 
     def local(self, local: ir.Local) -> None:
-        """Check that a local is declared here."""
-        if local not in self.locals:
+        """Check that a local is declared here, or lies behind an argument."""
+        if local not in self.locals and local.at is None:
             raise self.fail(f"local '{local.name}.{local.id}' is used outside its declaration")
 
     def path(self, local: ir.Local, path: tuple[int, ...]) -> None:

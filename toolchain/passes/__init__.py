@@ -1,7 +1,8 @@
 """Passes over the IR: in, what the elaborator made; out, the same with ownership settled.
 
-`PASSES` in order: `initialised` reports uses of values that are not there, `drops` makes destruction explicit and
-removes the marks. A pass is a function of one function; units are never changed in place.
+`PASSES` in order: `copies` makes moves of the copies of values that nobody uses any more, `initialised` reports uses of
+values that are not there, `drops` makes destruction explicit and removes the marks. A pass is a function of one
+function; units are never changed in place.
 """
 
 from collections.abc import Callable
@@ -9,12 +10,12 @@ from dataclasses import replace
 
 from ktc.diag.diagnostic import Sink
 from ktc.ir.nodes import Function, Unit
-from ktc.passes import drops, initialised
+from ktc.passes import copies, drops, initialised
 from ktc.passes.slots import has_marks
 
 Pass = Callable[[Function, object, Sink], Function]
 
-PASSES: tuple[Pass, ...] = (initialised.run, drops.run)
+PASSES: tuple[Pass, ...] = (copies.run, initialised.run, drops.run)
 
 
 def run(unit: Unit, config: object, sink: Sink) -> Unit:

@@ -163,7 +163,7 @@ class _Emitter:
         sure = self.facts.sure_after[origin]
         for row in self.ordered(dead, self.graph.effects[origin].mentioned):
             if row.local.drop and not row.mask & ~(dead & sure):
-                out.append(Let(None, Call(row.local.drop, (LocalAddress(row.local),), VOID), span))
+                out.append(Let(None, Call(row.local.drop, (row.local.place,), VOID), span))
                 out += [_set(flag, 0) for flag in self.flags_of(row)]
                 continue
             for bit in bits_of(row.mask & dead):
@@ -176,7 +176,7 @@ class _Emitter:
         symbol = _symbol(row, bit)
         if not symbol:
             return
-        address: Value = LocalAddress(row.local)
+        address: Value = row.local.place
         if row.by_field and isinstance(row.local.type, StructType):
             address = Op("field", (address,), PTR, (row.local.type, bit - row.first))
         drop: tuple[Statement, ...] = (Let(None, Call(symbol, (address,), VOID), span),)

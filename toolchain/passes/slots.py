@@ -63,7 +63,8 @@ class SlotTable:
         count = 1
         if by_field:
             inside = len(local.type.fields) if isinstance(local.type, StructType) else 1
-            count = max(inside, fields, len(local.field_drops))
+            # A struct with one field that takes memory has that field's type.
+            count = len(local.field_drops) or max(inside, fields)
         row = Slots(local, self.end, count, by_field, ((1 << count) - 1) << self.end)
         self.rows[local] = row
         for bit in range(self.end, self.end + count):

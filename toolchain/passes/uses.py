@@ -8,7 +8,7 @@ local in scope" and never leaves this module.
 
 from collections.abc import Sequence
 
-from ktc.ir.nodes import Declare, Let, Local, LocalAddress, Mark, Op, Return, Statement, Temp, Value
+from ktc.ir.nodes import Argument, Declare, Let, Local, LocalAddress, Mark, Op, Return, Statement, Temp, Value
 from ktc.ir.types import ArrayType, PointerType, StructType, Type
 from ktc.ir.walk import operands
 from ktc.passes.flow import Effect
@@ -31,6 +31,8 @@ class Uses:
         # What has no `Declare` is in scope everywhere.
         self.scope = sum(row.mask for local, row in table.rows.items() if local not in declared)
         self.last_temp = self.last_local = 0
+        self.behind = {local.at.index: local for local in table.rows if local.at is not None}
+        self.kept = sum(row.mask for local, row in table.rows.items() if local.kept)
 
     def enter(self) -> object:
         """Begin a scope."""
@@ -50,7 +52,7 @@ class Uses:
                 return self.mark(statement)
             case Return():
                 # No use: the value is computed, and what it was made from is destroyed before leaving.
-                return None
+                return Effect(use=self.kept) if self.kept else None
         found = self.mentions(operands(statement))
         if isinstance(statement, Let) and statement.temp is not None:
             self.last_temp = max(self.last_temp, statement.temp.id)
@@ -115,10 +117,15 @@ class Uses:
             match value:
                 case LocalAddress(local):
                     found.append(self.address(local, None))
+                case Argument(index):
+                    if index in self.behind:
+                        found.append(self.address(self.behind[index], None))
                 case Temp(id_):
                     found.extend(self.derived.get(id_, ()))
                 case Op("field", (LocalAddress(local),), _, (_, int(index))):
                     found.append(self.address(local, index))
+                case Op("field", (Argument(at),), _, (_, int(index))) if at in self.behind:
+                    found.append(self.address(self.behind[at], index))
                 case Op(_, args) if args and id(value) not in seen:
                     seen.add(id(value))
                     stack += reversed(args)

@@ -76,7 +76,7 @@ func @f(%0 give: i1) -> void internal "f" {
 
 
 def test_passes_in_order():
-    assert [one.__module__ for one in PASSES] == ["ktc.passes.initialised", "ktc.passes.drops"]
+    assert [one.__module__ for one in PASSES] == ["ktc.passes.copies", "ktc.passes.initialised", "ktc.passes.drops"]
 
 
 @pytest.mark.parametrize("give", [0, 1])
