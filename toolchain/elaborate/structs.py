@@ -268,25 +268,21 @@ class Structs(Modules):
                 ty.trivial = all(self.is_trivial(kind) for _, kind in self.fields(ty))
         return ty.trivial
 
-    def moves_plainly(self, ty: Ty) -> bool:
-        """Is moving a value copying its bytes, as far as a program can see. The library's own `__moveinit__` do nothing
-        else, but for values of other types that lie in theirs."""
-        if not isinstance(ty, StructTy):
-            return not (isinstance(ty, PrimTy) and any(not self._plain_inside(arg) for arg in ty.args))
-        if ty.plain_move is None:
-            ty.plain_move = True
-            if ty.info.module.is_library:
-                ty.plain_move = all(map(self._plain_inside, ty.params))
-            elif "__moveinit__" in ty.info.members:
-                ty.plain_move = False
-            else:
-                ty.plain_move = all(self.moves_plainly(kind) for _, kind in self.fields(ty))
-        return ty.plain_move
-
-    def _plain_inside(self, value: Any) -> bool:
-        if isinstance(value, PackPV):
-            return all(map(self._plain_inside, value.items))
-        return not isinstance(value, Ty) or self.moves_plainly(value)
+    def moves_plainly(self, value: Any) -> bool:
+        """Is moving a value copying its bytes: the library's own `__moveinit__` do nothing else with their own data."""
+        match value:
+            case StructTy(plain_move=bool() as known):
+                return known
+            case StructTy(info=info):
+                value.plain_move = True
+                inside = value.params if info.module.is_library else (kind for _, kind in self.fields(value))
+                value.plain_move = (info.module.is_library or "__moveinit__" not in info.members) and all(
+                    map(self.moves_plainly, inside)
+                )
+                return value.plain_move
+            case PrimTy(args=inside) | PackPV(items=inside):
+                return all(map(self.moves_plainly, inside))
+        return True
 
     def is_copied_implicitly(self, ty: Ty) -> bool:
         """May a value be copied without being asked for."""
