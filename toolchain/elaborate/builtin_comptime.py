@@ -262,6 +262,14 @@ def _kernel_entry(use: Use) -> Result:
     return use.address(use.body.kernel_entry(use.target(), use.function(), use.span))
 
 
+def _kernel_captures(use: Use) -> Result:
+    return use.index(len(use.body.kernel_captures(use.target(), use.function(), use.span)))
+
+
+def _kernel_capture(use: Use) -> Result:
+    return use.address(use.body.kernel_capture(use.target(), use.function(), use.number("index"), use.span))
+
+
 def _kernel_arg(use: Use) -> Result:
     args = use.body.kernel_args(use.function(), use.span)
     if use.name == "kgen.kernel.arg_count":
@@ -313,6 +321,8 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
             _compile_offload, 0, ("target_type", "emission_kind", "emission_option", "func", "_type"),
         ),
         "kgen.kernel.entry": (_kernel_entry, 0, ("target", "func")),
+        "kgen.kernel.captures": (_kernel_captures, 0, ("target", "func")),
+        "kgen.kernel.capture": (_kernel_capture, 0, ("target", "func", "index")),
         "kgen.kernel.arg_count": (_kernel_arg, 0, ("func",)),
         "kgen.kernel.arg_type": (_kernel_arg, 0, ("func", "index")),
         "kgen.kernel.arg_name": (_kernel_arg, 0, ("func", "index")),

@@ -1,5 +1,8 @@
 """Closures: which variables a nested function uses, and the environments through which it reaches them.
 
+A kernel has no function around it where it runs: what it captures becomes arguments, by value, and it makes the
+environments itself.
+
 An environment is an array of addresses in the frame of the function around: of variables, and of the environments of
 other closures. It is passed as an argument. What stands in it is known when the nested function has been elaborated.
 """
@@ -8,6 +11,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.instances import Instance
 from ktc.elaborate.scope import FnInfo, Var
 from ktc.elaborate.statements import Statements
 from ktc.elaborate.values import LV, FnVal
@@ -34,20 +38,23 @@ class Closures(Statements):
     def _from_environment(self, item: Var | FnInfo) -> Value:
         """Return the address that stands for a variable or a closure in this function's environment."""
         assert self.instance is not None and self.env_value is not None
-        slots = self.instance.fn.parent.captures_of(self.instance.fn, self.state)
+        slots = self.instance.fn.parent.captures_of(self.instance.fn)
         if item not in slots:
             slots.append(item)
         at = ops.build("offset", (self.env_value, nodes.Const(types.I64, slots.index(item))), None, types.PTR)
         return self.let(nodes.Load(at, types.PTR), types.PTR)
 
-    def captures_of(self, fn: FnInfo, state: Any) -> list[Any]:
-        """Return what a function nested in this body reaches through its environment; the list grows."""
-        return self.closures.setdefault((fn, state.target.name), [])
+    def captures_of(self, fn: FnInfo) -> list[Any]:
+        """Return what a function nested in this body reaches through its environment; the list grows.
+
+        It is one list for all targets, so that the host can give a kernel what the kernel turned out to use.
+        """
+        return self.closures.setdefault(fn, [])
 
     def captures_anything(self, env: FnVal) -> bool:
         """Does a nested function use variables around it."""
         self.elab.drain()
-        return bool(env.env.captures_of(env.set.functions[0], self.state))
+        return bool(env.env.captures_of(env.set.functions[0]))
 
     def environment(self, env: FnVal, span: Span) -> Value:
         """Return the address of the environment of a closure."""
@@ -58,11 +65,13 @@ class Closures(Statements):
         if known is not None:
             return known
         if home is not self:
+            if self.comptime:  # there is none; what is asked at compile time is about types
+                return nodes.Const(types.PTR, 0)
             if self.env_value is None:
                 self.fail(Code.UNSUPPORTED, f"the closure '{fn.name}' cannot be reached from here", span)
             return self._from_environment(fn)
         self.elab.drain()  # the closure's body tells what it captures
-        slots = self.captures_of(fn, self.state)
+        slots = self.captures_of(fn)
         local = self.env_locals.get(fn)
         if local is None:
             local = self.env_locals[fn] = nodes.Local(self.fresh(), types.ArrayType(types.PTR, 1), "env", span=span)
@@ -85,6 +94,49 @@ class Closures(Statements):
         found = self.captured(var)
         assert found is not None
         return found.pointer
+
+    # ---- kernels ----
+
+    def kernel_environments(self, instance: Instance, argument: Any) -> list[nodes.Statement]:
+        """Make the environments of a kernel from arguments of its own, one for each value that is captured.
+
+        Returns:
+            What stands before the kernel's body.
+        """
+        self.elab.drain()
+        made: dict[FnInfo, nodes.Local] = {}
+        self.dead = False
+        self.open()
+        for env in instance.envs:
+            self._kernel_environment(env.set.functions[0], made, argument)
+        return list(self.close())
+
+    def _kernel_environment(self, fn: FnInfo, made: dict[FnInfo, nodes.Local], argument: Any) -> nodes.Local:
+        known = made.get(fn)
+        if known is not None:
+            return known
+        slots = fn.parent.captures_of(fn)
+        local = self.env_locals.get(fn) or nodes.Local(self.fresh(), types.PTR, "env")
+        local.type = types.ArrayType(types.PTR, max(1, len(slots)))
+        made[fn] = local
+        self.emit(nodes.Declare(local))
+        for i, item in enumerate(slots):
+            if isinstance(item, FnInfo):
+                held = self._kernel_environment(item, made, argument)
+            else:
+                kind = self.elab.ir(item.ty)
+                held = nodes.Local(self.fresh(), kind, item.name)
+                self.emit(nodes.Declare(held))
+                if types.size_of(kind):
+                    self.emit(nodes.Store(nodes.LocalAddress(held), argument(item.name, kind)))
+            at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, i)), None, types.PTR)
+            self.emit(nodes.Store(at, nodes.LocalAddress(held)))
+        return local
+
+    def environment_local(self, fn: FnInfo) -> Value:
+        """Return the place of an environment that a kernel makes itself."""
+        local = self.env_locals[fn] = nodes.Local(self.fresh(), types.PTR, "env")
+        return nodes.LocalAddress(local)
 
     def finish_closures(self) -> tuple[nodes.Statement, ...]:
         """Finish the body."""

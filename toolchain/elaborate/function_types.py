@@ -201,8 +201,7 @@ class FunctionTypes(Parameters):
             return None
         single = FnVal(self.single_set(fn.set, info), *_rest(fn)) if len(fn.set.functions) > 1 else fn
         if want.ast is not None:
-            given = len(fn.params) + len(fn.named)
-            takes = sum(p.kind != "infer" for p in info.node.params) - given
+            takes = len(info.node.params) - len(fn.params) - len(fn.named)
             return (single, None) if takes >= len(want.ast.params) else None
         if not all(_is_complete(kind) for _, kind in want.args) or want.symbolic:
             return single, None
@@ -249,6 +248,23 @@ class FunctionTypes(Parameters):
         if (ref is None) != (want.result_ref is None):
             return False
         return signature.result_ty is want.result or self.fits(signature.result_ty, want.result)
+
+
+def environments(values: tuple[Any, ...]) -> tuple[FnVal, ...]:
+    """Return the closures in parameter values, each once: their environments are passed along."""
+    found: dict[FnInfo, FnVal] = {}
+    work = list(reversed(values))
+    while work:
+        match work.pop():
+            case FnVal() as fn:
+                if fn.env is not None:
+                    found.setdefault(fn.set.functions[0], fn)
+                work += (*fn.params, *(value for _, value in fn.named), fn.self_ty)
+            case FnTy(of=FnVal() as fn):
+                work.append(fn)
+            case StructTy(params=params) | PackPV(params):
+                work += params
+    return tuple(found.values())
 
 
 def _rest(fn: FnVal) -> tuple[Any, ...]:

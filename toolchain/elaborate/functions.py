@@ -1,13 +1,14 @@
 """Function instances: signatures, bodies, templates, destructors, and the unit that they make up."""
 
 import hashlib
+import itertools
 from dataclasses import replace
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.body import UNIT_CONST
-from ktc.elaborate.function_types import FunctionTypes, convention_of
+from ktc.elaborate.function_types import FunctionTypes, convention_of, environments
 from ktc.elaborate.instances import (
     MAX_DEPTH,
     TARGETS_TABLE,
@@ -82,8 +83,8 @@ class Functions(FunctionTypes):
                     Code.INSTANTIATION_DEPTH, f"'{fn.name}' instantiates itself without end", call_span, "", parent
                 )
             symbol = self.symbol_for(fn, (canonical_self, values, open_types), kernel)
-            if symbol in state.by_symbol:
-                symbol = f"{symbol}_{len(state.by_symbol)}"
+            if symbol in state.by_symbol:  # of a function that is nested in a loop that is unrolled
+                symbol = next(s for s in (f"{symbol}_{i}" for i in itertools.count(2)) if s not in state.by_symbol)
             signature = self._signature(fn, canonical_self, scope, declared, actual)
             title = str(
                 FnVal(
@@ -94,9 +95,8 @@ class Functions(FunctionTypes):
             if fn.owner is not None:
                 title = f"{fn.owner.name}.{title}"
             found = Instance(fn, symbol, title, scope, canonical_self, state, signature, parent, call_span, depth)
-            passed = [kind.of for kind in open_types if isinstance(kind, FnTy)]
-            found.envs = tuple(v for v in (*values, *passed) if isinstance(v, FnVal) and v.env is not None)
-            if env is not None:
+            found.envs = environments((*values, *open_types, canonical_self))
+            if env is not None and all(known.set.functions[0] is not fn for known in found.envs):
                 found.envs = (*found.envs, FnVal(FnSet(fn.name, [fn]), (), (), None, env))
             found.kernel = kernel
             if fn.parent is None and fn.module.is_library and not found.envs:
@@ -327,7 +327,8 @@ class Functions(FunctionTypes):
             body.result_pointer = argument("result", types.PTR)
         self._bind_arguments(body, instance, argument)
         for env in instance.envs:
-            pointer = argument("env", types.PTR)
+            made_here = instance.kernel
+            pointer = body.environment_local(env.set.functions[0]) if made_here else argument("env", types.PTR)
             body.env_args[env.set.functions[0]] = pointer
             if env.set.functions[0] is fn and fn.parent is not None:
                 body.env_value = pointer
@@ -341,7 +342,8 @@ class Functions(FunctionTypes):
         kind: types.Type = types.BOOL if signature.raises else types.VOID
         if not signature.raises and signature.result in ("direct", "ref"):
             kind = types.PTR if signature.result == "ref" else self.ir(signature.result_ty)
-        statements = body.finish_closures()
+        first = body.kernel_environments(instance, argument) if instance.kernel and instance.envs else []
+        statements = (*first, *body.finish_closures())
         inline = {"always": "always", "builtin": "always", "never": "never"}.get(fn.inline, "")
         if fn.parameter and not instance.kernel:
             inline = "always"

@@ -379,7 +379,10 @@ class Instances(Structs):
         return f"{base}_{digest}" if kernel else f"{base}${digest}"
 
     def _overload(self, fn: FnInfo) -> str:
-        return f"{fn.node.start}" if fn.parent is not None else str(self._ordinal(fn))
+        if fn.parent is None:
+            return str(self._ordinal(fn))
+        around = fn.parent.instance
+        return f"{fn.node.start}@{around.symbol if around is not None else ''}"
 
     def _ordinal(self, fn: FnInfo) -> int:
         names = fn.owner.members if fn.owner is not None else fn.module.scope.names

@@ -1,9 +1,12 @@
-"""Kernels of other targets, and the other services that primitives ask of a body."""
+"""Kernels of other targets and what they capture, and the other services that primitives ask of a body."""
+
+from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.closures import Closures
 from ktc.elaborate.instances import TARGETS_TABLE, Instance, OfProgram, UnitState
+from ktc.elaborate.scope import FnInfo, Var
 from ktc.elaborate.values import KV, RV, FnVal, StructTy, Ty, Val, show
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
@@ -56,8 +59,6 @@ class KernelBody(Closures):
             )
         if signature.result != "none":
             self.fail(Code.BAD_KERNEL, f"'{name}' cannot be a kernel: it returns a value", span)
-        if instance.envs:
-            self.fail(Code.UNSUPPORTED, f"'{name}' cannot be a kernel yet: it captures variables", span)
         for sig in signature.args:
             if sig.passing == "memory":
                 kind = self.elab.type_name(sig.ty)
@@ -75,7 +76,7 @@ class KernelBody(Closures):
         values: list[Value] = [
             self._image(name),
             self.string_global(instance.symbol),
-            nodes.Const(types.I64, 0),
+            nodes.Const(types.I64, len(self.kernel_captures(target, fn, span)) if instance.envs else 0),
         ]
         parts = {}
         for (field, _), value in zip(self.elab.fields(info), values, strict=True):
@@ -103,6 +104,44 @@ class KernelBody(Closures):
         """Return names and types of a kernel's declared arguments."""
         instance = self.elab.instance_of(fn, span, self)
         return [(sig.name, sig.ty) for sig in instance.signature.args if sig.convention != "out"]
+
+    def kernel_captures(self, target: Target, fn: FnVal, span: Span) -> list[tuple[tuple[Any, ...], Var]]:
+        """Return the variables that become arguments of a kernel, each with the way to it."""
+        _, instance = self._kernel(target, fn, span)
+        self.elab.elaborate_instance(instance)
+        self.elab.drain()
+        found: list[tuple[tuple[Any, ...], Var]] = []
+        seen: set[FnInfo] = set()
+
+        def collect(path: tuple[Any, ...], closure: FnInfo) -> None:
+            if closure in seen:
+                return
+            seen.add(closure)
+            for i, item in enumerate(closure.parent.captures_of(closure)):
+                if isinstance(item, FnInfo):
+                    collect((*path, i), item)
+                elif types.size_of(self.elab.ir(item.ty)):
+                    self._check_capture(instance, item, span)
+                    found.append(((*path, i), item))
+
+        for env in instance.envs:
+            collect((env,), env.set.functions[0])
+        return found
+
+    def _check_capture(self, instance: Instance, var: Var, span: Span) -> None:
+        if self.elab.abi(var.ty) == "memory":
+            kind = self.elab.type_name(var.ty)
+            text = f"'{instance.fn.name}' cannot be a kernel: it captures '{var.name}' of type '{kind}'"
+            self.fail(Code.BAD_KERNEL, text + ", which a kernel cannot take", span)
+
+    def kernel_capture(self, target: Target, fn: FnVal, index: int, span: Span) -> Value:
+        """Return the address of a value that a kernel captures."""
+        path, _ = self.kernel_captures(target, fn, span)[index]
+        pointer = self.environment(path[0], span)
+        for slot in path[1:]:
+            at = ops.build("offset", (pointer, nodes.Const(types.I64, slot)), None, types.PTR)
+            pointer = self.let(nodes.Load(at, types.PTR), types.PTR)
+        return pointer
 
     # ---- other services ----
 

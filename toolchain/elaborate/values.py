@@ -110,9 +110,12 @@ class FnTy(Ty):
     def __str__(self) -> str:
         if self.of is not None:
             return self.of.described()
+        if self.ast is not None:
+            params = ", ".join(param.name for param in self.ast.params)
+            return f"fn[{params}]({', '.join('_' for _ in self.args)})" + (" raises" if self.raises else "")
         shown = ", ".join(f"{word} {show(kind)}" if word != "read" else show(kind) for word, kind in self.args)
         effects = (" raises" if self.raises else "") + "".join(f" {effect}" for effect in self.effects)
-        return f"fn({shown}){effects} -> {'None' if self.result is None else show(self.result)}"
+        return f"fn({shown}){effects} -> {'None' if _is_none(self.result) else show(self.result)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,6 +339,10 @@ def show(value: Any) -> str:
             return "_"
         case _:
             return str(value)
+
+
+def _is_none(ty: Any) -> bool:
+    return ty is None or (isinstance(ty, StructTy) and ty.info.name == "NoneType")
 
 
 def _written(text: str, node: Any) -> str:
