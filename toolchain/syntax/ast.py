@@ -5,6 +5,7 @@ Nodes are made once by `syntax.builder` and never changed. They are not `frozen=
 dataclass costs three times as much to unpickle, and unpickling is most of what loading a module costs.
 """
 
+import pickle
 from dataclasses import dataclass, field
 from typing import Any, Union
 
@@ -289,8 +290,23 @@ class Decorator(Node):
     value: "Expr"
 
 
+class _Packed(Node):
+    """A node whose `body` may still be pickled: most functions of a cached module are never looked into."""
+
+    __slots__ = ("packed",)
+    packed: bytes
+
+    def __getattr__(self, name: str) -> object:
+        """Unpack the body on its first use; any other name that comes here does not exist."""
+        if name != "body":
+            raise AttributeError(name)
+        self.body = pickle.loads(self.packed)
+        del self.packed
+        return self.body
+
+
 @dataclass(slots=True, eq=False)
-class FunctionDecl(Node):
+class FunctionDecl(_Packed):
     """A function; `start` is at `fn`/`def`, `name_start` at the name.
 
     Args:

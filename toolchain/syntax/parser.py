@@ -4,10 +4,14 @@
 the work is imported only when a text is new: a build that has changed one file unpickles the others.
 """
 
+import copyreg
 import gc
 import hashlib
+import io
 import os
 import pickle
+from dataclasses import fields
+from typing import Any
 
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
@@ -81,9 +85,22 @@ def _unpickle(data: bytes | None) -> ast.Module | None:
     return module if isinstance(module, ast.Module) else None
 
 
+class _Pickler(pickle.Pickler):
+    """Packs the bodies of functions for themselves."""
+
+    def reducer_override(self, node: object) -> Any:
+        """Say how to make a node anew; as usual for all but functions."""
+        if type(node) is not ast.FunctionDecl or node.body is None:
+            return NotImplemented
+        state = {item.name: getattr(node, item.name) for item in fields(node) if item.name != "body"}
+        state["packed"] = pickle.dumps(node.body, protocol=5)
+        return copyreg.__newobj__, (ast.FunctionDecl,), (None, state)  # type: ignore[attr-defined]
+
+
 def _store(cache: Store, key: str, module: ast.Module) -> None:
     try:
-        data = pickle.dumps(module, protocol=5)
+        made = io.BytesIO()
+        _Pickler(made, protocol=5).dump(module)
     except RecursionError:  # a very deep tree is parsed anew each time
         return
-    cache.put(key, data)
+    cache.put(key, made.getvalue())

@@ -41,5 +41,7 @@ class Tree:
             work.extend(self.children(node))
 
 
-_PLAIN = frozenset(("start", "end", "name_start", "name", "id", "source", "doc", "kind", "op", "ops", "convention"))
+_PLAIN = frozenset(
+    ("start", "end", "name_start", "name", "id", "source", "doc", "kind", "op", "ops", "convention", "packed")
+)
 """Fields that hold no nodes."""
