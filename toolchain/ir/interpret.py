@@ -5,6 +5,7 @@ interpreter's own memory, which `freeze` turns into constants again. Each functi
 (`ir.translate`) and run by CPython. Marks are ignored: passes have made destructor calls of them.
 """
 
+import re
 import struct
 import sys
 from collections.abc import Callable, Sequence
@@ -27,6 +28,8 @@ MAX_FRAMES = 2000
 """How deep calls may be nested at compile time."""
 
 _FILE = "<compile time>"
+_NAME = re.compile(r"\b[kf]\d+\b")
+"""What `bind` and `function` call things in translated code."""
 
 
 class EvaluationError(Exception):
@@ -75,6 +78,7 @@ class Interpreter:
         self._symbols: dict[int, str] = {}
         self._names: dict[object, str] = {}
         # by the identity of the code, since equal texts make equal code objects; the code is kept alive here
+        self._shapes: dict[str, CodeType] = {}
         self._translations: dict[int, tuple[CodeType, ir.Function, Translation]] = {}
         self._running = False
         self._namespace = self._helpers()
@@ -149,8 +153,15 @@ class Interpreter:
 
     def _translate(self, function: ir.Function) -> Callable[..., Any]:
         translation = translate(function, self)
-        module = compile(translation.text, _FILE, "exec", dont_inherit=True)
-        code = next(const for const in module.co_consts if isinstance(const, CodeType))
+        # What parameters compute is the same few lines again and again, about other names: compile these lines once.
+        names: dict[str, str] = {}
+        shape = _NAME.sub(lambda found: names.setdefault(found[0], f"g{len(names)}"), translation.text)
+        code = self._shapes.get(shape)
+        if code is None:
+            module = compile(shape, _FILE, "exec", dont_inherit=True)
+            code = self._shapes[shape] = next(const for const in module.co_consts if isinstance(const, CodeType))
+        own = {short: name for name, short in names.items()}
+        code = code.replace(co_names=tuple([own.get(name, name) for name in code.co_names]))
         self._translations[id(code)] = (code, function, translation)
         return FunctionType(code, self._namespace, function.symbol)
 

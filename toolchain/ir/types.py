@@ -77,7 +77,19 @@ class StructType:
     @cached_property
     def offsets(self) -> tuple[int, ...]:
         """The offset of each field in bytes."""
-        return _struct_layout(self)[0]
+        return self.layout[0]
+
+    @cached_property
+    def layout(self) -> tuple[tuple[int, ...], int, int]:
+        """The offset of each field, the size and the alignment, in bytes."""
+        at, most, offsets = 0, 1, []
+        for field in self.fields:
+            align = align_of(field)
+            most = max(most, align)
+            at = (at + align - 1) // align * align
+            offsets.append(at)
+            at += size_of(field)
+        return tuple(offsets), (at + most - 1) // most * most, most
 
     def __str__(self) -> str:
         return "{" + ", ".join(map(str, self.fields)) + "}"
@@ -111,18 +123,16 @@ UNIT = StructType(())
 def size_of(kind: Type) -> int:
     """Return the size in bytes, a multiple of the alignment. Pointers have 8 bytes on every target."""
     match kind:
+        case StructType():
+            return kind.layout[1]
+        case PointerType():
+            return 8
         case IntType(bits):
             return max(1, bits // 8)
         case FloatType():
             return kind.bits // 8
-        case PointerType():
-            return 8
-        case VectorType(element, lanes):
+        case VectorType(element, lanes) | ArrayType(element, lanes):
             return size_of(element) * lanes
-        case ArrayType(element, count):
-            return size_of(element) * count
-        case StructType():
-            return _struct_layout(kind)[1]
         case VoidType():
             return 0
 
@@ -130,22 +140,13 @@ def size_of(kind: Type) -> int:
 def align_of(kind: Type) -> int:
     """Return the alignment in bytes."""
     match kind:
-        case IntType() | FloatType() | PointerType() | VectorType():
+        case StructType():
+            return kind.layout[2]
+        case PointerType():
+            return 8
+        case IntType() | FloatType() | VectorType():
             return max(1, min(size_of(kind), 64))
         case ArrayType(element, _):
             return align_of(element)
-        case StructType(fields):
-            return max((align_of(field) for field in fields), default=1)
         case VoidType():
             return 1
-
-
-def _struct_layout(kind: StructType) -> tuple[tuple[int, ...], int]:
-    at, offsets = 0, []
-    for field in kind.fields:
-        align = align_of(field)
-        at = (at + align - 1) // align * align
-        offsets.append(at)
-        at += size_of(field)
-    align = align_of(kind)
-    return tuple(offsets), (at + align - 1) // align * align
