@@ -84,6 +84,7 @@ class Context:
         self.numbers: dict[tuple[object, ...], int] = {}
         is_archive = any(function.linkage == "hidden" for function in unit.functions.values())
         self.sections = is_archive and not self.target.is_device and "linux" in self.target.triple
+        self.file_of: dict[int, int] = {}
 
     def refer(self, name: str, space: int) -> str:
         """Return the address of a global, function or external as a constant in the language's address space."""

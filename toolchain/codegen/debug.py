@@ -1,11 +1,11 @@
-"""Line tables: which instruction comes from which line.
+"""Line tables: which instruction comes from which line. `variables` adds what a full description has.
 
 In: spans. Out: numbered metadata nodes in the `Uses` of what needs them, and inline places. Numbers from 100 on are
 ours; a module prints the nodes that its functions use.
 """
 
 from ktc.codegen.constants import quoted
-from ktc.codegen.context import Context
+from ktc.codegen.context import Context, Uses
 from ktc.diag.source import Source, Span
 from ktc.ir.nodes import Function
 
@@ -15,12 +15,17 @@ _KINDS = {"nvidia": "DebugDirectivesOnly"}
 """By vendor: with the other kinds NVIDIA's assembler does not optimise."""
 
 
-def subprogram(context: Context, function: Function) -> int:
-    """Return the number of the function's node."""
+def subprogram(context: Context, function: Function, signature: int = 0, kind_of: str = "function") -> int:
+    """Return the number of the function's node.
+
+    Args:
+        signature: number of the node of its type, if variables are described too.
+        kind_of: "function", or "wrapper" for code of ours around it.
+    """
     assert function.span is not None
     file = _file(context, function.span.source)
     nodes = context.uses.metadata
-    kind = "LineTablesOnly" if not context.target.is_device else _KINDS.get(context.target.vendor, "LineTablesOnly")
+    kind = _KINDS.get(context.target.vendor, "FullDebug" if describes_variables(context) else "LineTablesOnly")
     nodes[_UNIT] = (
         f'!{_UNIT} = distinct !DICompileUnit(language: DW_LANG_C99, file: !{file}, producer: "ktc", '
         f"isOptimized: true, runtimeVersion: 0, emissionKind: {kind})"
@@ -28,13 +33,35 @@ def subprogram(context: Context, function: Function) -> int:
     nodes[_TYPE] = f"!{_TYPE} = !DISubroutineType(types: !{_TYPES})"
     nodes[_TYPES] = f"!{_TYPES} = !{{null}}"
     line = function.span.source.position(function.span.start)[0]
-    number = _number(context, ("function", function.symbol))
+    number = _number(context, (kind_of, function.symbol))
+    flags = "" if kind_of == "function" else "flags: DIFlagArtificial, "
     nodes[number] = (
         f'!{number} = distinct !DISubprogram(name: "{quoted(function.title.encode())}", scope: !{file}, '
-        f"file: !{file}, line: {line}, type: !{_TYPE}, scopeLine: {line}, spFlags: DISPFlagDefinition, "
-        f"unit: !{_UNIT})"
+        f"file: !{file}, line: {line}, type: !{signature or _TYPE}, scopeLine: {line}, {flags}"
+        f"spFlags: DISPFlagDefinition, unit: !{_UNIT})"
     )
+    context.file_of[number] = file
     return number
+
+
+def wrapped(context: Context, function: Function, text: str) -> tuple[str, dict[int, str]]:
+    """Give code of ours around a function its place, and return the nodes that this needs.
+
+    LLVM forgets the places of what it expands into a function that has none.
+    """
+    if not context.debug or function.span is None:
+        return text, {}
+    context.uses = uses = Uses()
+    scope = subprogram(context, function, 0, "wrapper")
+    at = location(context, function, scope, function.span)
+    head, _, body = text.partition(" {\n")
+    lines = [f"{line}, !dbg {at}" if " call " in line else line for line in body.split("\n")]
+    return f"{head} !dbg !{scope} {{\n" + "\n".join(lines), uses.metadata
+
+
+def describes_variables(context: Context) -> bool:
+    """Say whether variables are wanted: of code for a processor; for a GPU `-g2` gives line tables too."""
+    return context.debug > 1 and context.target.vendor == "cpu"
 
 
 def location(context: Context, function: Function, scope: int, span: Span) -> str:
@@ -58,6 +85,13 @@ def _file(context: Context, source: Source) -> int:
     context.uses.metadata[number] = (
         f'!{number} = !DIFile(filename: "{quoted(name.encode())}", directory: "{quoted(folder.encode())}")'
     )
+    return number
+
+
+def numbered(context: Context, key: tuple[object, ...], text: str) -> int:
+    """Return the number of a node, which is written where it is used."""
+    number = _number(context, key)
+    context.uses.metadata[number] = f"!{number} = {text}"
     return number
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ktc.codegen import debug
+from ktc.codegen import debug, variables
 from ktc.codegen.actions import ACTIONS, copy, fill, store
 from ktc.codegen.context import Context, Uses
 from ktc.codegen.operations import Operations
@@ -23,6 +23,7 @@ from ktc.ir.nodes import (
     Function,
     If,
     Let,
+    Local,
     Loop,
     Mark,
     MemCopy,
@@ -92,8 +93,12 @@ class _Writer(Operations):
         self._labels = 0
         self._left: set[int] = set()
         self.scope = 0
+        self._variables = False
+        self._described_locals: list[tuple[Local, str]] = []
         if context.debug and function.span is not None:
-            self.scope = debug.subprogram(context, function)
+            self._variables = debug.describes_variables(context)
+            signature = variables.subroutine(context, function) if self._variables else 0
+            self.scope = debug.subprogram(context, function, signature)
 
     def write(self) -> list[str]:
         """Return the lines of the body."""
@@ -104,7 +109,12 @@ class _Writer(Operations):
             self.lines.append("  unreachable")
         if self.scope:
             self._locate(0, self._function.span)
-        return ["entry:", *self.allocas, *self.lines]
+        described = self._described() if self._variables else ()
+        return ["entry:", *self.allocas, *described, *self.lines]
+
+    def _described(self) -> list[str]:
+        arguments = [at for at, (_, kind) in enumerate(self._function.params) if not self.types.is_empty(kind)]
+        return variables.records(self.context, self._function, self.scope, arguments, self._described_locals)
 
     def _block(self, body: tuple[Statement, ...]) -> None:
         for statement in body:
@@ -153,7 +163,9 @@ class _Writer(Operations):
 
     def declare(self, statement: Declare) -> None:
         """A local has its slot for the whole function."""
-        self.local(statement.local)
+        address = self.local(statement.local)
+        if self._variables and statement.local.name:
+            self._described_locals.append((statement.local, address))
 
     def mark(self, statement: Mark) -> None:
         """Ownership has become calls before this."""

@@ -7,7 +7,7 @@ functions and globals that the kernel reaches.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ktc.codegen import air, cpu
+from ktc.codegen import air, cpu, debug
 from ktc.codegen.constants import symbol
 from ktc.codegen.context import Context, Uses
 from ktc.codegen.functions import FunctionText, lower_function
@@ -38,7 +38,7 @@ def lower_device(unit: Unit, debug: int = 0) -> tuple[LlvmModule, ...]:
     """Lower a device unit, one module a kernel, in the order of `Unit.kernels`.
 
     Args:
-        debug: 0 none, 1 line tables.
+        debug: 0 none, 1 line tables, 2 variables too (on a GPU as 1).
     """
     lowering = _Lowering(unit, {}, debug)
     return tuple(lowering.kernel(kernel.symbol) for kernel in unit.kernels)
@@ -51,7 +51,7 @@ def lower_host(unit: Unit, images: Images | None, entry: str = "", debug: int = 
         images: what the device units gave; each image global becomes a constant that ends with a NUL. None: another
             object will define `image_constants`.
         entry: symbol of the `fn(i32, ptr) -> i32` that C's `main` calls; "" for a library, which has no `main`.
-        debug: 0 none, 1 line tables.
+        debug: 0 none, 1 line tables, 2 variables too (on a GPU as 1).
 
     Raises:
         ImagesNeeded: without images, where a constant of the host holds the size of one.
@@ -59,6 +59,8 @@ def lower_host(unit: Unit, images: Images | None, entry: str = "", debug: int = 
     return _Lowering(unit, images, debug).host(entry)
 
 
+_FIRST_FLAG = 10_000_000
+"""Number of a metadata node; those of debug information are below."""
 _ALWAYS_INLINE = 1
 """Number of an attribute group."""
 
@@ -90,9 +92,12 @@ class _Lowering:
             entry, metadata = air.entry(context, lowered)
             flags += air.module_flags(self._target)
         elif self._target.vendor == "cpu":
-            entry, metadata = cpu.entry(context, lowered), list(cpu.METADATA)
+            entry, places = debug.wrapped(context, lowered.function, cpu.entry(context, lowered))
+            reached.metadata |= places
+            metadata = list(cpu.METADATA)
         elif name in reached.named:
-            entry = _forward(context, lowered)
+            entry, places = debug.wrapped(context, lowered.function, _forward(context, lowered))
+            reached.metadata |= places
         else:
             entry = _direct(context, lowered)
             own = []
@@ -102,15 +107,17 @@ class _Lowering:
     def host(self, entry: str) -> LlvmModule:
         """Return the host's module."""
         roots = [name for name, function in self._unit.functions.items() if function.linkage in ("export", "hidden")]
+        seen = [name for name, held in self._unit.globals.items() if held.linkage == "hidden"]
+        reached = _Reached(self, [*roots, entry] if entry else roots, seen)
         main = []
         if entry:
-            roots.append(entry)
-            main.append(
+            text = (
                 "define i32 @main(i32 %count, ptr %words) #0 {\n"
                 f"  %r = call i32 {symbol(entry)}(i32 %count, ptr %words)\n  ret i32 %r\n}}"
             )
-        seen = [name for name, held in self._unit.globals.items() if held.linkage == "hidden"]
-        reached = _Reached(self, roots, seen)
+            text, places = debug.wrapped(self._context, self._unit.functions[entry], text)
+            reached.metadata |= places
+            main.append(text)
         bodies = [_define(self._context, text) for text in reached.functions.values()]
         return self._module("", reached, [*main, *bodies], [], self._target.module_flags)
 
@@ -140,9 +147,9 @@ class _Lowering:
             flags += ('!{i32 2, !"Debug Info Version", i32 3}', '!{i32 7, !"Dwarf Version", i32 4}')
             metadata = [*metadata, "!llvm.dbg.cu = !{!100}"]
         if flags:
-            names = ", ".join([f"!{10000 + index}" for index in range(len(flags))])
+            names = ", ".join([f"!{_FIRST_FLAG + index}" for index in range(len(flags))])
             metadata = [*metadata, f"!llvm.module.flags = !{{{names}}}"]
-            metadata += [f"!{10000 + index} = {flag}" for index, flag in enumerate(flags)]
+            metadata += [f"!{_FIRST_FLAG + index} = {flag}" for index, flag in enumerate(flags)]
         parts = [
             f'target datalayout = "{target.data_layout}"\ntarget triple = "{target.triple}"',
             "\n".join(reached.globals.values()),
