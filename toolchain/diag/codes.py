@@ -34,6 +34,7 @@ class Code(Enum):
     TRAIT_NOT_MET = ("trait-not-met", "a type lacks what a trait asks for")
     RAISES = ("raises", "a call may raise where nothing may raise")
     IMMUTABLE = ("immutable", "something that may not change is changed")
+    ALIASING = ("aliasing", "a call changes a value that another of its arguments is")
     RECURSIVE_STRUCT = ("recursive-struct", "a struct holds a value of its own type")
     RETURN_TYPE = ("return-type", "a function returns something else than it says")
     # ownership

@@ -18,10 +18,12 @@ from ktc.elaborate.values import (
     FnTy,
     FnVal,
     Method,
+    ModuleVal,
     Opaque,
     OriginValue,
     PackPV,
     PackVal,
+    PartialTy,
     StructTy,
     Sym,
     Ty,
@@ -91,6 +93,17 @@ class BodyBase:
     def fail(self, code: Code, message: str, span: Span | None = None, help: str = "") -> NoReturn:
         """Report an error and abort the statement."""
         self.elab.fail(code, message, span or self.span, help, self.instance)
+
+    def fail_no_value(self, val: Any, span: Span | None = None) -> NoReturn:
+        """Report that something that is no value stands where one is wanted."""
+        match val:
+            case ModuleVal():
+                text, help = "a module is no value", "name something of it"
+            case Ty() | PartialTy():
+                text, help = f"the type '{self.elab.type_name(val)}' is no value", "call it to make one"
+            case _:
+                self.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported here", span)
+        self.fail(Code.TYPE_MISMATCH, text, span, help)
 
     # ---- emitting ----
 
@@ -252,7 +265,7 @@ class BodyBase:
         if isinstance(val, LV):
             return val
         if not isinstance(val, (RV, KV)):
-            self.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported yet")
+            self.fail_no_value(val)
         kind = self.elab.ir(val.ty)
         if isinstance(val, KV) and self.elab.abi(val.ty) == "memory":
             return self._constant_place(val, kind)
@@ -297,11 +310,11 @@ class BodyBase:
                 return KV(ty, val.data)
             return KV(ty, val.data[slot] if slot >= 0 else _zero(self.elab.ir(ty)))
         if slot == -2:
-            return RV(ty, val.ir, loans=val.loans)
+            return RV(ty, val.ir, val.why, loans=val.loans)
         if slot == -1:
             kind = self.elab.ir(ty)
             return RV(ty, nodes.Const(kind, _zero(kind)))
-        return RV(ty, ops.build("get", (val.ir,), None, slot), loans=val.loans)
+        return RV(ty, ops.build("get", (val.ir,), None, slot), val.why, loans=val.loans)
 
     # ---- copying, moving, destroying ----
 
@@ -322,8 +335,7 @@ class BodyBase:
         """Construct `val` in memory that holds no value: moved if it may be, else copied. `passed`: the memory is there
         only to pass the value on, so that moving it is nothing that a program can see."""
         if self.elab.is_trivial(ty):
-            if isinstance(val, LV) and not val.owned and not self.elab.is_copied_implicitly(ty):
-                self._not_copyable(ty, span)
+            self.check_copy(val, span)
             self.store_bits(pointer, val)
             return
         if isinstance(val, LV) and val.owned:
@@ -413,6 +425,13 @@ class BodyBase:
         if self.elab.has_trait(ty, "Copyable"):
             help_text += ", or copy it with '.copy()'"
         self.fail(Code.NOT_COPYABLE, f"a value of type '{name}' cannot be copied implicitly", span, help_text)
+
+    def check_copy(self, val: Val, span: Span | None) -> None:
+        """Report that a value would have to be copied whose type does not do so by itself."""
+        is_kept = isinstance(val, LV) and not val.owned
+        is_kept = is_kept or (isinstance(val, RV) and bool(val.why) and not self.module.is_library)
+        if is_kept and not self.elab.is_copied_implicitly(val.ty):
+            self._not_copyable(val.ty, span)
 
     def take_place(self, ty: Ty, pointer: Value, span: Span | None) -> Val:
         """Move a value out of memory."""

@@ -89,7 +89,7 @@ class Calls(Matching):
             value = arg.value
             if not isinstance(value, (RV, LV, KV)) or isinstance(value.ty, FnTy):
                 return None
-            kinds.append((value.ty, isinstance(value, LV) and value.mutable))
+            kinds.append((value.ty, isinstance(value, LV) and value.mutable and (2 if value.owned else 1)))
             if isinstance(value, LV) and any(o.kind == "local" for o in self.elab.origins(value.ty)):
                 return None
         functions = fn.set.functions
@@ -114,7 +114,8 @@ class Calls(Matching):
         if inits is None:
             if len(pos) == 1 and not kw and getattr(pos[0].value, "ty", None) is ty:
                 return pos[0].value
-            self.fail(Code.NOT_CALLABLE, f"'{ty.info.name}' has no constructor", span)
+            help = "write '@fieldwise_init' above the struct, or give it an '__init__'"
+            self.fail(Code.NOT_CALLABLE, f"'{ty.info.name}' has no constructor", span, help)
         if ty.info.fieldwise and not ty.symbolic:
             found = self.choose(inits, ty, (), (), pos, kw, span, quiet=True)
             if found is None:
@@ -195,8 +196,11 @@ class Calls(Matching):
         try:
             values = self._values(found, span)
             instance = found.instance
-            if instance.fn.deprecated and not self.module.is_library:
-                self.elab.warn_deprecated(instance.fn, span)
+            if not self.module.is_library:
+                if instance.fn.deprecated:
+                    self.elab.warn_deprecated(instance.fn, span)
+                if instance.signature.changes:
+                    self._check_aliasing(found, values)
             if instance.fn.inline != "builtin":
                 return self._emit(instance, values, span)
             made = self.expand(instance, values, span)
@@ -206,6 +210,22 @@ class Calls(Matching):
         finally:
             self.span = outer
 
+    def _check_aliasing(self, found: Candidate, values: list[Any]) -> None:
+        """Report a call that changes an argument and gets the same place in another one."""
+        places = [
+            (sig, value, slot.span if isinstance(slot, Arg) else self.span)
+            for sig, value, slot in zip(found.instance.signature.args, values, found.slots, strict=True)
+            if isinstance(value, LV) and sig.passing == "memory" and not value.owned
+        ]
+        for index, (sig, one, _) in enumerate(places):
+            for later, (other, two, span) in enumerate(places):
+                changes = sig.convention == "mut" and (later > index or other.convention != "mut")
+                if later != index and changes and _overlap(one, two) and self.elab.abi(two.ty) == "memory":
+                    text = (
+                        f"{found.instance.fn.title} changes the argument '{sig.name}', and '{other.name}' is the same"
+                    )
+                    self.fail(Code.ALIASING, f"{text} value", span, "pass a copy")
+
     def _values(self, found: Candidate, span: Span) -> list[Any]:
         values: list[Any] = []
         for sig, slot in zip(found.instance.signature.args, found.slots, strict=True):
@@ -214,7 +234,9 @@ class Calls(Matching):
             elif slot is None:
                 assert sig.node.default is not None
                 with_scope = self.evaluate_in(sig.node.default, found.instance.scope, found.instance.fn.module, sig.ty)
-                values.append(self.convert(with_scope, sig.ty, span))
+                module, default = found.instance.fn.module, sig.node.default
+                where = span if module.is_library else Span(module.source, default.start, default.end)
+                values.append(self.convert(with_scope, sig.ty, where))
             elif isinstance(slot, list):
                 if not found.instance.rest_spans:
                     found.instance.rest_spans = tuple(arg.span for arg in slot)
@@ -264,7 +286,7 @@ class Calls(Matching):
         if isinstance(value, LV) and value.owned:
             return value
         if not isinstance(value, (RV, LV, KV)):
-            self.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported yet", span)
+            self.fail_no_value(value, span)
         made = self.temporary(value.ty, "", self.loans_of(value))
         self.init_place(value.ty, made.pointer, value, span, passed)
         self.mark("init", made)
@@ -626,6 +648,13 @@ class Calls(Matching):
             if self.elab.slot(ty, next(iter(values)))[1] == -2 or types.size_of(self.elab.ir(ty)) == 0:
                 return KV(ty, only.data)
         return RV(ty, self.build_struct(ty, values))
+
+
+def _overlap(one: LV, two: LV) -> bool:
+    if one.local is None or two.local is None:
+        return one.local is two.local and one.pointer == two.pointer
+    short = min(len(one.path), len(two.path))
+    return one.local is two.local and one.path[:short] == two.path[:short]
 
 
 def substitute(template: Value, args: list[Value]) -> Value:

@@ -279,6 +279,11 @@ class Elaborator(Functions, Warnings):
         if main.node.args or main.node.params:
             self.sink.report(Diagnostic(Code.MAIN, main.span(), "'main' takes no arguments and no parameters"))
             raise Abort
+        result = main.node.result
+        if result is not None and not isinstance(result, ast.NoneLit) and getattr(result, "id", "") != "NoneType":
+            text = "'main' returns nothing; an exit code is given with 'sys.exit'"
+            self.sink.report(Diagnostic(Code.MAIN, Span(self.main.source, result.start, result.end), text))
+            raise Abort
         starter = self.prelude_name(ENTRY)
         if starter is None:
             startup = self.package.find("std.builtin._startup")

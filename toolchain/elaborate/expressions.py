@@ -156,7 +156,13 @@ class Expressions(Displays, FunctionValues):
             names += scope.names
         if self.elab.prelude_scope is not None:
             names += self.elab.prelude_scope.names
-        help = suggest_name(node.id, names, self.elab.config.stdlib)
+        fn = self.instance.fn if self.instance is not None else None
+        if fn is not None and isinstance(fn.owner, StructInfo) and node.id in fn.owner.members:
+            help = f"write '{fn.owner.name if fn.static else 'self'}.{node.id}'"
+        elif fn is not None and fn.static and node.id == "self":
+            help = "a static method has no 'self'"
+        else:
+            help = suggest_name(node.id, names, self.elab.config.stdlib)
         self.fail(Code.UNDEFINED_NAME, f"'{node.id}' is not defined", self.at(node), help)
 
     def resolve(self, found: Any, node: Any) -> Any:
@@ -254,7 +260,7 @@ class Expressions(Displays, FunctionValues):
                     names = list(module.scope.names)
                     self.fail(
                         Code.NO_MEMBER,
-                        f"module '{module.name}' has no '{name}'",
+                        f"module '{module.name.removeprefix('std.')}' has no '{name}'",
                         self.at(node),
                         suggest(name, names),
                     )
@@ -426,6 +432,10 @@ class Expressions(Displays, FunctionValues):
                 return self.elab.apply_alias(base, *self.param_list(node), self._alias_owner(base))
             case PackPV(items):
                 index = self.elab.index_of(self.param_arg(node.args[0]))
+                index += len(items) if index < 0 else 0
+                if not 0 <= index < len(items):
+                    text = f"there is no item {index} among {len(items)}"
+                    self.fail(Code.CONSTRAINT_FAILED, text, self.at(node))
                 return items[index]
             case Sym() | Opaque():
                 raise Symbolic

@@ -187,7 +187,10 @@ class Functions(FunctionTypes):
         if kind == "ref":
             result_mutable = self._ref_mutable(fn, scope)
         lends, named = lenders(fn)
-        return Signature(tuple(args), result_ty, kind, fn.raises, out_name, result_mutable, False, lends, named)
+        changes = len(args) > 1 and any(arg.convention == "mut" for arg in args)
+        return Signature(
+            tuple(args), result_ty, kind, fn.raises, out_name, result_mutable, False, lends, named, changes=changes
+        )
 
     def _ref_mutable(self, fn: FnInfo, scope: Scope) -> bool:
         assert fn.node.result_ref is not None

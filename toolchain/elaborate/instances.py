@@ -90,6 +90,7 @@ class Signature:
     Args:
         result: "none", "direct", "memory" or "ref"; in a raising function "direct" also goes through memory.
         out_name: the name of the result inside the function, for `out` arguments.
+        changes: one of several arguments is passed to be changed.
         lends: the arguments into which the result may point.
         named: of these, the ones that the origin of a `ref` result names.
     """
@@ -103,6 +104,7 @@ class Signature:
     noreturn: bool = False
     lends: tuple[int, ...] = ()
     named: tuple[int, ...] = ()
+    changes: bool = False
 
     @property
     def through_memory(self) -> bool:

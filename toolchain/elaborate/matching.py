@@ -390,12 +390,21 @@ class Matching(BodyBase):
                 continue
             cost += self._conversion_cost(slot, sig.ty, sig.name, instance, strict)
             fixed = isinstance(slot.value, LV) and not slot.value.mutable and not slot.value.owned
+            if sig.convention == "mut" and not self.module.is_library and self._is_temporary(slot.value):
+                text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed is a value without"
+                raise Mismatch(Code.IMMUTABLE, f"{text} a place", slot.span, 2)
             if sig.convention == "mut" and (fixed or getattr(slot.value, "why", "").endswith("read only")):
                 text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed cannot be"
                 if slot.value.why:
                     text += f": it is {slot.value.why}"
                 raise Mismatch(Code.IMMUTABLE, text, slot.span, 2)
         return cost
+
+    @staticmethod
+    def _is_temporary(value: Any) -> bool:
+        if isinstance(value, LV):
+            return value.owned and value.local is not None and not value.local.name
+        return isinstance(value, KV) or (isinstance(value, RV) and not value.why and not isinstance(value.ty, FnTy))
 
     def display_cost(self, late: DisplayVal, want: Ty) -> int | None:
         """Return what making a `want` of a display costs; `Displays` says it."""

@@ -11,10 +11,12 @@ from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Span
+from ktc.elaborate.decorators import check_form, decorate_function, decorate_struct
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo, TraitInfo
-from ktc.elaborate.suggestions import suggest
+from ktc.elaborate.suggestions import module_names, suggest
 from ktc.elaborate.values import ModuleVal
 from ktc.syntax import ast
+from ktc.syntax.import_places import module_place, name_place
 from ktc.syntax.loader import Package
 
 PRELUDE = "prelude"
@@ -144,43 +146,15 @@ class Modules:
             text, help = "async functions are not supported yet", "leave out 'async'"
             self.sink.report(Diagnostic(Code.UNSUPPORTED, Span(module.source, node.start, node.end), text, help))
         for decorator in node.decorators:
-            self._decorate(fn, decorator)
+            decorate_function(fn, decorator, self.sink)
+        if not module.is_library:
+            check_form(fn, self.sink)
         return fn
-
-    def _decorate(self, fn: FnInfo, decorator: ast.Decorator) -> None:
-        value, argument = decorator.value, ""
-        if isinstance(value, ast.Call):
-            if value.args and isinstance(value.args[0], ast.StrLit):
-                argument = value.args[0].value
-            value = value.func
-        name = value.id if isinstance(value, ast.Name) else ""
-        match name:
-            case "always_inline":
-                fn.inline = "builtin" if argument == "builtin" else "always"
-            case "no_inline" | "noinline":
-                fn.inline = "never"
-            case "staticmethod":
-                fn.static = True
-            case "implicit":
-                fn.implicit = True
-            case "export":
-                fn.export = argument or fn.name
-            case "deprecated":
-                fn.deprecated = argument or _instead(decorator) or fn.name
-            case "parameter":
-                fn.parameter = True
-            case "doc_private" | "fieldwise_init" | "override" | "compiler" | "explicit_destroy":
-                pass
-            case _:
-                span = Span(fn.module.source, decorator.start, decorator.end)
-                self.sink.report(
-                    Diagnostic(Code.UNSUPPORTED, span, f"the decorator '@{name or '…'}' is not known for functions")
-                )
 
     def _struct(self, node: ast.StructDecl, module: ModuleInfo) -> StructInfo:
         info = StructInfo(node.name, node, module, next(self.ids), module.scope)
         for decorator in node.decorators:
-            self._decorate_struct(info, decorator)
+            decorate_struct(info, decorator, self.sink)
         info.first_shown = sum(param.kind == "infer" for param in node.params)
         for statement in node.body:
             match statement:
@@ -203,35 +177,6 @@ class Modules:
             self.duplicate(name, Span(info.module.source, node.start, node.end), info.members[name])
             return
         info.members[name] = value
-
-    def _decorate_struct(self, info: StructInfo, decorator: ast.Decorator) -> None:
-        value, call = decorator.value, None
-        if isinstance(value, ast.Call):
-            call, value = value, value.func
-        name = value.id if isinstance(value, ast.Name) else ""
-        first = call.args[0] if call and call.args else None
-        match name:
-            case "register_passable":
-                info.register_passable = True
-                info.register_trivial = isinstance(first, ast.StrLit) and first.value == "trivial"
-            case "fieldwise_init":
-                info.fieldwise = True
-            case "nonmaterializable":
-                info.materialized = first
-                if call:
-                    info.materialized_in_packs = next((k.value for k in call.keywords if k.name == "pack"), first)
-            case "value":
-                info.fieldwise = True
-            case "deprecated":
-                text = first.value if isinstance(first, ast.StrLit) else ""
-                info.deprecated = text or _instead(decorator) or info.name
-            case "explicit_destroy" | "doc_private" | "no_trivial_register_passable":
-                pass
-            case _:
-                span = Span(info.module.source, decorator.start, decorator.end)
-                self.sink.report(
-                    Diagnostic(Code.UNSUPPORTED, span, f"the decorator '@{name or '…'}' is not known for structs")
-                )
 
     def _trait(self, node: ast.TraitDecl, module: ModuleInfo) -> TraitInfo:
         info = TraitInfo(node.name, node, module, next(self.ids), module.scope)
@@ -276,7 +221,7 @@ class Modules:
                 self.sink.report(
                     Diagnostic(
                         Code.NAME_NOT_IN_MODULE,
-                        ref.span,
+                        name_place(ref.span, ref.name),
                         f"module '{ref.module}' has no '{ref.name}'",
                         suggest(ref.name, [n for n in module.scope.names if not n.startswith("_")]),
                     )
@@ -306,16 +251,10 @@ class Modules:
                 text = f"there is no module '{dotted}'"
                 if head in ("max", "compiler", "tensor", "python"):
                     text = f"module '{dotted}' is not part of the language: it belongs to another product"
-                self.sink.report(Diagnostic(Code.MODULE_NOT_FOUND, ref.span, text))
+                help = suggest(dotted, module_names(self.package.search, self.config.stdlib))
+                self.sink.report(Diagnostic(Code.MODULE_NOT_FOUND, module_place(ref.span, ref.module), text, help))
             return None
         return self.enter(node)
-
-
-def _instead(decorator: ast.Decorator) -> str:
-    """Read `@deprecated(use=other)`."""
-    call = decorator.value
-    names = [k.value.id for k in call.keywords if isinstance(k.value, ast.Name)] if isinstance(call, ast.Call) else []
-    return f"use '{names[0]}' instead" if names else ""
 
 
 def _shape(node: Any) -> Any:

@@ -319,7 +319,8 @@ class Parameters(Instances):
                 raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
             if isinstance(value, StructTy) and not value.symbolic and not self.conforms(value, want):
                 shown = self.type_name(value)
-                text = f"'{shown}' does not conform to '{want}', as parameter '{param.name}' of {what} asks"
+                missing = " & ".join(t.name for t in want.traits if not self.conforms(value, self.trait((t,))))
+                text = f"'{shown}' does not conform to '{missing or want}', as parameter '{param.name}' of {what} asks"
                 raise Mismatch(Code.TRAIT_NOT_MET, text, weight=2)
             return value
         if isinstance(want, StructTy) and isinstance(value, KV) and value.ty is not want and not want.symbolic:

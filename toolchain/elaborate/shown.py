@@ -4,6 +4,7 @@ In: a type. Out: its text with the usual aliases of numbers, without parameters 
 long texts cut.
 """
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ktc.elaborate.values import KV, FnVal, OriginValue, PackPV, PrimTy, StructTy, Ty, show
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from ktc.elaborate.structs import Structs
 
 _MAX_TEXT = 24
+_MAX_NUMBER = 10**300
 _NUMBERS = {"s": "Int", "u": "UInt", "f": "Float"}
 
 
@@ -30,6 +32,8 @@ def shown(elab: "Structs", value: Any) -> str:
             return ("Mut" if mutable else "Immut") + name
         case KV(_, str() as text):
             return _cut(text)
+        case KV(_, Fraction() as number):
+            return repr(float(number)) if abs(number) < _MAX_NUMBER else str(number)[:_MAX_TEXT]
         case PackPV(items):
             return ", ".join(shown(elab, item) for item in items)
         case FnVal():

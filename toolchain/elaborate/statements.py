@@ -1,10 +1,11 @@
 """Statements: declarations, assignments, control flow, errors."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.broken import declared_names
 from ktc.elaborate.expressions import BINARY, Expressions
 from ktc.elaborate.instances import Abort
 from ktc.elaborate.scope import AliasInfo, FnSet, Scope, Var
@@ -30,6 +31,7 @@ class Statements(Expressions):
     def block(self, body: tuple[ast.Stmt, ...], names: dict[str, Any] | None = None) -> None:
         """Elaborate statements in a scope of their own; an error in one does not stop the others."""
         outer, self.scope = self.scope, Scope(self.scope, "block", names or {}, body=self)
+        depths = len(self.blocks), len(self.loops), len(self.handlers), len(self.finals), len(self.current_error)
         try:
             for statement in body:
                 if self.dead:
@@ -38,18 +40,27 @@ class Statements(Expressions):
                 try:
                     self.statement(statement)
                 except Abort:
-                    self._poison(statement)
                     if self.instance is not None:
                         self.instance.failed = True
-                    if self.comptime and self.inline_result is None:
-                        raise
+                    if self.module.is_library or (self.comptime and self.inline_result is None):
+                        raise  # what else is wrong in the library then follows from the first mistake
+                    self._give_up(statement, depths)
         finally:
             self.scope = outer
 
-    def _poison(self, statement: ast.Stmt) -> None:
-        """After an error: what a declaration would have declared is not reported as undefined; the rest is given up."""
-        if isinstance(statement, (ast.VarDecl, ast.Assign, ast.Alias, ast.With, ast.For, ast.If)):
-            raise Abort
+    def _give_up(self, statement: ast.Stmt, depths: tuple[int, ...]) -> None:
+        """After an error: go on behind the statement; nothing is said about names that it would have declared."""
+        blocks, loops, handlers, finals, errors = depths
+        while len(self.blocks) > blocks:
+            self.close()
+        del self.loops[loops:], self.handlers[handlers:], self.handler_depths[handlers:]
+        del self.finals[finals:], self.current_error[errors:]
+        self.dead = False
+        inner, whole = declared_names(statement)
+        for scope, found in ((self.scope, inner), (self.function_scope, whole)):
+            for name in found:
+                if self.find(name) is None:
+                    scope.names[name] = None  # `unknown` knows a failed declaration by it
 
     def statement(self, node: ast.Stmt) -> None:
         """Elaborate one statement."""
@@ -112,6 +123,9 @@ class Statements(Expressions):
     def declare_var(self, name: str, value: Any, span: Span, kind: str = "var", function_scope: bool = False) -> Var:
         """Declare a variable with a value."""
         if not isinstance(value, (RV, LV, KV)):
+            if isinstance(value, Ty) and not self.module.is_library:
+                text = f"'{name}' cannot hold a type"
+                self.fail(Code.TYPE_MISMATCH, text, span, f"write 'alias {name} = …' for another name of the type")
             if isinstance(value, (FnVal, Ty, PackPV)):
                 (self.function_scope if function_scope else self.scope).names[name] = value
                 return Var(name, self.elab.prim("!kgen.none"), KV(self.elab.prim("!kgen.none"), ()), span)
@@ -273,6 +287,8 @@ class Statements(Expressions):
                     if isinstance(place, LV) and place.why != "foreign":
                         self.store_place(place, value, span, "")
                         return
+                if not self.module.is_library:
+                    self._not_a_parameter(target)
                 self.declare_var(target.id, self.materialize(value), span, function_scope=True)
                 return
             self.store_var(found, value, target)
@@ -287,6 +303,11 @@ class Statements(Expressions):
             if not isinstance(place, LV) or not place.mutable:
                 self.fail(Code.IMMUTABLE, "this cannot be assigned to", span)
             self.store_place(place, value, span, "")
+
+    def _not_a_parameter(self, target: ast.Name) -> None:
+        for scope in self.scope.chain():
+            if scope.kind == "function" and target.id in scope.names:
+                self.fail(Code.IMMUTABLE, f"'{target.id}' is a parameter, known at compile time", self.at(target))
 
     def store_var(self, var: Var, value: Any, target: ast.Name) -> None:
         """Store a value in a variable."""
@@ -429,14 +450,25 @@ class Statements(Expressions):
             place = self.expr(target)
         value = self.expr(node.value)
         if isinstance(place, (RV, KV)) or (isinstance(place, LV) and not place.mutable):
-            name = target.id if isinstance(target, ast.Name) else "this"
-            self.fail(Code.IMMUTABLE, f"'{name}' is read only", self.at(target))
+            self._read_only(place, target)
         if not isinstance(place, LV):
             self.fail(Code.IMMUTABLE, "this cannot be changed", self.at(target))
         made = self.dunder(place, f"__i{BINARY[node.op]}__", [value], node)
         if made is None:
             current = self._held(LV(place.ty, place.pointer, True, place.local, place.path))
             self.store_place(place, self.operate(node.op, current, value, node), self.at(target), "")
+
+    def _read_only(self, place: Any, target: ast.Expr) -> NoReturn:
+        """Report `t op= v` where t cannot be changed."""
+        name = target.id if isinstance(target, ast.Name) else getattr(target, "name", "this")
+        why = getattr(place, "why", "")
+        text = f"'{name}' is read only" if isinstance(target, ast.Name) or not why else f"'{name}' is part of {why}"
+        owner = target
+        while isinstance(owner, (ast.Attribute, ast.Subscript)):
+            owner = owner.value if isinstance(owner, ast.Attribute) else owner.base
+        var = self.find(owner.id) if isinstance(owner, ast.Name) else None
+        help = f"declare it 'mut {var.name}'" if isinstance(var, Var) and var.kind == "arg" else ""
+        self.fail(Code.IMMUTABLE, text, self.at(target), help)
 
     # ---- control flow ----
 
@@ -477,6 +509,8 @@ class Statements(Expressions):
         elif signature.result == "none":
             self.leave(None)
         else:
+            if not isinstance(value, LV) or value.local is None or value.path:
+                self.check_copy(value, self.at(node.value))
             self.leave(RV(value.ty, self.rvalue(value)))
 
     def _return_inline(self, node: ast.Return) -> None:
@@ -744,6 +778,8 @@ class Statements(Expressions):
         else:
             value = self.expr(node.value)
             converted = self.try_convert(value, error_ty, self.at(node))
+            if converted is None and not self.module.is_library:
+                self.convert(value, error_ty, self.at(node.value))
             value = (
                 converted
                 if converted is not None

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from ktc.elaborate.foreign_names import FOREIGN_NAMES
 
-_CLOSE = 0.6
+_CLOSE, _SHORT = 0.7, 3
+"""How alike names must be; those of up to three letters a little less."""
 _AS_CLOSE = 0.08
 """A second name is shown only if it is nearly as close as the first."""
 _PUBLIC = re.compile(r"(?:fn|def|struct|trait|alias|comptime)\s+(\w+)")
@@ -21,7 +22,7 @@ def suggest(name: str, names: Iterable[str]) -> str:
     """Return a help text that names what was perhaps meant, or ""."""
     known = sorted(set(names) - {name})
     same = [one for one in known if one.lower() == name.lower()]
-    near = same or get_close_matches(name, known, n=2, cutoff=_CLOSE)
+    near = same or get_close_matches(name, known, n=2, cutoff=_CLOSE if len(name) > _SHORT else 0.6)
     if len(near) == 2 and _ratio(name, near[0]) - _ratio(name, near[1]) > _AS_CLOSE:
         near = near[:1]
     return "did you mean " + " or ".join(f"'{one}'" for one in near) + "?" if near else ""
@@ -54,6 +55,16 @@ def home_of(name: str, library: Path) -> str:
         if name in _public_names(path):
             found.append(".".join(parts))
     return min(found, key=lambda module: (module.count("."), module), default="")
+
+
+def module_names(folders: Iterable[Path], library: Path) -> list[str]:
+    """Return the modules that a program can import: of the library, and right in the user's folders."""
+    found = {".".join(path.relative_to(library).with_suffix("").parts) for path in library.rglob("*.kpy")}
+    for folder in folders:
+        found |= {path.stem for path in folder.glob("*.kpy")}
+        found |= {path.parent.name for path in folder.glob("*/__init__.kpy")}
+    plain = {name.removesuffix(".__init__") for name in found}
+    return sorted(name for name in plain if not any(part.startswith("_") for part in name.split(".")))
 
 
 def _public_names(path: Path) -> set[str]:

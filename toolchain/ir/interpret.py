@@ -384,7 +384,7 @@ def _unsupported(message: str) -> None:
 
 
 def _unreachable() -> None:
-    raise Failure("trap", "code that should be unreachable is reached")
+    raise Failure("trap", "it raises an error that nothing catches, or ends the program")
 
 
 def _depth() -> int:

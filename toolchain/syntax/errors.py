@@ -7,6 +7,7 @@ expected if none of them applies.
 import bisect
 import re
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from ktc.diag.codes import Code
 from ktc.syntax.lexer import FOREIGN, Lexer, LexError, Tokens
@@ -23,6 +24,20 @@ _FOREIGN_HELP = {
     "yield": ("generators are not supported", "write a struct with '__iter__' and '__next__'"),
     "let": ("'let' is not a statement", "use 'var'"),
 }
+_FOREIGN_STATEMENTS = {
+    "function": "write 'fn' or 'def'", "func": "write 'fn' or 'def'", "fun": "write 'fn' or 'def'",
+    "void": "write 'fn' or 'def'", "elseif": "write 'elif'", "elsif": "write 'elif'", "const": "write 'alias'",
+    "constexpr": "write 'alias'", "static": "write 'alias'", "mut": "write 'var'", "int": "write 'var name: Int = …'",
+    "float": "write 'var name: Float64 = …'", "switch": "write 'if' and 'elif'", "include": "write 'import'",
+    "using": "write 'import'", "throw": "write 'raise'", "catch": "write 'except'", "foreach": "write 'for'",
+    "interface": "write 'trait'", "impl": "name the trait in the head of the struct: 'struct S(Trait):'",
+    "enum": "write a struct with aliases", "unless": "write 'if not'", "until": "write 'while not'",
+    "echo": "write 'print(...)'", "public": "everything is public; leave it out", "type": "write 'alias'",
+}  # fmt: skip
+_STATEMENTS = (
+    "return", "while", "for", "if", "def", "fn", "struct", "trait", "alias", "comptime", "import", "from", "raise",
+    "var", "with", "try", "pass", "break", "continue", "elif", "else", "except", "finally", "async",
+)  # fmt: skip
 _BEFORE_COLON = {
     "if": "the condition", "elif": "the condition", "while": "the condition", "for": "what the loop goes over",
     "fn": "the head of the function", "def": "the head of the function", "struct": "the head of the struct",
@@ -125,7 +140,10 @@ def next_declaration(text: str, after: int) -> int:
 
 def describe(failure: Failure) -> LexError:
     """Return the error to report."""
-    general = (_foreign, _unclosed, _indentation, _condition, _handler, _operator, _clause, _colon, _keyword, _newer)
+    general = (
+        _foreign, _unclosed, _indentation, _condition, _handler, _operator, _clause, _colon, _keyword, _newer,
+        _misspelt,
+    )  # fmt: skip
     for explain in general:
         error = explain(failure)
         if error is not None:
@@ -192,7 +210,11 @@ def _handler(failure: Failure) -> LexError | None:
 
 
 def _operator(failure: Failure) -> LexError | None:
-    """Operators of other languages: `&&`, `||`, `++`, `--`."""
+    """Operators of other languages: `&&`, `||`, `++`, `--`, `=>`."""
+    if failure.text.startswith("=>", failure.start):
+        error = _error(failure, "'=>' is not an operator", "write '->'")
+        error.end = failure.start + 2
+        return error
     previous = failure.before()
     joined = failure.index and failure.tokens.ends[failure.index - 1] == failure.start
     if joined and failure.word == previous and previous in ("&", "|"):
@@ -246,6 +268,27 @@ def _newer(failure: Failure) -> LexError | None:
     if failure.head() == "match" and failure.index == failure.first + 1 and failure.word not in ("(", "["):
         return _error(failure, "'match' is not a statement", "write 'if' and 'elif'")
     return None
+
+
+def _misspelt(failure: Failure) -> LexError | None:
+    """`retrun x`, `function f():`, `els:`: a word that is no keyword stands where one belongs."""
+    head = failure.head()
+    if not head.isidentifier() or head in failure.tables.words or failure.brackets:
+        return None
+    after = failure.index - failure.first
+    if after == 2 and failure.before() == ":" and failure.kind() == "_NEWLINE":
+        near = get_close_matches(head, ("else", "try", "finally", "except"), n=1)
+    elif after == 1 and (failure.word[0].isalnum() or failure.word[0] in "_\"'`") and failure.word not in _OPERATORS:
+        near = [word for word in _STATEMENTS if sorted(word) == sorted(head)]
+        near = near or get_close_matches(head, _STATEMENTS, n=1, cutoff=0.65)
+    else:
+        return None
+    help = _FOREIGN_STATEMENTS.get(head) or (f"did you mean '{near[0]}'?" if near else "")
+    if not help:
+        return None
+    error = _error(failure, f"'{head}' begins no statement", help)
+    error.start, error.end = failure.tokens.starts[failure.first], failure.tokens.ends[failure.first]
+    return error
 
 
 def _expected(failure: Failure) -> LexError:

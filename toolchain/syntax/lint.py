@@ -4,13 +4,13 @@ In: the user's modules. Out: warnings in the sink. Nothing of the library is loo
 needs types (an unused value, a deprecated declaration) is the elaborator's.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Severity, Sink
 from ktc.diag.source import Span
 from ktc.syntax import ast
+from ktc.syntax.import_places import name_place
 from ktc.syntax.lint_flow import unreachable
 from ktc.syntax.lint_names import FunctionNames
 from ktc.syntax.tree import Tree
@@ -66,12 +66,7 @@ def _imports(module: ast.Module, tree: Tree, sink: Sink) -> None:
 
 
 def _place(module: ast.Module, node: ast.Node, name: str) -> Span:
-    """Return where a name stands in an import."""
-    text = module.source.text[node.start : node.end]
-    start = text.find("import") + len("import") if "import" in text else 0
-    found = re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w])").search(text, start)
-    at = node.start + (found.start() if found else 0)
-    return Span(module.source, at, at + len(name) if found else node.end)
+    return name_place(Span(module.source, node.start, node.end), name)
 
 
 def _flow(module: ast.Module, body: tuple[ast.Stmt, ...], sink: Sink) -> None:

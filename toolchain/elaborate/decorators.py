@@ -1,0 +1,140 @@
+"""What decorators say about a declaration, and what the form of a method must be.
+
+In: a declaration's info, just made. Out: the same with its facts filled in; mistakes in the sink.
+"""
+
+from dataclasses import replace
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Sink
+from ktc.diag.source import Span
+from ktc.elaborate.scope import FnInfo, StructInfo
+from ktc.elaborate.suggestions import suggest
+from ktc.syntax import ast
+
+_OF_FUNCTIONS = (
+    "always_inline", "no_inline", "noinline", "staticmethod", "implicit", "export", "deprecated", "parameter",
+    "doc_private", "fieldwise_init", "override", "compiler", "explicit_destroy",
+)  # fmt: skip
+_OF_STRUCTS = (
+    "register_passable", "fieldwise_init", "nonmaterializable", "value", "deprecated", "explicit_destroy",
+    "doc_private", "no_trivial_register_passable",
+)  # fmt: skip
+_FOREIGN = {
+    "dataclass": "write '@fieldwise_init'", "inline": "write '@always_inline'", "property": "write a method",
+    "classmethod": "write '@staticmethod'", "abstractmethod": "a trait's method has the body '...'",
+    "kernel": "a kernel is a plain 'fn'; the launch makes it one", "device": "any 'fn' can be called in a kernel",
+}  # fmt: skip
+_CONSTRUCTORS = ("__init__", "__copyinit__", "__moveinit__")
+
+
+def decorate_function(fn: FnInfo, decorator: ast.Decorator, sink: Sink) -> None:
+    """Note what a decorator says about a function."""
+    value, argument = decorator.value, ""
+    if isinstance(value, ast.Call):
+        if value.args and isinstance(value.args[0], ast.StrLit):
+            argument = value.args[0].value
+        value = value.func
+    while isinstance(value, ast.Attribute):
+        value = value.value
+    name = value.id if isinstance(value, ast.Name) else ""
+    match name:
+        case "always_inline":
+            fn.inline = "builtin" if argument == "builtin" else "always"
+        case "no_inline" | "noinline":
+            fn.inline = "never"
+        case "staticmethod":
+            fn.static = True
+            if fn.owner is None and not fn.module.is_library:
+                text = "'@staticmethod' is for methods of structs and traits"
+                sink.report(Diagnostic(Code.SYNTAX_ERROR, _place(fn, decorator), text, "remove it"))
+        case "implicit":
+            fn.implicit = True
+        case "export":
+            fn.export = argument or fn.name
+        case "deprecated":
+            fn.deprecated = argument or _instead(decorator) or fn.name
+        case "parameter":
+            fn.parameter = True
+        case _ if name not in _OF_FUNCTIONS:
+            _unknown(fn, decorator, name, "functions", _OF_FUNCTIONS, sink)
+
+
+def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> None:
+    """Note what a decorator says about a struct."""
+    value, call = decorator.value, None
+    if isinstance(value, ast.Call):
+        call, value = value, value.func
+    name = value.id if isinstance(value, ast.Name) else ""
+    first = call.args[0] if call and call.args else None
+    match name:
+        case "register_passable":
+            info.register_passable = True
+            info.register_trivial = isinstance(first, ast.StrLit) and first.value == "trivial"
+        case "fieldwise_init" | "value":
+            info.fieldwise = True
+        case "nonmaterializable":
+            info.materialized = first
+            if call:
+                info.materialized_in_packs = next((k.value for k in call.keywords if k.name == "pack"), first)
+        case "deprecated":
+            text = first.value if isinstance(first, ast.StrLit) else ""
+            info.deprecated = text or _instead(decorator) or info.name
+        case _ if name not in _OF_STRUCTS:
+            info.fieldwise = True  # whatever was meant, its fields can be given: one mistake, one message
+            _unknown(info, decorator, name, "structs", _OF_STRUCTS, sink)
+
+
+def check_form(fn: FnInfo, sink: Sink) -> None:
+    """Report what is wrong with the form of a declaration of the user's."""
+    source, seen, optional = fn.module.source, set[str](), False
+    for arg in fn.node.args:
+        if arg.name in seen and arg.name != "_":
+            span = Span(source, arg.start, arg.end)
+            text = f"the argument '{arg.name}' is declared twice"
+            sink.report(Diagnostic(Code.DUPLICATE_DEFINITION, span, text, "choose another name"))
+        seen.add(arg.name)
+        if arg.kind in ("pos", "any"):
+            if optional and arg.default is None:
+                text = f"argument '{arg.name}' needs a default value: the one before it has one"
+                sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, arg.start, arg.end), text))
+            optional = optional or arg.default is not None
+    if fn.owner is not None:
+        check_method(fn, sink)
+
+
+def check_method(fn: FnInfo, sink: Sink) -> None:
+    """Report a method without `self`, and a constructor without `out self`; go on as if it were there."""
+    node, owner = fn.node, fn.owner
+    if fn.static or owner is None:
+        return
+    first = node.args[0] if node.args else None
+    if first is None or first.kind not in ("pos", "any", "infer"):
+        text = f"the method {fn.title} of '{owner.name}' lacks the argument 'self'"
+        sink.report(Diagnostic(Code.MISSING_ARGUMENT, fn.span(), text, "add it, or write '@staticmethod' above"))
+        own = ast.Param(node.start, node.start, "self", None, None, "any", "", (), False)
+        fn.node = replace(node, args=(own, *node.args))
+    elif node.name in _CONSTRUCTORS and not any(arg.convention == "out" for arg in node.args) and node.result is None:
+        span = Span(fn.module.source, first.start, first.end)
+        text = f"'{node.name}' must take 'out self': it makes the value"
+        sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, "write 'out self'"))
+        fn.node = replace(node, args=(replace(first, convention="out"), *node.args[1:]))
+
+
+def _instead(decorator: ast.Decorator) -> str:
+    """Read `@deprecated(use=other)`."""
+    call = decorator.value
+    names = [k.value.id for k in call.keywords if isinstance(k.value, ast.Name)] if isinstance(call, ast.Call) else []
+    return f"use '{names[0]}' instead" if names else ""
+
+
+def _unknown(
+    info: FnInfo | StructInfo, decorator: ast.Decorator, name: str, of: str, known: tuple[str, ...], sink: Sink
+) -> None:
+    text = f"the decorator '@{name or '…'}' is not known for {of}"
+    help = _FOREIGN.get(name) or suggest(name, [one for one in known if one != "noinline"]).replace("'", "'@", 1)
+    sink.report(Diagnostic(Code.UNSUPPORTED, _place(info, decorator), text, help))
+
+
+def _place(info: FnInfo | StructInfo, decorator: ast.Decorator) -> Span:
+    return Span(info.module.source, decorator.start, decorator.end)
