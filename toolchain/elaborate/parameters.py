@@ -188,11 +188,7 @@ class Parameters(Instances):
         """Return the type of a parameter value, for inference of what its declared type names."""
         if isinstance(value, KV):
             return value.ty
-        if isinstance(value, FnVal):
-            return self.fn_type_of(value)
-        if isinstance(value, Ty):
-            return None
-        return None
+        return self.fn_type_of(value) if isinstance(value, FnVal) else None
 
     def fn_type_of(self, fn: FnVal) -> FnTy:
         """Return the type of one function alone (in `FunctionTypes`)."""
