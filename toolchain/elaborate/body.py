@@ -47,13 +47,14 @@ class BodyBase:
         self.elab = elab
         self.module = module
         self.scope = scope
-        self.instance = instance
+        self.instance = self.home = instance  # `home` stays where an expansion changes `instance`
         self.state: UnitState = elab.state
         self.statements: list[nodes.Statement] = []
         self.blocks: list[list[nodes.Statement]] = []
         self.hoisted: list[nodes.Statement] = []
         self.refs: set[str] = set()
         self.next_id = 0
+        self.lends = False
         self.dead = False
         self.comptime = True
         self.span: Span | None = None

@@ -123,12 +123,14 @@ def _array(use: Use) -> types.ArrayType:
 
 
 def _stack_alloc(use: Use) -> Result:
+    use.body.lends = True
     return use.address(use.body.stack_slot(_array(use), use.number("alignment", 0)))
 
 
 def _global_alloc(use: Use) -> Result:
     space, align = use.number("space", 3), use.number("alignment", 0)
     name = use.text("name") if "name" in use.attrs else ""
+    use.body.lends = use.body.lends or not name
     return use.address(use.body.shared_global(_array(use), space, align, use.span, name))
 
 

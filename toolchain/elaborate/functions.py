@@ -354,7 +354,7 @@ class Functions(FunctionTypes):
         symbol = instance.symbol
         instance.refs = body.refs
         instance.function = nodes.Function(
-            symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span()
+            symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.lends
         )
 
     def _fall_off(self, body: Any, instance: Instance) -> None:
@@ -479,7 +479,8 @@ class Functions(FunctionTypes):
             made = scratch.inline(instance, values, instance.fn.span())
         except Symbolic:
             return
-        if self.sink.error_count != errors or scratch.statements or scratch.hoisted or isinstance(made, LV):
+        is_pure = not (scratch.statements or scratch.hoisted or scratch.lends)
+        if self.sink.error_count != errors or not is_pure or isinstance(made, LV):
             return
         if isinstance(made, (RV, KV)):
             value = scratch.rvalue(made)

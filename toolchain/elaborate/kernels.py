@@ -185,9 +185,9 @@ class KernelBody(Closures):
     def shared_global(self, type: types.Type, space: int, align: int, span: Span | None, name: str = "") -> Value:
         """Return the address of memory that a block's threads share: one place for each use in each instance, or for
         each `name`."""
-        owner = self.instance.symbol if self.instance is not None else "main"
+        owner = self.home.symbol if self.home is not None else "main"
         where = span.start if span is not None else 0
-        symbol = f"shared${name}" if name else f"shared${owner}${where}${len(self.refs)}".replace(".", "_")
+        symbol = f"shared${name}" if name else f"shared${owner}${where}_{len(self.refs)}".replace(".", "_")
         known = self.elab.globals.get(symbol)
         align = max(align, known.align) if known is not None else align
         self.elab.globals[symbol] = nodes.Global(symbol, type, None, False, space, align)

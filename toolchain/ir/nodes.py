@@ -402,6 +402,7 @@ class Function:
         linkage: "internal", "export" (visible symbol), "hidden" (seen by other objects of the same executable) or
             "external" (hidden in another object; it has no body).
         inline: "", "always" or "never".
+        lends: it hands out memory of its frame or of the block, so that `inline` "always" must be done in the IR.
     """
 
     symbol: str
@@ -413,6 +414,7 @@ class Function:
     inline: str = ""
     noreturn: bool = False
     span: Span | None = None
+    lends: bool = False
 
 
 @dataclass(frozen=True, slots=True)

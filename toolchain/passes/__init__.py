@@ -2,7 +2,7 @@
 
 `PASSES` in order: `copies` makes moves of the copies of values that nobody uses any more, `initialised` reports uses of
 values that are not there, `drops` makes destruction explicit and removes the marks. A pass is a function of one
-function; units are never changed in place.
+function; units are never changed in place. Last, `frames` inlines what hands out memory of its frame.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ktc.diag.diagnostic import Sink
 from ktc.ir.nodes import Function, Unit
-from ktc.passes import copies, drops, initialised
+from ktc.passes import copies, drops, frames, initialised
 from ktc.passes.slots import has_marks
 
 Pass = Callable[[Function, object, Sink], Function]
@@ -29,4 +29,4 @@ def run(unit: Unit, config: object, sink: Sink) -> Unit:
             for one in PASSES:
                 function = one(function, config, sink)
         functions[symbol] = function
-    return replace(unit, functions=functions)
+    return frames.run(replace(unit, functions=functions))
