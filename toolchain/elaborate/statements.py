@@ -385,7 +385,7 @@ class Statements(Expressions):
         args = [self._index_arg(item) for item in target.args]
         setter = self.elab.method_set(base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
         if setter is not None:
-            self.put_item(base, setter, args, self.expr(value), target)
+            self.put_item(base, setter, args, self.late_arg(value).value, target)
             return
         place = self.apply_index(base, args, target)
         self.assign_item(place, self.expr(value, place.ty if isinstance(place, LV) else None), target)
