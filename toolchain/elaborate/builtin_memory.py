@@ -265,6 +265,10 @@ def _function_address(use: Use) -> Result:
     return use.address(use.body.function_address(use.function(), use.span))
 
 
+def _function_environment(use: Use) -> Result:
+    return use.address(use.body.function_environment(use.function(), use.span))
+
+
 def _trap(use: Use) -> Result:
     use.body.let(nodes.CallIntrinsic("llvm.trap", (), types.VOID), types.VOID)
     return _unreachable(use)
@@ -303,6 +307,7 @@ MEMORY: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "pop.call_llvm_intrinsic": (_call_intrinsic, -1, ("intrin", "_type", "has_side_effect")),
         "pop.inline_asm": (_inline_asm, -1, ("assembly", "constraints", "_type", "has_side_effect")),
         "kgen.func.address": (_function_address, 0, ("func",)),
+        "kgen.func.environment": (_function_environment, 0, ("func",)),
         "pop.trap": (_trap, 0, ()),
         "kgen.unreachable": (_unreachable, 0, ()),
     }

@@ -29,6 +29,13 @@ class KernelBody(Closures):
         self.refs.add(instance.symbol)
         return nodes.GlobalAddress(instance.symbol)
 
+    def function_environment(self, fn: FnVal, span: Span) -> Value:
+        """Return the address of a closure's environment, which its function takes after its own arguments."""
+        instance = self.elab.instance_of(fn, span, self)
+        if len(instance.envs) > 1:
+            self.fail(Code.UNSUPPORTED, f"'{instance.fn.name}' needs more than one environment", span)
+        return self.environment(instance.envs[0], span) if instance.envs else nodes.Const(types.PTR, 0)
+
     # ---- kernels ----
 
     def _kernel(self, target: Target, fn: FnVal, span: Span) -> tuple[UnitState, Instance]:
