@@ -268,11 +268,17 @@ class Expressions(Displays, FunctionValues):
             case StructTy():
                 return self.type_member(base, name, node)
             case PartialTy(info, _):
-                member = elab.member(elab.symbolic_struct(info), name)
+                open_ty = elab.symbolic_struct(info)
+                member = elab.member(open_ty, name)
+                values = tuple(b if p is None else p for p, b in zip(base.params, open_ty.params, strict=True))
                 if isinstance(member, FnSet):
-                    base_ty = elab.symbolic_struct(info)
-                    values = tuple(b if p is None else p for p, b in zip(base.params, base_ty.params, strict=True))
                     return FnVal(member, (), (), elab.struct(info, values))
+                try:
+                    found = self.type_member(elab.struct(info, values), name, node)
+                    if not isinstance(found, (Sym, Opaque)):
+                        return found
+                except Symbolic:
+                    pass
                 self.fail(
                     Code.CANNOT_INFER, f"'{info.name}' needs parameters before its member '{name}'", self.at(node)
                 )
@@ -461,7 +467,9 @@ class Expressions(Displays, FunctionValues):
             self.fail(
                 Code.NO_MEMBER, f"'{self.elab.type_name(base.ty)}' has no '__getitem__', so it takes no index", span
             )
-        static = all(len(fn.node.args) == 1 and fn.node.params for fn in getter.functions)
+        static = all(
+            fn.node.params and sum(arg.convention != "out" for arg in fn.node.args) == 1 for fn in getter.functions
+        )
         fn = FnVal(getter, (), (), base.ty)
         if static:
             fn = self.elab.partial_of(fn, *self.param_list(node))
