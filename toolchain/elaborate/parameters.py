@@ -261,7 +261,7 @@ class Parameters(Instances):
                 except Symbolic:
                     value = OPAQUE
             if value is None:
-                if opened is not None:
+                if allow_open:
                     scope.names[param.name] = Sym(param.name, -1)
                     continue
                 raise Mismatch(Code.CANNOT_INFER, f"parameter '{param.name}' of {what} cannot be inferred", weight=1)
