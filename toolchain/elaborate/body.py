@@ -277,6 +277,12 @@ class BodyBase:
         return LV(val.ty, nodes.LocalAddress(local), False, local, owned=True, why="a temporary")
 
     def _constant_place(self, val: KV, kind: types.Type) -> LV:
+        if not (self.comptime or self.module.is_library or self.elab.is_trivial(val.ty)) and not self.elab.has_trait(
+            val.ty, "ImplicitlyCopyable"
+        ):
+            shown = self.elab.type_name(val.ty)
+            text = f"a compile-time value of type '{shown}' does not become a run-time value by itself"
+            self.fail(Code.NOT_COPYABLE, text, self.span, "make one with 'materialize[…]()'")
         text = self.elab.key_text(val)
         name = "const$" + hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         if name not in self.elab.globals:

@@ -414,6 +414,9 @@ class Calls(Matching):
         for place in consumed:
             self.mark("consume", place, span)
         self.open()
+        if label < 0:
+            error = Arg(LV(self.elab.error_type(), pointer, False, local), span)
+            self.call_fn(self.elab.startup_function("__ktc_uncaught__"), [error], [], span)
         self._leave_raising(label, local)
         then = self.close()
         self.dead = False

@@ -21,11 +21,14 @@ from ktc.elaborate.scope import FnInfo, FnSet, ImportRef, ModuleInfo, Scope, Str
 from ktc.elaborate.values import KV, LV, OPAQUE, RV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
 from ktc.elaborate.warnings import Warnings
 from ktc.ir import nodes, types
+from ktc.ir.interpret import EvaluationError
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
 from ktc.targets.target import Target
 
 ENTRY = "__ktc_main__"
+MAX_TURNS = 100_000
+"""How often a loop may be unrolled."""
 
 
 class Body(KernelBody):
@@ -224,22 +227,53 @@ class Elaborator(Functions, Warnings):
         iterator = body.dunder(value, "__iter__", [], node)
         if iterator is None:
             self.fail(Code.TYPE_MISMATCH, f"a value of type '{self.type_name(value.ty)}' cannot be iterated over", span)
-        state = body.param(iterator, span)
+        return self._turns(body.param(iterator, span), span, asking)
+
+    def _turns(self, state: KV, span: Span, asking: Any) -> list[Any]:
+        """Run an iterator to its end: one function makes a turn, and it is elaborated and translated once."""
+        node = ast.Pass(span.start, span.end)
+        body = self.new_body(asking.module, asking.scope, asking.instance)
+        held, target = nodes.Argument(0, types.PTR), nodes.Argument(1, types.PTR)
+        place = LV(state.ty, held, True)
+        more = body.condition(body.dunder(place, "__has_next__", [], node), node)
+        done = (nodes.Return(nodes.Const(types.BOOL, 0)),)
+        body.emit(nodes.If(more, (), done))
+        item = body.dunder(place, "__next__", [], node)
+        kind = self.ir(item.ty)
+        if types.size_of(kind):
+            body.store_bits(target, item)
+        body.emit(nodes.Return(nodes.Const(types.BOOL, 1)))
+        arguments = (("state", types.PTR), ("item", types.PTR))
+        turn = nodes.Function("comptime", "the iterator of a loop", arguments, types.BOOL, body.finish())
         found: list[Any] = []
-        while len(found) < 100_000:
-            step = self.new_body(asking.module, asking.scope, asking.instance)
-            more = step.param(step.dunder(state, "__has_next__", [], node), span)
-            if not more.data:
-                return found
-            step = self.new_body(asking.module, asking.scope, asking.instance)
-            place = step.temporary(state.ty)
-            step.store_bits(place.pointer, state)
-            item = step.dunder(LV(state.ty, place.pointer, True, place.local), "__next__", [], node)
-            value_of, state = self.run_all(step, [item, LV(state.ty, place.pointer)], span)
-            found.append(value_of)
-        self.fail(Code.COMPILE_TIME_LIMIT, "this loop is unrolled more than 100000 times", span)
+        interpreter = self.interpreter()
+        try:
+            run = interpreter.prepare(turn)
+            own = interpreter.allocate(max(1, types.size_of(self.ir(state.ty))), 64)
+            interpreter.write(self.ir(state.ty), own, state.data)
+            to = interpreter.allocate(max(1, types.size_of(kind)), 64)
+            while len(found) < MAX_TURNS and run((own, to)):
+                const, made = interpreter.freeze(kind, interpreter.read(kind, to))
+                for one in made:
+                    self.globals[one.name] = one
+                found.append(KV(item.ty, const.value))
+        except EvaluationError as error:
+            self.evaluation_failed(error, span)
+        if len(found) == MAX_TURNS:
+            self.fail(Code.COMPILE_TIME_LIMIT, f"this loop is unrolled more than {MAX_TURNS} times", span)
+        return found
 
     # ---- the program ----
+
+    def startup_function(self, name: str) -> FnVal:
+        """Return a function that the compiler itself calls."""
+        found = self.prelude_name(name)
+        if found is None:
+            startup = self.package.find("std.builtin._startup")
+            assert startup is not None
+            found = self.module_name(self.enter(startup), name)
+        assert isinstance(found, FnSet)
+        return FnVal(found)
 
     def check_main_imports(self) -> None:
         """Report imports of the main file that cannot be followed."""
@@ -284,18 +318,12 @@ class Elaborator(Functions, Warnings):
             text = "'main' returns nothing; an exit code is given with 'sys.exit'"
             self.sink.report(Diagnostic(Code.MAIN, Span(self.main.source, result.start, result.end), text))
             raise Abort
-        starter = self.prelude_name(ENTRY)
-        if starter is None:
-            startup = self.package.find("std.builtin._startup")
-            assert startup is not None
-            starter = self.module_name(self.enter(startup), ENTRY)
-        assert isinstance(starter, FnSet)
         body = self.new_body(self.main, self.main.scope, None)
         call_span = main.span()
         # the user's main first, so that its errors are told first and without the starter's frames
         instance = self.instance_of(FnVal(found), call_span, body)
         self.elaborate_instance(instance)
-        fn = starter.functions[0]
+        fn = self.startup_function(ENTRY).set.functions[0]
         made = self.instance(fn, None, {fn.node.params[0].name: FnVal(found)}, [None] * len(fn.node.args), None, body)
         self.request(made)
         self.entry_refs = made.symbol

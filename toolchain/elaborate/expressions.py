@@ -485,6 +485,8 @@ class Expressions(Displays, FunctionValues):
         value = self.expr(node)
         if isinstance(value, (Sym, Opaque)):
             raise Symbolic
+        if isinstance(value, PackPV) and value.items and all(isinstance(item, KV) for item in value.items):
+            value = PackVal(cast(tuple[KV, ...], value.items))  # a variadic parameter's values
         if isinstance(node, ast.Star) and isinstance(value, LV | RV) and isinstance(value.ty, StructTy):
             value = self.spread(value, node)
         return Arg(value, self.at(node))

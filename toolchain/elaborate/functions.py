@@ -37,7 +37,6 @@ from ktc.elaborate.values import (
     Ty,
 )  # fmt: skip
 from ktc.ir import nodes, types
-from ktc.ir.interpret import EvaluationError
 from ktc.syntax import ast
 
 
@@ -537,31 +536,6 @@ class Functions(FunctionTypes):
         body.refs.add(instance.symbol)
         args = (place.pointer,) if instance.signature.args[0].passing == "memory" else ()
         body.let(nodes.Call(instance.symbol, args, types.VOID), types.VOID)
-
-    # ---- running at compile time ----
-
-    def run_all(self, body: Any, values: list[Any], span: Span) -> list[Any]:
-        """Run what a body has emitted and return several values as constants."""
-        kinds = [self.ir(v.ty) for v in values]
-        whole = types.StructType(tuple(kinds))
-        for offset, value in zip(whole.offsets, values, strict=True):
-            pointer = nodes.Op(
-                "offset", (nodes.Argument(0, types.PTR), nodes.Const(types.I64, offset)), types.PTR, types.I8
-            )
-            body.store_bits(pointer, value)
-        body.emit(nodes.Return(None))
-        function = nodes.Function("comptime", "compile-time value", (("to", types.PTR),), types.VOID, body.finish())
-        interpreter = self.interpreter()
-        try:
-            address = interpreter.allocate(max(1, types.size_of(whole)), 64)
-            interpreter.run(function, (address,))
-            const, made = interpreter.freeze(whole, interpreter.read(whole, address))
-        except EvaluationError as error:
-            self._evaluation_failed(error, span)
-        for item in made:
-            self.globals[item.name] = item
-        assert isinstance(const.value, tuple)
-        return [KV(v.ty, data) for v, data in zip(values, const.value, strict=True)]
 
     # ---- units ----
 

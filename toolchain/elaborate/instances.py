@@ -306,12 +306,13 @@ class Instances(Structs):
             interpreter.run(function, (address,))
             const, made = interpreter.freeze(kind, interpreter.read(kind, address))
         except EvaluationError as error:
-            self._evaluation_failed(error, span)
+            self.evaluation_failed(error, span)
         for item in made:
             self.globals[item.name] = item
         return KV(value.ty, const.value)
 
-    def _evaluation_failed(self, error: EvaluationError, span: Span) -> NoReturn:
+    def evaluation_failed(self, error: EvaluationError, span: Span) -> NoReturn:
+        """Report that compile-time evaluation failed, with its chain of calls."""
         code = Code.COMPILE_TIME_LIMIT if error.kind == "limit" else Code.COMPILE_TIME_FAILED
         notes = [Label(at, f"in {title}") for title, at in error.stack if at is not None]
         if error.span is not None:

@@ -295,7 +295,9 @@ class Matching(BodyBase):
                 bound[want] = PackPV(tuple(kinds))
             return
         for arg in slot:
-            self._infer_one(arg, want, bound, formal)
+            parts = [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackVal) else [arg]
+            for part in parts:
+                self._infer_one(part, want, bound, formal)
 
     def _infer_one(self, arg: Arg, want: Any, bound: dict[Sym, Any], formal: Any) -> None:
         have = self._type_of(arg.value)

@@ -7,6 +7,7 @@ neither table cannot run at compile time.
 import math
 import operator
 import re
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -120,6 +121,22 @@ def _ends(message: str) -> Foreign:
         raise Failure("trap", message)
 
     return run
+
+
+def _write(memory: Memory, _: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> int:
+    """What a program prints while it is compiled goes to the standard error of the compiler."""
+    descriptor, address, size = args
+    if descriptor not in (1, 2):
+        raise Failure("unsupported", "files cannot be written at compile time")
+    text = memory.read_bytes(address, size).decode(errors="replace")
+    sys.stderr.write(text)
+    return int(size)
+
+
+def _uncaught(memory: Memory, _: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> None:
+    """An error that nobody catches ends an evaluation."""
+    address, size = args
+    raise Failure("trap", f"an error is raised: {memory.read_bytes(address, size).decode(errors='replace')}")
 
 
 def _math(function: Callable[..., float]) -> Foreign:
@@ -236,6 +253,8 @@ EXTERNALS: Mapping[str, Foreign] = MappingProxyType(
         "strcmp": _strcmp,
         "strlen": _strlen,
         "snprintf": _snprintf,
+        "write": _write,
+        "ktc_uncaught": _uncaught,
         "abort": _ends("abort is called"),
         "exit": _ends("exit is called"),
         "_exit": _ends("exit is called"),

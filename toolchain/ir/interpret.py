@@ -97,6 +97,11 @@ class Interpreter:
         """Run a function that is in no unit, as `call`; it is translated anew each time."""
         return self._run(lambda: self._translate(function), args)
 
+    def prepare(self, function: ir.Function) -> Callable[[Sequence[ir.Plain]], Any]:
+        """Translate a function that is in no unit once, and return what runs it, as `run` does."""
+        made = self._translate(function)
+        return lambda args: self._run(lambda: made, args)
+
     def steps_left(self) -> int:
         """Return how many steps the last call left over."""
         return self._steps[0]
