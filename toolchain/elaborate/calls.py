@@ -12,6 +12,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.body import UNIT_CONST
+from ktc.elaborate.function_types import NAMELESS
 from ktc.elaborate.instances import ArgSig, Instance, Signature
 from ktc.elaborate.matching import Candidate, Matching
 from ktc.elaborate.mismatch import Mismatch
@@ -25,6 +26,7 @@ from ktc.elaborate.values import (
     FnTy,
     FnVal,
     Method,
+    PackPV,
     PackVal,
     PartialTy,
     StructTy,
@@ -52,6 +54,8 @@ class Calls(Matching):
             case StructTy():
                 return self.construct(callee, pos, kw, span)
             case PartialTy(info, params):
+                if len(pos) == 1 and isinstance(pos[0].value, PackPV) and info is self.elab.list_info():
+                    return self._list_of(pos[0].value)
                 open_ty = self.elab.symbolic_struct(info)
                 values = tuple(b if p is None else p for p, b in zip(params, open_ty.params, strict=True))
                 return self.construct(self.elab.struct(info, values), pos, kw, span)
@@ -231,6 +235,8 @@ class Calls(Matching):
         for sig, slot in zip(found.instance.signature.args, found.slots, strict=True):
             if sig.convention == "out":
                 values.append(None)
+            elif sig.kind == "starstar":
+                values.append(self._keywords(sig, slot or [], span))
             elif slot is None:
                 assert sig.node.default is not None
                 with_scope = self.evaluate_in(sig.node.default, found.instance.scope, found.instance.fn.module, sig.ty)
@@ -246,6 +252,32 @@ class Calls(Matching):
             else:
                 values.append(self.convert(slot.value, sig.ty, slot.span, sig.convention))
         return values
+
+    def _keywords(self, sig: ArgSig, slot: list[Arg], span: Span) -> Any:
+        """Gather the keyword arguments that no argument is named for in a dictionary."""
+        assert isinstance(sig.ty, StructTy)
+        made = self.place(self.call(sig.ty, [], [], span))
+        inner = sig.ty.params[0]
+        insert = FnVal(self.elab.known_methods(sig.ty, "_insert"), (), (), sig.ty)
+        for arg in slot:
+            target = LV(sig.ty, made.pointer, True, made.local)
+            name = self.elab.literal("StringLiteral", "!kgen.string", arg.name)
+            value = Arg(self.convert(arg.value, inner, arg.span), arg.span)  # type: ignore[arg-type]
+            self.call_fn(insert, [Arg(target, span), Arg(name, arg.span), value], [], span, True)
+        return made
+
+    def _list_of(self, pack: PackPV) -> Any:
+        """Return the values of a variadic parameter as a list; of types and functions it has only the length."""
+        items: list[Any] = list(pack.items)
+        empty = pack.kind if isinstance(pack.kind, (StructTy, FnTy)) else None
+        kind: Any = empty or self.elab.library_type("NoneType")
+        if items and all(isinstance(item, KV) for item in items):
+            items = [self.materialize(item) for item in items]
+            kind = items[0].ty
+        else:
+            items = [KV(kind, ()) for _ in items]
+        places = PackVal(tuple(self.place(item) for item in items))
+        return self.pack_value(ArgSig("", kind, "read", "star", NAMELESS, "memory", "list"), places)
 
     def evaluate_in(self, node: Any, scope: Scope, module: Any, expected: Ty | None) -> Any:
         """Elaborate an expression of another scope here."""

@@ -139,6 +139,20 @@ class Elaborator(Functions, Warnings):
         """Return the type of `*args` of one type."""
         return self.struct(self.library_info("VariadicList"), (kind,))
 
+    def list_info(self) -> StructInfo:
+        """Return the struct of `*args` of one type."""
+        return self.library_info("VariadicList")
+
+    def keywords_type(self, kind: Ty) -> StructTy:
+        """Return the type of `**kwargs`."""
+        return self.library_struct("OwnedKwargsDict", (kind,))
+
+    def known_methods(self, ty: StructTy, name: str) -> FnSet:
+        """Return methods that the library must have."""
+        found = self.method_set(ty, name)
+        assert found is not None
+        return found
+
     def pack_items(self, ty: Ty) -> tuple[Any, ...] | None:
         """Return the types of a `VariadicPack`, or None."""
         if isinstance(ty, StructTy) and ty.info is self.library_info("VariadicPack"):

@@ -16,7 +16,8 @@ from ktc.elaborate.values import KV, FnTy, FnVal, PackPV, PartialTy, StructTy, S
 from ktc.syntax import ast
 
 _CONVENTIONS = {"owned": "var", "": "read", "borrowed": "read", "inout": "mut"}
-_NAMELESS = ast.Param(0, 0, "", None, None, "any", "", (), False)
+NAMELESS = ast.Param(0, 0, "", None, None, "any", "", (), False)
+"""Stands for how an argument was written where it was not."""
 
 
 def convention_of(node: ast.Param) -> str:
@@ -84,7 +85,7 @@ class FunctionTypes(Parameters):
         if ty.signature is None:
             args = []
             for i, (word, kind) in enumerate(ty.args):
-                node = ty.nodes[i] if ty.nodes else _NAMELESS
+                node = ty.nodes[i] if ty.nodes else NAMELESS
                 passing = "memory" if word in ("mut", "ref") else self.abi(kind)
                 args.append(ArgSig(node.name, kind, word, "any", node, passing))
             result = "ref" if ty.result_ref is not None else self.abi(ty.result)

@@ -249,12 +249,18 @@ class Functions(FunctionTypes):
             if isinstance(kind, (TraitTy, PartialTy)):
                 kind = self._known(kind, have[0] if have else None)
             return ArgSig(arg.name, kind, convention, arg.kind, arg, "memory", "list")
+        if arg.kind == "starstar":
+            return ArgSig(arg.name, self.keywords_type(kind), "var", arg.kind, arg, "memory")
         ty = kind if isinstance(kind, FnTy) and not _is_specialised(arg, fn) else self._known(kind, have)
         if isinstance(ty, (TraitTy, PartialTy)) or convention in ("mut", "ref", "out"):
             passing = "memory"
         else:
             passing = self.abi(ty)
         return ArgSig(arg.name, ty, convention, arg.kind, arg, passing)
+
+    def keywords_type(self, kind: Ty) -> StructTy:
+        """Return the type of `**kwargs` (in `Elaborator`)."""
+        raise NotImplementedError
 
     def open_arguments(self, instance: Instance) -> bool:
         """Does a signature still leave a type open."""

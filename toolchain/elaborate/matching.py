@@ -78,12 +78,39 @@ class Matching(BodyBase):
                 best = [found]
             elif found.cost == best[0].cost:
                 best.append(found)
+        if len(best) > 1 and not quiet:
+            best = self._settle_tie(best, fns.name, span)
         if best:
             return best[0]
         if quiet:
             return None
         self._no_match(fns.name, failures, pos, kw, span)
         return None
+
+    def _settle_tie(self, best: list[Candidate], name: str, span: Span) -> list[Candidate]:
+        """Of candidates that cost the same the ones with the fewest open types; several of a user's are an error."""
+        fewest = min(map(self._open_types, best))
+        best = [found for found in best if self._open_types(found) == fewest]
+        words = {
+            tuple(
+                sig.convention
+                for sig, slot in zip(found.instance.signature.args, found.slots, strict=True)
+                if slot is not None
+            )
+            for found in best
+        }
+        if len(best) == 1 or len(words) > 1 or any(found.instance.fn.module.is_library for found in best):
+            return best
+        notes = tuple(Label(found.instance.fn.span(), "this overload fits") for found in best[:10])
+        text = f"{len(best)} overloads of '{name}' fit this call equally well"
+        help = "convert an argument to the type that is meant"
+        self.elab.report(Code.AMBIGUOUS_CALL, text, span, help, self.instance, notes)
+        raise Abort
+
+    def _open_types(self, found: Candidate) -> int:
+        fn = found.instance.fn
+        pattern = self.elab.pattern(fn, found.instance.self_ty)
+        return sum(isinstance(kind, (TraitTy, PartialTy)) for kind in pattern.args)
 
     def _no_match(
         self, name: str, failures: list[tuple[FnInfo, Mismatch]], pos: Sequence[Arg], kw: Sequence[Arg], span: Span
@@ -181,6 +208,9 @@ class Matching(BodyBase):
             index = next(
                 (i for i, f in enumerate(formals) if f.name == arg.name and f.kind in ("any", "kw", "infer")), None
             )
+            if index is None and formals and formals[-1].kind == "starstar":
+                slots[-1] = [*(slots[-1] or []), arg]
+                continue
             if index is None or formals[index].convention == "out":
                 names = tuple(f.name for f in formals if f.kind in ("any", "kw") and f.convention != "out")
                 text = f"{what} has no argument named '{arg.name}'"

@@ -299,7 +299,8 @@ class Parameters(Instances):
         if param.type is None or isinstance(value, (Sym, type(OPAQUE))):
             return value
         if isinstance(value, PackPV) and param.kind == "star":
-            return PackPV(tuple(self._declared_one(param, item, scope, module, what) for item in value.items))
+            kind = self.evaluate(param.type, scope, module) if not value.items else None
+            return PackPV(tuple(self._declared_one(param, item, scope, module, what) for item in value.items), kind)
         return self._declared_one(param, value, scope, module, what)
 
     def _declared_one(self, param: ast.Param, value: Any, scope: Scope, module: Any, what: str) -> Any:

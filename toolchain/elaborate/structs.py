@@ -360,7 +360,7 @@ class Structs(Modules):
                     return value
                 return self.struct(value.info, tuple(map(self.canonical, value.params)))
             case PackPV(items):
-                return PackPV(tuple(map(self.canonical, items)))
+                return PackPV(tuple(map(self.canonical, items)), value.kind)
             case _:
                 return value
 

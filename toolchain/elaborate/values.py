@@ -183,9 +183,10 @@ class FnVal:
 
 @dataclass(frozen=True, slots=True)
 class PackPV:
-    """The values of a variadic parameter."""
+    """The values of a variadic parameter; `kind` is their declared type, if it is a type."""
 
     items: tuple["PV", ...]
+    kind: Any = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
