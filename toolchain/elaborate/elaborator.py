@@ -18,17 +18,14 @@ from ktc.elaborate.instances import TARGETS_TABLE, Abort, Instance, OfProgram, S
 from ktc.elaborate.kernels import KernelBody
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo
-from ktc.elaborate.values import KV, LV, OPAQUE, RV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
+from ktc.elaborate.values import KV, OPAQUE, RV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
 from ktc.elaborate.warnings import Warnings
 from ktc.ir import nodes, types
-from ktc.ir.interpret import EvaluationError
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
 from ktc.targets.target import Target
 
 ENTRY = "__ktc_main__"
-MAX_TURNS = 100_000
-"""How often a loop may be unrolled."""
 
 
 class Body(KernelBody):
@@ -229,53 +226,6 @@ class Elaborator(Functions, Warnings):
             raise Mismatch(Code.PARAMETER_COUNT, f"'{base.info.name}' takes at most {len(slots)} more parameters")
         have = [(p.name, v) for p, v in zip(params, base.params, strict=True) if v is not None]
         return self.apply_struct(base.info, (), (*have, *zip(slots, positional, strict=False), *named))
-
-    def iterate(self, value: Any, span: Span, asking: Any) -> list[Any]:
-        """Return the values that a compile-time iterable gives."""
-        if isinstance(value, PackPV):
-            return list(value.items)
-        body = self.new_body(asking.module, asking.scope, asking.instance)
-        node = ast.Pass(span.start, span.end)
-        if not isinstance(value, KV):
-            self.fail(Code.TYPE_MISMATCH, "this cannot be iterated over at compile time", span)
-        iterator = body.dunder(value, "__iter__", [], node)
-        if iterator is None:
-            self.fail(Code.TYPE_MISMATCH, f"a value of type '{self.type_name(value.ty)}' cannot be iterated over", span)
-        return self._turns(body.param(iterator, span), span, asking)
-
-    def _turns(self, state: KV, span: Span, asking: Any) -> list[Any]:
-        """Run an iterator to its end: one function makes a turn, and it is elaborated and translated once."""
-        node = ast.Pass(span.start, span.end)
-        body = self.new_body(asking.module, asking.scope, asking.instance)
-        held, target = nodes.Argument(0, types.PTR), nodes.Argument(1, types.PTR)
-        place = LV(state.ty, held, True)
-        more = body.condition(body.dunder(place, "__has_next__", [], node), node)
-        done = (nodes.Return(nodes.Const(types.BOOL, 0)),)
-        body.emit(nodes.If(more, (), done))
-        item = body.dunder(place, "__next__", [], node)
-        kind = self.ir(item.ty)
-        if types.size_of(kind):
-            body.store_bits(target, item)
-        body.emit(nodes.Return(nodes.Const(types.BOOL, 1)))
-        arguments = (("state", types.PTR), ("item", types.PTR))
-        turn = nodes.Function("comptime", "the iterator of a loop", arguments, types.BOOL, body.finish())
-        found: list[Any] = []
-        interpreter = self.interpreter()
-        try:
-            run = interpreter.prepare(turn)
-            own = interpreter.allocate(max(1, types.size_of(self.ir(state.ty))), 64)
-            interpreter.write(self.ir(state.ty), own, state.data)
-            to = interpreter.allocate(max(1, types.size_of(kind)), 64)
-            while len(found) < MAX_TURNS and run((own, to)):
-                const, made = interpreter.freeze(kind, interpreter.read(kind, to))
-                for one in made:
-                    self.globals[one.name] = one
-                found.append(KV(item.ty, const.value))
-        except EvaluationError as error:
-            self.evaluation_failed(error, span)
-        if len(found) == MAX_TURNS:
-            self.fail(Code.COMPILE_TIME_LIMIT, f"this loop is unrolled more than {MAX_TURNS} times", span)
-        return found
 
     # ---- the program ----
 

@@ -9,6 +9,7 @@ from ktc.elaborate.broken import declared_names
 from ktc.elaborate.expressions import BINARY, Expressions
 from ktc.elaborate.instances import Abort
 from ktc.elaborate.scope import AliasInfo, FnSet, Scope, Var
+from ktc.elaborate.unrolling import iterate
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, PackPV, StructTy, Ty
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
@@ -703,7 +704,7 @@ class Statements(Expressions):
     def unrolled(self, node: ast.For) -> None:
         """Elaborate `@parameter for`: the body once for each value."""
         span = self.at(node.iter)
-        for value in self.elab.iterate(self.param_arg(node.iter), span, self):
+        for value in iterate(self.elab, self.param_arg(node.iter), span, self):
             if self.dead:
                 return
             names = {}

@@ -102,10 +102,6 @@ class Interpreter:
         made = self._translate(function)
         return lambda args: self._run(lambda: made, args)
 
-    def steps_left(self) -> int:
-        """Return how many steps the last call left over."""
-        return self._steps[0]
-
     def _run(self, find: Callable[[], Callable[..., Any]], args: Sequence[ir.Plain]) -> Any:
         outer_limit, outer = sys.getrecursionlimit(), self._running
         if not outer:
