@@ -90,6 +90,23 @@ def test_warnings(path: Path, program_cache: Path, tmp_path: Path) -> None:
     assert again.stderr == done.stderr, "a build with nothing to do warns as the first did"
 
 
+def test_a_function_of_the_host_in_a_kernel(program_cache: Path, tmp_path: Path) -> None:
+    path = tmp_path / "kernel.kpy"
+    path.write_text(
+        "from gpu.host import DeviceContext\nfrom sys.ffi import external_call\n\n\n"
+        "fn inner() -> Int32:\n    return external_call['getpid', Int32]()\n\n\n"
+        "fn outer(data: UnsafePointer[Int32, MutAnyOrigin]):\n    data[0] = inner()\n\n\n"
+        "def main():\n    var ctx = DeviceContext()\n    var data = ctx.enqueue_create_buffer[DType.int32](1)\n"
+        "    ctx.enqueue_function_checked[outer, outer](data, grid_dim=1, block_dim=1)\n"
+    )
+    done = run_ktc([*BUILD, "--target-accelerator", "sm_90", str(path)], program_cache, tmp_path)
+    (found,) = diagnostics(done.stderr)
+    assert (done.returncode, found["code"]) == (1, "unsupported-on-target")
+    assert "'getpid' cannot be called in a kernel" in found["message"]
+    assert (found["place"]["line"], found["place"]["column"]) == (6, 12)
+    assert "outer" in found["notes"][0]["message"]
+
+
 def test_control_of_warnings(program_cache: Path, tmp_path: Path) -> None:
     path = tmp_path / "odd.kpy"
     path.write_text("import random\n\n\ndef main():\n    var x = 1\n")

@@ -123,6 +123,7 @@ def _front(session: Session, workers: Workers | None = None) -> tuple[Program, a
             program = slices.elaborate(session, package, library)
         else:
             program = elaborate(package, config, sink, library)
+        passes_package.check(program.apart, config, sink)
         if not sink.mistake_count:  # what is odd may be a consequence of a mistake
             lint(package.root, package.modules.values(), sink)
         gate(program, sink)

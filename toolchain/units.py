@@ -15,10 +15,11 @@ from ktc.codegen.constants import ImagesNeeded
 from ktc.codegen.globals import image_constants
 from ktc.codegen.module import LlvmModule, lower_device, lower_host
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import CompileError, Diagnostic
+from ktc.diag.diagnostic import CompileError, Diagnostic, Label
 from ktc.emit import device, tools
 from ktc.emit.steps import instructions
 from ktc.emit.workers import Usage, Workers
+from ktc.ir.callers import external_call
 from ktc.ir.nodes import ImageRef, Program, Unit
 from ktc.session import Session
 
@@ -169,8 +170,12 @@ def emit_cached(
                 todo, missing, session.config.level, workers=workers, ptxas=ptxas, ended=_ended(session, unit)
             )
     except device.UndefinedFunctions as error:
-        span = next((one.span for one in unit.kernels if one.symbol == error.kernel), None)
-        fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, span, str(error)))
+        asked = next((one for one in unit.kernels if one.symbol == error.kernel), None)
+        name, span = external_call(unit, error.kernel, error.functions)
+        text = f"'{name or error.functions[0]}' cannot be called in a kernel: {error.target} has no such function"
+        notes = (Label(asked.span, f"in this kernel: {asked.title}"),) if asked and asked.span and span else ()
+        span = span or (asked.span if asked else None)
+        fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, span, text, notes=notes))
     for kernel, image in new.items():
         for kind, data in image.data.items():
             session.cache.put(keys[kernel, kind], data)

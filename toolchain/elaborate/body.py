@@ -70,6 +70,7 @@ class BodyBase:
         self.inline_result: list[Any] | None = None
         self.used_labels: set[int] = set()
         self.assigned: set[str] = set()
+        self.leaving: Span | None = None
         self.out_var: Var | None = None
         self.env_locals: dict[Any, nodes.Local] = {}
         self.function_scope = scope

@@ -223,7 +223,7 @@ class Use:
         """Return the attribute `func`."""
         value = self.attr("func")
         if not isinstance(value, FnVal):
-            self.mismatch("attribute 'func' must be a function")
+            self.fail(Code.NOT_CALLABLE, "a function is wanted here")
         return value
 
     def target(self, key: str = "target") -> Target:

@@ -349,8 +349,8 @@ class Calls(Matching):
                 result = LV(signature.result_ty, nodes.LocalAddress(local), loans=loans)
             else:
                 # what a 'try' waits for has a place of its own, from which it is moved
-                name = "result" if signature.raises and self.handlers else ""
-                result = self.temporary(signature.result_ty, name, loans)
+                named = "result" if signature.raises and self.handlers else ""
+                result = self.temporary(signature.result_ty, named, loans)
             args.append(result.pointer)
         consumed: list[LV] = []
         for sig, value in zip(signature.args, values, strict=True):

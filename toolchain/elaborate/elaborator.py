@@ -258,7 +258,12 @@ class Elaborator(Functions, Warnings):
         self.drain()
         host = self.unit_of(self.states["host"])
         devices = tuple(self.unit_of(s) for s in sorted(self.states.values(), key=lambda s: s.index) if s.index >= 0)
-        return nodes.Program(host, devices, entry)
+        used = set() if self.sink.mistake_count else {*host.functions, *(s for unit in devices for s in unit.functions)}
+        apart = tuple(
+            one.function for state in self.states.values() for symbol, one in state.by_symbol.items()
+            if one.function is not None and not one.failed and not one.fn.module.is_library and symbol not in used
+        )  # fmt: skip
+        return nodes.Program(host, devices, entry, apart=apart)
 
     def archive(self) -> nodes.Unit:
         """Elaborate the seed of the library's archive."""

@@ -187,12 +187,12 @@ class Expressions(Displays, FunctionValues):
             case _:
                 return found
 
-    def require(self, place: LV, node: Any) -> None:
-        """A value must be in this place."""
+    def require(self, place: LV, node: Any, leaves: bool = False) -> None:
+        """A value must be in this place; `leaves`: for it is the function's result."""
         local = place.local
         if local is None or local in self.trusted or not self.tracked(local):
             return
-        self.emit(nodes.Mark("require", local, place.path[:1], self.at(node)))
+        self.emit(nodes.Mark("result" if leaves else "require", local, place.path[:1], self.at(node)))
 
     def variable(self, var: Var, node: Any, part: bool = False) -> Any:
         """Return the value of a variable; `part`: only a part of it is asked for, and the rest may be missing."""
@@ -662,6 +662,9 @@ class Expressions(Displays, FunctionValues):
         """Report an operator that the operands do not have."""
         a, b = (self.elab.type_name(v.ty) if isinstance(v, (RV, LV, KV)) else str(v) for v in (left, right))
         help_text = "convert one of them" if isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV)) else ""
+        if help_text and a == b and isinstance(left.ty, StructTy) and not left.ty.info.module.is_library:
+            name = BINARY.get(op) or COMPARE.get(op)
+            help_text = f"give '{left.ty.info.name}' the method '__{name}__'" if name else ""
         self.fail(Code.TYPE_MISMATCH, f"'{op}' does not take '{a}' and '{b}'", self.at(node), help_text)
 
     def unary(self, node: ast.Unary) -> Any:

@@ -365,6 +365,7 @@ class Functions(FunctionTypes):
     def _fall_off(self, body: Any, instance: Instance) -> None:
         signature = instance.signature
         if signature.result == "none" or body.out_var is not None:
+            body.leaving = None
             body.leave(None)
             return
         if instance.failed:

@@ -414,6 +414,11 @@ class Matching(BodyBase):
                 continue
             if isinstance(slot, list):
                 cost += VARIADIC
+                if sig.variadic == "pack":
+                    given = sum(len(a.value.items) if isinstance(a.value, PackVal) else 1 for a in slot)
+                    if given != len(sig.pack):
+                        text = f"{instance.fn.title} takes {len(sig.pack)} arguments here, but {given} are given"
+                        raise Mismatch(Code.MISSING_ARGUMENT, text, None, 1)
                 if sig.variadic == "list":
                     for arg in slot:
                         if isinstance(arg.value, PackVal):

@@ -69,12 +69,15 @@ def _struct(elab: "Structs", ty: StructTy) -> str:
 
 
 def _is_default(elab: "Structs", ty: StructTy, params: list[Any]) -> bool:
-    """Has the last parameter the value of its default, where the default is a constant of the library's."""
+    """Has the last parameter the value of its default, which may depend on those before it."""
     param, value = params[-1]
-    if not ty.info.module.is_library or not isinstance(value, KV):
+    if ty.scope is None or not isinstance(value, KV):
         return False
-    name = getattr(param.default, "name", None)  # `AddressSpace.GENERIC`
-    return name is not None and show(value).rpartition(".")[2] == name
+    try:
+        usual = elab.evaluate(param.default, ty.scope, ty.info.module)
+    except Exception:  # whatever is wrong with it, this is not the place to say so
+        return False
+    return isinstance(usual, KV) and usual.data == value.data
 
 
 def _cut(text: str, limit: int = _MAX_TEXT, quoted: bool = True) -> str:

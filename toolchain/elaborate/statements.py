@@ -475,6 +475,7 @@ class Statements(Expressions):
 
     def return_(self, node: ast.Return) -> None:
         """Elaborate `return`."""
+        self.leaving = self.at(node)
         if self.inline_result is not None and (self.instance is None or self.instance.busy):
             self._return_inline(node)
             return
@@ -552,7 +553,8 @@ class Statements(Expressions):
         """The named result leaves with the function: it must be complete."""
         if self.out_var is not None and isinstance(self.out_var.value, LV) and self.out_var.value.local is not None:
             place = self.out_var.value
-            self.require(place, ast.Pass(self.span.start, self.span.end) if self.span else self.out_var)
+            at = self.leaving or (self.instance.fn.span() if self.instance is not None else self.out_var.span)
+            self.require(place, ast.Pass(at.start, at.end), leaves=True)
             self.mark("consume", place)
 
     def run_finals(self, depth: int) -> None:

@@ -314,6 +314,7 @@ class Mark:
         "use"        the value is used here, if nothing else shows it (`_ = x`).
         "require"    an error unless the local surely has a value here; `span` is the user's use. Stands before each
                      use that the source spells.
+        "result"     the same where the function ends, for its named result.
         "copy"       stands before a `Block` that copies the value; `instead` moves it, for a value that is not used
                      any more.
     `path`: field indices for a part of a struct (only in constructors, fields of `out self`, and for moves out of
@@ -482,9 +483,12 @@ class Program:
 
     Args:
         entry: symbol of the host function that C's `main` calls: `fn(i32 argc, ptr argv) -> i32`.
+        apart: functions of the user's that are in no unit (nothing reaches them), or in one that has mistakes: to be
+            looked at for mistakes of their own.
     """
 
     host: Unit
     devices: tuple[Unit, ...]
     entry: str = ""
     info: Mapping[str, object] = field(default_factory=dict)
+    apart: "tuple[Function, ...]" = ()

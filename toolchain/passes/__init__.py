@@ -5,7 +5,7 @@ values that are not there, `drops` makes destruction explicit and removes the ma
 function; units are never changed in place. Last, `frames` inlines what hands out memory of its frame.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ktc.diag.diagnostic import Sink
@@ -16,6 +16,16 @@ from ktc.passes.slots import has_marks
 Pass = Callable[[Function, object, Sink], Function]
 
 PASSES: tuple[Pass, ...] = (copies.run, initialised.run, drops.run)
+
+
+def check(functions: Sequence[Function], config: object, sink: Sink) -> None:
+    """Report what the passes find in functions that are not compiled.
+
+    Reports: UNINITIALIZED, UNSUPPORTED.
+    """
+    for function in functions:
+        if has_marks(function.body):
+            initialised.run(copies.run(function, config, sink), config, sink)
 
 
 def run(unit: Unit, config: object, sink: Sink) -> Unit:

@@ -13,6 +13,13 @@ def used_uninitialized(local: Local, span: Span | None, part: bool) -> Diagnosti
     return Diagnostic(Code.UNINITIALIZED, span, f"{lacks} used before it has a value", notes=notes)
 
 
+def left_incomplete(local: Local, span: Span | None, part: bool) -> Diagnostic:
+    """Return the error for a function that ends before its named result has a value; `part`: a field is missing."""
+    notes = (Label(local.span, f"{_name(local)} is declared here"),) if local.span else ()
+    lacks = f"a field of {_name(local)}" if part else _name(local)
+    return Diagnostic(Code.UNINITIALIZED, span, f"{lacks} has no value where this function ends", notes=notes)
+
+
 def used_after_move(local: Local, span: Span | None, moved: Span | None, part: bool) -> Diagnostic:
     """Return the error for a use after the value was moved away at `moved`; `part`: only a field of it was."""
     notes = (Label(moved, "moved away here"),) if moved else ()

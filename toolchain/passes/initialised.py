@@ -23,7 +23,7 @@ def run(function: Function, config: object, sink: Sink) -> Function:
     Reports: UNINITIALIZED, UNSUPPORTED.
     """
     found = list(marks(function.body))
-    required = {one.local for one in found if isinstance(one, Mark) and one.kind == "require"}
+    required = {one.local for one in found if isinstance(one, Mark) and one.kind in _ASKING}
     for one in found:
         if isinstance(one, Mark) and one.kind == "consume" and len(one.path) > 1:
             sink.report(errors.moved_from_inside(one.local, one.span))
@@ -41,12 +41,15 @@ def run(function: Function, config: object, sink: Sink) -> Function:
             moves.setdefault(one.local, []).append(one.span)
     for mark, node in _mark_steps(graph.body):
         row = table.get(mark.local)
-        if row is not None and mark.kind == "require":
+        if row is not None and mark.kind in _ASKING:
             missing = row.at(mark.path) & ~facts.sure[node]
             was_moved = bool(facts.maybe[node] >> table.end & missing)
             if missing:
                 _report(mark, missing != row.mask, was_moved, moves.get(mark.local, []), sink)
     return function
+
+
+_ASKING = frozenset(("require", "result"))
 
 
 class _Effects:
@@ -74,7 +77,7 @@ class _Effects:
                 return flow.Effect(lose=bits)
             case "consume":
                 return flow.Effect(gain=moved, lose=bits)
-            case "require":
+            case "require" | "result":
                 # What was reported once is taken as given from there on: one mistake, one message.
                 return flow.Effect(gain=bits, lose=moved)
         return None
@@ -83,6 +86,8 @@ class _Effects:
 def _report(mark: Mark, part: bool, was_moved: bool, moves: list[Span], sink: Sink) -> None:
     if was_moved:
         sink.report(errors.used_after_move(mark.local, mark.span, _nearest(moves, mark.span), part))
+    elif mark.kind == "result":
+        sink.report(errors.left_incomplete(mark.local, mark.span, part))
     else:
         sink.report(errors.used_uninitialized(mark.local, mark.span, part))
 

@@ -86,7 +86,7 @@ class Uses:
         """Return the effect of a mark."""
         self.last_local = max(self.last_local, mark.local.id)
         row = self.table.get(mark.local)
-        if mark.kind == "require":
+        if mark.kind in ("require", "result"):
             return None
         if row is None:
             return self.use((self.mask(mark.local),)) if mark.kind in ("use", "consume") else None

@@ -247,7 +247,8 @@ def _colon(failure: Failure) -> LexError | None:
         head = failure.text[failure.tokens.starts[index] : failure.tokens.ends[index]]
     if ":" not in failure.fitting or failure.brackets or head not in _HEADS or failure.index == failure.first:
         return None
-    return _error(failure, f"expected ':' after {_BEFORE_COLON.get(head, repr(head))}")
+    help = "blocks are made by ':' and indentation" if failure.word == "{" else ""
+    return _error(failure, f"expected ':' after {_BEFORE_COLON.get(head, repr(head))}", help)
 
 
 def _keyword(failure: Failure) -> LexError | None:
@@ -298,7 +299,8 @@ def _expected(failure: Failure) -> LexError:
         found = "the end of the file"
     if {"NAME", "INT", "STRING"} <= fitting:
         if failure.index == failure.first:
-            return _error(failure, f"{found} cannot start a statement")
+            help = "a comment begins with '#'" if failure.word == "//" else ""
+            return _error(failure, f"{found} cannot start a statement", help)
         return _error(failure, f"expected an expression, found {found}")
     if {"fn", "struct"} <= fitting:
         return _error(failure, f"expected a declaration after the decorator, found {found}")
