@@ -51,6 +51,7 @@ test-device: $(READY) ## run the tests that need a GPU
 
 bench: $(READY) ## measure builds, against mojo and nvcc where they are found (MOJO=, NVCC= name them)
 	$(BIN)/python benchmarks/compile.py
+	KTC=$(BIN)/ktc $(BIN)/python benchmarks/run_time.py
 
 clean: ## remove what was built; .venv stays
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

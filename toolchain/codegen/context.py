@@ -15,8 +15,9 @@ from ktc.ir.nodes import Global, Unit
 from ktc.ir.types import PointerType
 from ktc.targets.target import Target
 
-CONTRACT: Mapping[str, str] = {"nvidia": "contract ", "amd": "contract ", "apple": "contract "}
-"""By vendor of a target: fast-math flags of float arithmetic. As in CUDA, a GPU fuses a * b + c."""
+CONTRACT = "contract "
+"""Fast-math flags of float arithmetic. As in the reference, and in CUDA, a * b + c may be one operation with one
+rounding, on the host too: the same program then gives the same digits wherever it runs."""
 
 _PLACES: Mapping[str, tuple[int, int]] = {"nvidia": (1, 1), "amd": (4, 1), "apple": (4, 1)}
 """By vendor: the language's space for a constant and for a variable that the IR has in the generic space."""
@@ -75,7 +76,7 @@ class Context:
         self.is_host = not self.target.is_device
         self.types = TypeTable(self.target)
         self.constants = ConstantWriter(self.types, self.refer, image_sizes)
-        self.contract = CONTRACT.get(self.target.vendor, "") if self.target.is_device else ""
+        self.contract = CONTRACT
         self.debug = debug
         self.trailing = trailing
         self.uses = Uses()
