@@ -8,7 +8,7 @@ JOBS ?= 2
 TYPES := .mypy_cache/path
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check format format-check lint types test test-device bench clean
+.PHONY: help setup run check format format-check lint types test test-device fuzz differential bench clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -48,6 +48,12 @@ test: $(READY) ## run all tests that need no GPU
 
 test-device: $(READY) ## run the tests that need a GPU
 	$(BIN)/python -m pytest -m device
+
+fuzz: $(READY) ## compile 10,000 mutated programs: no traceback, no crash, no hang (COUNT=, SEED=)
+	$(BIN)/python tests/fuzz.py --count $(or $(COUNT),10000) --seed $(or $(SEED),0)
+
+differential: $(READY) ## compare tests/run and random programs with the reference, if it is installed (FOLDER=, MOJO=)
+	$(BIN)/python tests/differential.py $(or $(FOLDER),tests/run) --random 20 $(if $(MOJO),--mojo $(MOJO))
 
 bench: $(READY) ## measure builds, against mojo and nvcc where they are found (MOJO=, NVCC= name them)
 	$(BIN)/python benchmarks/compile.py
