@@ -25,9 +25,9 @@ SECONDS = 20
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|\"[^\"\n]*\"|'[^'\n]*'|[ \t]+|\n|[-+*/%<>=!&|^:]=?|.")
 SPICE = (
     "[", "]", "(", ")", "{", "}", ":", ",", "^", ".", "=", "*", "**", "->", "!", "`", '"', "'", "\\", "\n", "    ",
-    "\t", "0", "-1", "1 << 70", "1e999", "_", "self", "Self", "None", "True", "in", "is", "not", "and", "if", "else", "for",
-    "while", "def ", "fn ", "struct ", "trait ", "alias ", "var ", "ref ", "mut ", "out ", "owned ", "raise ", "try:",
-    "with ", "return ", "@parameter", "comptime ", "lambda", "await ", "Int", "String", "List[Int]",
+    "\t", "0", "-1", "1 << 70", "1e999", "_", "self", "Self", "None", "True", "in", "is", "not", "and", "if", "else",
+    "for", "while", "def ", "fn ", "struct ", "trait ", "alias ", "var ", "ref ", "mut ", "out ", "owned ", "raise ",
+    "try:", "with ", "return ", "@parameter", "comptime ", "lambda", "await ", "Int", "String", "List[Int]",
     "SIMD[DType.int8, 3]", "é", "\0", "\r", "f\"{x\"", "...", ":=", "@", "//",
 )  # fmt: skip
 
