@@ -11,8 +11,9 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.free_names import free_names
 from ktc.elaborate.instances import Instance
-from ktc.elaborate.scope import FnInfo, Var
+from ktc.elaborate.scope import FnInfo, Scope, Var
 from ktc.elaborate.statements import Statements
 from ktc.elaborate.values import LV, FnVal
 from ktc.ir import nodes, ops, types
@@ -43,6 +44,39 @@ class Closures(Statements):
             slots.append(item)
         at = ops.build("offset", (self.env_value, nodes.Const(types.I64, slots.index(item))), None, types.PTR)
         return self.let(nodes.Load(at, types.PTR), types.PTR)
+
+    def copy_captures(self, fn: FnInfo) -> None:
+        """Copy, where a nested function is declared, the variables that it captures by value.
+
+        `@parameter` functions capture by reference, `unified` ones as their list says, all others by value. The copies
+        hide the variables from the nested function.
+        """
+        node = fn.node
+        if fn.parameter or "capturing" in node.effects or self.dead:
+            return
+        names = free_names(node)
+        if node.captures is not None:
+            modes = {name: mode for mode, name in node.captures}
+            names = {name for name in names if modes.get(name, modes.get("", "")) == "var"}
+        copies = {}
+        for name in sorted(names):
+            var = self.find(name)
+            if isinstance(var, Var) and isinstance(var.value, LV) and var.value.why != "foreign":
+                copies[name] = self._copy_of(var, fn)
+        if copies:
+            fn.scope = Scope(self.scope, "block", copies, body=self)
+
+    def _copy_of(self, var: Var, fn: FnInfo) -> Var:
+        value = self.variable(var, fn.node)
+        if not self.elab.is_copied_implicitly(var.ty):
+            kind = self.elab.type_name(var.ty)
+            text = f"'{fn.name}' captures '{var.name}' by value, and a '{kind}' cannot be copied implicitly"
+            self.fail(Code.NOT_COPYABLE, text, fn.span(), "mark it '@parameter' to capture by reference")
+        local = self.local(self.elab.ir(var.ty), var.name, var.ty)
+        place = LV(var.ty, nodes.LocalAddress(local), True, local)
+        self.init_place(var.ty, place.pointer, value, fn.span())
+        self.mark("init", place)
+        return Var(var.name, var.ty, place, fn.span(), "var", local, self)
 
     def captures_of(self, fn: FnInfo) -> list[Any]:
         """Return what a function nested in this body reaches through its environment; the list grows.
@@ -75,25 +109,37 @@ class Closures(Statements):
         local = self.env_locals.get(fn)
         if local is None:
             local = self.env_locals[fn] = nodes.Local(self.fresh(), types.ArrayType(types.PTR, 1), "env", span=span)
-            local.pins_all = True
             self.hoisted.append(nodes.Declare(local))
+        pins: list[nodes.Local] = []
         done = 0
         while done < len(slots):  # reaching one may add others
             item = slots[done]
-            pointer = self._environment(item, item.parent, span) if isinstance(item, FnInfo) else self._place_of(item)
+            if isinstance(item, FnInfo):
+                pointer = self._environment(item, item.parent, span)
+                pins += [pointer.local] if isinstance(pointer, nodes.LocalAddress) else []
+            else:
+                place = self._place_of(item)
+                pointer = place.pointer
+                if place.local is not None:
+                    pins.append(place.local)
+                elif place.loans is None:
+                    local.pins_all = True
+                else:
+                    pins += place.loans
             at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, done)), None, types.PTR)
             self.emit(nodes.Store(at, pointer, span=span))
             done += 1
         local.type = types.ArrayType(types.PTR, max(1, len(slots)))
+        local.pins = tuple(dict.fromkeys((*local.pins, *pins)))
         return nodes.LocalAddress(local)
 
-    def _place_of(self, var: Var) -> Value:
+    def _place_of(self, var: Var) -> LV:
         if var.body is self:
             place: LV = self.place(var.value)
-            return place.pointer
+            return place
         found = self.captured(var)
         assert found is not None
-        return found.pointer
+        return found
 
     # ---- kernels ----
 

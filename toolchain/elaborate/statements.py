@@ -8,7 +8,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.broken import declared_names
 from ktc.elaborate.expressions import BINARY, Expressions
 from ktc.elaborate.instances import Abort
-from ktc.elaborate.scope import AliasInfo, FnSet, Scope, Var
+from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, Scope, Var
 from ktc.elaborate.unrolling import iterate
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, PackPV, StructTy, Ty
 from ktc.ir import nodes, ops, types
@@ -758,7 +758,12 @@ class Statements(Expressions):
         """Elaborate a nested function: it is a function of its own that sees this body's variables."""
         fn = self.elab.function(node, self.module, None, self.scope)
         fn.parent = self
+        self.copy_captures(fn)
         self.elab.add_function(self.scope.names, fn)
+
+    def copy_captures(self, fn: FnInfo) -> None:
+        """Copy what a nested function captures by value (in `Closures`)."""
+        raise NotImplementedError
 
     def static_assert(self, node: ast.StaticAssert) -> None:
         """Elaborate `comptime assert`."""

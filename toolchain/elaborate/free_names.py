@@ -1,0 +1,45 @@
+"""Which names of the functions around it a nested function uses.
+
+In: the syntax of a nested function. Out: the names that it reads or writes and does not declare itself.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ktc.syntax import ast
+
+
+def free_names(node: ast.FunctionDecl) -> set[str]:
+    """Return the names that stand in a function's body and belong to none of its own declarations."""
+    own = {arg.name for arg in (*node.args, *node.params)} | {node.name}
+    used: set[str] = set()
+    for part in _parts(node.body):
+        match part:
+            case ast.Name(id=name):
+                used.add(name)
+            case ast.VarDecl(target=target) | ast.For(target=target) | ast.ForClause(target=target):
+                own |= _bound(target)
+            case ast.WithItem(name=name) | ast.Alias(name=name) | ast.FunctionDecl(name=name):
+                own.add(name)
+            case ast.Param(name=name) | ast.Handler(name=name):
+                own.add(name)
+            case _:
+                pass
+    return used - own
+
+
+def _bound(target: Any) -> set[str]:
+    return {part.id for part in _parts(target) if isinstance(part, ast.Name)}
+
+
+def _parts(value: Any) -> Iterator[ast.Node]:
+    """Give a node and all nodes in it."""
+    work = [value]
+    while work:
+        part = work.pop()
+        if isinstance(part, (tuple, list)):
+            work += part
+        elif isinstance(part, ast.Node):
+            yield part
+            for kind in type(part).__mro__:
+                work += [getattr(part, name) for name in getattr(kind, "__slots__", ())]
