@@ -355,11 +355,18 @@ class Parameters(Instances):
     # ---- structs with parameters ----
 
     def apply_struct(self, info: StructInfo, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...]) -> Any:
-        """Give parameters to a struct: a `StructTy`, or a `PartialTy` where some are still open.
+        """Give parameters to a struct: a `StructTy`, or a `PartialTy` where some are still open; remembered, since
+        defaults may be long to compute.
 
         Raises:
             Mismatch: they do not fit.
         """
+        memo, key = self.state.memo, ("apply", info, positional, named)
+        if key not in memo:
+            memo[key] = self._apply_struct(info, positional, named)
+        return memo[key]
+
+    def _apply_struct(self, info: StructInfo, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...]) -> Any:
         what = f"'{info.name}'"
         params = info.node.params
         given = self.give(params, positional, named, what)
