@@ -355,18 +355,14 @@ class Parameters(Instances):
     # ---- structs with parameters ----
 
     def apply_struct(self, info: StructInfo, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...]) -> Any:
-        """Give parameters to a struct: a `StructTy`, or a `PartialTy` where some are still open; remembered, since
-        defaults may be long to compute.
+        """Give parameters to a struct: a `StructTy`, or a `PartialTy` where some are still open; remembered.
 
         Raises:
             Mismatch: they do not fit.
         """
-        memo, key = self.state.memo, ("apply", info, positional, named)
-        if key not in memo:
-            memo[key] = self._apply_struct(info, positional, named)
-        return memo[key]
-
-    def _apply_struct(self, info: StructInfo, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...]) -> Any:
+        key = ("apply", info, positional, named)
+        if key in self.state.memo:
+            return self.state.memo[key]
         what = f"'{info.name}'"
         params = info.node.params
         given = self.give(params, positional, named, what)
@@ -376,10 +372,9 @@ class Parameters(Instances):
         given = {name: value for name, value in given.items() if value is not None}
         scope = Scope(info.scope, "function")
         given = self.settle(params, given, scope, info.module, what, allow_open=True, unbound=unbound)
-        values = tuple(given.get(p.name) for p in params)
-        if any(v is None for v in values):
-            return PartialTy(info, values)
-        return self.struct(info, values)  # type: ignore[arg-type]
+        values: Any = tuple(given.get(p.name) for p in params)
+        made = PartialTy(info, values) if None in values else self.struct(info, values)
+        return self.state.memo.setdefault(key, made)
 
     def apply_alias(
         self,
