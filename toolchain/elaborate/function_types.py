@@ -13,6 +13,7 @@ from ktc.elaborate.parameters import Parameters
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
 from ktc.elaborate.structs import is_symbolic
 from ktc.elaborate.values import KV, FnTy, FnVal, PackPV, PartialTy, StructTy, Sym, TraitTy, Ty
+from ktc.ir import types
 from ktc.syntax import ast
 
 _CONVENTIONS = {"owned": "var", "": "read", "borrowed": "read", "inout": "mut"}
@@ -185,6 +186,15 @@ class FunctionTypes(Parameters):
             given = str(value)
         text = f"parameter '{param.name}' of {what} wants '{want}', not '{given}'"
         raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
+
+    def only_value(self, param: ast.Param, scope: Scope, module: Any) -> KV | None:
+        """Return the value of an inferred parameter whose type has only one, as a set of origins has."""
+        if param.kind != "infer" or param.type is None:
+            return None
+        ty = self.evaluate(param.type, scope, module)
+        if not isinstance(ty, StructTy) or ty.params or types.size_of(self.ir(ty)):
+            return None
+        return KV(ty, ())
 
     def instance_as(self, fn: FnVal, want: FnTy) -> Instance | None:
         """Return the instance of a function that a function type means."""

@@ -34,7 +34,12 @@ class FunctionValues(Calls):
             for env in instance.envs:
                 if self.captures_anything(env):
                     text = f"'{instance.fn.name}' uses variables of the function around it, so it is no '{want}'"
-                    self.fail(Code.TYPE_MISMATCH, text, span, "pass it as a parameter, or use an 'escaping' type")
+                    self.fail(
+                        Code.TYPE_MISMATCH,
+                        text,
+                        span,
+                        "pass it by its name, as an argument or a parameter: a closure cannot be kept yet",
+                    )
             symbol = self._bridge(instance, want)
         self.refs.add(symbol)
         return RV(want, nodes.Const(types.PTR, nodes.Address(symbol)))

@@ -264,6 +264,8 @@ class Parameters(Instances):
                 if allow_open:
                     scope.names[param.name] = Sym(param.name, -1)
                     continue
+                value = self.only_value(param, scope, module)  # type: ignore[attr-defined]
+            if value is None:
                 raise Mismatch(Code.CANNOT_INFER, f"parameter '{param.name}' of {what} cannot be inferred", weight=1)
             scope.names[param.name] = given[param.name] = self._declared(param, value, scope, module, what)
         return given
