@@ -202,7 +202,21 @@ def _host(options: Options, sink: Sink, cache: Cache) -> Target | None:
         name = triple or processor(cache).triple
         message = f"ktc cannot compile host code for '{name}'"
         sink.report(Diagnostic(Code.UNKNOWN_TARGET, None, message, f"its architecture must be one of {known}"))
+    elif cpu or features:
+        _check_processor(host.triple, cpu, features, sink, cache)
     return host
+
+
+def _check_processor(triple: str, cpu: str, features: str, sink: Sink, cache: Cache) -> None:
+    key = Key.of("unknown-words", triple=triple, cpu=cpu, features=features)
+    kept = cache.get(key)
+    unknown = tuple(kept.decode().split()) if kept is not None else hosts.unknown_words(triple, cpu, features)
+    if kept is None:
+        cache.put(key, " ".join(unknown).encode())
+    for word in unknown:
+        what, option = ("processor", "--target-cpu") if word == cpu else ("feature", "--target-features")
+        text = f"'{triple}' has no {what} '{word}'"
+        sink.report(Diagnostic(Code.UNKNOWN_TARGET, None, text, f"give {option} a name that LLVM knows"))
 
 
 def processor(cache: Cache) -> hosts.Processor:

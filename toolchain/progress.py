@@ -14,6 +14,11 @@ from ktc.session import Session
 
 _PATIENCE_SECONDS = 1.0
 """A shorter build shows nothing."""
+_WORDS = {
+    "load": "reading the program, and the grammar the first time",
+    "archive": "compiling the standard library, once",
+}
+"""What is slow on the first command and is kept then."""
 _TURN_SECONDS = 0.1
 _CLEAR = b"\r\x1b[K"
 _WIDTH = 78
@@ -40,7 +45,8 @@ def line(session: Session, seconds: float) -> str:
     """Return the line."""
     made, of = session.done
     kernels = f", kernels {made} of {of}" if of else ""
-    return f"{session.config.root.name}: {session.current or 'starting'}{kernels}, {seconds:.0f} s"[:_WIDTH]
+    stage = _WORDS.get(session.current, session.current) or "starting"
+    return f"{session.config.root.name}: {stage}{kernels}, {seconds:.0f} s"[:_WIDTH]
 
 
 def _show(session: Session, done: threading.Event) -> None:

@@ -6,6 +6,9 @@ key under which a caller may keep what `detect` said.
 """
 
 import platform
+import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
@@ -23,6 +26,14 @@ _LAYOUTS = {
 """LLVM 22's data layout by architecture and object format; a test compares them with LLVM's own."""
 
 _CALLED = {"amd64": "x86_64", "arm64": "aarch64"}
+
+_ASK = """
+import sys
+import llvmlite.binding as llvm
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+llvm.Target.from_triple(sys.argv[1]).create_target_machine(cpu=sys.argv[2], features=sys.argv[3])
+"""
 
 SPACES = {0: 0, 1: 0, 3: 0, 4: 0, 5: 0}
 """A processor has one address space."""
@@ -85,6 +96,17 @@ def host_target(
         name=here.triple, vendor="cpu", triple=here.triple, data_layout=layout, cpu=here.cpu, features=here.features,
         spaces=SPACES, scopes=SCOPES, title="host",
     )  # fmt: skip
+
+
+def unknown_words(triple: str, cpu: str, features: str) -> tuple[str, ...]:
+    """Return those of a processor and features (`+avx2`) that LLVM does not know for a triple.
+
+    LLVM only says so on standard error, so a process of its own is asked: a tenth of a second.
+    """
+    words = [sys.executable, "-c", _ASK, triple, "" if cpu == "native" else cpu, features]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    found = re.findall(r"'([^']+)' is not a recognized (?:processor|feature)", done.stderr)
+    return tuple(dict.fromkeys(found))
 
 
 def supported_architectures() -> tuple[str, ...]:
