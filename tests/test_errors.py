@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ktc.diag.codes import Code
 
 from programs import TESTS, run_ktc
 
@@ -133,3 +134,16 @@ def test_control_of_warnings(program_cache: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", [*FILES, *ODD], ids=lambda path: path.stem)
 def test_every_file_wants_something(path: Path) -> None:
     assert wanted_errors(path), "no '# error:' or '# warning:' comment"
+
+
+ELSEWHERE = {
+    "file-error": "test_inputs", "not-utf8": "test_inputs", "too-deep": "test_inputs",
+    "unknown-target": "test_inputs", "link": "test_explain",
+    "unsupported-on-target": "test_a_function_of_the_host_in_a_kernel",
+}  # fmt: skip
+"""Codes of what stands in no program, and where they are tested."""
+
+
+def test_every_code_is_tested_with_its_column() -> None:
+    tested = {one.code for path in (*FILES, *ODD) for one in wanted_errors(path) if one.column is not None}
+    assert {code.id for code in Code} - tested == set(ELSEWHERE)
