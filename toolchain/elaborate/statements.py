@@ -121,8 +121,11 @@ class Statements(Expressions):
 
     # ---- variables ----
 
-    def declare_var(self, name: str, value: Any, span: Span, kind: str = "var", function_scope: bool = False) -> Var:
-        """Declare a variable with a value."""
+    def declare_var(
+        self, name: str, value: Any, span: Span, kind: str = "var", function_scope: bool = False,
+        value_span: Span | None = None,
+    ) -> Var:  # fmt: skip
+        """Declare a variable with a value; `span` is the name's."""
         if not isinstance(value, (RV, LV, KV)):
             if isinstance(value, Ty) and not self.module.is_library:
                 text = f"'{name}' cannot hold a type"
@@ -140,7 +143,7 @@ class Statements(Expressions):
         else:
             self.emit(nodes.Declare(local))
         place = LV(ty, nodes.LocalAddress(local), True, local)
-        self.init_place(ty, place.pointer, value, span)
+        self.init_place(ty, place.pointer, value, value_span or span)
         self.mark("init", place)
         var = Var(name, ty, place, span, kind, local, self)
         (self.function_scope if function_scope else self.scope).names[name] = var
@@ -169,7 +172,7 @@ class Statements(Expressions):
             if isinstance(want, (StructTy, FnTy))
             else self.materialize(value)
         )
-        self.declare_var(name, value, self.at(node.target))
+        self.declare_var(name, value, self.at(node.target), value_span=self.at(node.value))
 
     def declared_type(self, node: ast.Expr) -> Any:
         """Return the type that an annotation names; a partial type asks only for what it gives."""
