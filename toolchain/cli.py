@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import click
 from ktc import builds, guard
 from ktc import config as configs
+from ktc.cli_bench import bench_group
 from ktc.command import Task, compile_options, task_of
 from ktc.config import Config
 from ktc.diag.codes import Code
@@ -197,6 +198,9 @@ def cache_why(file: str, **words: Any) -> int:
         print_table(("unit", "cache", "why"), history.explain(session, config.emit))
 
     return task.run(work)
+
+
+cli.add_command(bench_group)
 
 
 @cli.command()

@@ -27,7 +27,8 @@ LAYERS = (
 BESIDE = {
     "version": "diag", "builds": "driver", "archives": "driver", "guard": "driver", "timeline": "driver",
     "session": "driver", "units": "driver", "slices": "driver", "forks": "driver", "reports": "driver",
-    "progress": "driver", "history": "driver", "times": "cli", "command": "cli", "show": "cli", "doctor": "cli",
+    "progress": "driver", "history": "driver", "times": "cli",
+    "bench": "cli", "bench_report": "cli", "cli_bench": "cli", "command": "cli", "show": "cli", "doctor": "cli",
     "__main__": "cli",
 }  # fmt: skip
 """Files at the top that share a layer with another."""
@@ -35,12 +36,13 @@ BESIDE = {
 ONLY_IN = {
     "lark": ("syntax/",),
     "llvmlite": ("codegen/", "emit/", "targets/host.py", "doctor.py"),
-    "click": ("cli.py", "command.py"),
-    "rich": ("show.py",),
+    "click": ("cli.py", "cli_bench.py", "command.py"),
+    "rich": ("show.py", "bench_report.py", "cli_bench.py"),
 }
 """Outside packages, and where they may be imported."""
 
-LATE = ("__main__.py", "cli.py", "command.py", "show.py", "doctor.py", "targets/__init__.py")
+LATE = ("__main__.py", "cli.py", "command.py", "show.py", "doctor.py", "bench_report.py", "cli_bench.py",
+        "targets/__init__.py")  # fmt: skip
 """Where functions import: start-up time."""
 LATE_NAMES = {
     ("diag/render.py", "json"), ("config.py", "platformdirs"), ("guard.py", "ctypes"),

@@ -1,0 +1,90 @@
+"""`ktc bench`: the benchmark's command line.
+
+In: words. Out: tables on standard output, files, an exit code: 1 if a build failed or took longer than its budget.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from ktc.config import OFFLOAD_MODES
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic
+from ktc.diag.render import render_text
+
+_DEBUGS = ("none", "line-tables", "full")
+
+
+@click.group("bench")
+def bench_group() -> None:
+    """Measure ktc on this machine."""
+
+
+@bench_group.command("compile")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("-O", "levels", multiple=True, type=click.IntRange(0, 3), help="Levels (default 3 and 2).")
+@click.option("--debug", "debugs", multiple=True, type=click.Choice(_DEBUGS), help="Default none and line-tables.")
+@click.option("--offload-mode", "flows", multiple=True, type=click.Choice(OFFLOAD_MODES), help="Default both.")
+@click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Runs of each.")
+@click.option("--target-accelerator", "accelerator", default="sm_80", show_default=True, help="Target of the kernels.")
+@click.option("-j", "jobs", type=click.IntRange(min=0), default=0, help="Processes of LLVM (default: cores).")
+@click.option(
+    "--vs",
+    "versus",
+    default="",
+    metavar="COMMAND",
+    help="Time another compiler too, in turn; {file} and {output} in it, or ktc's own options follow it.",
+)
+@click.option("--vs-suffix", "suffix", default="", metavar=".EXT", help="Of the twin source that it reads.")
+@click.option("--budget", type=float, metavar="MS", help="Fail if a build of ktc takes longer (elapsed, median).")
+@click.option("--json", "stored", type=click.Path(path_type=Path), help="Store every run.")
+@click.option("--chart", type=click.Path(path_type=Path), help="Draw the medians: FILE.svg and FILE.png.")
+def compile_command(
+    files: tuple[Path, ...], budget: float | None, stored: Path | None, chart: Path | None, **words: Any
+) -> int:
+    """Time cold builds of FILES: -O levels by debug levels by flows, as /usr/bin/time does."""
+    from ktc import bench, bench_report
+    from rich.console import Console
+
+    defaults = bench.Plan(files)
+    plan = bench.Plan(
+        files, words["levels"] or defaults.levels, words["debugs"] or defaults.debugs,
+        words["flows"] or defaults.flows, words["repeat"], words["accelerator"], words["jobs"],
+        words["versus"], words["suffix"],
+    )  # fmt: skip
+    notes = Console(stderr=True)
+    try:
+        with notes.status("") as status:
+            results = bench.measure(plan, bench.own_command(), status.update)
+    except bench.BenchFailed as error:
+        click.echo(str(error), err=True)
+        return 1
+    console = Console()
+    console.width = max(console.width, 170)  # a pipe has no width of its own
+    facts = bench_report.machine()
+    console.print(", ".join(f"{name}: {fact}" for name, fact in facts.items()), highlight=False)
+    for table in bench_report.tables(plan, results):
+        console.print(table)
+    if stored is not None:
+        stored.write_bytes(bench_report.as_json(plan, results))
+    if chart is not None:
+        try:
+            bench_report.draw(plan, results, chart)
+        except ImportError:
+            sys.stderr.write(render_text([Diagnostic(Code.FILE_ERROR, None, "a chart needs matplotlib")], False))
+            return 1
+    return _judge(results, budget)
+
+
+def _judge(results: list[Any], budget: float | None) -> int:
+    """Return 1 if a build of ktc took longer than its budget."""
+    over = [
+        one for one in results
+        if budget is not None and one.variant.flow and 1000 * one.median("elapsed") > budget
+    ]  # fmt: skip
+    for one in over:
+        variant = one.variant
+        what = f"{variant.file.name} -O{variant.level} {variant.debug} {variant.flow}"
+        click.echo(f"over the budget of {budget:g} ms: {what}: {1000 * one.median('elapsed'):.0f} ms", err=True)
+    return 1 if over else 0
