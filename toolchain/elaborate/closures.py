@@ -87,7 +87,7 @@ class Closures(Statements):
 
     def captures_anything(self, env: FnVal) -> bool:
         """Does a nested function use variables around it."""
-        self.elab.drain()
+        self.elab.drain_closures()
         return bool(env.env.captures_of(env.set.functions[0]))
 
     def environment(self, env: FnVal, span: Span) -> Value:
@@ -104,7 +104,7 @@ class Closures(Statements):
             if self.env_value is None:
                 self.fail(Code.UNSUPPORTED, f"the closure '{fn.name}' cannot be reached from here", span)
             return self._from_environment(fn)
-        self.elab.drain()  # the closure's body tells what it captures
+        self.elab.drain_closures()  # the closure's body tells what it captures
         slots = self.captures_of(fn)
         local = self.env_locals.get(fn)
         if local is None:
@@ -149,7 +149,7 @@ class Closures(Statements):
         Returns:
             What stands before the kernel's body.
         """
-        self.elab.drain()
+        self.elab.drain_closures()
         made: dict[FnInfo, nodes.Local] = {}
         self.dead = False
         self.open()

@@ -297,6 +297,21 @@ class Functions(FunctionTypes):
                     instance = state.queue.pop()
                     self.elaborate_instance(instance)
 
+    def drain_closures(self) -> None:
+        """Make the bodies on the work lists that have to do with closures, and what they ask for.
+
+        Not all that waits: this is called from within a body, and another body would begin inside of it, and so on.
+        """
+        work = True
+        while work:
+            work = False
+            for state in list(self.states.values()):
+                queue = state.queue
+                first = next((i for i, one in enumerate(queue) if one.envs or one.fn.parent is not None), len(queue))
+                while len(queue) > first:
+                    work = True
+                    self.elaborate_instance(queue.pop())
+
     def elaborate_instance(self, instance: Instance) -> None:
         """Make the body of an instance, unless it is made or being made."""
         if instance.function is not None or instance.busy or instance.failed:

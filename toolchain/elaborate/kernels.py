@@ -115,8 +115,10 @@ class KernelBody(Closures):
     def kernel_captures(self, target: Target, fn: FnVal, span: Span) -> list[tuple[tuple[Any, ...], Var]]:
         """Return the variables that become arguments of a kernel, each with the way to it."""
         _, instance = self._kernel(target, fn, span)
+        if not instance.envs:
+            return []
         self.elab.elaborate_instance(instance)
-        self.elab.drain()
+        self.elab.drain_closures()
         found: list[tuple[tuple[Any, ...], Var]] = []
         seen: set[FnInfo] = set()
 
