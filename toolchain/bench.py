@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ktc.config import environment_with
 from ktc.emit.workers import MAXRSS_BYTES
 
 FLOWS = ("all-kernel", "per-kernel")
@@ -194,7 +195,7 @@ def run(words: Sequence[str], environment: dict[str, str]) -> Run:
     done = threading.Event()
     start = time.perf_counter()
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(words, stdout=said, stderr=subprocess.STDOUT, env={**os.environ, **environment})
+        process = subprocess.Popen(words, stdout=said, stderr=subprocess.STDOUT, env=environment_with(environment))
 
         def sample() -> None:
             nonlocal peak

@@ -114,6 +114,11 @@ def open_cache(environment: Mapping[str, str] = os.environ) -> Cache:
     return Cache(cache_folder(environment), bound)
 
 
+def environment_with(changes: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment of a command that is started with some variables changed."""
+    return {**environment, **changes}
+
+
 def wants_color(is_terminal: bool, environment: Mapping[str, str] = os.environ) -> bool:
     """Say whether to write colours: on a terminal, unless NO_COLOR is set or the terminal is `dumb`."""
     if environment.get("NO_COLOR"):

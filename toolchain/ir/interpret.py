@@ -5,7 +5,6 @@ interpreter's own memory, which `freeze` turns into constants again. Each functi
 (`ir.translate`) and run by CPython. Marks are ignored: passes have made destructor calls of them.
 """
 
-import re
 import struct
 import sys
 from collections.abc import Callable, Sequence
@@ -20,16 +19,12 @@ from ktc.ir.foreign import EXTERNALS, Foreign, intrinsic
 from ktc.ir.freeze import Freezer
 from ktc.ir.memory import OFFSET_MASK, Failure, Memory
 from ktc.ir.ops import evaluate
-from ktc.ir.translate import Translation, translate
+from ktc.ir.translate import Translation, compiled, translate
 from ktc.ir.translate_values import evaluator
 from ktc.ir.types import PTR, Type, size_of
 
 MAX_FRAMES = 2000
 """How deep calls may be nested at compile time."""
-
-_FILE = "<compile time>"
-_NAME = re.compile(r"\b[kf]\d+\b")
-"""What `bind` and `function` call things in translated code."""
 
 
 class EvaluationError(Exception):
@@ -154,15 +149,7 @@ class Interpreter:
 
     def _translate(self, function: ir.Function) -> Callable[..., Any]:
         translation = translate(function, self)
-        # What parameters compute is the same few lines again and again, about other names: compile these lines once.
-        names: dict[str, str] = {}
-        shape = _NAME.sub(lambda found: names.setdefault(found[0], f"g{len(names)}"), translation.text)
-        code = self._shapes.get(shape)
-        if code is None:
-            module = compile(shape, _FILE, "exec", dont_inherit=True)
-            code = self._shapes[shape] = next(const for const in module.co_consts if isinstance(const, CodeType))
-        own = {short: name for name, short in names.items()}
-        code = code.replace(co_names=tuple([own.get(name, name) for name in code.co_names]))
+        code = compiled(translation.text, self._shapes)
         self._translations[id(code)] = (code, function, translation)
         return FunctionType(code, self._namespace, function.symbol)
 

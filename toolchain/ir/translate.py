@@ -9,7 +9,9 @@ variable `j` and break out of the loops between. Addresses are split inline into
 a bad one raises KeyError or struct.error, which the interpreter turns into its own error at the right span.
 """
 
+import re
 from dataclasses import dataclass, field
+from types import CodeType
 
 from ktc.diag.source import Span
 from ktc.ir import nodes as ir
@@ -20,6 +22,9 @@ from ktc.ir.walk import leaves, locals_of, operands, shared, statements
 
 _MOST_NESTED_LOOPS = 18  # CPython's compiler allows 20 nested loops and try blocks in one function
 _MOST_NESTED_BLOCKS = 90  # and 100 levels of indentation
+_FILE = "<compile time>"
+_NAME = re.compile(r"\b[kf]\d+\b")
+"""What the interpreter calls the things that it binds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,24 @@ class Translation:
 
     text: str
     spans: tuple[Span | None, ...]
+
+
+def compiled(text: str, shapes: dict[str, CodeType]) -> CodeType:
+    """Return the code of a translated function, an object of its own.
+
+    What parameters compute is the same few lines again and again, about other names: Python compiles such lines once.
+
+    Args:
+        shapes: what was compiled before, by its text; gets more.
+    """
+    names: dict[str, str] = {}
+    shape = _NAME.sub(lambda found: names.setdefault(found[0], f"g{len(names)}"), text)
+    code = shapes.get(shape)
+    if code is None:
+        module = compile(shape, _FILE, "exec", dont_inherit=True)
+        code = shapes[shape] = next(const for const in module.co_consts if isinstance(const, CodeType))
+    own = {short: name for name, short in names.items()}
+    return code.replace(co_names=tuple([own.get(name, name) for name in code.co_names]))
 
 
 @dataclass(slots=True)

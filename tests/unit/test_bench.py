@@ -1,0 +1,80 @@
+"""The benchmark's measuring, its tables, and its chart's and JSON's data."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from ktc import bench, bench_report
+from ktc.cli import main
+from rich.console import Console
+
+FILE = Path("gemm.kpy")
+
+
+def results(plan: bench.Plan) -> list[bench.Result]:
+    """Give every variant two runs; the per-kernel flow takes twice the time, another compiler ten times."""
+    found = []
+    for variant in bench.variants(plan):
+        factor = {"all-kernel": 1.0, "per-kernel": 2.0, "": 10.0}[variant.flow]
+        runs = [bench.Run(factor * more, 0.5 * factor, 2.0 * factor, 100_000_000, 200_000_000) for more in (1.0, 2.0)]
+        found.append(bench.Result(variant, runs))
+    return found
+
+
+def text_of(plan: bench.Plan) -> str:
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    for table in bench_report.tables(plan, results(plan)):
+        console.print(table)
+    return console.export_text()
+
+
+def test_the_tables_have_both_flows_and_their_ratios() -> None:
+    said = text_of(bench.Plan((FILE,), debugs=("none",)))
+    assert "all-kernel" in said and "per-kernel" in said and "O2, none" in said
+    assert "2.00" in said and "1.00" in said and "0:02.00" in said and "100%" in said
+
+
+def test_another_compiler_is_shown_beside() -> None:
+    said = text_of(bench.Plan((FILE,), levels=(3,), debugs=("none",), versus="/usr/bin/other build"))
+    assert "other" in said and "10.00" in said
+
+
+def test_the_json_has_every_run() -> None:
+    plan = bench.Plan((FILE,))
+    data = json.loads(bench_report.as_json(plan, results(plan)))
+    assert len(data["results"]) == 8 and all(len(one["runs"]) == 2 for one in data["results"])
+    assert data["machine"]["cores"] and data["results"][0]["runs"][0]["maxres_bytes"] == 100_000_000
+
+
+def test_a_run_counts_the_processes_that_it_starts(tmp_path: Path) -> None:
+    work = (
+        "import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(3000000)); x = bytearray(60 << 20)'])"
+    )
+    made = bench.run([sys.executable, "-c", work], {})
+    assert made.cpu > 0 and made.elapsed > 0 and made.maxres_bytes > 60 << 20
+
+
+def test_a_failed_build_says_what_was_said() -> None:
+    with pytest.raises(bench.BenchFailed, match="exit code 3:\nwoe"):
+        bench.run([sys.executable, "-c", "import sys; print('woe'); sys.exit(3)"], {})
+
+
+def test_a_budget_fails_the_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "hello.kpy"
+    program.write_text('def main():\n    print("hello")\n')
+    words = ["bench", "compile", str(program), "-O", "3", "--debug", "none", "--offload-mode", "all-kernel"]
+    words += ["--repeat", "1", "--target-accelerator", "cpu", "--json", str(tmp_path / "all.json")]
+    copy = f"{sys.executable} -c 'import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2])' {{file}} {{output}}"
+    assert main([*words, "--budget", "1", "--vs", copy]) == 1
+    said = capfd.readouterr()
+    assert "over the budget of 1 ms" in said.err and "hello.kpy" in said.out
+    flows = [one["flow"] for one in json.loads((tmp_path / "all.json").read_text())["results"]]
+    assert flows == ["all-kernel", ""]
+
+
+def test_a_chart_is_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    plan = bench.Plan((FILE,))
+    svg, png = bench_report.draw(plan, results(plan), tmp_path / "chart")
+    assert "<svg" in svg.read_text() and png.read_bytes().startswith(b"\x89PNG")
