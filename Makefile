@@ -6,9 +6,10 @@ READY := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/.ready)
 SOURCES := toolchain tests benchmarks
 JOBS ?= 2
 TYPES := .mypy_cache/path
+BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check format format-check lint types test test-device fuzz differential bench clean
+.PHONY: help setup run check format format-check lint types test test-device fuzz differential bench scaling clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -58,6 +59,11 @@ differential: $(READY) ## compare tests/run and random programs with the referen
 bench: $(READY) ## measure builds, against mojo and nvcc where they are found (MOJO=, NVCC= name them)
 	$(BIN)/python benchmarks/compile.py
 	KTC=$(BIN)/ktc $(BIN)/python benchmarks/run_time.py
+	@mkdir -p build
+	$(BIN)/ktc bench compile $(BENCHED) --json build/compile_flows.json $(if $(CHART),--chart $(CHART))
+
+scaling: $(READY) ## measure how builds grow with kernels, their size, and the depth of instantiation
+	$(BIN)/python benchmarks/scaling.py
 
 clean: ## remove what was built; .venv stays
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
