@@ -332,7 +332,7 @@ class Parameters(Instances):
                 raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
             return converted
         if isinstance(want, FnTy) and not want.symbolic:
-            return self.declared_function(param, value, want, what)
+            return self.declared_function(param, value, want, what)  # type: ignore[attr-defined]
         if isinstance(want, StructTy) and isinstance(value, Ty):
             raise Mismatch(
                 Code.TYPE_MISMATCH,
@@ -340,10 +340,6 @@ class Parameters(Instances):
                 weight=2,
             )
         return value
-
-    def declared_function(self, param: ast.Param, value: Any, want: FnTy, what: str) -> Any:
-        """Return a function that a parameter is given (in `FunctionTypes`)."""
-        raise NotImplementedError
 
     def convert_constant(self, value: KV, want: Ty) -> KV | None:
         """Convert a constant to another type by an implicit conversion, or return None."""
