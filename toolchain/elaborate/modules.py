@@ -13,7 +13,7 @@ from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.decorators import check_form, decorate_function, decorate_struct
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo, TraitInfo
-from ktc.elaborate.suggestions import module_names, suggest
+from ktc.elaborate.suggestions import missing_in_library, module_names, suggest
 from ktc.elaborate.values import ModuleVal
 from ktc.syntax import ast
 from ktc.syntax.import_places import module_place, name_place
@@ -218,14 +218,11 @@ class Modules:
             if sub is not None:
                 return ModuleVal(self.enter(sub))
             if ref.name not in module.scope.names:
-                self.sink.report(
-                    Diagnostic(
-                        Code.NAME_NOT_IN_MODULE,
-                        name_place(ref.span, ref.name),
-                        f"module '{ref.module}' has no '{ref.name}'",
-                        suggest(ref.name, [n for n in module.scope.names if not n.startswith("_")]),
-                    )
-                )
+                text = f"module '{ref.module}' has no '{ref.name}'"
+                help = suggest(ref.name, [n for n in module.scope.names if not n.startswith("_")])
+                if module.is_library and missing_in_library(self.config.stdlib, ref.module, ref.name):
+                    text, help = f"'{ref.name}' of module '{ref.module}' is not in this library yet", ""
+                self.sink.report(Diagnostic(Code.NAME_NOT_IN_MODULE, name_place(ref.span, ref.name), text, help))
         return value
 
     @staticmethod
@@ -251,6 +248,8 @@ class Modules:
                 text = f"there is no module '{dotted}'"
                 if head in ("max", "compiler", "tensor", "python"):
                     text = f"module '{dotted}' is not part of the language: it belongs to another product"
+                if missing_in_library(self.config.stdlib, dotted):
+                    text = f"module '{dotted}' is not in this library yet"
                 help = suggest(dotted, module_names(self.package.search, self.config.stdlib))
                 self.sink.report(Diagnostic(Code.MODULE_NOT_FOUND, module_place(ref.span, ref.module), text, help))
             return None

@@ -67,6 +67,20 @@ def module_names(folders: Iterable[Path], library: Path) -> list[str]:
     return sorted(name for name in plain if not any(part.startswith("_") for part in name.split(".")))
 
 
+def missing_in_library(library: Path, module: str, name: str = "") -> bool:
+    """Whether the reference's library has a module, or a name in it, that this library has not yet."""
+    try:
+        text = (library / "missing.txt").read_text("utf-8")
+    except OSError:
+        return False
+    plain = module.removeprefix("std.")
+    for line in text.splitlines():
+        listed, colon, names = line.partition(":")
+        if colon and (listed == plain or (not name and listed.startswith(plain + "."))):
+            return not name or name in names.split()
+    return False
+
+
 def _public_names(path: Path) -> set[str]:
     """Return what a module's text declares at its first column, and what a package passes on."""
     try:
