@@ -210,8 +210,6 @@ class BodyBase:
         ty = self.local_types.get(local)
         if not isinstance(ty, StructTy) or not local.drop or local.field_drops:
             return True
-        if self.elab.method_set(ty, "__del__") is not None:
-            return False
         self.by_field(local, ty)
         return True
 
@@ -345,8 +343,14 @@ class BodyBase:
         if self.elab.is_trivial(ty):
             self.check_copy(val, span)
             self.store_bits(pointer, val)
+            if isinstance(val, LV) and val.owned and val.local in self.late_locals:
+                self.mark("consume", val, span)
             return
         if isinstance(val, LV) and val.owned:
+            named = val.local is not None and val.local.name and not passed
+            if named and not self.module.is_library and not self._may_move(ty):
+                text = f"a value of type '{self.elab.type_name(ty)}' can be neither copied nor moved"
+                self.fail(Code.NOT_COPYABLE, text, span, "let the struct conform to 'Movable'")
             self.move_bits(ty, pointer, val)
             return
         place = self.place(val)

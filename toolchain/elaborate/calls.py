@@ -204,7 +204,7 @@ class Calls(Matching):
                 if instance.fn.deprecated:
                     self.elab.warn_deprecated(instance.fn, span)
                 if instance.signature.changes:
-                    self._check_aliasing(found, values)
+                    self._check_aliasing(instance, values, [getattr(slot, "span", None) for slot in found.slots])
             if instance.fn.inline != "builtin":
                 return self._emit(instance, values, span)
             made = self.expand(instance, values, span)
@@ -213,22 +213,6 @@ class Calls(Matching):
             return made
         finally:
             self.span = outer
-
-    def _check_aliasing(self, found: Candidate, values: list[Any]) -> None:
-        """Report a call that changes an argument and gets the same place in another one."""
-        places = [
-            (sig, value, slot.span if isinstance(slot, Arg) else self.span)
-            for sig, value, slot in zip(found.instance.signature.args, values, found.slots, strict=True)
-            if isinstance(value, LV) and sig.passing == "memory" and not value.owned
-        ]
-        for index, (sig, one, _) in enumerate(places):
-            for later, (other, two, span) in enumerate(places):
-                changes = sig.convention == "mut" and (later > index or other.convention != "mut")
-                if later != index and changes and _overlap(one, two) and self.elab.abi(two.ty) == "memory":
-                    text = (
-                        f"{found.instance.fn.title} changes the argument '{sig.name}', and '{other.name}' is the same"
-                    )
-                    self.fail(Code.ALIASING, f"{text} value", span, "pass a copy")
 
     def _values(self, found: Candidate, span: Span) -> list[Any]:
         values: list[Any] = []
@@ -303,6 +287,32 @@ class Calls(Matching):
             place = self.own(value, arg.span) if owned else self.place(value)
             places.append(place)
         return PackVal(tuple(places))
+
+    def _check_aliasing(self, instance: Instance, values: list[Any], spans: Sequence[Span | None]) -> None:
+        """Report a call that changes an argument and reaches the same place through another one."""
+        seen: list[tuple[Any, ArgSig]] = []
+        for sig, value, span in zip(instance.signature.args, values, spans, strict=True):
+            if sig.convention in ("var", "deinit") or not isinstance(value, (LV, RV)):
+                continue
+            if sig.passing == "direct" and not self.elab.origins(value.ty):
+                continue
+            for other, before in seen:
+                changed, same = (sig, before) if sig.convention == "mut" else (before, sig)
+                if changed.convention == "mut" and self._overlap(value, other):
+                    text = f"{instance.fn.title} changes the argument '{changed.name}', and '{same.name}' is the same"
+                    self.fail(Code.ALIASING, f"{text} value", span or self.span, "pass a copy")
+            seen.append((value, sig))
+
+    def _overlap(self, a: Any, b: Any) -> bool:
+        """Do two arguments surely reach the same place."""
+        if isinstance(a, LV) and isinstance(b, LV) and a.local is not None and a.local is b.local:
+            return not a.owned and not b.owned and a.path[: len(b.path)] == b.path[: len(a.path)]
+        reached = [
+            {x.local} if isinstance(x, LV) and x.local is not None and not x.owned else set(x.loans or ())
+            for x in (a, b)
+        ]
+        inside = [set(self.loans_of(x) or ()) for x in (a, b)]
+        return bool(reached[0] & (reached[1] | inside[1]) or inside[0] & reached[1])
 
     def _lend(self, target: LV, values: list[Any]) -> None:
         """A changed argument may keep pointers that stand in the others."""
@@ -464,7 +474,7 @@ class Calls(Matching):
             self.emit(nodes.Unreachable())
         else:
             self.run_finals(0)  # type: ignore[attr-defined]
-            self.emit(nodes.Return(nodes.Const(types.BOOL, 1)))
+            self.emit(nodes.Return(nodes.Const(types.BOOL, 1), self.span))
 
     def _pass(self, sig: ArgSig, value: Any, args: list[Value], consumed: list[LV], span: Span) -> None:
         if isinstance(value, PackVal):
@@ -473,6 +483,11 @@ class Calls(Matching):
         if sig.passing == "none" or isinstance(value, FnVal):
             return
         if sig.passing == "direct":
+            if sig.convention in ("var", "deinit") and isinstance(value, LV):
+                if value.owned:
+                    consumed.append(value)
+                else:
+                    self.check_copy(value, span)
             args.append(self.rvalue(value))
             return
         if sig.convention in ("var", "deinit", "owned"):
@@ -683,13 +698,6 @@ class Calls(Matching):
             if self.elab.slot(ty, next(iter(values)))[1] == -2 or types.size_of(self.elab.ir(ty)) == 0:
                 return KV(ty, only.data)
         return RV(ty, self.build_struct(ty, values))
-
-
-def _overlap(one: LV, two: LV) -> bool:
-    if one.local is None or two.local is None:
-        return one.local is two.local and one.pointer == two.pointer
-    short = min(len(one.path), len(two.path))
-    return one.local is two.local and one.path[:short] == two.path[:short]
 
 
 def substitute(template: Value, args: list[Value]) -> Value:

@@ -906,6 +906,8 @@ class Expressions(Displays, FunctionValues):
                 return found
             if not found.mutable and not self.elab.is_trivial(found.ty):
                 self.fail(Code.IMMUTABLE, f"this cannot be moved: it is {found.why or 'read only'}", self.at(node))
+            if found.local is None and not found.owned and not self.elab.is_trivial(found.ty):
+                self.fail(Code.IMMUTABLE, "this cannot be moved: it lies behind a reference", self.at(node))
             return LV(found.ty, found.pointer, True, found.local, found.path, True, found.why, found.loans)
         return found
 

@@ -20,6 +20,7 @@ from ktc.elaborate.instances import (
     Symbolic,
     UnitState,
 )  # fmt: skip
+from ktc.elaborate.mentions import lenders, replaced
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, Scope, StructInfo, Var
 from ktc.elaborate.values import (
@@ -381,6 +382,7 @@ class Functions(FunctionTypes):
         signature = instance.signature
         if signature.result == "none" or body.out_var is not None:
             body.leaving = None
+            body.span = instance.fn.span()
             body.leave(None)
             return
         if instance.failed:
@@ -611,68 +613,6 @@ def phantom(name: str, ty: Ty, fn: FnInfo, node: ast.Param) -> Var:
     """Return an argument of which only the type is known, for the types that speak of it."""
     place = LV(ty, nodes.LocalAddress(FOREIGN), True, None, (), False, "foreign", ())
     return Var(name, ty, place, Span(fn.module.source, node.start, node.end), "arg")
-
-
-def replaced(fn: FnInfo) -> set[str]:
-    """Return the names whose values, or parts of them, a function moves away, or that it assigns."""
-    found: set[str] | None = fn.patterns.get("replaced")
-    if found is None:
-        found = fn.patterns["replaced"] = set()
-        _replaced_in(fn.node.body, found)
-    return found
-
-
-def _replaced_in(node: Any, found: set[str]) -> None:
-    match node:
-        case tuple():
-            for item in node:
-                _replaced_in(item, found)
-            return
-        case ast.Transfer(value=value):
-            while isinstance(value, ast.Attribute):
-                value = value.value
-            _names(value, found)
-        case ast.Assign(targets=targets):
-            for target in targets:
-                _names(target if isinstance(target, (ast.Name, ast.TupleLit)) else None, found)
-    if isinstance(node, ast.Node):
-        for name in node.__match_args__:
-            _replaced_in(getattr(node, name), found)
-
-
-def lenders(fn: FnInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return which arguments the result may point into as its type says, and those of them that `ref [...]` names."""
-    known: tuple[tuple[int, ...], tuple[int, ...]] | None = fn.patterns.get("lends")
-    if known is None:
-        named: set[str] = set()
-        for origin in fn.node.result_ref or ():
-            _names(origin, named)
-        mentioned = set(named)
-        _names(fn.node.result, mentioned)
-        whole = fn.name == "__init__" or fn.node.result_ref == ()
-        lends, direct = [], []
-        for i, arg in enumerate(fn.node.args):
-            origins: set[str] = set()
-            for origin in arg.origin or ():
-                _names(origin, origins)
-            if arg.name in mentioned or origins & mentioned or (whole and origins):
-                lends.append(i)
-            if arg.name in named:
-                direct.append(i)
-        known = fn.patterns["lends"] = tuple(lends), tuple(direct)
-    return known
-
-
-def _names(node: Any, found: set[str]) -> None:
-    """Collect the names in a piece of syntax."""
-    if isinstance(node, ast.Name):
-        found.add(node.id)
-    elif isinstance(node, tuple):
-        for item in node:
-            _names(item, found)
-    elif isinstance(node, ast.Node):
-        for name in node.__match_args__:
-            _names(getattr(node, name), found)
 
 
 def _addresses(value: Any) -> list[str]:

@@ -8,6 +8,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.broken import declared_names
 from ktc.elaborate.expressions import BINARY, Expressions
 from ktc.elaborate.instances import Abort
+from ktc.elaborate.mentions import moved
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, Scope, Var
 from ktc.elaborate.unrolling import iterate
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, PackPV, StructTy, Ty
@@ -143,6 +144,8 @@ class Statements(Expressions):
         else:
             self.emit(nodes.Declare(local))
         place = LV(ty, nodes.LocalAddress(local), True, local)
+        if not local.drop and not self.module.is_library and self.instance and name in moved(self.instance.fn):
+            self.late_locals.add(local)  # whether there is still a value matters here, too
         self.init_place(ty, place.pointer, value, value_span or span)
         self.mark("init", place)
         var = Var(name, ty, place, span, kind, local, self)
@@ -304,7 +307,7 @@ class Statements(Expressions):
             self.unpack_value(target, self.materialize(value), node, False)
         else:
             place = self.expr(target)
-            if not isinstance(place, LV) or not place.mutable:
+            if not isinstance(place, LV) or not place.mutable or place.owned:
                 self.fail(Code.IMMUTABLE, "this cannot be assigned to", span)
             self.store_place(place, value, span, "")
 
@@ -507,7 +510,8 @@ class Statements(Expressions):
         value = self.convert(value, signature.result_ty, self.at(node.value))
         if signature.result == "memory":
             assert self.result_pointer is not None
-            if isinstance(value, LV) and value.local is not None and not value.path and not value.owned:
+            own = value.local if isinstance(value, LV) and not value.path else None
+            if own is not None and not own.kept and not value.owned:
                 value = LV(value.ty, value.pointer, True, value.local, (), True)
             self.init_place(value.ty, self.result_pointer, value, self.at(node.value))
             self.leave(None)
@@ -803,8 +807,6 @@ class Statements(Expressions):
             label, local, pointer = 0, None, self.error_argument
         else:
             self.fail(Code.RAISES, "nothing may raise here", self.at(node), "declare this function with 'raises'")
-        if isinstance(value, LV) and value.local is not None and value.local.name and not value.owned:
-            value = LV(value.ty, value.pointer, True, value.local, (), True)
         self.init_place(error_ty, pointer, value, self.at(node))
         self._leave_raising(label, local)
 

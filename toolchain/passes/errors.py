@@ -6,25 +6,37 @@ from ktc.diag.source import Span
 from ktc.ir.nodes import Local
 
 
-def used_uninitialized(local: Local, span: Span | None, part: bool) -> Diagnostic:
-    """Return the error for a use before the value was given; `part`: only a field of it is missing."""
+def used_uninitialized(name: str, local: Local, span: Span | None) -> Diagnostic:
+    """Return the error for a use before the value was given; `name`: of the local, or of the field that is missing."""
     notes = (Label(local.span, f"{_name(local)} is declared here"),) if local.span else ()
-    lacks = f"a field of {_name(local)} is" if part else f"{_name(local)} is"
-    return Diagnostic(Code.UNINITIALIZED, span, f"{lacks} used before it has a value", notes=notes)
+    return Diagnostic(Code.UNINITIALIZED, span, f"{name} is used before it has a value", notes=notes)
 
 
-def left_incomplete(local: Local, span: Span | None, part: bool) -> Diagnostic:
-    """Return the error for a function that ends before its named result has a value; `part`: a field is missing."""
+def left_incomplete(name: str, local: Local, span: Span | None) -> Diagnostic:
+    """Return the error for a function that ends before its named result, or a field of it, has a value."""
     notes = (Label(local.span, f"{_name(local)} is declared here"),) if local.span else ()
-    lacks = f"a field of {_name(local)}" if part else _name(local)
-    return Diagnostic(Code.UNINITIALIZED, span, f"{lacks} has no value where this function ends", notes=notes)
+    return Diagnostic(Code.UNINITIALIZED, span, f"{name} has no value where this function ends", notes=notes)
 
 
-def used_after_move(local: Local, span: Span | None, moved: Span | None, part: bool) -> Diagnostic:
-    """Return the error for a use after the value was moved away at `moved`; `part`: only a field of it was."""
+def used_after_move(name: str, span: Span | None, moved: Span | None) -> Diagnostic:
+    """Return the error for a use after the value was moved away at `moved`."""
     notes = (Label(moved, "moved away here"),) if moved else ()
-    lacks = f"a field of {_name(local)} is" if part else f"{_name(local)} is"
-    return Diagnostic(Code.UNINITIALIZED, span, f"{lacks} used after it was moved away", notes=notes)
+    return Diagnostic(Code.UNINITIALIZED, span, f"{name} is used after it was moved away", notes=notes)
+
+
+def left_empty(name: str, local: Local, span: Span | None) -> Diagnostic:
+    """Return the error for a `mut` argument, or a field of it, without a value when the function returns."""
+    notes = (Label(local.span, f"{_name(local)} is declared here"),) if local.span else ()
+    text = f"{name} is moved away and gets no new value before the function returns"
+    return Diagnostic(Code.UNINITIALIZED, span, text, notes=notes)
+
+
+def part_moved(name: str, local: Local, moved: Span | None, span: Span | None) -> Diagnostic:
+    """Return the error for a field that is moved out of a value which must still be destroyed."""
+    text = f"{name} is moved away and gets no new value, so the rest of {_name(local)} cannot be destroyed"
+    notes = (Label(moved, "moved away here"),) if moved and moved is not span else ()
+    help_text = f"give {name} a new value, or move the whole of {_name(local)}"
+    return Diagnostic(Code.UNINITIALIZED, span, text, help=help_text, notes=notes)
 
 
 def moved_from_inside(local: Local, span: Span | None) -> Diagnostic:

@@ -1,7 +1,8 @@
 """Definite initialisation: every use that the source spells is of a value that is surely there.
 
-In: a function with marks. Out: the same function; a diagnostic for each `require` that is not met. Drops are left to
-`drops`, which removes the marks.
+In: a function with marks. Out: the same function; a diagnostic for each `require` that is not met, for each `mut`
+argument that has no value when the function returns, and for each value of which a field was moved away for good. Drops
+are left to `drops`, which removes the marks.
 
     var s: String        Declare s
     if c: s = "a"        Mark init s in one arm
@@ -12,9 +13,9 @@ from collections.abc import Iterator
 
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Span
-from ktc.ir.nodes import Declare, Function, Local, Mark, Statement
+from ktc.ir.nodes import Declare, Function, Local, Mark, Return, Statement
 from ktc.passes import errors, flow
-from ktc.passes.slots import SlotTable, field_counts, marks
+from ktc.passes.slots import Slots, SlotTable, field_counts, marks
 
 
 def run(function: Function, config: object, sink: Sink) -> Function:
@@ -23,7 +24,7 @@ def run(function: Function, config: object, sink: Sink) -> Function:
     Reports: UNINITIALIZED, UNSUPPORTED.
     """
     found = list(marks(function.body))
-    required = {one.local for one in found if isinstance(one, Mark) and one.kind in _ASKING}
+    required = {one.local for one in found if one.local.kept or (isinstance(one, Mark) and one.kind in _ASKING)}
     for one in found:
         if isinstance(one, Mark) and one.kind == "consume" and len(one.path) > 1:
             sink.report(errors.moved_from_inside(one.local, one.span))
@@ -39,21 +40,75 @@ def run(function: Function, config: object, sink: Sink) -> Function:
     for one in found:
         if isinstance(one, Mark) and one.kind == "consume" and one.span:
             moves.setdefault(one.local, []).append(one.span)
-    for mark, node in _mark_steps(graph.body):
-        row = table.get(mark.local)
-        if row is not None and mark.kind in _ASKING:
-            missing = row.at(mark.path) & ~facts.sure[node]
-            was_moved = bool(facts.maybe[node] >> table.end & missing)
+    wrong: set[Local] = set()
+    for step in _steps(graph.body):
+        mark = step.statement
+        row = table.get(mark.local) if isinstance(mark, Mark) else None
+        if row is not None and isinstance(mark, Mark) and mark.kind in _ASKING:
+            missing = row.at(mark.path) & ~facts.sure[step.node]
             if missing:
-                _report(mark, missing != row.mask, was_moved, moves.get(mark.local, []), sink)
+                wrong.add(mark.local)
+                moved_away = facts.maybe[step.node] >> table.end & missing
+                _report(mark, row, missing, moves.get(mark.local, []) if moved_away else None, sink)
+    _check_ends(function, graph, facts, table, sink)
+    _check_parts([one for one in found if one.local not in wrong], graph, facts, table, moves, sink)
     return function
 
 
 _ASKING = frozenset(("require", "result"))
 
 
+def _check_ends(function: Function, graph: flow.Graph, facts: flow.Facts, table: SlotTable, sink: Sink) -> None:
+    """A `mut` argument belongs to the caller, who expects a value in it."""
+    kept = [row for row in table.rows.values() if row.local.kept]
+    for step in _steps(graph.body) if kept else ():
+        if isinstance(step.statement, Return):
+            for row in list(kept):
+                missing = row.mask & ~facts.sure[step.node]
+                if missing:
+                    sink.report(errors.left_empty(row.named(missing), row.local, step.statement.span or function.span))
+                    kept.remove(row)
+
+
+def _check_parts(
+    found: list[Mark | Declare], graph: flow.Graph, facts: flow.Facts, table: SlotTable,
+    moves: dict[Local, list[Span]], sink: Sink,
+) -> None:  # fmt: skip
+    """A value of which a field was moved away cannot be destroyed: the field must get a new value before."""
+    parts = [one for one in found if isinstance(one, Mark) and one.kind == "consume" and one.path]
+    ends = 0
+    tracked = dict.fromkeys(one.local for one in found)
+    divided = [row for row in map(table.get, tracked) if row and row.by_field and row.local.drop and not row.local.at]
+    for step in _steps(graph.body) if parts or divided else ():
+        if isinstance(step.statement, Return | Declare):
+            ends |= facts.maybe[step.node] >> 2 * table.end
+            for row in list(divided):
+                there = facts.maybe[step.node] & row.mask
+                if there and there != row.mask and not ends & row.mask:
+                    name = row.named(row.mask & ~there)
+                    last = _nearest(moves.get(row.local, []), None)
+                    sink.report(errors.part_moved(name, row.local, last, last or row.local.span))
+                    divided.remove(row)
+    for mark in parts:
+        slots = table.get(mark.local)
+        if slots is None or not mark.local.drop or mark.local.kept or not ends & slots.at(mark.path):
+            continue
+        ends &= ~slots.mask
+        later = any(
+            isinstance(one, Mark) and one.local is mark.local and one.kind == "require" and _after(one.span, mark.span)
+            for one in found
+        )
+        name = slots.named(slots.at(mark.path))
+        sink.report(errors.part_moved(name, mark.local, mark.span, mark.span if later else mark.local.span))
+
+
+def _after(use: Span | None, move: Span | None) -> bool:
+    return use is not None and move is not None and use.start > move.end
+
+
 class _Effects:
-    """What statements do to the bits. Bit b + `table.end` says that bit b's value was moved away."""
+    """What statements do to the bits. Bit b + `table.end` says that bit b's value was moved away, bit b + 2 *
+    `table.end` that it was moved out of a value whose other parts may still be there."""
 
     def __init__(self, table: SlotTable) -> None:
         self.table = table
@@ -66,30 +121,31 @@ class _Effects:
         if row is None:
             return None
         if isinstance(statement, Declare):
-            return flow.Effect(lose=row.mask | row.mask << self.table.end)
+            return flow.Effect(lose=row.mask | row.mask << self.table.end | row.mask << 2 * self.table.end)
         bits = row.at(statement.path)
-        moved = bits << self.table.end
+        moved, part = bits << self.table.end, bits << 2 * self.table.end
         match statement.kind:
             case "init" if len(statement.path) <= 1:
-                return flow.Effect(gain=bits, lose=moved)
+                return flow.Effect(gain=bits, lose=moved | part)
             case "overwrite" if len(statement.path) <= 1:
                 # The old value is destroyed whether or not a new one comes (what makes it may raise).
                 return flow.Effect(lose=bits)
             case "consume":
-                return flow.Effect(gain=moved, lose=bits)
+                return flow.Effect(gain=moved | part if statement.path else moved, lose=bits)
             case "require" | "result":
                 # What was reported once is taken as given from there on: one mistake, one message.
-                return flow.Effect(gain=bits, lose=moved)
+                return flow.Effect(gain=bits, lose=moved | part)
         return None
 
 
-def _report(mark: Mark, part: bool, was_moved: bool, moves: list[Span], sink: Sink) -> None:
-    if was_moved:
-        sink.report(errors.used_after_move(mark.local, mark.span, _nearest(moves, mark.span), part))
+def _report(mark: Mark, row: Slots, missing: int, moves: list[Span] | None, sink: Sink) -> None:
+    name = row.named(missing)
+    if moves is not None:
+        sink.report(errors.used_after_move(name, mark.span, _nearest(moves, mark.span)))
     elif mark.kind == "result":
-        sink.report(errors.left_incomplete(mark.local, mark.span, part))
+        sink.report(errors.left_incomplete(name, mark.local, mark.span))
     else:
-        sink.report(errors.used_uninitialized(mark.local, mark.span, part))
+        sink.report(errors.used_uninitialized(name, mark.local, mark.span))
 
 
 def _nearest(moves: list[Span], use: Span | None) -> Span | None:
@@ -100,9 +156,9 @@ def _nearest(moves: list[Span], use: Span | None) -> Span | None:
     return (before or moves)[-1]
 
 
-def _mark_steps(arm: flow.Arm) -> Iterator[tuple[Mark, int]]:
+def _steps(arm: flow.Arm) -> Iterator[flow.Step]:
     for step in arm.steps:
-        if isinstance(step.statement, Mark) and step.node >= 0:
-            yield step.statement, step.node
+        if step.node >= 0:
+            yield step
         for inner in step.arms:
-            yield from _mark_steps(inner)
+            yield from _steps(inner)

@@ -49,6 +49,16 @@ class Slots:
         """Return the bits a mark with this path speaks of; only its first step counts."""
         return 1 << (self.first + path[0]) if path and self.by_field else self.mask
 
+    def named(self, bits: int) -> str:
+        """Return what a person calls these bits: the value, or a field of it."""
+        name = f"'{self.local.name}'" if self.local.name else "the value"
+        if not self.by_field or bits == self.mask:
+            return name
+        first = next(bits_of(bits >> self.first))
+        if first < len(self.local.fields):
+            return f"'{self.local.name}.{self.local.fields[first]}'"
+        return f"a field of {name}"
+
 
 class SlotTable:
     """The tracked locals of a function, in the order in which they are declared."""
@@ -77,10 +87,14 @@ class SlotTable:
 
 
 def field_counts(found: Sequence[Mark | Declare]) -> dict[Local, int]:
-    """Return, in program order, each local with the number of fields its marks name (0: only the whole)."""
+    """Return, in program order, each local with the number of fields that marks give or take (0: only the whole)."""
     counts: dict[Local, int] = {}
     for one in found:
-        named = one.path[0] + 1 if isinstance(one, Mark) and one.path else 0
+        named = (
+            one.path[0] + 1
+            if isinstance(one, Mark) and one.path and one.kind not in ("require", "result", "use")
+            else 0
+        )
         counts[one.local] = max(counts.get(one.local, 0), named)
     return counts
 

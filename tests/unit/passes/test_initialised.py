@@ -137,7 +137,10 @@ def test_fields_of_a_constructor(w):
 
 def test_field_moved_out(w):
     s = w.pair("s")
-    assert reported(function(new(s), take_field(s, 0), require(s, path=(1,)))) == []
+    assert reported(function(new(s), take_field(s, 0), require(s, path=(1,)))) == [
+        "a field of 's' is moved away and gets no new value, so the rest of 's' cannot be destroyed"
+    ]
+    assert reported(function(new(s), take_field(s, 0), fill_field(s, 0), require(s, path=(1,)))) == []
     assert reported(function(new(s), take_field(s, 0), require(s))) == [
         "a field of 's' is used after it was moved away"
     ]

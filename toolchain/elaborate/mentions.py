@@ -1,0 +1,83 @@
+"""What the text of a function says of its arguments and variables, before anything of it is elaborated.
+
+In: a declaration. Out: the arguments into which its result may point, the names whose values it replaces or moves away.
+Each answer is computed once for a declaration.
+"""
+
+from typing import Any
+
+from ktc.elaborate.scope import FnInfo
+from ktc.syntax import ast
+
+
+def replaced(fn: FnInfo) -> set[str]:
+    """Return the names whose values, or parts of them, a function moves away, or that it assigns."""
+    found: set[str] | None = fn.patterns.get("replaced")
+    if found is None:
+        found = fn.patterns["replaced"] = set()
+        _replaced_in(fn.node.body, found)
+    return found
+
+
+def moved(fn: FnInfo) -> set[str]:
+    """Return the names of which a function moves the whole value away."""
+    found: set[str] | None = fn.patterns.get("moved")
+    if found is None:
+        found = fn.patterns["moved"] = set()
+        _replaced_in(fn.node.body, set(), found)
+    return found
+
+
+def _replaced_in(node: Any, found: set[str], whole: set[str] | None = None) -> None:
+    match node:
+        case tuple():
+            for item in node:
+                _replaced_in(item, found, whole)
+            return
+        case ast.Transfer(value=value):
+            if whole is not None and isinstance(value, ast.Name):
+                whole.add(value.id)
+            while isinstance(value, ast.Attribute):
+                value = value.value
+            _names(value, found)
+        case ast.Assign(targets=targets):
+            for target in targets:
+                _names(target if isinstance(target, (ast.Name, ast.TupleLit)) else None, found)
+    if isinstance(node, ast.Node):
+        for name in node.__match_args__:
+            _replaced_in(getattr(node, name), found, whole)
+
+
+def lenders(fn: FnInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return which arguments the result may point into as its type says, and those of them that `ref [...]` names."""
+    known: tuple[tuple[int, ...], tuple[int, ...]] | None = fn.patterns.get("lends")
+    if known is None:
+        named: set[str] = set()
+        for origin in fn.node.result_ref or ():
+            _names(origin, named)
+        mentioned = set(named)
+        _names(fn.node.result, mentioned)
+        whole = fn.name == "__init__" or fn.node.result_ref == ()
+        lends, direct = [], []
+        for i, arg in enumerate(fn.node.args):
+            origins: set[str] = set()
+            for origin in arg.origin or ():
+                _names(origin, origins)
+            if arg.name in mentioned or origins & mentioned or (whole and origins):
+                lends.append(i)
+            if arg.name in named:
+                direct.append(i)
+        known = fn.patterns["lends"] = tuple(lends), tuple(direct)
+    return known
+
+
+def _names(node: Any, found: set[str]) -> None:
+    """Collect the names in a piece of syntax."""
+    if isinstance(node, ast.Name):
+        found.add(node.id)
+    elif isinstance(node, tuple):
+        for item in node:
+            _names(item, found)
+    elif isinstance(node, ast.Node):
+        for name in node.__match_args__:
+            _names(getattr(node, name), found)
