@@ -6,12 +6,11 @@ every machine.
 """
 
 import pickle
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ktc import builds
 from ktc import passes as passes_package
-from ktc.cache import Cache, Key
+from ktc.cache import Cache, Key, Lock
 from ktc.codegen.module import lower_host
 from ktc.config import Config
 from ktc.diag.diagnostic import Bug, Sink
@@ -28,17 +27,32 @@ SEED = "archive.kpy"
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The compiled library: `library` for the elaborator, `data` for the linker."""
+    """The compiled library: `library` for the elaborator, `data` for the linker.
+
+    While it is made, `data` is empty: LLVM is at work on it, beside the elaboration of the program. `finished` waits.
+    """
 
     library: Library
-    data: bytes
+    data: bytes = b""
+    ticket: int = -1
+    keys: tuple[Key, ...] = ()
+    names: str = ""
+    lock: Lock = Lock(None)  # noqa: RUF009
+
+    def finished(self, cache: Cache, workers: Workers) -> bytes:
+        """Return the object to link; keeps an archive that is new."""
+        if self.ticket < 0:
+            return self.data
+        data = bytes(workers.result(self.ticket))
+        base, own = self.keys
+        cache.put(base, self.names.encode())
+        cache.put(own, pickle.dumps(Archive(self.library, data)))
+        self.lock.release()
+        return data
 
 
-def find(config: Config, cache: Cache, workers: Workers, starts: Callable[[], None] | None = None) -> Archive | None:
+def find(config: Config, cache: Cache, workers: Workers) -> Archive | None:
     """Return the archive for a build, from the cache or made now; None where nothing is kept.
-
-    Args:
-        starts: called before it is made, which takes seconds.
 
     Raises:
         Bug: the seed does not compile.
@@ -46,20 +60,23 @@ def find(config: Config, cache: Cache, workers: Workers, starts: Callable[[], No
     if cache.folder is None:
         return None
     base = _base_key(config)
-    named = cache.get(base)
-    if named is not None:
-        kept = _read(cache.get(_key(base, config, named.decode().split())))
-        if kept is not None:
-            return kept
-    if starts is not None:
-        starts()
-    unit, names = _elaborate(config, cache)
-    module = lower_host(unit, {}, "", config.debug)
-    data = bytes(workers.result(workers.submit(device.host_job(module, "object", config.level))))
-    made = Archive(library_of(unit), data)
-    cache.put(base, " ".join(sorted(names)).encode())
-    cache.put(_key(base, config, sorted(names)), pickle.dumps(made))
-    return made
+    kept = _kept(config, cache, base)
+    if kept is not None:
+        return kept
+    lock = cache.lock("archive")  # several builds at once make one
+    kept = _kept(config, cache, base)
+    if kept is not None:
+        lock.release()
+        return kept
+    try:
+        unit, names = _elaborate(config, cache)
+        module = lower_host(unit, {}, "", config.debug)
+    except BaseException:
+        lock.release()
+        raise
+    ticket = workers.submit(device.host_job(module, "object", config.level))
+    keys = (base, _key(base, config, sorted(names)))
+    return Archive(library_of(unit), b"", ticket, keys, " ".join(sorted(names)), lock)
 
 
 def _elaborate(config: Config, cache: Cache) -> tuple[Unit, frozenset[str]]:
@@ -74,6 +91,11 @@ def _elaborate(config: Config, cache: Cache) -> tuple[Unit, frozenset[str]]:
         raise Bug(f"the library's seed has errors: {sink.diagnostics[0].message}", "archive")
     verify(unit)
     return unit, names
+
+
+def _kept(config: Config, cache: Cache, base: Key) -> Archive | None:
+    named = cache.get(base)
+    return None if named is None else _read(cache.get(_key(base, config, named.decode().split())))
 
 
 def _read(data: bytes | None) -> Archive | None:

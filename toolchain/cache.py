@@ -12,6 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import IO
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 DEFAULT_MAX_BYTES = 1 << 30
 
@@ -24,6 +30,7 @@ _SWEEP_SECONDS = 3600.0
 """How long after a sweep the next process that writes looks at the whole store again."""
 _TOUCH_SECONDS = 600.0
 """An entry's time of last use is kept this exactly; being more exact costs a write for every hit."""
+_PATIENCE_SECONDS, _TURN_SECONDS = 120.0, 0.02
 _STALE_SECONDS = 3600.0
 """A temporary file of this age belongs to a process that died."""
 _SWEEP_TO = 0.8
@@ -77,6 +84,19 @@ class Info:
     entries: int
     size_bytes: int
     max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """What `Cache.lock` gives; without a file it holds nothing."""
+
+    file: IO[bytes] | None
+
+    def release(self) -> None:
+        """Let others go on."""
+        if self.file is not None and fcntl is not None:
+            fcntl.flock(self.file, fcntl.LOCK_UN)  # closing alone is not enough: forked processes have the file too
+            self.file.close()
 
 
 @dataclass(slots=True)
@@ -137,6 +157,30 @@ class Cache:
         self._written += len(data) + _HEADER_BYTES
         if self._is_sweep_due():
             self._sweep()
+
+    def lock(self, name: str) -> "Lock":
+        """Wait until no other process holds `name`, and hold it until `Lock.release`.
+
+        It spares work that several processes would do at once; nothing is wrong where it does not work, and nobody
+        waits for ever.
+        """
+        if self.folder is None or fcntl is None or not self._can_write:
+            return Lock(None)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file = (self.folder / f"{name}.lock").open("wb")
+            until = time.monotonic() + _PATIENCE_SECONDS
+            while True:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return Lock(file)
+                except BlockingIOError:
+                    if time.monotonic() > until:
+                        file.close()
+                        return Lock(None)
+                    time.sleep(_TURN_SECONDS)
+        except OSError:
+            return Lock(None)
 
     def info(self) -> Info:
         """Count the entries."""

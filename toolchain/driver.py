@@ -13,6 +13,7 @@ from ktc import passes as passes_package
 from ktc.codegen.module import lower_device, lower_host
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, gate
+from ktc.elaborate.archive import Library
 from ktc.elaborate.elaborator import elaborate
 from ktc.emit import device
 from ktc.emit.link import Executable, LinkFailed, find_link_tools, link
@@ -44,22 +45,24 @@ def build(session: Session) -> Executable:
         return _link(session, compile_objects(session))
     if config.emit == "object":
         with Workers(config.jobs) as workers:
-            return _write(session, _whole_object(session, _front(session)[0], workers))
+            return _write(session, _whole_object(session, _front(session), workers))
     return _write(session, emit(session, config.emit))
 
 
 def compile_objects(session: Session) -> tuple[bytes, ...]:
     """Compile to what `link` and `jit` take: the host's object, those of kernels for the processor, the library's."""
     with Workers(session.config.jobs) as workers:  # LLVM loads beside the stages before it
-        program, archive = _front(session, workers)
+        program, archive = _front_with_archive(session, workers)
         objects = units.compile_program(session, program, workers)
-        return (*objects, archive.data) if archive else objects
+        return (*objects, archive.finished(session.cache, workers)) if archive else objects
 
 
 def look_up(session: Session) -> None:
     """Look every unit of the program up in the cache and compile none; `session.units` has the answers."""
     with Workers(session.config.jobs) as workers:
-        program, _ = _front(session, workers)
+        program, archive = _front_with_archive(session, workers)
+        if archive is not None:
+            archive.finished(session.cache, workers)
     units.look_up(session, program)
 
 
@@ -77,7 +80,7 @@ def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False)
     if kind == "ast":
         return dump(_load(session).root).encode()
     with Workers(session.config.jobs) as workers:
-        program, _ = _front(session)
+        program = _front(session)
         if on_device:
             unit = _device_unit(session, program, kernel)
             return print_unit(unit).encode() if kind == "ir" else _emit_kernel(session, unit, kernel, kind, workers)
@@ -105,20 +108,11 @@ def _load(session: Session) -> Package:
     return package
 
 
-def _front(session: Session, workers: Workers | None = None) -> tuple[Program, archives.Archive | None]:
-    """Load, elaborate, and run the passes.
-
-    Args:
-        workers: given where the library's archive may be used; without it the host's unit has all of its code.
-    """
+def _front(session: Session, package: Package | None = None, library: Library | None = None) -> Program:
+    """Load, elaborate, and run the passes."""
     config, sink = session.config, session.sink
-    package = _load(session)
-    archive = None
-    if workers is not None:
-        with session.stage("archive"):
-            archive = archives.find(config, session.cache, workers.start())
+    package = package or _load(session)
     with session.stage("elaborate"):
-        library = archive.library if archive else None
         if config.offload_mode == "per-kernel":
             program = slices.elaborate(session, package, library)
         else:
@@ -137,7 +131,20 @@ def _front(session: Session, workers: Workers | None = None) -> tuple[Program, a
     with session.stage("verify"):
         for unit in (host, *devices) if session.slicer is None else (host,):
             verify(unit)
-    return program, archive
+    return program
+
+
+def _front_with_archive(session: Session, workers: Workers) -> tuple[Program, archives.Archive | None]:
+    """Do the same with declarations of what the library's archive has."""
+    package = _load(session)
+    with session.stage("archive"):
+        archive = archives.find(session.config, session.cache, workers.start())
+    try:
+        return _front(session, package, archive.library if archive else None), archive
+    except CompileError:
+        if archive is not None:  # the next build wants it
+            archive.finished(session.cache, workers)
+        raise
 
 
 def _whole_object(session: Session, program: Program, workers: Workers) -> bytes:

@@ -48,7 +48,8 @@ def archive(tmp_path: Path, program_cache: Path) -> archives.Archive:
     one = session(tmp_path, program_cache)
     with Workers(1) as workers:
         found = archives.find(one.config, one.cache, workers)
-    assert found is not None
+        assert found is not None
+        assert found.finished(one.cache, workers)[:4] == b"\x7fELF"
     return found
 
 

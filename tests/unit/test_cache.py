@@ -128,3 +128,17 @@ def test_several_processes_at_once(tmp_path: Path) -> None:
     )
     running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
     assert [process.wait(60) for process in running] == [0, 0, 0]
+
+
+def test_one_process_at_a_time_holds_a_lock(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    held = cache.lock("name")
+    script = "import sys\nfrom pathlib import Path\nfrom ktc.cache import Cache\n" + (
+        "lock = Cache(Path(sys.argv[1])).lock('name')\nprint('mine', flush=True)\nlock.release()\n"
+    )
+    other = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    with pytest.raises(subprocess.TimeoutExpired):
+        other.wait(timeout=0.5)
+    held.release()
+    assert other.communicate(timeout=60)[0] == "mine\n"
+    Cache(None).lock("name").release()
