@@ -144,7 +144,8 @@ def make(elab: TypeTable, name: str, args: tuple[Any, ...]) -> PrimTy:
         case "!kgen.pointer":
             return PrimTy(name, args, types.PointerType(args[0] if args else 0))
         case "!pop.array":
-            return PrimTy(name, args, types.ArrayType(elab.ir(args[1]), args[0]))
+            # What has no elements takes no place, so that what is around it can be its other field alone.
+            return PrimTy(name, args, types.ArrayType(elab.ir(args[1]), args[0]) if args[0] else types.UNIT)
         case "!kgen.pack":
             return PrimTy(name, args, erase([elab.ir(member) for member in args[0].items])[0])
         case "!kgen.refs":
