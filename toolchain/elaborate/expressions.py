@@ -34,6 +34,7 @@ from ktc.elaborate.values import (
     Sym,
     TraitTy,
     Ty,
+    said,
 )  # fmt: skip
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
@@ -660,7 +661,7 @@ class Expressions(Displays, FunctionValues):
 
     def no_operator(self, op: str, left: Any, right: Any, node: Any) -> None:
         """Report an operator that the operands do not have."""
-        a, b = (self.elab.type_name(v.ty) if isinstance(v, (RV, LV, KV)) else str(v) for v in (left, right))
+        a, b = (self.elab.type_name(v.ty) if isinstance(v, (RV, LV, KV)) else said(v) for v in (left, right))
         help_text = "convert one of them" if isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV)) else ""
         if help_text and a == b and isinstance(left.ty, StructTy) and not left.ty.info.module.is_library:
             name = BINARY.get(op) or COMPARE.get(op)
@@ -677,7 +678,7 @@ class Expressions(Displays, FunctionValues):
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[node.op]
         made = self.dunder(value, name, [], node)
         if made is None:
-            shown = self.elab.type_name(value.ty) if isinstance(value, (RV, LV, KV)) else str(value)
+            shown = self.elab.type_name(value.ty) if isinstance(value, (RV, LV, KV)) else said(value)
             self.fail(Code.TYPE_MISMATCH, f"'{node.op}' does not take '{shown}'", self.at(node))
         return made
 
@@ -695,7 +696,7 @@ class Expressions(Displays, FunctionValues):
             converted = self.try_convert(value, self.elab.library_type("Bool"), self.at(node))
             if converted is not None:
                 return self.rvalue(converted)
-        shown = self.elab.type_name(value.ty) if isinstance(value, (RV, LV, KV)) else str(value)
+        shown = self.elab.type_name(value.ty) if isinstance(value, (RV, LV, KV)) else said(value)
         self.fail(Code.TYPE_MISMATCH, f"'{shown}' is neither true nor false: it has no '__bool__'", self.at(node))
 
     def compare(self, node: ast.Compare) -> Any:

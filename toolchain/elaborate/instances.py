@@ -112,7 +112,7 @@ class Signature:
         return self.result == "memory" or (self.raises and self.result in ("direct", "ref"))
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Instance:
     """One function with all parameters known.
 
@@ -150,7 +150,7 @@ class Instance:
         return "[" in self.title
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class UnitState:
     """What has been elaborated for one target."""
 

@@ -14,7 +14,7 @@ from ktc.ir.nodes import Local
 from ktc.syntax import ast
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class FnInfo:
     """One function declaration.
 
@@ -58,7 +58,7 @@ class FnInfo:
         return Span(self.module.source, start, start + len(self.name))
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class FnSet:
     """Overloads of one name, in order of declaration."""
 
@@ -66,7 +66,7 @@ class FnSet:
     functions: list[FnInfo]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class StructInfo:
     """One struct declaration."""
 
@@ -115,7 +115,7 @@ class StructInfo:
         return ""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class TraitInfo:
     """One trait declaration."""
 
@@ -128,7 +128,7 @@ class TraitInfo:
     parents: "tuple[TraitInfo, ...] | None" = None
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class AliasInfo:
     """One alias; its value is computed when it is asked for."""
 
@@ -140,7 +140,7 @@ class AliasInfo:
     values: dict[Any, Any] = field(default_factory=dict)
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class ImportRef:
     """A name that comes from another module; `name` "" is the module itself."""
 
@@ -151,7 +151,7 @@ class ImportRef:
     span: Span
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Var:
     """A variable, argument or loop variable of a body.
 
@@ -171,7 +171,7 @@ class Var:
     body: Any = None
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class ModuleInfo:
     """A module."""
 
@@ -182,7 +182,7 @@ class ModuleInfo:
     is_library: bool
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Scope:
     """Names and what they mean here; then the parent is asked.
 

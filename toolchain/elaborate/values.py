@@ -24,7 +24,7 @@ class Ty:
         return f"<{self}>"
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class PrimTy(Ty):
     """A primitive type. `ir` is None for types that exist only at compile time.
 
@@ -45,7 +45,7 @@ class PrimTy(Ty):
         return self.name + (f"[{', '.join(map(str, self.args))}]" if self.args else "")
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class StructTy(Ty):
     """An instance of a struct declaration; what is computed of it lazily is cached in its slots."""
 
@@ -73,7 +73,7 @@ class StructTy(Ty):
         return f"{self.info.name}[{', '.join(shown)}]" if shown else self.info.name
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class TraitTy(Ty):
     """A trait, or several joined by `&`; the type of a type parameter."""
 
@@ -83,7 +83,7 @@ class TraitTy(Ty):
         return " & ".join(trait.name for trait in self.traits)
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class FnTy(Ty):
     """A function type. A value of one without `of` and `ast` is at run time the address of the function's code.
 
@@ -208,7 +208,7 @@ class BoundAlias:
     self_ty: "StructTy | None"
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Sym:
     """A parameter without a value yet, in the pattern of a signature."""
 
@@ -239,7 +239,7 @@ FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
 """Stands for the place of a value of which only the type is known."""
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, slots=True)
 class RV:
     """A value of a directly passed type, as an IR value. `why`: it has a name that may not be changed, and why.
     `loans`: as in `LV`."""
@@ -250,7 +250,7 @@ class RV:
     loans: tuple[nodes.Local, ...] | None = None
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, slots=True)
 class LV:
     """A place in memory that holds a value.
 
@@ -274,7 +274,7 @@ class LV:
     loans: tuple[nodes.Local, ...] | None = None
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, slots=True)
 class Method:
     """`value.method`, not called yet. `base` is None for a static reference through the type."""
 
@@ -282,14 +282,14 @@ class Method:
     fn: FnVal
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, slots=True)
 class PackVal:
     """`*args` of a heterogeneous pack as it is passed on."""
 
     items: tuple["RV | LV | KV", ...]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class DisplayVal:
     """A list, set or dictionary written as an argument: what it becomes is known when the function is.
 
@@ -314,13 +314,20 @@ Result = Union[RV, LV, KV, Method, PackVal, Ty, FnVal, PackPV, PartialTy, Module
 """What an expression may give."""
 
 
-@dataclass(slots=True)
+@dataclass(repr=False, slots=True)
 class Arg:
     """One argument of a call: its value and where it stands."""
 
     value: Any
     span: Span
     name: str = ""
+
+
+def said(value: object) -> str:
+    """Return what a message calls an operand that has no type: a type, a function, a module, a method."""
+    if type(value).__str__ is not object.__str__:
+        return str(value)
+    return {"Method": "a method", "PackVal": "a pack", "DisplayVal": "a display"}.get(type(value).__name__, "a name")
 
 
 def show(value: Any) -> str:
