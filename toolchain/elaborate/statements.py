@@ -235,6 +235,11 @@ class Statements(Expressions):
         if isinstance(target, ast.TupleLit):
             self.unpack_value(target, self.materialize(value), node, declare)
         elif declare and isinstance(target, ast.Name) and target.id != "_":
+            if isinstance(node, ast.For) and isinstance(value, LV) and not self.elab.is_copied_implicitly(value.ty):
+                # parts of a loop's value stay in it: nothing else owns what cannot be copied
+                value = replace(value, mutable=False, owned=False, why="a loop variable")
+                self.scope.names[target.id] = Var(target.id, value.ty, value, self.at(target), "loop", body=self)
+                return
             self.declare_var(target.id, value, self.at(target))
         else:
             self.store(target, value, node)
@@ -698,6 +703,9 @@ class Statements(Expressions):
         try:
             target = node.target
             if isinstance(target, ast.TupleLit):
+                if isinstance(item, (RV, KV)):
+                    item = self.declare_var("", item, self.at(target)).value
+                    del self.scope.names[""]
                 self.unpack_value(target, item, node, True)
             elif isinstance(target, ast.Name) and target.id != "_":
                 if isinstance(item, LV) and node.convention != "var" and not item.owned:
