@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from ktc.diag.codes import Code
+from ktc.diag.source import Span
 from ktc.elaborate import builtins
 from ktc.elaborate.body import UNIT_CONST
 from ktc.elaborate.displays import Displays
@@ -883,17 +884,25 @@ class Expressions(Displays, FunctionValues):
         args = []
         for part in node.parts:
             if isinstance(part, ast.FField):
-                if part.spec:
-                    self.fail(
-                        Code.UNSUPPORTED, "format specifications in f-strings are not supported yet", self.at(part)
-                    )
                 value = self.arg(part.value)
                 if part.conversion == "r":
                     value = Arg(self.call(self.find_fn("repr"), [value], [], self.at(part)), self.at(part))
-                args.append(value)
+                args.append(self.formatted(value, part) if part.spec else value)
             else:
                 args.append(Arg(self.expr(part), self.at(node)))
         return self.call(self.elab.library_type("String"), args, [], self.at(node))
+
+    def formatted(self, value: Arg, part: ast.FField) -> Arg:
+        """Return the text of a field; the library reads the specification, errors lie at it."""
+        end = part.end - 1
+        span = Span(self.at(part).source, end - len(part.spec), end)
+        spec = self.elab.literal("StringLiteral", "!kgen.string", part.spec)
+        function = self.elab.partial_of(self.find_fn("__format_value"), (spec,), ())
+        outer, self.span = self.span, span
+        try:
+            return Arg(self.call(function, [value], [], span), span)
+        finally:
+            self.span = outer
 
     def find_fn(self, name: str) -> Any:
         """Return a function of the prelude."""
