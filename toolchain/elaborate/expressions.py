@@ -13,7 +13,7 @@ from ktc.elaborate.function_types import convention_of
 from ktc.elaborate.function_values import FunctionValues
 from ktc.elaborate.instances import Abort, Symbolic
 from ktc.elaborate.mismatch import Mismatch
-from ktc.elaborate.scope import AliasInfo, FnSet, ImportRef, StructInfo, TraitInfo, Var
+from ktc.elaborate.scope import AliasInfo, FnSet, ImportRef, Scope, StructInfo, TraitInfo, Var
 from ktc.elaborate.suggestions import suggest, suggest_name
 from ktc.elaborate.values import (
     FOREIGN,
@@ -121,7 +121,8 @@ class Expressions(Displays, FunctionValues):
 
     def find(self, name: str) -> Any:
         """Return the binding of a name, or None."""
-        for scope in self.scope.chain():
+        scope: Scope | None = self.scope
+        while scope is not None:
             found = scope.names.get(name)
             if found is not None:
                 if isinstance(found, ImportRef):
@@ -133,6 +134,7 @@ class Expressions(Displays, FunctionValues):
                 member = self.elab.member(scope.struct, name)
                 if isinstance(member, AliasInfo):
                     return self.elab.alias_value(member, scope.struct)
+            scope = scope.parent
         found = self.elab.module_name(self.module, name)
         if found is None and self.elab.prelude_scope is not None:
             found = self.elab.prelude_name(name)

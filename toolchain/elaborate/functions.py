@@ -58,6 +58,9 @@ class Functions(FunctionTypes):
         values = tuple(self.canonical(given[p.name]) for p in fn.node.params)
         canonical_self = self.canonical(self_ty) if self_ty is not None else None
         key = (fn.uid, canonical_self, values, kernel)
+        plain = state.plain.get(key)
+        if plain is not None:
+            return plain
         scope = Scope(self.fn_scope_parent(fn, canonical_self), "function")
         for param, value in zip(fn.node.params, values, strict=True):
             scope.names[param.name] = value
@@ -102,6 +105,8 @@ class Functions(FunctionTypes):
             if fn.parent is None and fn.module.is_library and not found.envs:
                 found.archived = state.archived.get(symbol)
             state.instances[full] = found
+            if key in state.memo and not open_types:
+                state.plain[key] = found
             state.by_symbol[symbol] = found
         return found
 

@@ -208,6 +208,8 @@ class Parameters(Instances):
         Raises:
             Mismatch: too many, or an unknown name.
         """
+        if not positional and not named:  # most calls write none
+            return {}
         given: dict[str, Any] = {}
         slots = [p for p in params if p.kind in ("pos", "any")]
         star = next((p for p in params if p.kind == "star"), None)
@@ -227,11 +229,11 @@ class Parameters(Instances):
                 raise Mismatch(Code.PARAMETER_COUNT, f"{what} takes {limit}, but {len(positional)} are given", weight=3)
         if star is not None and rest:
             given[star.name] = PackPV(tuple(rest))
-        by_name = {p.name: p for p in params}
+        by_name = {p.name for p in params} if named else set()
         for name, value in named:
             if name and name not in by_name:
                 text = f"{what} has no parameter '{name}'"
-                raise Mismatch(Code.UNKNOWN_ARGUMENT, text, weight=3, wrong=(name, tuple(by_name)))
+                raise Mismatch(Code.UNKNOWN_ARGUMENT, text, weight=3, wrong=(name, tuple(p.name for p in params)))
             if name in given:
                 raise Mismatch(Code.PARAMETER_COUNT, f"parameter '{name}' of {what} is given twice", weight=3)
             given[name] = value
