@@ -66,3 +66,11 @@ def test_kernels_assemble(program: Program, program_cache: Path, workers: Worker
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.source.stem)
 def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
     check(program, run_ktc(["run", str(program.source)], program_cache, tmp_path))
+
+
+def test_launch_bounds(tmp_path: Path) -> None:
+    """`@__llvm_metadata` bounds the threads of a kernel's block, for each vendor in its own words."""
+    found = device_modules(TESTS / "run" / "launch_bounds.kpy", Cache(tmp_path))
+    for name, word in {"sm_90": '"nvvm.maxntid"="{}"', "gfx942": '"amdgpu-flat-work-group-size"="1,{}"'}.items():
+        for kernel, most in zip(found[name], (256, 128), strict=True):
+            assert word.format(most) in kernel.text

@@ -155,7 +155,7 @@ class _Lowering:
             "\n".join(reached.globals.values()),
             "\n".join([*reached.externals.values(), *reached.intrinsics.values()]),
             *functions,
-            "\n".join(_attributes(target)),
+            "\n".join(_attributes(target, self._unit.functions[kernel].most_threads if kernel else 0)),
             "\n".join([*metadata, *nodes.values()]),
         ]
         text = "\n\n".join([part for part in parts if part]) + "\n"
@@ -246,8 +246,8 @@ def _forward(context: Context, text: FunctionText) -> str:
     return f"{_kernel_head(context, text)} {{\n  call void {name}({passed})\n  ret void\n}}"
 
 
-def _attributes(target: Target) -> list[str]:
-    """Return the attribute groups; their numbers are fixed."""
+def _attributes(target: Target, most_threads: int) -> list[str]:
+    """Return the attribute groups; their numbers are fixed. A block has `most_threads` at most, if not 0."""
     is_gpu = target.is_device and target.vendor != "cpu"
     # Barriers and shuffles lie in callees: LLVM removes the word where it sees none.
     base = "convergent nounwind" if is_gpu else "nounwind"
@@ -259,5 +259,9 @@ def _attributes(target: Target) -> list[str]:
     groups += [f"noreturn {group}" for group in groups]
     groups = [group + machine for group in groups]
     kernel = f" {target.kernel_attributes}" if target.kernel_attributes else ""
+    if most_threads and target.vendor == "nvidia":
+        kernel += f' "nvvm.maxntid"="{most_threads}"'
+    elif most_threads and target.vendor == "amd":
+        kernel = kernel.replace('size"="1,1024"', f'size"="1,{most_threads}"')
     groups += [f"{base}{machine}{kernel}", base, "nounwind willreturn memory(none)", base]
     return [f"attributes #{number} = {{ {group} }}" for number, group in enumerate(groups)]

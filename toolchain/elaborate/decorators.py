@@ -14,7 +14,7 @@ from ktc.syntax import ast
 
 _OF_FUNCTIONS = (
     "always_inline", "no_inline", "noinline", "staticmethod", "implicit", "export", "deprecated", "parameter",
-    "doc_private", "fieldwise_init", "override", "compiler", "explicit_destroy",
+    "doc_private", "fieldwise_init", "override", "compiler", "explicit_destroy", "__llvm_metadata",
 )  # fmt: skip
 _OF_STRUCTS = (
     "register_passable", "fieldwise_init", "nonmaterializable", "value", "deprecated", "explicit_destroy",

@@ -20,6 +20,7 @@ from ktc.elaborate.instances import (
     Symbolic,
     UnitState,
 )  # fmt: skip
+from ktc.elaborate.kernel_metadata import most_threads
 from ktc.elaborate.mentions import lenders, replaced
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, Scope, StructInfo, Var
@@ -377,10 +378,11 @@ class Functions(FunctionTypes):
         if fn.parameter and not instance.kernel:
             inline = "always"
         linkage = "export" if fn.export or instance.kernel else "internal"
+        most = most_threads(body, fn.node.decorators) if instance.kernel and fn.node.decorators else 0
         symbol = instance.symbol
         instance.refs = body.refs
         instance.function = nodes.Function(
-            symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.lends
+            symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.lends, most
         )
 
     def _fall_off(self, body: Any, instance: Instance) -> None:

@@ -404,6 +404,7 @@ class Function:
             "external" (hidden in another object; it has no body).
         inline: "", "always" or "never".
         lends: it hands out memory of its frame or of the block, so that `inline` "always" must be done in the IR.
+        most_threads: for a kernel: a block has no more threads; 0 if nothing is said.
     """
 
     symbol: str
@@ -416,6 +417,7 @@ class Function:
     noreturn: bool = False
     span: Span | None = None
     lends: bool = False
+    most_threads: int = 0
 
 
 @dataclass(frozen=True, slots=True)

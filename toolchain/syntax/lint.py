@@ -56,6 +56,8 @@ def _imports(module: ast.Module, tree: Tree, sink: Sink) -> None:
                 for name, alias in names:
                     if name != "*":
                         found.setdefault(alias or name, _place(module, node, alias or name))
+            case ast.Decorator(value=ast.Call(keywords=words)):
+                used.update(word.name for word in words)
             case ast.Name(id=name):
                 used.add(name)
             case ast.FunctionDecl(captures=captures) if captures:
