@@ -229,7 +229,10 @@ class Expressions(Displays, FunctionValues):
     def attribute(self, node: ast.Attribute) -> Any:
         """Elaborate `value.name`."""
         if isinstance(node.value, ast.Name) and node.value.id == "__mlir_type":
-            return self.elab.prim(node.name)
+            try:
+                return self.elab.prim(node.name)
+            except ValueError as why:
+                self.fail(Code.UNDEFINED_NAME, str(why), self.at(node))
         return self.required(self.part(node), node)
 
     def required(self, value: Any, node: Any) -> Any:

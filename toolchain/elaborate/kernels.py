@@ -86,7 +86,11 @@ class KernelBody(Closures):
             nodes.Const(types.I64, len(self.kernel_captures(target, fn, span)) if instance.envs else 0),
         ]
         parts = {}
-        for (field, _), value in zip(self.elab.fields(info), values, strict=True):
+        fields = self.elab.fields(info)
+        if len(fields) != len(values):
+            text = f"'{info}' has {len(fields)} fields, and a kernel's code has {len(values)}: image, name, captures"
+            self.fail(Code.TYPE_MISMATCH, text, span)
+        for (field, _), value in zip(fields, values, strict=True):
             parts[field] = value
         return RV(info, self.build_struct(info, parts))
 
