@@ -15,7 +15,6 @@ from ktc.syntax import ast
 
 SYNTHESISED = frozenset(("__init__", "__copyinit__", "__moveinit__", "__del__", "copy"))
 """Methods that a struct may have without writing them."""
-CHANGING = ("mut", "inout", "var", "owned", "deinit", "ref")
 
 
 def check_traits(elab: Any, info: StructInfo) -> None:

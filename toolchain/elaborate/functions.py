@@ -524,8 +524,7 @@ class Functions(FunctionTypes):
         """Return the symbol of the function that destroys a value: its `__del__`, then its fields."""
         if ty.drop_name is not None and ty.drop_name in self.state.extra:
             return ty.drop_name
-        parts = [name for name, kind in self.fields(ty) if not self.is_trivial(kind)]
-        own = self.method_set(ty, "__del__")
+        own, parts = self._dropped(ty)
         if own is None and not parts:
             ty.drop_name = ""
             return ""
@@ -541,10 +540,14 @@ class Functions(FunctionTypes):
         self.draw_destructor(ty, symbol)
         return symbol
 
+    def _dropped(self, ty: StructTy) -> tuple[FnSet | None, list[str]]:
+        """Return a type's own `__del__`, and the fields that are to be destroyed."""
+        parts = [name for name, kind in self.fields(ty) if not self.is_trivial(kind)]
+        return self.method_set(ty, "__del__"), parts
+
     def draw_destructor(self, ty: StructTy, symbol: str) -> None:
         """Make the body of a destructor."""
-        parts = [name for name, kind in self.fields(ty) if not self.is_trivial(kind)]
-        own = self.method_set(ty, "__del__")
+        own, parts = self._dropped(ty)
         empty = nodes.Function(symbol, f"destructor of {ty}", (("self", types.PTR),), types.VOID, (nodes.Return(),))
         self.state.extra[symbol] = (empty, set())
         body = self.new_body(ty.info.module, ty.info.scope, self.current)

@@ -16,7 +16,6 @@ from ktc.elaborate.scope import AliasInfo, FnInfo, ModuleInfo, Scope
 from ktc.elaborate.structs import Structs
 from ktc.elaborate.values import (
     KV,
-    PV,
     RV,
     BoundAlias,
     FnTy,
@@ -445,10 +444,6 @@ class Instances(Structs):
                 return data.hex()
             case _:
                 return repr(data)
-
-    def canonical_key(self, values: tuple[PV, ...]) -> tuple[Any, ...]:
-        """Return parameter values as they stand in the key of an instance."""
-        return tuple(map(self.canonical, values))
 
 
 def _inside(inner: Span, outer: Span) -> bool:
