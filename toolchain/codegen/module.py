@@ -258,10 +258,9 @@ def _attributes(target: Target, most_threads: int) -> list[str]:
     groups = [f"{inline}{base}" for inline in ("", "alwaysinline ", "noinline ")]
     groups += [f"noreturn {group}" for group in groups]
     groups = [group + machine for group in groups]
-    kernel = f" {target.kernel_attributes}" if target.kernel_attributes else ""
-    if most_threads and target.vendor == "nvidia":
-        kernel += f' "nvvm.maxntid"="{most_threads}"'
-    elif most_threads and target.vendor == "amd":
-        kernel = kernel.replace('size"="1,1024"', f'size"="1,{most_threads}"')
+    attributes = target.kernel_attributes
+    if most_threads and target.bounded_kernel_attributes:
+        attributes = target.bounded_kernel_attributes.format(threads=most_threads)
+    kernel = f" {attributes}" if attributes else ""
     groups += [f"{base}{machine}{kernel}", base, "nounwind willreturn memory(none)", base]
     return [f"attributes #{number} = {{ {group} }}" for number, group in enumerate(groups)]

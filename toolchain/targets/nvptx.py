@@ -51,6 +51,7 @@ def _target(name: str, ptx: int, shared_kib: int, title: str, further: tuple[str
         features=f"+ptx{ptx}",
         spaces={0: 0, 1: 1, 3: 3, 4: 4, 5: 5},
         kernel_convention="ptx_kernel",
+        bounded_kernel_attributes='"nvvm.maxntid"="{threads}"',
         scopes={"": "", "gpu": "device", "cluster": cluster, "block": "block", "warp": "block"},
         warp_lanes=32,
         shared_bytes=_STATIC_SHARED_BYTES,
