@@ -54,20 +54,9 @@ MAX_LINES, MAX_FUNCTION_LINES = 400, 60
 LONG_FILES: dict[str, str] = {
     "syntax/ast.py": "the node classes on one page",
     "ir/nodes.py": "the whole IR on one page",
-    # the elaborator's bodies, to be split by topic
-    "elaborate/body.py": "values and places of a body",
-    "elaborate/calls.py": "calls of a body",
-    "elaborate/expressions.py": "expressions of a body",
-    "elaborate/functions.py": "signatures and the elaboration of instances",
-    "elaborate/instances.py": "instances, constants, and their symbols",
-    "elaborate/matching.py": "the choice among overloads",
-    "elaborate/statements.py": "statements of a body",
 }
 """Files that may be longer, with the reason."""
-LONG_FUNCTIONS: dict[str, str] = {
-    # the elaborator's bodies, to be split by topic
-    "elaborate/expressions.py:expr": "one match over the kinds of expressions",
-}
+LONG_FUNCTIONS: dict[str, str] = {}
 """"file:function" that may be longer, with the reason."""
 
 ENVIRONMENT = ("config.py",)

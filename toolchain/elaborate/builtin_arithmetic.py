@@ -117,9 +117,6 @@ def _select(use: Use) -> Result:
     return RV(ty, use.op("select", (condition, use.body.rvalue(first), use.body.rvalue(second))))
 
 
-# ---- conversions -----------------------------------------------------------------------------------------
-
-
 def _zero(kind: types.Type) -> nodes.Const:
     element = kind.element if isinstance(kind, types.VectorType) else kind
     zero = 0.0 if isinstance(element, types.FloatType) else 0
@@ -174,9 +171,6 @@ def _bitcast(use: Use) -> Result:
     ty, target = use.prim_of()
     _, value = use.operand(0)
     return RV(ty, use.op("bitcast", (value,), target.ir))
-
-
-# ---- lanes ------------------------------------------------------------------------------------------------
 
 
 def _splat(use: Use) -> Result:

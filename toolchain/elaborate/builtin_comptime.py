@@ -14,8 +14,6 @@ from ktc.targets.target import Target
 
 Handler = Callable[[Use], Result]
 
-# ---- types and functions ----------------------------------------------------------------------------------
-
 
 def _size_of(use: Use) -> Result:
     return use.index(types.size_of(use.elab.ir(use.type_of("type"))))
@@ -46,9 +44,6 @@ def _type_name(use: Use) -> Result:
 
 def _func_name(use: Use) -> Result:
     return use.string(str(use.function()))
-
-
-# ---- packs ------------------------------------------------------------------------------------------------
 
 
 def _pack_size(use: Use) -> Result:
@@ -91,9 +86,6 @@ def _pack_get(use: Use) -> Result:
     return LV(members[at], pointer, place.mutable, place.local, place.path, why=place.why)
 
 
-# ---- constraints ------------------------------------------------------------------------------------------
-
-
 def _constrained(use: Use) -> Result:
     if not use.flag("cond"):
         use.fail(Code.CONSTRAINT_FAILED, use.text("message", "a constraint does not hold"))
@@ -109,9 +101,6 @@ def _compile_error(use: Use) -> Result:
     if asked is None:
         use.fail(code, use.text("message"))
     use.body.fail(code, use.text("message"), use.body.asking_span(use.number("argument")))
-
-
-# ---- targets ----------------------------------------------------------------------------------------------
 
 
 def _target(use: Use, target: Target) -> KV:
@@ -188,9 +177,6 @@ def _targets_get(use: Use) -> Result:
     return _target(use, devices[index])
 
 
-# ---- the build and the source -------------------------------------------------------------------------------
-
-
 def _env_has(use: Use) -> Result:
     return use.truth(use.text("name") in use.elab.defines)
 
@@ -244,9 +230,6 @@ def _string_of(use: Use) -> Result:
     return use.string(value.data if isinstance(value.data, str) else use.body.constant_text(value))
 
 
-# ---- kernels ------------------------------------------------------------------------------------------------
-
-
 def _compile_offload(use: Use) -> Result:
     info = use.type_of()
     if not isinstance(info, StructTy):
@@ -276,9 +259,6 @@ def _kernel_arg(use: Use) -> Result:
         return use.index(len(args))
     name, ty = args[_at(use, len(args))]
     return ty if use.name == "kgen.kernel.arg_type" else use.string(name)
-
-
-# ---- origins --------------------------------------------------------------------------------------------------
 
 
 def _origin(use: Use) -> Result:

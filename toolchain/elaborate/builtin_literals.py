@@ -39,9 +39,6 @@ def _literal(use: Use, at: int, name: str) -> Any:
     return data
 
 
-# ---- whole numbers -------------------------------------------------------------------------------------
-
-
 def _integer(use: Use, at: int) -> int:
     return int(_literal(use, at, "!kgen.int_literal"))
 
@@ -108,9 +105,6 @@ def _constant(use: Use, value: "int | Real") -> RV:
         use.mismatch(f"a number cannot become a '{use.elab.type_name(ty)}'")
     assert ir is not None
     return RV(ty, nodes.Const(ir, (plain,) * prim.lanes if isinstance(ir, types.VectorType) else plain))
-
-
-# ---- numbers with a fraction -----------------------------------------------------------------------------
 
 
 def _real(use: Use, at: int) -> Real:
@@ -241,9 +235,6 @@ def _real_to_int(use: Use) -> Result:
     if not math.isfinite(value):
         use.fail(Code.COMPILE_TIME_FAILED, f"{value} is no whole number")
     return use.literal(math.trunc(value))
-
-
-# ---- texts -------------------------------------------------------------------------------------------------
 
 
 def _text(use: Use, at: int) -> str:

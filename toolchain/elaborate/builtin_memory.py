@@ -28,9 +28,6 @@ _ATOMICS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 
 
-# ---- loads and stores ------------------------------------------------------------------------------------
-
-
 def _is_whole(ir: types.Type) -> bool:
     """Is it loaded and stored by one instruction?"""
     return not isinstance(ir, types.StructType | types.ArrayType | types.VoidType)
@@ -139,9 +136,6 @@ def _global(use: Use) -> Result:
     return use.address(use.body.program_global(use.text("name"), kind, use.number("alignment", 0)))
 
 
-# ---- places -----------------------------------------------------------------------------------------------
-
-
 def _from_pointer(use: Use) -> Result:
     return LV(use.type_of(), use.pointer(0), mutable=use.flag("mut", True))
 
@@ -163,9 +157,6 @@ def _take(use: Use) -> Result:
 def _destroy(use: Use) -> Result:
     use.body.destroy_place(use.type_of(), use.pointer(0), use.span)
     return use.nothing()
-
-
-# ---- atomics ----------------------------------------------------------------------------------------------
 
 
 def _order(use: Use) -> tuple[str, str]:
@@ -210,9 +201,6 @@ def _atomic_cmpxchg(use: Use) -> Result:
 def _fence(use: Use) -> Result:
     use.body.let(nodes.Fence(types.VOID, *_order(use)), types.VOID)
     return use.nothing()
-
-
-# ---- calls ------------------------------------------------------------------------------------------------
 
 
 def _result(use: Use) -> tuple[Ty | None, types.Type]:

@@ -165,9 +165,6 @@ def _type(value: Any) -> Ty:
     return value
 
 
-# ---- reading parameter values --------------------------------------------------------------------------
-
-
 def constant_of(elab: TypeTable, value: Any) -> tuple[Ty | None, Any]:
     """Return the type and data of a constant. For a literal, whose value is in its type, those of that value.
 

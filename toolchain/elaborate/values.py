@@ -232,8 +232,6 @@ class ModuleVal:
 
 PV = Union[Ty, KV, FnVal, PackPV, PartialTy, Sym, Opaque, ModuleVal]
 
-# ---- values of expressions --------------------------------------------------------------------------
-
 
 FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
 """Stands for the place of a value of which only the type is known."""

@@ -1,0 +1,137 @@
+"""Calls as they are written: the callee, the arguments, and the calls that the compiler reads itself."""
+
+from typing import Any, cast
+
+from ktc.diag.codes import Code
+from ktc.elaborate import builtins
+from ktc.elaborate.instances import Symbolic
+from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.scope import Var
+from ktc.elaborate.subscripts import Subscripts
+from ktc.elaborate.values import (
+    KV,
+    LV,
+    RV,
+    Arg,
+    FnVal,
+    Opaque,
+    PackPV,
+    PackVal,
+    StructTy,
+    Sym,
+    Ty,
+)  # fmt: skip
+from ktc.syntax import ast
+
+
+class Arguments(Subscripts):
+    """The part of a body that elaborates a call's nodes."""
+
+    def arg(self, node: ast.Expr) -> Arg:
+        """Elaborate one argument."""
+        value = self.expr(node)
+        if isinstance(value, (Sym, Opaque)):
+            raise Symbolic
+        if isinstance(value, PackPV) and value.items and all(isinstance(item, KV) for item in value.items):
+            value = PackVal(cast(tuple[KV, ...], value.items))  # a variadic parameter's values
+        if isinstance(node, ast.Star) and isinstance(value, LV | RV) and isinstance(value.ty, StructTy):
+            value = self.spread(value, node)
+        return Arg(value, self.at(node))
+
+    def spread(self, value: Any, node: Any) -> Any:
+        """Turn `*args` into the values of a pack."""
+        pack = self.elab.pack_items(value.ty)
+        if pack is None:
+            return value
+        items = []
+        for i in range(len(pack)):
+            number = KV(self.elab.library_type("Int"), i)
+            getter = self.elab.method_set(value.ty, "__getitem__")
+            assert getter is not None
+            items.append(
+                self.call_fn(
+                    FnVal(getter, (number,), (), value.ty), [Arg(value, self.at(node))], [], self.at(node), True
+                )
+            )
+        return PackVal(tuple(items))
+
+    def keyword(self, node: ast.Keyword) -> Arg:
+        """Elaborate a keyword argument."""
+        found = self.late_arg(node.value)
+        found.name = node.name
+        found.span = self.at(node)
+        return found
+
+    def call_node(self, node: ast.Call, expected: Ty | None) -> Any:
+        """Elaborate a call."""
+        special = self.special_call(node)
+        if special is not None:
+            return special
+        outer, self.span = self.span, self.at(node)
+        try:
+            callee = self.expr(node.func)
+            if isinstance(callee, (Sym, Opaque)):
+                raise Symbolic
+            pos = [self.late_arg(item) for item in node.args]
+            kw = [self.keyword(item) for item in node.keywords]
+            if isinstance(callee, FnVal) and not callee.set.functions:
+                return self.synthesised(callee, pos, node)
+            return self.call(callee, pos, kw, self.at(node))
+        except Mismatch as why:
+            self.fail(why.code, why.message, why.span or self.at(node), why.help())
+        finally:
+            self.span = outer
+
+    def synthesised(self, callee: FnVal, pos: list[Arg], node: ast.Call) -> Any:
+        """Call a `__copyinit__` or `__moveinit__` that the struct does not write: `Self.__copyinit__(x)`."""
+        assert callee.self_ty is not None and pos
+        ty = callee.self_ty
+        made = self.temporary(ty)
+        value = self.place(pos[0].value)
+        if callee.set.name == "__copyinit__":
+            self.copy_to(ty, made.pointer, value, self.at(node), True)
+        else:
+            self.move_bits(ty, made.pointer, value)
+        self.mark("init", made)
+        return made if self.elab.abi(ty) == "memory" else RV(ty, self.rvalue(made))
+
+    def special_call(self, node: ast.Call) -> Any:
+        """Elaborate the calls that the language itself defines; None for all others."""
+        func = node.func
+        if isinstance(func, ast.Name) and func.id in ("__type_of", "type_of", "__origin_of", "origin_of"):
+            return self.reflect(func.id, node)
+        attrs: ast.Subscript | None = None
+        if isinstance(func, ast.Subscript):
+            attrs, func = func, func.base
+        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "__mlir_op":
+            values: dict[str, Any] = {}
+            if attrs is not None:
+                for key in attrs.keywords:
+                    value = self.param_arg(key.value)
+                    if isinstance(value, (Sym, Opaque)) or getattr(value, "symbolic", False):
+                        raise Symbolic
+                    values[key.name] = value
+            args = [self.arg(item).value for item in node.args]
+            outer, self.span = self.span, self.span or self.at(node)
+            try:
+                return builtins.operation(self, func.name, values, args, self.at(node))  # type: ignore[arg-type]
+            finally:
+                self.span = outer
+        return None
+
+    def reflect(self, name: str, node: ast.Call) -> Any:
+        """Elaborate `type_of(x)` and `origin_of(x)`: nothing is evaluated."""
+        body = self.elab.new_body(self.module, self.scope, self.instance)
+        value = body.expr(node.args[0]) if node.args else None
+        if isinstance(value, (Sym, Opaque)):
+            raise Symbolic
+        if name.endswith("type_of"):
+            if isinstance(value, FnVal):
+                return self.elab.fn_type_of(value)
+            if not isinstance(value, (RV, LV, KV)):
+                self.fail(Code.TYPE_MISMATCH, "a value is wanted here", self.at(node))
+            return value.ty
+        own = self.find(node.args[0].id) if node.args and isinstance(node.args[0], ast.Name) else None
+        place = own.value if isinstance(own, Var) else value
+        mutable = isinstance(place, LV) and place.mutable
+        return self.elab.origin_constant(self.origin_of(place, mutable))

@@ -1,0 +1,264 @@
+"""Assignments: to names, fields, items and places, plain and augmented."""
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.operators import BINARY
+from ktc.elaborate.scope import FnSet, Var
+from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, StructTy, Ty
+from ktc.elaborate.variables import Variables
+from ktc.ir import nodes
+from ktc.syntax import ast
+
+
+@dataclass(slots=True, eq=False)
+class Item(ast.Node):
+    """The innermost part of a comprehension: what to do with each item."""
+
+    action: Any
+
+
+class Assignments(Variables):
+    """The part of a body that stores into things."""
+
+    def effect(self, value: Any) -> None:
+        """Drop the value of an expression (in `Statements`)."""
+        raise NotImplementedError
+
+    def assign(self, node: ast.Assign) -> None:
+        """Elaborate `t = v`."""
+        want: Any = None
+        if node.type is not None:
+            want = self.declared_type(node.type)
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.TupleLit):
+            self.unpack(node.targets[0], node.value, node, False)
+            return
+        last = node.targets[-1]
+        if isinstance(last, ast.Subscript) and len(node.targets) == 1:
+            self.store_item(last, node.value, node)
+            return
+        if want is None and isinstance(last, ast.Name):
+            known = self.find(last.id)
+            want = known.ty if isinstance(known, Var) else None
+        elif want is None and isinstance(last, ast.Attribute):
+            want = self._attribute_type(last)
+        value = self.expr(node.value, want if isinstance(want, Ty) else None)
+        if node.type is not None and isinstance(want, (StructTy, FnTy)):
+            value = self.convert(value, want, self.at(node.value))
+        for target in node.targets:
+            self.store(target, value, node)
+
+    def _attribute_type(self, node: ast.Attribute) -> Ty | None:
+        if isinstance(node.value, ast.Name):
+            found = self.find(node.value.id)
+            if (
+                isinstance(found, Var)
+                and isinstance(found.ty, StructTy)
+                and isinstance(self.elab.member(found.ty, node.name), ast.VarDecl)
+            ):
+                return dict(self.elab.fields(found.ty)).get(node.name)
+        return None
+
+    def store(self, target: ast.Expr, value: Any, node: Any) -> None:
+        """Store a value in a target."""
+        span = self.at(target)
+        if isinstance(target, ast.Name):
+            if target.id == "_":
+                self.effect(value)
+                if isinstance(value, LV) and value.local is not None and value.owned and not value.path:
+                    self.destroy_place(value.ty, value.pointer, span)
+                    self.mark("consume", value, span)
+                elif isinstance(value, LV) and value.local is not None:
+                    self.emit(nodes.Mark("use", value.local))
+                return
+            found = self.find(target.id)
+            if not isinstance(found, Var) or (found.body is not self and found.kind != "out"):
+                if isinstance(found, Var) and found.body is not None:
+                    place = self.foreign(found, target)
+                    if isinstance(place, LV) and place.why != "foreign":
+                        self.store_place(place, value, span, "")
+                        return
+                if not self.module.is_library:
+                    self._not_a_parameter(target)
+                self.declare_var(target.id, self.materialize(value), span, function_scope=True)
+                return
+            self.store_var(found, value, target)
+        elif isinstance(target, ast.Attribute):
+            self.store_attribute(target, value, node)
+        elif isinstance(target, ast.Subscript):
+            self.set_item(target, value, node)
+        elif isinstance(target, ast.TupleLit):
+            self.unpack_value(target, self.materialize(value), node, False)
+        else:
+            place = self.expr(target)
+            if not isinstance(place, LV) or not place.mutable or place.owned:
+                self.fail(Code.IMMUTABLE, "this cannot be assigned to", span)
+            self.store_place(place, value, span, "")
+
+    def _not_a_parameter(self, target: ast.Name) -> None:
+        for scope in self.scope.chain():
+            if scope.kind == "function" and target.id in scope.names:
+                self.fail(Code.IMMUTABLE, f"'{target.id}' is a parameter, known at compile time", self.at(target))
+
+    def store_var(self, var: Var, value: Any, target: ast.Name) -> None:
+        """Store a value in a variable."""
+        if self.builtin_self is not None and var.kind == "out":
+            self.builtin_self["whole"] = self.convert(value, var.ty, self.at(target))
+            return
+        place = var.value
+        if not isinstance(place, LV) or not place.mutable:
+            why = f"argument '{var.name}' is read only" if var.kind == "arg" else f"'{var.name}' is read only"
+            help_text = f"declare it 'mut {var.name}' or 'var {var.name}'" if var.kind == "arg" else ""
+            self.fail(Code.IMMUTABLE, why, self.at(target), help_text)
+        self.store_place(place, value, self.at(target), "*" if var is self.out_var else "")
+
+    def store_place(self, place: LV, value: Any, span: Span, out_key: str) -> None:
+        """Replace the value in a place; `out_key` names a part of the result that may have no value yet."""
+        value = self.convert(value, place.ty, span)
+        if place.local is not None:
+            self.pin_more(place.local, place.ty, self.loans_of(value))
+        if self.elab.is_trivial(place.ty):
+            self.init_place(place.ty, place.pointer, value, span)
+            if place.local is not None:
+                self.mark("init", LV(place.ty, place.pointer, True, place.local, place.path))
+            if out_key:
+                self.assigned.add(out_key)
+            return
+        fresh = self.own(value, span)
+        if place.local is not None and (not place.path or self._taken_apart(place.local)):
+            self.mark("overwrite", place, span)
+        elif place.local is not None or not out_key or out_key in self.assigned:
+            self.destroy_place(place.ty, place.pointer, span)
+        self.move_bits(place.ty, place.pointer, fresh)
+        if place.local is not None:
+            self.mark("init", place)
+        if out_key:
+            self.assigned.add(out_key)
+
+    def store_attribute(self, target: ast.Attribute, value: Any, node: Any) -> None:
+        """Store a value in a field."""
+        base = self.part(target.value)
+        if isinstance(target.value, ast.Attribute):
+            self.required(base, target.value)
+        if self.builtin_self is not None and isinstance(target.value, ast.Name):
+            var = self.find(target.value.id)
+            if isinstance(var, Var) and var.kind == "out":
+                self.builtin_self[target.name] = value
+                return
+        if not isinstance(base, (RV, LV, KV)):
+            self.fail(Code.IMMUTABLE, "this cannot be assigned to", self.at(target))
+        member = self.elab.member(base.ty, target.name) if isinstance(base.ty, StructTy) else None
+        if not isinstance(member, ast.VarDecl):
+            setter = self.elab.method_set(base.ty, "__setattr__")
+            if setter is not None:
+                text = self.elab.literal("StringLiteral", "!kgen.string", target.name)
+                span = self.at(node)
+                parameters: tuple[Any, ...] = (text,) if setter.functions[0].node.params else ()
+                pos = [Arg(base, span), *([] if parameters else [Arg(text, span)]), Arg(value, span)]
+                self.call_fn(FnVal(setter, parameters, (), base.ty), pos, [], span, True)  # type: ignore[arg-type]
+                return
+            self.no_member(base.ty, target.name, target)
+        if not isinstance(base, LV) or not base.mutable:
+            why = base.why if isinstance(base, LV) and base.why else "read only"
+            self.fail(Code.IMMUTABLE, f"'{target.name}' cannot be changed: its owner is {why}", self.at(target))
+        key = ""
+        if (
+            self.out_var is not None
+            and isinstance(target.value, ast.Name)
+            and self.find(target.value.id) is self.out_var
+        ):
+            key = target.name if "*" not in self.assigned else "*"
+        self.store_place(self.field(base, target.name), value, self.at(target), key)
+
+    def store_item(self, target: ast.Subscript, value: ast.Expr, node: Any) -> None:
+        """Elaborate `a[i] = v`: the index is evaluated before the value."""
+        base = self.expr(target.base)
+        args = [self._index_arg(item) for item in target.args]
+        setter = self.elab.method_set(base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
+        if setter is not None:
+            self.put_item(base, setter, args, self.late_arg(value).value, target)
+            return
+        place = self.apply_index(base, args, target)
+        self.assign_item(place, self.expr(value, place.ty if isinstance(place, LV) else None), target)
+
+    def _index_arg(self, item: ast.Expr) -> Arg:
+        arg = self.arg(item)
+        if isinstance(arg.value, LV) and self.elab.abi(arg.value.ty) == "direct":
+            arg.value = RV(arg.value.ty, self.rvalue(arg.value))
+        return arg
+
+    def apply_index(self, base: Any, args: list[Arg], node: Any) -> Any:
+        """Index a value with elaborated arguments."""
+        getter = self.elab.method_set(base.ty, "__getitem__")
+        if getter is None:
+            self.fail(Code.NO_MEMBER, f"'{self.elab.type_name(base.ty)}' has no '__setitem__'", self.at(node))
+        span = self.at(node)
+        if all(len(fn.node.args) == 1 and fn.node.params for fn in getter.functions):
+            fn = FnVal(getter, tuple(self.param(a.value, a.span) for a in args), (), base.ty)
+            return self.call_fn(fn, [Arg(base, span)], [], span, True)
+        return self.call_fn(FnVal(getter, (), (), base.ty), [Arg(base, span), *args], [], span, True)
+
+    def assign_item(self, place: Any, value: Any, node: Any) -> None:
+        """Store to what an index gave."""
+        if not isinstance(place, LV) or not place.mutable or place.owned:
+            self.fail(Code.IMMUTABLE, "this item cannot be assigned to", self.at(node))
+        self.store_place(place, value, self.at(node), "")
+
+    def set_item(self, target: ast.Subscript, value: Any, node: Any) -> None:
+        """Store an elaborated value in an item."""
+        base = self.expr(target.base)
+        args = [self._index_arg(item) for item in target.args]
+        setter = self.elab.method_set(base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
+        if setter is not None:
+            self.put_item(base, setter, args, value, target)
+        else:
+            self.assign_item(self.apply_index(base, args, target), value, target)
+
+    def put_item(self, base: Any, setter: FnSet, args: list[Arg], value: Any, node: Any) -> None:
+        """Call `__setitem__`."""
+        span = self.at(node)
+        static = all(len(fn.node.args) == 2 and fn.node.params for fn in setter.functions)
+        if static and len(args) == 1 and isinstance(args[0].value, KV):
+            fn = FnVal(setter, (args[0].value,), (), base.ty)
+            self.call_fn(fn, [Arg(base, span), Arg(value, span)], [], span, True)
+            return
+        self.call_fn(FnVal(setter, (), (), base.ty), [Arg(base, span), *args, Arg(value, span)], [], span, True)
+
+    def aug_assign(self, node: ast.AugAssign) -> None:
+        """Elaborate `t op= v`."""
+        target = node.target
+        if isinstance(target, ast.Subscript):
+            base = self.expr(target.base)
+            args = [self._index_arg(item) for item in target.args]
+            setter = self.elab.method_set(base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
+            old = self.apply_index(base, args, target)
+            if setter is not None:
+                value = self.expr(node.value)
+                self.put_item(base, setter, args, self.operate(node.op, self._held(old), value, node), target)
+                return
+            place = old
+        else:
+            place = self.expr(target)
+        value = self.expr(node.value)
+        if isinstance(place, (RV, KV)) or (isinstance(place, LV) and not place.mutable):
+            self._read_only(place, target)
+        if not isinstance(place, LV):
+            self.fail(Code.IMMUTABLE, "this cannot be changed", self.at(target))
+        made = self.dunder(place, f"__i{BINARY[node.op]}__", [value], node)
+        if made is None:
+            current = self._held(LV(place.ty, place.pointer, True, place.local, place.path))
+            self.store_place(place, self.operate(node.op, current, value, node), self.at(target), "")
+
+    def _read_only(self, place: Any, target: ast.Expr) -> NoReturn:
+        """Report `t op= v` where t cannot be changed."""
+        name = target.id if isinstance(target, ast.Name) else getattr(target, "name", "this")
+        why = getattr(place, "why", "")
+        text = f"'{name}' is read only" if isinstance(target, ast.Name) or not why else f"'{name}' is part of {why}"
+        owner = target
+        while isinstance(owner, (ast.Attribute, ast.Subscript)):
+            owner = owner.value if isinstance(owner, ast.Attribute) else owner.base
+        var = self.find(owner.id) if isinstance(owner, ast.Name) else None
+        help = f"declare it 'mut {var.name}'" if isinstance(var, Var) and var.kind == "arg" else ""
+        self.fail(Code.IMMUTABLE, text, self.at(target), help)

@@ -1,0 +1,190 @@
+"""Loops: `while`, `for`, comprehensions, and the jumps out of them."""
+
+from dataclasses import replace
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.elaborate.assignments import Assignments, Item
+from ktc.elaborate.instances import Abort
+from ktc.elaborate.scope import Scope, Var
+from ktc.elaborate.unrolling import iterate
+from ktc.elaborate.values import KV, LV, RV
+from ktc.ir import nodes, ops, types
+from ktc.syntax import ast
+
+NOT = nodes.Const(types.BOOL, 1)
+
+
+class Loops(Assignments):
+    """The part of a body that elaborates loops."""
+
+    def block(self, body: tuple[ast.Stmt, ...], names: dict[str, Any] | None = None) -> None:
+        """Elaborate statements in a scope of their own (in `Statements`)."""
+        raise NotImplementedError
+
+    def statement(self, node: ast.Stmt) -> None:
+        """Elaborate one statement (in `Statements`)."""
+        raise NotImplementedError
+
+    def run_finals(self, depth: int) -> None:
+        """Run the pending `finally` and `__exit__` parts down to a depth, innermost first (in `Statements`)."""
+        raise NotImplementedError
+
+    def while_(self, node: ast.While) -> None:
+        """Elaborate `while … else`."""
+
+        def head(exit_: Any) -> None:
+            value = self.truth(node.condition)
+            if isinstance(value, nodes.Const) and value.value:
+                return
+            self.open()
+            exit_()
+            done = self.close()
+            self.dead = False
+            self.emit(nodes.If(ops.build("xor", (value, NOT)), done))
+
+        self.loop(head, lambda: self.block(node.body), node.orelse, node)
+
+    def loop(self, head: Any, body: Any, orelse: tuple[ast.Stmt, ...], node: Any) -> None:
+        """Emit a loop: `head` gets the action that leaves it normally."""
+        label = self.fresh()
+        outer = self.fresh() if orelse else label
+        leaves: list[bool] = []
+
+        def exit_() -> None:
+            leaves.append(True)
+            if orelse:
+                self.block(orelse)
+            self.emit(nodes.Break(outer))
+
+        self.loops.append((outer, label, len(self.finals)))  # type: ignore[arg-type]
+        self.open()
+        head(exit_)
+        body()
+        inside = self.close()
+        self.dead = False
+        self.loops.pop()
+        statement: nodes.Statement = nodes.Loop(label, inside, self.at(node))
+        if orelse:
+            statement = nodes.Block(outer, (statement,))
+        self.emit(statement)
+        self.dead = not leaves and outer not in self.used_labels
+
+    def jump(self, leave: bool, node: Any) -> None:
+        """Elaborate `break` and `continue`."""
+        if not self.loops:
+            self.fail(Code.SYNTAX_ERROR, f"'{'break' if leave else 'continue'}' stands outside a loop", self.at(node))
+        outer, label, depth = self.loops[-1]  # type: ignore[misc]
+        self.run_finals(depth)
+        if leave:
+            self.used_labels.add(outer)
+            self.emit(nodes.Break(outer))
+        else:
+            self.emit(nodes.Continue(label))
+
+    def for_(self, node: ast.For) -> None:
+        """Elaborate `for`."""
+        if node.comptime:
+            self.unrolled(node)
+            return
+        span = self.at(node.iter)
+        iterable = self.expr(node.iter)
+        if not isinstance(iterable, (RV, LV, KV)):
+            self.fail(Code.TYPE_MISMATCH, "this cannot be iterated over", span)
+        iterable = self.materialize(iterable)
+        if self.elab.method_set(iterable.ty, "__iter__") is not None:
+            iterator = self.dunder(iterable, "__iter__", [], node.iter)
+            if iterator is None:
+                iterator = self.dunder(self.place(iterable), "__iter__", [], node.iter)
+        else:
+            iterator = iterable
+        if iterator is None or self.elab.method_set(iterator.ty, "__next__") is None:
+            self.fail(
+                Code.TYPE_MISMATCH,
+                f"a value of type '{self.elab.type_name(iterable.ty)}' cannot be iterated over",
+                span,
+            )
+        held = self.declare_var("", iterator, span)
+        del self.scope.names[""]
+        place = held.value
+        assert isinstance(place, LV)
+        if isinstance(iterable, LV) and iterable.local is not None and held.local is not None:
+            held.local.pins = (*held.local.pins, iterable.local)
+
+        def head(exit_: Any) -> None:
+            more = self.condition(self.dunder(place, "__has_next__", [], node.iter), node.iter)
+            self.open()
+            exit_()
+            done = self.close()
+            self.dead = False
+            self.emit(nodes.If(ops.build("xor", (more, NOT)), done))
+
+        def body() -> None:
+            item = self.dunder(place, "__next__", [], node.iter)
+            if item is None:
+                self.fail(Code.TYPE_MISMATCH, "'__next__' of the iterator cannot be called", span)
+            self.loop_body(node, item)
+
+        self.loop(head, body, node.orelse, node)
+
+    def loop_body(self, node: ast.For, item: Any) -> None:
+        """Bind the loop's variable and elaborate its body."""
+        outer, self.scope = self.scope, Scope(self.scope, "block", {}, body=self)
+        try:
+            target = node.target
+            if isinstance(target, ast.TupleLit):
+                if isinstance(item, (RV, KV)):
+                    item = self.declare_var("", item, self.at(target)).value
+                    del self.scope.names[""]
+                self.unpack_value(target, item, node, True)
+            elif isinstance(target, ast.Name) and target.id != "_":
+                if isinstance(item, LV) and node.convention != "var" and not item.owned:
+                    if node.convention != "ref":
+                        item = replace(item, mutable=False, owned=False, why="a loop variable")
+                    self.scope.names[target.id] = Var(target.id, item.ty, item, self.at(target), "loop", body=self)
+                else:
+                    self.declare_var(target.id, item, self.at(target), "loop")
+            self.block(node.body)
+        finally:
+            self.scope = outer
+
+    def unrolled(self, node: ast.For) -> None:
+        """Elaborate `@parameter for`: the body once for each value."""
+        span = self.at(node.iter)
+        for value in iterate(self.elab, self.param_arg(node.iter), span, self):
+            if self.dead:
+                return
+            names = {}
+            if isinstance(node.target, ast.Name):
+                names[node.target.id] = value
+            self.block(node.body, names)
+
+    def comprehension(self, node: ast.Comprehension) -> Any:
+        """Elaborate a comprehension: loops that add to a collection, which is made before them."""
+        before = self.statements
+        made: list[LV] = []
+        names = {"list": ("List", "append"), "set": ("Set", "add"), "dict": ("Dict", "__setitem__")}
+        struct, method = names[node.kind]
+
+        def add() -> None:
+            parts = [self.materialize(self.expr(node.item))]
+            if node.value is not None:
+                parts.append(self.materialize(self.expr(node.value)))
+            if not made:
+                inner, self.statements = self.statements, before
+                ty = self.elab.library_struct(struct, tuple(p.ty for p in parts))
+                made.append(self.place(self.call(ty, [], [], self.at(node))))
+                self.statements = inner
+            target = LV(made[0].ty, made[0].pointer, True, made[0].local)
+            if self.dunder(target, method, [self._held(p) for p in parts], node) is None:
+                self.fail(Code.TYPE_MISMATCH, "this item cannot be added to the collection", self.at(node.item))
+
+        body: Any = Item(node.start, node.end, add)
+        for clause in reversed(node.clauses):
+            for condition in reversed(clause.conditions):
+                body = ast.If(condition.start, condition.end, condition, (body,), (), False)
+            body = ast.For(clause.start, clause.end, clause.target, "", clause.iter, (body,), (), False)
+        self.statement(body)
+        if not made:
+            raise Abort
+        return made[0]

@@ -1,0 +1,136 @@
+"""Names: what a name stands for where it is used.
+
+In: a name and its place. Out: a value, or what the name is of (a type, a function, a module).
+"""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.elaborate.displays import Displays
+from ktc.elaborate.function_values import FunctionValues
+from ktc.elaborate.instances import Abort
+from ktc.elaborate.scope import AliasInfo, FnSet, ImportRef, Scope, StructInfo, TraitInfo, Var
+from ktc.elaborate.suggestions import suggest_name
+from ktc.elaborate.values import (
+    FOREIGN,
+    KV,
+    LV,
+    RV,
+    FnVal,
+    PartialTy,
+)  # fmt: skip
+from ktc.ir import nodes
+from ktc.syntax import ast
+
+
+class Names(Displays, FunctionValues):
+    """The part of a body that finds what names mean."""
+
+    def find(self, name: str) -> Any:
+        """Return the binding of a name, or None."""
+        scope: Scope | None = self.scope
+        while scope is not None:
+            found = scope.names.get(name)
+            if found is not None:
+                if isinstance(found, ImportRef):
+                    found = self.elab.follow(found)
+                    if found is not None:  # `unknown` knows a failed import by what stays
+                        scope.names[name] = found
+                return found
+            if scope.struct is not None:
+                member = self.elab.member(scope.struct, name)
+                if isinstance(member, AliasInfo):
+                    return self.elab.alias_value(member, scope.struct)
+            scope = scope.parent
+        found = self.elab.module_name(self.module, name)
+        if found is None and self.elab.prelude_scope is not None:
+            found = self.elab.prelude_name(name)
+        return found
+
+    def name(self, node: ast.Name) -> Any:
+        """Elaborate a name."""
+        found = self.find(node.id)
+        if found is None:
+            return self.unknown(node)
+        return self.resolve(found, node)
+
+    def unknown(self, node: ast.Name) -> Any:
+        """Handle the few names that the language itself defines, else report."""
+        if node.id in ("__mlir_type", "__mlir_op", "__type_of", "type_of", "__origin_of", "origin_of", "Some"):
+            self.fail(Code.SYNTAX_ERROR, f"'{node.id}' cannot stand alone", self.at(node))
+        if node.id == "_":
+            return None
+        names: list[str] = []
+        for scope in self.scope.chain():
+            if node.id in scope.names:
+                raise Abort  # a failed import, which was reported
+            names += scope.names
+        if self.elab.prelude_scope is not None:
+            names += self.elab.prelude_scope.names
+        fn = self.instance.fn if self.instance is not None else None
+        if fn is not None and isinstance(fn.owner, StructInfo) and node.id in fn.owner.members:
+            help = f"write '{fn.owner.name if fn.static else 'self'}.{node.id}'"
+        elif fn is not None and fn.static and node.id == "self":
+            help = "a static method has no 'self'"
+        else:
+            help = suggest_name(node.id, names, self.elab.config.stdlib)
+        self.fail(Code.UNDEFINED_NAME, f"'{node.id}' is not defined", self.at(node), help)
+
+    def resolve(self, found: Any, node: Any) -> Any:
+        """Turn a binding into what an expression gives."""
+        match found:
+            case Var():
+                return self.variable(found, node)
+            case FnSet():
+                return FnVal(found, env=found.functions[0].parent)
+            case StructInfo():
+                if found.deprecated and not self.module.is_library:
+                    self.elab.warn_deprecated(found, self.at(node))
+                return (
+                    self.elab.struct(found, ())
+                    if not found.node.params
+                    else PartialTy(found, (None,) * len(found.node.params))
+                )
+            case TraitInfo():
+                return self.elab.trait((found,))
+            case AliasInfo():
+                return self.elab.alias_value(found, None)
+            case _:
+                return found
+
+    def require(self, place: LV, node: Any, leaves: bool = False) -> None:
+        """A value must be in this place; `leaves`: for it is the function's result."""
+        local = place.local
+        if local is None or local in self.trusted or not self.tracked(local):
+            return
+        self.emit(nodes.Mark("result" if leaves else "require", local, place.path[:1], self.at(node)))
+
+    def variable(self, var: Var, node: Any, part: bool = False) -> Any:
+        """Return the value of a variable; `part`: only a part of it is asked for, and the rest may be missing."""
+        if var.body is not None and var.body is not self:
+            return self.foreign(var, node)
+        if self.builtin_self is not None and var.kind == "out":
+            if "whole" in self.builtin_self:
+                return self.builtin_self["whole"]
+            return var.value
+        value = var.value
+        if isinstance(value, LV):
+            if value.local is not None and not part:
+                self.require(value, node)
+            return LV(value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why, value.loans)
+        if isinstance(value, RV):
+            return RV(value.ty, value.ir, f"'{var.name}', which is read only", value.loans)
+        return value
+
+    def foreign(self, var: Var, node: Any) -> Any:
+        """Return a variable of another body: captured, or known only by its type."""
+        if isinstance(var.value, KV):
+            return var.value
+        captured = self.captured(var)  # type: ignore[attr-defined]
+        if captured is not None:
+            return captured
+        return LV(var.ty, nodes.LocalAddress(FOREIGN), False, None, (), False, "foreign")
+
+    def find_fn(self, name: str) -> Any:
+        """Return a function of the prelude."""
+        return FnVal(self.elab.prelude_name(name))

@@ -1,0 +1,305 @@
+"""Operators: arithmetic, comparison, truth.
+
+Each is a call of a method of the library (`__add__`, `__lt__`, `__bool__`); the compiler knows only their names.
+"""
+
+from typing import Any, cast
+
+from ktc.diag.codes import Code
+from ktc.elaborate.arguments import Arguments
+from ktc.elaborate.instances import Symbolic
+from ktc.elaborate.values import (
+    KV,
+    LV,
+    RV,
+    Arg,
+    FnVal,
+    Opaque,
+    StructTy,
+    Sym,
+    TraitTy,
+    Ty,
+    said,
+)  # fmt: skip
+from ktc.ir import nodes, ops, types
+from ktc.syntax import ast
+
+BINARY = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
+    "<<": "lshift", ">>": "rshift", "&": "and", "|": "or", "^": "xor",
+}  # fmt: skip
+
+COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+
+MIRROR = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+class Operators(Arguments):
+    """The part of a body that elaborates operators."""
+
+    def binary(self, node: ast.Binary) -> Any:
+        """Elaborate `left op right`."""
+        left = self.expr(node.left)
+        if isinstance(left, TraitTy) and node.op == "&":
+            right = self.expr(node.right)
+            assert isinstance(right, TraitTy)
+            return self.elab.trait(tuple(dict.fromkeys(left.traits + right.traits)))
+        right = self.expr(node.right)
+        return self.operate(node.op, left, right, node)
+
+    def operate(self, op: str, left: Any, right: Any, node: Any) -> Any:
+        """Apply a binary operator to values."""
+        if isinstance(left, (Sym, Opaque)) or isinstance(right, (Sym, Opaque)):
+            raise Symbolic
+        name = BINARY[op]
+        made = self.dunder(left, f"__{name}__", [right], node)
+        if made is None:
+            made = self.dunder(right, f"__r{name}__", [left], node)
+        if made is None and isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV)):
+            plain = self.materialize(left)
+            if plain is not left:
+                made = self.dunder(plain, f"__{name}__", [right], node)
+            if made is None and isinstance(left, KV):
+                made = self._literals(name, left, right, node)
+        if made is None:
+            self.no_operator(op, left, right, node)
+        return made
+
+    def _literals(self, name: str, left: KV, right: Any, node: Any) -> Any:
+        """Two literals of different kinds: the left becomes what the right is made of."""
+        if isinstance(right, KV) and isinstance(right.ty, StructTy) and right.ty.info.materialized is not None:
+            want = self.elab.materialized(right.ty, False)
+            converted = self.try_convert(left, want, None)
+            if converted is not None:
+                return self.dunder(converted, f"__{name}__", [right], node)
+        return None
+
+    def dunder(self, base: Any, name: str, args: list[Any], node: Any) -> Any:
+        """Call a method if the value has it and it takes the arguments, else return None."""
+        if not isinstance(base, (RV, LV, KV)):
+            return None
+        fns = self.elab.method_set(base.ty, name)
+        if fns is None:
+            return None
+        span = self.at(node)
+        pos = [Arg(base, span), *(Arg(a, span) for a in args)]
+        fn = FnVal(fns, (), (), base.ty)  # type: ignore[arg-type]
+        key = self._site_key(fn, pos, [], True)
+        found = self.state.memo.get(key) if key is not None else None
+        if found is None:
+            outer, self.span = self.span, self.span or span
+            try:
+                found = self.choose(fns, base.ty, (), (), pos, [], span, quiet=True, receiver=True)  # type: ignore[arg-type]
+            finally:
+                self.span = outer
+            if found is None:
+                return None
+            if key is not None:
+                self.state.memo[key] = found
+        else:
+            found = self._reslot(found, pos, [], True)
+        outer, self.span = self.span, span
+        try:
+            return self.emit_call(found, span)
+        finally:
+            self.span = outer
+
+    def no_operator(self, op: str, left: Any, right: Any, node: Any) -> None:
+        """Report an operator that the operands do not have."""
+        a, b = (self.elab.type_name(v.ty) if isinstance(v, (RV, LV, KV)) else said(v) for v in (left, right))
+        help_text = "convert one of them" if isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV)) else ""
+        if help_text and a == b and isinstance(left.ty, StructTy) and not left.ty.info.module.is_library:
+            name = BINARY.get(op) or COMPARE.get(op)
+            help_text = f"give '{left.ty.info.name}' the method '__{name}__'" if name else ""
+        self.fail(Code.TYPE_MISMATCH, f"'{op}' does not take '{a}' and '{b}'", self.at(node), help_text)
+
+    def unary(self, node: ast.Unary) -> Any:
+        """Elaborate `-x`, `+x`, `~x`, `not x`."""
+        if node.op == "not":
+            return RV(self.elab.library_type("Bool"), self.truth(node))
+        value = self.expr(node.value)
+        if isinstance(value, (Sym, Opaque)):
+            raise Symbolic
+        name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[node.op]
+        made = self.dunder(value, name, [], node)
+        if made is None:
+            shown = self.elab.type_name(value.ty) if isinstance(value, (RV, LV, KV)) else said(value)
+            self.fail(Code.TYPE_MISMATCH, f"'{node.op}' does not take '{shown}'", self.at(node))
+        return made
+
+    def condition(self, value: Any, node: Any) -> nodes.Value:
+        """Return the truth of a value as an i1."""
+        if isinstance(value, (Sym, Opaque)):
+            raise Symbolic
+        if isinstance(value, (RV, LV, KV)):
+            prim = self.elab.base_prim(value.ty)
+            if prim is not None and prim.name == "i1":
+                return self.rvalue(value)
+            made = self.dunder(value, "__bool__", [], node)
+            if made is not None and made.ty is not value.ty:
+                return self.condition(made, node)
+            converted = self.try_convert(value, self.elab.library_type("Bool"), self.at(node))
+            if converted is not None:
+                return self.rvalue(converted)
+        shown = self.elab.type_name(value.ty) if isinstance(value, (RV, LV, KV)) else said(value)
+        self.fail(Code.TYPE_MISMATCH, f"'{shown}' is neither true nor false: it has no '__bool__'", self.at(node))
+
+    def compare(self, node: ast.Compare) -> Any:
+        """Elaborate a chain of comparisons; each operand is evaluated once."""
+        left = self.expr(node.first)
+        if len(node.ops) == 1:
+            return self.compare_two(node.ops[0], left, self.expr(node.rest[0]), node)
+        bool_ty = self.elab.library_type("Bool")
+        local = self.local(types.BOOL, "chain")
+        self.emit(nodes.Store(nodes.LocalAddress(local), nodes.Const(types.BOOL, 0)))
+        label = self.fresh()
+        self.open()
+        for i, (op, rest) in enumerate(zip(node.ops, node.rest, strict=True)):
+            right = self.expr(rest)
+            if isinstance(right, LV) and self.elab.abi(right.ty) == "direct":
+                right = RV(right.ty, self.rvalue(right))
+            truth = self.condition(self.compare_two(op, left, right, node), node)
+            if i < len(node.ops) - 1:
+                self.emit(nodes.If(ops.build("xor", (truth, nodes.Const(types.BOOL, 1))), (nodes.Break(label),)))
+            else:
+                self.emit(nodes.Store(nodes.LocalAddress(local), truth))
+            left = right
+        self.emit(nodes.Block(label, self.close()))
+        return RV(bool_ty, self.let(nodes.Load(nodes.LocalAddress(local), types.BOOL), types.BOOL))
+
+    def compare_two(self, op: str, left: Any, right: Any, node: Any) -> Any:
+        """Elaborate one comparison."""
+        if isinstance(left, (Sym, Opaque)) or isinstance(right, (Sym, Opaque)):
+            raise Symbolic
+        if op in ("in", "not-in"):
+            made = self.dunder(right, "__contains__", [left], node)
+            if made is None:
+                self.no_operator("in", left, right, node)
+            return self.negated(made, node) if op == "not-in" else made
+        if op in ("is", "is-not"):
+            made = self.dunder(left, "__is__" if op == "is" else "__isnot__", [right], node)
+            if made is None:
+                self.no_operator(op.replace("-", " "), left, right, node)
+            return made
+        if isinstance(left, Ty) and isinstance(right, Ty):
+            same = (left is right) == (op == "==")
+            return self.elab.bool_constant(same)
+        name = COMPARE[op]
+        made = self.dunder(left, f"__{name}__", [right], node)
+        if made is None:
+            made = self.dunder(right, f"__{MIRROR[name]}__", [left], node)
+        if made is None:
+            plain = self.materialize(left)
+            if plain is not left:
+                made = self.dunder(plain, f"__{name}__", [right], node)
+        if made is None:
+            self.no_operator(op, left, right, node)
+        return made
+
+    def negated(self, value: Any, node: Any) -> Any:
+        """Return `not value`."""
+        truth = self.condition(value, node)
+        return RV(self.elab.library_type("Bool"), ops.build("xor", (truth, nodes.Const(types.BOOL, 1))))
+
+    def truth(self, node: ast.Expr) -> nodes.Value:
+        """Elaborate an expression of which only the truth matters, as an i1; `and` and `or` copy nothing then."""
+        match node:
+            case ast.BoolOp(op=op):
+                left = self.truth(node.left)
+                if isinstance(left, nodes.Const):
+                    return left if bool(left.value) == (op == "or") else self.truth(node.right)
+                local = self.local(types.BOOL, op)
+                self.emit(nodes.Store(nodes.LocalAddress(local), left))
+                self.open()
+                self.emit(nodes.Store(nodes.LocalAddress(local), self.truth(node.right)))
+                done = self.close()
+                self.dead = False
+                self.emit(nodes.If(left, done, ()) if op == "and" else nodes.If(left, (), done))
+                return self.let(nodes.Load(nodes.LocalAddress(local), types.BOOL), types.BOOL)
+            case ast.Unary(op="not", value=value):
+                return ops.build("xor", (self.truth(value), nodes.Const(types.BOOL, 1)))
+        return self.condition(self.expr(node), node)
+
+    def bool_op(self, node: ast.BoolOp) -> Any:
+        """Elaborate `and` / `or` with short circuit: the value of the operand that decides."""
+        bool_ty = self.elab.library_type("Bool")
+        left = self.materialize(self.expr(node.left))
+        truth = self.condition(left, node.left)
+        plain = left.ty is bool_ty
+        if isinstance(truth, nodes.Const):
+            if bool(truth.value) == (node.op == "or"):
+                return KV(bool_ty, truth.value) if plain else left
+            if plain:
+                return RV(bool_ty, self.truth(node.right))
+            right = self.materialize(self.expr(node.right))
+            ty = self._common([left, right], bool_ty, node)
+            if ty is bool_ty:
+                return RV(bool_ty, self.condition(right, node.right))
+            return self.convert(right, ty, self.at(node.right))
+        self.open()
+        right = self.expr(node.right)
+        statements, self.statements = self.statements, self.blocks.pop()
+        self.dead = False
+        ty = bool_ty if plain else self._common([left, right], bool_ty, node)
+        plain = ty is bool_ty
+        made = self.temporary(ty)
+        arms: list[tuple[nodes.Statement, ...]] = []
+        for value, body, part in ((left, [], node.left), (right, statements, node.right)):
+            self.blocks.append(self.statements)
+            self.statements = body
+            if plain:
+                value = RV(bool_ty, self.condition(self.materialize(value), part))
+            self.init_place(ty, made.pointer, self.convert(value, ty, self.at(part)), self.at(part))
+            self.mark("init", made)
+            arms.append(self.close())
+        then, orelse = arms if node.op == "or" else (arms[1], arms[0])
+        self.emit(nodes.If(truth, then, orelse, self.at(node)))
+        return RV(ty, self.rvalue(made)) if self.elab.abi(ty) == "direct" else made
+
+    def ternary(self, node: ast.Ternary, expected: Ty | None) -> Any:
+        """Elaborate `a if c else b`."""
+        condition = self.truth(node.condition)
+        if isinstance(condition, nodes.Const):
+            return self.expr(node.then if condition.value else node.orelse, expected)
+        lists, values = [], []
+        for part in (node.then, node.orelse):
+            self.open()
+            value = self.expr(part, expected)
+            values.append(self.materialize(value) if isinstance(value, FnVal) else value)
+            lists.append(self.statements)
+            self.statements = self.blocks.pop()
+            self.dead = False
+        ty = self._common(values, expected, node)
+        made = self.temporary(ty, "", self._loans_of_all(values))
+        arms = []
+        for value, statements, part in zip(values, lists, (node.then, node.orelse), strict=True):
+            self.blocks.append(self.statements)
+            self.statements = statements
+            self.init_moved(ty, made.pointer, self.convert(value, ty, self.at(part)), self.at(part))
+            self.mark("init", made)
+            arms.append(self.close())
+        self.emit(nodes.If(condition, arms[0], arms[1], self.at(node)))
+        if self.elab.abi(ty) == "direct":
+            return RV(ty, self.rvalue(made), loans=self.loans_of(made))
+        return made
+
+    def _common(self, values: list[Any], expected: Ty | None, node: Any) -> Ty:
+        a, b = values
+        if not isinstance(a, (RV, LV, KV)) or not isinstance(b, (RV, LV, KV)):
+            self.fail(Code.TYPE_MISMATCH, "both sides of a conditional expression must be values", self.at(node))
+        if a.ty is b.ty:
+            return cast(Ty, self.elab.materialized(a.ty, False))
+        plain_a: Ty = self.elab.materialized(a.ty, False)
+        plain_b: Ty = self.elab.materialized(b.ty, False)
+        if plain_a is plain_b:
+            return plain_a
+        for want, other in ((plain_a, b), (plain_b, a)):
+            if self.conversion(other.ty, want) is not None and not (want is plain_a and plain_a is not a.ty):
+                return want
+        for want, other in ((plain_b, a), (plain_a, b)):
+            if self.conversion(other.ty, want) is not None:
+                return want
+        if isinstance(node, ast.BoolOp) and expected is not None:
+            return expected
+        shown = self.elab.type_name
+        self.fail(Code.TYPE_MISMATCH, f"'{shown(a.ty)}' and '{shown(b.ty)}' have no common type", self.at(node))

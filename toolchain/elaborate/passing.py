@@ -1,0 +1,254 @@
+"""Passing: how the values of a call reach the function, and what a call lends.
+
+In: the chosen function and the values. Out: the call in the IR. The convention: an address for a result in memory comes
+first, then the arguments that take memory, then the environments of captured variables, then, in a function that may
+raise, the address for the error. A raising function returns an i1: true if it raised; its result goes through memory.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.body import zero_of
+from ktc.elaborate.instances import ArgSig, Instance, Signature
+from ktc.elaborate.matching import Matching
+from ktc.elaborate.values import (
+    KV,
+    LV,
+    RV,
+    Arg,
+    FnVal,
+    PackVal,
+)  # fmt: skip
+from ktc.ir import nodes, ops, types
+from ktc.ir.nodes import Value
+
+
+class Passing(Matching):
+    """The part of a body that emits calls."""
+
+    def call_fn(self, fn: FnVal, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False) -> Any:
+        """Call a function with the parameters that it was given (in `Calls`)."""
+        raise NotImplementedError
+
+    def _check_aliasing(self, instance: Instance, values: list[Any], spans: Sequence[Span | None]) -> None:
+        """Report a call that changes an argument and reaches the same place through another one."""
+        seen: list[tuple[Any, ArgSig]] = []
+        for sig, value, span in zip(instance.signature.args, values, spans, strict=True):
+            if sig.convention in ("var", "deinit") or not isinstance(value, (LV, RV)):
+                continue
+            if sig.passing == "direct" and not self.elab.origins(value.ty):
+                continue
+            for other, before in seen:
+                changed, same = (sig, before) if sig.convention == "mut" else (before, sig)
+                if changed.convention == "mut" and self._overlap(value, other):
+                    text = f"{instance.fn.title} changes the argument '{changed.name}', and '{same.name}' is the same"
+                    self.fail(Code.ALIASING, f"{text} value", span or self.span, "pass a copy")
+            seen.append((value, sig))
+
+    def _overlap(self, a: Any, b: Any) -> bool:
+        """Do two arguments surely reach the same place."""
+        if isinstance(a, LV) and isinstance(b, LV) and a.local is not None and a.local is b.local:
+            return not a.owned and not b.owned and a.path[: len(b.path)] == b.path[: len(a.path)]
+        reached = [
+            {x.local} if isinstance(x, LV) and x.local is not None and not x.owned else set(x.loans or ())
+            for x in (a, b)
+        ]
+        inside = [set(self.loans_of(x) or ()) for x in (a, b)]
+        return bool(reached[0] & (reached[1] | inside[1]) or inside[0] & reached[1])
+
+    def _lend(self, target: LV, values: list[Any]) -> None:
+        """A changed argument may keep pointers that stand in the others."""
+        if target.local is None or not any(o.kind == "some" for o in self.elab.origins(target.ty)):
+            return
+        for value in values:
+            for one in value.items if isinstance(value, PackVal) else (value,):
+                if one is not target and isinstance(one, (LV, RV)) and self.elab.origins(one.ty):
+                    self.pin_more(target.local, target.ty, self.loans_of(one))
+
+    def own(self, value: Any, span: Span, passed: bool = False) -> LV:
+        """Return a place whose value the callee may take; `passed` as in `init_place`."""
+        if isinstance(value, LV) and value.owned:
+            return value
+        if not isinstance(value, (RV, LV, KV)):
+            self.fail_no_value(value, span)
+        made = self.temporary(value.ty, "", self.loans_of(value))
+        self.init_place(value.ty, made.pointer, value, span, passed)
+        self.mark("init", made)
+        return made
+
+    def _emit(self, instance: Instance, values: list[Any], span: Span) -> Any:
+        self.elab.request(instance)
+        self.refs.add(instance.symbol)
+        return self.emit_through(
+            lambda args, kind: nodes.Call(instance.symbol, args, kind),
+            instance.signature, values, instance.envs, f"'{instance.fn.name}'", span,
+        )  # fmt: skip
+
+    def emit_through(
+        self, call: Callable[[tuple[Value, ...], types.Type], nodes.Action], signature: Signature, values: list[Any],
+        envs: Sequence[FnVal], name: str, span: Span,
+    ) -> Any:  # fmt: skip
+        """Emit a call whose action `call` makes."""
+        args: list[Value] = []
+        result: LV | None = None
+        loans: tuple[nodes.Local, ...] | None = ()
+        if signature.result == "ref" or self.elab.origins(signature.result_ty):
+            loans = self.loans_of_call(signature, values)
+        if signature.through_memory:
+            if signature.result == "ref":
+                local = self.local(types.PTR, "", None)
+                local.pins, local.pins_all = loans or (), loans is None
+                result = LV(signature.result_ty, nodes.LocalAddress(local), loans=loans)
+            else:
+                # what a 'try' waits for has a place of its own, from which it is moved
+                named = "result" if signature.raises and self.handlers else ""
+                result = self.temporary(signature.result_ty, named, loans)
+            args.append(result.pointer)
+        consumed: list[LV] = []
+        for sig, value in zip(signature.args, values, strict=True):
+            if sig.convention != "out":
+                if sig.convention == "mut" and isinstance(value, LV) and value.local is not None:
+                    self._lend(value, values)
+                self._pass(sig, value, args, consumed, span)
+        for env in envs:
+            args.append(self.environment(env, span))
+        made = self._call_action(call, signature, name, args, consumed, result, span)
+        if isinstance(made, LV) and signature.result == "ref":
+            made.loans = loans
+            made.mutable = signature.result_mutable and all(
+                values[i].mutable if signature.args[i].convention == "ref" else signature.args[i].convention != "read"
+                for i in signature.named
+                if isinstance(values[i], LV)
+            )
+            made.why = "" if made.mutable else "a reference that is read only"
+        elif isinstance(made, RV):
+            made.loans = loans
+        if signature.noreturn:
+            self.emit(nodes.Unreachable())
+        return made
+
+    def _call_action(
+        self, call: Any, signature: Signature, name: str, args: list[Value], consumed: list[LV], result: LV | None,
+        span: Span,
+    ) -> Any:  # fmt: skip
+        if signature.raises:
+            self._call_raising(call, name, args, consumed, span)
+        else:
+            direct = signature.result == "direct"
+            kind = self.elab.ir(signature.result_ty) if direct else types.VOID
+            if signature.result == "ref":
+                kind = types.PTR
+            value = self.let(call(tuple(args), kind), kind)
+            for place in consumed:
+                self.mark("consume", place, span)
+            if direct:
+                return RV(signature.result_ty, value)
+            if signature.result == "ref":
+                return LV(signature.result_ty, value)
+        if signature.result == "none":
+            kind = self.elab.ir(signature.result_ty)
+            return RV(signature.result_ty, nodes.Const(kind, zero_of(kind)))
+        assert result is not None
+        if signature.result == "ref":
+            pointer = self.let(nodes.Load(result.pointer, types.PTR), types.PTR)
+            return LV(signature.result_ty, pointer)
+        self.mark("init", result)
+        if signature.result == "direct":
+            return RV(signature.result_ty, self.rvalue(result))
+        return result
+
+    def loans_of_call(self, signature: Signature, values: list[Any]) -> tuple[nodes.Local, ...] | None:
+        """Return the locals into which the result of a call may point, None if that is not known."""
+        found: list[nodes.Local] = []
+        for i, value in enumerate(values):
+            lent = i in signature.lends
+            for one in value.items if isinstance(value, PackVal) else (value,):
+                if lent and isinstance(one, LV):
+                    if one.local is None and one.loans is None:
+                        return None
+                    found += (one.local,) if one.local is not None else one.loans or ()
+                elif isinstance(one, FnVal) and one.env is not None:
+                    return None
+                inside = self.loans_of(one)
+                if inside is None:
+                    return None
+                found += inside
+        return tuple(dict.fromkeys(found))
+
+    def _call_raising(self, call: Any, name: str, args: list[Value], consumed: list[LV], span: Span) -> None:
+        if self.handlers:
+            label, local = self.handlers[-1]
+            pointer: Value = nodes.LocalAddress(local)
+        elif self.error_argument is not None:
+            label, local, pointer = 0, None, self.error_argument
+        elif self.comptime:
+            kind = self.elab.error_type()
+            label, local = -1, self.local(self.elab.ir(kind), "error")
+            pointer = nodes.LocalAddress(local)
+        else:
+            self.fail(
+                Code.RAISES, f"{name} may raise, and nothing here catches it", span,
+                "put the call in a 'try' block, or declare this function with 'raises'",
+            )  # fmt: skip
+        raised = self.let(call((*args, pointer), types.BOOL), types.BOOL)
+        for place in consumed:
+            self.mark("consume", place, span)
+        self.open()
+        if label < 0:
+            error = Arg(LV(self.elab.error_type(), pointer, False, local), span)
+            self.call_fn(self.elab.startup_function("__ktc_uncaught__"), [error], [], span)
+        self._leave_raising(label, local)
+        then = self.close()
+        self.dead = False
+        self.emit(nodes.If(raised, then, (), span))
+
+    def _leave_raising(self, label: int, local: nodes.Local | None) -> None:
+        if label > 0 and local is not None:
+            self.used_labels.add(label)
+            self.emit(nodes.Mark("init", local))
+            self.run_finals(self.handler_depths[-1])  # type: ignore[attr-defined]
+            self.emit(nodes.Break(label))
+        elif label < 0:
+            self.emit(nodes.Unreachable())
+        else:
+            self.run_finals(0)  # type: ignore[attr-defined]
+            self.emit(nodes.Return(nodes.Const(types.BOOL, 1), self.span))
+
+    def _pass(self, sig: ArgSig, value: Any, args: list[Value], consumed: list[LV], span: Span) -> None:
+        if isinstance(value, PackVal):
+            self._pass_pack(sig, value, args, consumed)
+            return
+        if sig.passing == "none" or isinstance(value, FnVal):
+            return
+        if sig.passing == "direct":
+            if sig.convention in ("var", "deinit") and isinstance(value, LV):
+                if value.owned:
+                    consumed.append(value)
+                else:
+                    self.check_copy(value, span)
+            args.append(self.rvalue(value))
+            return
+        if sig.convention in ("var", "deinit", "owned"):
+            place = self.own(value, span, True)
+            args.append(place.pointer)
+            if not self.elab.is_trivial(place.ty):
+                consumed.append(place)
+            return
+        args.append(self.place(value).pointer)
+
+    def _pass_pack(self, sig: ArgSig, value: PackVal, args: list[Value], consumed: list[LV]) -> None:
+        places = [item for item in value.items if isinstance(item, LV)]
+        if sig.variadic == "pack":
+            args.extend(place.pointer for place in places)
+        else:
+            kind = types.ArrayType(types.PTR, max(1, len(places)))
+            local = self.local(kind, "arguments")
+            local.pins = tuple(p.local for p in places if p.local is not None)
+            for i, place in enumerate(places):
+                at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, i)), None, types.PTR)
+                self.emit(nodes.Store(at, place.pointer))
+            args += [nodes.LocalAddress(local), nodes.Const(types.I64, len(places))]
+        if sig.convention in ("var", "owned"):
+            consumed.extend(p for p in places if not self.elab.is_trivial(p.ty))

@@ -1,0 +1,230 @@
+"""Places: values in memory, how they are copied, moved, taken and destroyed."""
+
+from typing import Any, NoReturn
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.body import BodyBase, zero_of
+from ktc.elaborate.instances import Symbolic
+from ktc.elaborate.scope import Var
+from ktc.elaborate.values import (
+    KV,
+    LV,
+    RV,
+    FnTy,
+    FnVal,
+    Method,
+    Opaque,
+    PackPV,
+    PackVal,
+    StructTy,
+    Sym,
+    Ty,
+    Val,
+)  # fmt: skip
+from ktc.ir import nodes, ops, types
+from ktc.ir.nodes import Value
+from ktc.syntax import ast
+
+
+class Places(BodyBase):
+    """The part of a body that works on memory."""
+
+    def field(self, base: LV, name: str) -> LV:
+        """Return the place of a field."""
+        assert isinstance(base.ty, StructTy)
+        number, slot = self.elab.slot(base.ty, name)
+        ty = self.elab.fields(base.ty)[number][1]
+        pointer = base.pointer
+        if slot >= 0:
+            pointer = ops.build("field", (pointer,), None, (self.elab.ir(base.ty), slot))
+        path = (*base.path, slot if slot >= 0 else 0) if base.local is not None else ()
+        return LV(ty, pointer, base.mutable, base.local, path, False, base.why, base.loans)
+
+    def field_value(self, val: RV | KV, name: str) -> Val:
+        """Return a field of a value that is not in memory."""
+        assert isinstance(val.ty, StructTy)
+        number, slot = self.elab.slot(val.ty, name)
+        ty = self.elab.fields(val.ty)[number][1]
+        if isinstance(val, KV):
+            if slot == -2:
+                return KV(ty, val.data)
+            return KV(ty, val.data[slot] if slot >= 0 else zero_of(self.elab.ir(ty)))
+        if slot == -2:
+            return RV(ty, val.ir, val.why, loans=val.loans)
+        if slot == -1:
+            kind = self.elab.ir(ty)
+            return RV(ty, nodes.Const(kind, zero_of(kind)))
+        return RV(ty, ops.build("get", (val.ir,), None, slot), val.why, loans=val.loans)
+
+    def store_bits(self, pointer: Value, val: Val) -> None:
+        """Write a value's bytes to memory."""
+        kind = self.elab.ir(val.ty)
+        size = types.size_of(kind)
+        if size == 0:
+            return
+        if self.elab.abi(val.ty) == "direct":
+            self.emit(nodes.Store(pointer, self.rvalue(val), span=self.span))
+        else:
+            origin = self.place(val).pointer
+            count = nodes.Const(types.I64, size)
+            self.emit(nodes.MemCopy(pointer, origin, count, types.align_of(kind), span=self.span))
+
+    def init_place(self, ty: Ty, pointer: Value, val: Val, span: Span | None, passed: bool = False) -> None:
+        """Construct `val` in memory that holds no value: moved if it may be, else copied. `passed`: the memory is there
+        only to pass the value on, so that moving it is nothing that a program can see."""
+        if self.elab.is_trivial(ty):
+            self.check_copy(val, span)
+            self.store_bits(pointer, val)
+            if isinstance(val, LV) and val.owned and val.local in self.late_locals:
+                self.mark("consume", val, span)
+            return
+        if isinstance(val, LV) and val.owned:
+            named = val.local is not None and val.local.name and not passed
+            if named and not self.module.is_library and not self._may_move(ty):
+                text = f"a value of type '{self.elab.type_name(ty)}' can be neither copied nor moved"
+                self.fail(Code.NOT_COPYABLE, text, span, "let the struct conform to 'Movable'")
+            self.move_bits(ty, pointer, val)
+            return
+        place = self.place(val)
+        local = place.local
+        if local is None or not local.name or not local.drop or place.path or not self._may_move(ty):
+            self.copy_to(ty, pointer, place, span)
+            return
+        # a copy of what nobody uses any more becomes a move
+        self.open()
+        owned = LV(ty, place.pointer, True, local, (), True)
+        self.move_bits(ty, pointer, owned, passed)
+        instead = self.close()
+        self.open()
+        self.copy_to(ty, pointer, place, span)
+        copy = self.close()
+        self.emit(nodes.Mark("copy", local, (), span, instead))
+        self.emit(nodes.Block(self.fresh(), copy))
+
+    def init_moved(self, ty: Ty, pointer: Value, val: Val, span: Span | None) -> None:
+        """Construct as `init_place`; a temporary has its own place first, and `__moveinit__` is called."""
+        if isinstance(val, LV) and val.owned and not self.elab.moves_plainly(ty):
+            self._move_parts(ty, pointer, val)
+            self.mark("consume", val, self.span)
+        else:
+            self.init_place(ty, pointer, val, span)
+
+    def _may_move(self, ty: Ty) -> bool:
+        return self.elab.has_trait(ty, "Movable") or self.elab.method_set(ty, "__moveinit__") is not None
+
+    def move_bits(self, ty: Ty, pointer: Value, val: LV, passed: bool = False) -> None:
+        """Move an owned value to other memory; its old place holds none then."""
+        # a temporary is made in its final place, as far as a program can see
+        temporary = val.local is not None and not val.local.name and not val.path
+        if passed or temporary or self.elab.moves_plainly(ty):
+            kind = self.elab.ir(ty)
+            size = nodes.Const(types.I64, types.size_of(kind))
+            self.emit(nodes.MemCopy(pointer, val.pointer, size, types.align_of(kind), span=self.span))
+        else:
+            self._move_parts(ty, pointer, val)
+        self.mark("consume", val, self.span)
+
+    def _move_parts(self, ty: Ty, pointer: Value, val: LV) -> None:
+        init = self.elab.method_set(ty, "__moveinit__")
+        if init is not None:
+            self.call_init(ty, init, pointer, val)
+        elif self.elab.moves_plainly(ty):
+            self.store_bits(pointer, LV(ty, val.pointer))
+        else:
+            assert isinstance(ty, StructTy)
+            source, target = LV(ty, val.pointer), LV(ty, pointer)
+            for name, kind in self.elab.fields(ty):
+                self._move_parts(kind, self.field(target, name).pointer, self.field(source, name))
+
+    def copy_to(self, ty: Ty, pointer: Value, val: LV, span: Span | None, explicit: bool = False) -> None:
+        """Copy a value to memory that holds none."""
+        if not explicit and not self.elab.is_copied_implicitly(ty):
+            self._not_copyable(ty, span)
+        init = self.elab.method_set(ty, "__copyinit__")
+        if init is not None:
+            self.call_init(ty, init, pointer, LV(ty, val.pointer, False, val.local, val.path))
+        elif self.elab.is_trivial(ty):
+            self.store_bits(pointer, val)
+        else:
+            assert isinstance(ty, StructTy)
+            target = LV(ty, pointer)
+            for name, kind in self.elab.fields(ty):
+                self.copy_to(kind, self.field(target, name).pointer, self.field(val, name), span, True)
+
+    def comprehension(self, node: ast.Comprehension) -> Any:
+        """Elaborate a comprehension (in `Statements`)."""
+        raise NotImplementedError
+
+    def environment(self, env: FnVal, span: Span) -> Value:
+        """Return the address of the environment of a closure (in `KernelBody`)."""
+        raise NotImplementedError
+
+    def call_init(self, ty: Ty, init: Any, pointer: Value, val: LV) -> None:
+        """Run a `__copyinit__` or `__moveinit__` (in `Calls`)."""
+        raise NotImplementedError
+
+    def _not_copyable(self, ty: Ty, span: Span | None) -> NoReturn:
+        name = self.elab.type_name(ty)
+        help_text = "move it with '^'"
+        if self.elab.has_trait(ty, "Copyable"):
+            help_text += ", or copy it with '.copy()'"
+        self.fail(Code.NOT_COPYABLE, f"a value of type '{name}' cannot be copied implicitly", span, help_text)
+
+    def check_copy(self, val: Val, span: Span | None) -> None:
+        """Report that a value would have to be copied whose type does not do so by itself."""
+        is_kept = isinstance(val, LV) and not val.owned
+        is_kept = is_kept or (isinstance(val, RV) and bool(val.why) and not self.module.is_library)
+        if is_kept and not self.elab.is_copied_implicitly(val.ty):
+            self._not_copyable(val.ty, span)
+
+    def take_place(self, ty: Ty, pointer: Value, span: Span | None) -> Val:
+        """Move a value out of memory."""
+        if self.elab.abi(ty) != "memory":
+            return self.load_place(LV(ty, pointer))
+        made = self.temporary(ty)
+        if self.elab.is_trivial(ty):
+            self.store_bits(made.pointer, LV(ty, pointer))
+        else:
+            self.move_bits(ty, made.pointer, LV(ty, pointer, owned=True))
+        self.mark("init", made)
+        return made
+
+    def load_place(self, place: LV) -> Val:
+        """Return a directly passed value as a value, others as they are."""
+        if self.elab.abi(place.ty) == "memory":
+            return place
+        return RV(place.ty, self.rvalue(place), loans=self.loans_of(place))
+
+    def destroy_place(self, ty: Ty, pointer: Value, span: Span | None) -> None:
+        """Run the destructor of a value in memory."""
+        symbol = self.drop_symbol(ty)
+        if symbol:
+            self.let(nodes.Call(symbol, (pointer,), types.VOID), types.VOID)
+
+    def param(self, value: Any, span: Span | None) -> Any:
+        """Turn what an expression gave into a parameter value; runs the interpreter where folding did not suffice."""
+        if isinstance(value, (Sym, Opaque)):
+            raise Symbolic
+        if isinstance(value, Method):
+            if value.base is None:
+                return value.fn
+            self.fail(Code.NOT_COMPILE_TIME, "a bound method cannot be a parameter value", span)
+        if isinstance(value, PackVal):
+            return PackPV(tuple(self.param(item, span) for item in value.items))
+        if isinstance(value, Var):
+            value = value.value
+        if isinstance(value, RV) and isinstance(value.ir, nodes.Const):
+            return KV(value.ty, value.ir.value)
+        if isinstance(value, LV) and isinstance(value.ty, FnTy):
+            self.fail(Code.NOT_COMPILE_TIME, "this function is known only at run time", span)
+        if isinstance(value, (RV, LV)):
+            if not self.comptime:
+                self.fail(
+                    Code.NOT_COMPILE_TIME, "this value is known only at run time, and a parameter is needed", span
+                )
+            if types.size_of(self.elab.ir(value.ty)) == 0:
+                return KV(value.ty, zero_of(self.elab.ir(value.ty)))
+            where = span or self.span or self.elab.main_span()
+            return self.elab.run(self, value, where)
+        return value

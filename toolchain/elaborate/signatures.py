@@ -1,0 +1,206 @@
+"""Signatures: what an instance takes and gives, in types."""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.function_types import FunctionTypes, convention_of
+from ktc.elaborate.instances import (
+    ArgSig,
+    Signature,
+)  # fmt: skip
+from ktc.elaborate.mentions import lenders
+from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.scope import FnInfo, Scope, StructInfo, Var
+from ktc.elaborate.values import (
+    FOREIGN,
+    KV,
+    LV,
+    FnTy,
+    OriginValue,
+    PackPV,
+    PartialTy,
+    StructTy,
+    TraitTy,
+    Ty,
+)  # fmt: skip
+from ktc.ir import nodes
+from ktc.syntax import ast
+
+
+class Signatures(FunctionTypes):
+    """The part of the elaborator that works out signatures."""
+
+    def _open_key(self, kind: Any, have: Any) -> Any:
+        if isinstance(kind, PartialTy) and not (isinstance(have, StructTy) and have.info is kind.info):
+            return self._filled(kind)
+        if isinstance(kind, FnTy):
+            return None
+        have = self.materialized(have) if isinstance(kind, TraitTy) else have
+        return self.canonical(have)
+
+    def _filled(self, kind: PartialTy) -> Any:
+        """Fill what a partial type leaves open where its struct's defaults or origins allow it."""
+        named = tuple((p.name, v) for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None)
+        names = {name for name, _ in named}
+        extra: list[tuple[str, Any]] = []
+        written = dict(named).get("mut")
+        mutable = isinstance(written, KV) and bool(written.data)
+        for param in kind.info.node.params:
+            if param.name in names or param.default is not None:
+                continue
+            if isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Origin":
+                extra.append((param.name, self.origin_constant(OriginValue("any", mutable))))
+        made = self.apply_struct(kind.info, (), (*named, *extra))
+        return made if isinstance(made, StructTy) else kind
+
+    def origin_constant(self, value: OriginValue) -> KV:
+        """Return an origin as a parameter value (in `Elaborator`)."""
+        raise NotImplementedError
+
+    def materialized(self, ty: Any, pack: bool = False) -> Any:
+        """Return a literal's run-time type (in `Elaborator`)."""
+        raise NotImplementedError
+
+    def _declared_types(self, fn: FnInfo, scope: Scope, self_ty: StructTy | None, actual: list[Any]) -> list[Any]:
+        """Return the declared types; each may speak of the arguments before it."""
+        inner = Scope(scope, "function")
+        found = []
+        for arg, have in zip(fn.node.args, actual, strict=True):
+            kind = self._declared_type(arg, inner, fn, self_ty)
+            found.append(kind)
+            if isinstance(kind, (PartialTy, TraitTy)) and have is not None and not isinstance(have, list):
+                kind = self._known(kind, have)
+            if isinstance(kind, Ty):
+                inner.names[arg.name] = phantom(arg.name, kind, fn, arg)
+        return found
+
+    def _declared_type(self, arg: ast.Param, scope: Scope, fn: FnInfo, self_ty: StructTy | None) -> Any:
+        if arg.type is None:
+            return self_ty
+        if isinstance(arg.type, ast.Star):
+            assert arg.type.value is not None
+            return self.evaluate(arg.type.value, scope, fn.module)
+        value = self.evaluate(arg.type, scope, fn.module)
+        if isinstance(value, KV) and isinstance(arg.type, ast.TupleLit):
+            return value.ty
+        if not isinstance(value, (Ty, PartialTy, PackPV)):
+            span = Span(fn.module.source, arg.start, arg.end)
+            self.fail(Code.TYPE_MISMATCH, f"the type of argument '{arg.name}' is not a type", span)
+        return value
+
+    def _signature(
+        self, fn: FnInfo, self_ty: StructTy | None, scope: Scope, declared: list[Any], actual: list[Any]
+    ) -> Signature:
+        args: list[ArgSig] = []
+        result_ty: Ty | None = None
+        out_name = ""
+        for arg, kind, have in zip(fn.node.args, declared, actual, strict=True):
+            if arg.convention == "out":
+                result_ty = self._known(kind, have) if isinstance(kind, (PartialTy, TraitTy)) else kind
+                if isinstance(kind, PartialTy) and self_ty is not None and self_ty.info is kind.info:
+                    result_ty = self_ty
+                out_name = arg.name
+            args.append(self._arg(fn, arg, kind, have))
+        result_mutable = True
+        if result_ty is None:
+            inner = Scope(scope, "function")
+            for sig in args:
+                if isinstance(sig.ty, Ty):
+                    inner.names[sig.name] = phantom(sig.name, sig.ty, fn, sig.node)
+            result_ty = self.library_result(fn, inner)
+        kind = "ref" if fn.node.result_ref is not None else self.abi(result_ty)
+        if kind == "ref":
+            result_mutable = self._ref_mutable(fn, scope)
+        lends, named = lenders(fn)
+        changes = len(args) > 1 and any(arg.convention == "mut" for arg in args)
+        return Signature(
+            tuple(args), result_ty, kind, fn.raises, out_name, result_mutable, False, lends, named, changes=changes
+        )
+
+    def _ref_mutable(self, fn: FnInfo, scope: Scope) -> bool:
+        assert fn.node.result_ref is not None
+        if not fn.node.result_ref:
+            return True
+        node = fn.node.result_ref[0]
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        if isinstance(node, ast.Name) and any(a.name == node.id for a in fn.node.args):
+            return True
+        if isinstance(node, ast.Call):
+            return True
+        value = self.evaluate(node, scope, fn.module)
+        return value.data.mutable if isinstance(value, KV) and isinstance(value.data, OriginValue) else True
+
+    def library_result(self, fn: FnInfo, scope: Scope) -> Ty:
+        """Return the declared result type; NoneType where none is written."""
+        if fn.node.result is None:
+            return self.library_type("NoneType")
+        value = self.evaluate(fn.node.result, scope, fn.module)
+        if isinstance(value, KV) and isinstance(fn.node.result, ast.NoneLit):
+            return value.ty
+        if isinstance(value, PartialTy):
+            value = self._filled(value)
+        if not isinstance(value, Ty) or isinstance(value, TraitTy):
+            span = Span(fn.module.source, fn.node.result.start, fn.node.result.end)
+            self.fail(Code.TYPE_MISMATCH, "the result type is not a complete type", span)
+        return value
+
+    def _known(self, kind: Any, have: Any) -> Ty:
+        if isinstance(kind, FnTy):
+            # a function given by name is a part of the instance, so that it can be called directly
+            found = self.fn_as(have.of, kind) if isinstance(have, FnTy) and have.of is not None else None
+            return kind if found is None else self.fn_type_of(found)
+        if isinstance(kind, PartialTy):
+            if isinstance(have, StructTy) and have.info is kind.info:
+                return self.canonical(have)  # type: ignore[no-any-return]
+            made = self._filled(kind)
+            if have is not None and not isinstance(made, StructTy):
+                text = f"'{self.type_name(have)}' is given where '{kind.info.name}' is wanted"
+                raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
+            return made  # type: ignore[no-any-return]
+        if isinstance(kind, TraitTy) and isinstance(have, Ty):
+            plain = self.materialized(have)
+            if not self.conforms(plain, kind):
+                text = f"'{self.type_name(plain)}' does not conform to '{kind}'"
+                raise Mismatch(Code.TRAIT_NOT_MET, text, None, 2)
+            return self.canonical(plain)  # type: ignore[no-any-return]
+        return kind  # type: ignore[no-any-return]
+
+    def _arg(self, fn: FnInfo, arg: ast.Param, kind: Any, have: Any) -> ArgSig:
+        convention = convention_of(arg)
+        if arg.kind == "star":
+            if arg.splat:
+                pack = kind.items if isinstance(kind, PackPV) else ()
+                return ArgSig(arg.name, None, convention, arg.kind, arg, "memory", "pack", pack)  # type: ignore[arg-type]
+            if isinstance(kind, (TraitTy, PartialTy)):
+                kind = self._known(kind, have[0] if have else None)
+            return ArgSig(arg.name, kind, convention, arg.kind, arg, "memory", "list")
+        if arg.kind == "starstar":
+            return ArgSig(arg.name, self.keywords_type(kind), "var", arg.kind, arg, "memory")
+        ty = kind if isinstance(kind, FnTy) and not is_specialised(arg, fn) else self._known(kind, have)
+        if isinstance(ty, (TraitTy, PartialTy)) or convention in ("mut", "ref", "out"):
+            passing = "memory"
+        else:
+            passing = self.abi(ty)
+        return ArgSig(arg.name, ty, convention, arg.kind, arg, passing)
+
+    def keywords_type(self, kind: Ty) -> StructTy:
+        """Return the type of `**kwargs` (in `Elaborator`)."""
+        raise NotImplementedError
+
+
+def is_specialised(arg: ast.Param, fn: FnInfo) -> bool:
+    """Is a function given for this argument a part of the instance: not where its type is a parameter's value."""
+    if arg.kind == "star" or convention_of(arg) != "read":
+        return False
+    if isinstance(arg.type, ast.Name):
+        own = (*fn.node.params, *(fn.owner.node.params if isinstance(fn.owner, StructInfo) else ()))
+        return all(param.name != arg.type.id or isinstance(param.type, ast.FunctionType) for param in own)
+    return isinstance(arg.type, (ast.FunctionType, ast.Attribute))
+
+
+def phantom(name: str, ty: Ty, fn: FnInfo, node: ast.Param) -> Var:
+    """Return an argument of which only the type is known, for the types that speak of it."""
+    place = LV(ty, nodes.LocalAddress(FOREIGN), True, None, (), False, "foreign", ())
+    return Var(name, ty, place, Span(fn.module.source, node.start, node.end), "arg")

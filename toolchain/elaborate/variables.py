@@ -1,0 +1,147 @@
+"""Variables: how they are declared, and what a pattern on the left binds."""
+
+from dataclasses import replace
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.expressions import Expressions
+from ktc.elaborate.mentions import moved
+from ktc.elaborate.scope import Var
+from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, PackPV, StructTy, Ty
+from ktc.ir import nodes
+from ktc.syntax import ast
+
+
+class Variables(Expressions):
+    """The part of a body that makes variables."""
+
+    def store(self, target: ast.Expr, value: Any, node: Any) -> None:
+        """Store a value in a target (in `Statements`)."""
+        raise NotImplementedError
+
+    def apply_index(self, base: Any, args: list[Arg], node: Any) -> Any:
+        """Index a value with elaborated arguments (in `Statements`)."""
+        raise NotImplementedError
+
+    def declare_var(
+        self, name: str, value: Any, span: Span, kind: str = "var", function_scope: bool = False,
+        value_span: Span | None = None,
+    ) -> Var:  # fmt: skip
+        """Declare a variable with a value; `span` is the name's."""
+        if not isinstance(value, (RV, LV, KV)):
+            if isinstance(value, Ty) and not self.module.is_library:
+                text = f"'{name}' cannot hold a type"
+                self.fail(Code.TYPE_MISMATCH, text, span, f"write 'alias {name} = …' for another name of the type")
+            if isinstance(value, (FnVal, Ty, PackPV)):
+                (self.function_scope if function_scope else self.scope).names[name] = value
+                return Var(name, self.elab.prim("!kgen.none"), KV(self.elab.prim("!kgen.none"), ()), span)
+            self.fail(Code.TYPE_MISMATCH, f"'{name}' cannot hold this", span)
+        ty = value.ty
+        local = nodes.Local(self.fresh(), self.elab.ir(ty), name, span=span)
+        local.drop = self.drop_symbol(ty)
+        self.pin(local, ty, self.loans_of(value))
+        if function_scope and self.blocks:
+            self.hoisted.append(nodes.Declare(local))
+        else:
+            self.emit(nodes.Declare(local))
+        place = LV(ty, nodes.LocalAddress(local), True, local)
+        if not local.drop and not self.module.is_library and self.instance and name in moved(self.instance.fn):
+            self.late_locals.add(local)  # whether there is still a value matters here, too
+        self.init_place(ty, place.pointer, value, value_span or span)
+        self.mark("init", place)
+        var = Var(name, ty, place, span, kind, local, self)
+        (self.function_scope if function_scope else self.scope).names[name] = var
+        return var
+
+    def var_decl(self, node: ast.VarDecl) -> None:
+        """Elaborate `var x: T = v` and `ref x = v`."""
+        want = self.declared_type(node.type) if node.type is not None else None
+        if isinstance(node.target, ast.TupleLit):
+            self.unpack(node.target, node.value, node, True)
+            return
+        assert isinstance(node.target, ast.Name)
+        name = node.target.id
+        if name in self.scope.names and isinstance(self.scope.names[name], Var) and self.scope.names[name].body is self:
+            self.fail(Code.DUPLICATE_DEFINITION, f"'{name}' is already declared in this block", self.at(node.target))
+        if node.value is None:
+            self.late(name, want, node)
+            return
+        value = self.expr(node.value, want if isinstance(want, Ty) else None)
+        if node.kind == "ref":
+            place = self.place(value)
+            self.scope.names[name] = Var(name, place.ty, place, self.at(node.target), "ref", body=self)
+            return
+        value = (
+            self.convert(value, want, self.at(node.value))
+            if isinstance(want, (StructTy, FnTy))
+            else self.materialize(value)
+        )
+        self.declare_var(name, value, self.at(node.target), value_span=self.at(node.value))
+
+    def declared_type(self, node: ast.Expr) -> Any:
+        """Return the type that an annotation names; a partial type asks only for what it gives."""
+        value = self.param_arg(node)
+        if value is not None and not isinstance(value, Ty) and not hasattr(value, "info"):
+            if isinstance(value, KV) and isinstance(node, ast.TupleLit):
+                return value.ty
+            self.fail(Code.TYPE_MISMATCH, "a type is wanted here", self.at(node))
+        return value
+
+    def late(self, name: str, want: Any, node: ast.VarDecl) -> None:
+        """Declare a variable without a value."""
+        if not isinstance(want, Ty):
+            self.fail(Code.CANNOT_INFER, f"'{name}' needs a type or a value", self.at(node))
+        local = self.local(self.elab.ir(want), name, want)
+        place = LV(want, nodes.LocalAddress(local), True, local)
+        self.late_locals.add(local)
+        self.scope.names[name] = Var(name, want, place, self.at(node.target), "late", local, self)
+
+    def unpack(self, target: ast.TupleLit, value: ast.Expr | None, node: Any, declare: bool) -> None:
+        """Elaborate `a, b = v`."""
+        if value is None:
+            self.fail(Code.UNINITIALIZED, "these variables need a value", self.at(node))
+        if isinstance(value, ast.TupleLit) and len(value.items) == len(target.items):
+            values = [self.materialize(self.expr(item)) for item in value.items]
+            held = [self._held(v) for v in values]
+            for part, one in zip(target.items, held, strict=True):
+                self.bind_target(part, one, node, declare)
+            return
+        self.unpack_value(target, self.materialize(self.expr(value)), node, declare)
+
+    def unpack_value(self, target: ast.TupleLit, whole: Any, node: Any, declare: bool) -> None:
+        """Give the parts of a value to the targets."""
+        whole = self.place(whole) if isinstance(whole, (RV, KV)) else whole
+        pack = whole.ty.params[0] if isinstance(whole.ty, StructTy) and whole.ty.info.name == "Tuple" else None
+        if isinstance(pack, PackPV) and len(pack.items) != len(target.items):
+            text = f"{len(pack.items)} values cannot be unpacked into {len(target.items)} names"
+            self.fail(Code.TYPE_MISMATCH, text, self.at(target))
+        getter = self.elab.method_set(whole.ty, "__getitem__")
+        if getter is None:
+            text = f"a value of type '{self.elab.type_name(whole.ty)}' cannot be unpacked"
+            self.fail(Code.TYPE_MISMATCH, text, self.at(node))
+        for i, part in enumerate(target.items):
+            number = Arg(KV(self.elab.library_type("Int"), i), self.at(node))
+            self.bind_target(part, self.apply_index(whole, [number], node), node, declare)
+
+    def _held(self, value: Any) -> Any:
+        """Return a value that a later store cannot change."""
+        if isinstance(value, LV) and not value.owned:
+            if self.elab.abi(value.ty) == "direct":
+                return RV(value.ty, self.rvalue(value), loans=self.loans_of(value))
+            return self.own(value, self.span or self.elab.main_span())
+        return value
+
+    def bind_target(self, target: ast.Expr, value: Any, node: Any, declare: bool) -> None:
+        """Give a value to one target of an assignment."""
+        if isinstance(target, ast.TupleLit):
+            self.unpack_value(target, self.materialize(value), node, declare)
+        elif declare and isinstance(target, ast.Name) and target.id != "_":
+            if isinstance(node, ast.For) and isinstance(value, LV) and not self.elab.is_copied_implicitly(value.ty):
+                # parts of a loop's value stay in it: nothing else owns what cannot be copied
+                value = replace(value, mutable=False, owned=False, why="a loop variable")
+                self.scope.names[target.id] = Var(target.id, value.ty, value, self.at(target), "loop", body=self)
+                return
+            self.declare_var(target.id, value, self.at(target))
+        else:
+            self.store(target, value, node)
