@@ -34,7 +34,7 @@ from ktc.ir.nodes import (
     Store,
     Unreachable,
 )
-from ktc.ir.types import BOOL
+from ktc.ir.types import BOOL, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,10 @@ def lower_function(context: Context, function: Function) -> FunctionText:
     writer = _Writer(context, function)
     lines = writer.write()
     types = context.types
+    # Nobody writes an environment while a function that gets it runs.
+    environments = frozenset(function.environments.values()) if context.is_host else frozenset()
     parameters = tuple(
-        (types.value(kind), f"{'zeroext ' if kind == BOOL else ''}%a{index}")
+        (types.value(kind), f"{_attributes(kind, index in environments)}%a{index}")
         for index, (_, kind) in enumerate(function.params)
         if not types.is_empty(kind)
     )
@@ -81,6 +83,12 @@ def lower_function(context: Context, function: Function) -> FunctionText:
         "\n".join(lines),
         uses,
     )
+
+
+def _attributes(kind: Type, is_environment: bool) -> str:
+    if is_environment:
+        return "noalias readonly "
+    return "zeroext " if kind == BOOL else ""
 
 
 class _Writer(Operations):

@@ -72,9 +72,11 @@ class Binding(Signatures):
         most = most_threads(body, fn.node.decorators) if instance.kernel and fn.node.decorators else 0
         symbol = instance.symbol
         instance.refs = body.refs
+        passed = {one: at.index for one, at in body.env_args.items() if isinstance(at, nodes.Argument)}
         instance.function = nodes.Function(
-            symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.lends, most
-        )
+            symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.lends,
+            most, passed,
+        )  # fmt: skip
 
     def _fall_off(self, body: Any, instance: Instance) -> None:
         signature = instance.signature

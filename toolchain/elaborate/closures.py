@@ -109,6 +109,7 @@ class Closures(Statements):
         local = self.env_locals.get(fn)
         if local is None:
             local = self.env_locals[fn] = nodes.Local(self.fresh(), types.ArrayType(types.PTR, 1), "env", span=span)
+            local.environment_of = fn
             self.hoisted.append(nodes.Declare(local))
         pins: list[nodes.Local] = []
         done = 0

@@ -229,6 +229,7 @@ class Local:
         at: its place is not in the frame but behind this argument; marks and drops speak of it, nothing declares it.
         kept: it belongs to the caller (a `mut` argument): there must be a value whenever the function returns.
         fields: the names of the fields, for messages.
+        environment_of: for the environment of a closure: what stands for the closure in its unit.
     """
 
     id: int
@@ -243,6 +244,7 @@ class Local:
     at: Argument | None = None
     kept: bool = False
     fields: tuple[str, ...] = ()
+    environment_of: object = None
 
     @property
     def place(self) -> "Value":
@@ -405,6 +407,7 @@ class Function:
         inline: "", "always" or "never".
         lends: it hands out memory of its frame or of the block, so that `inline` "always" must be done in the IR.
         most_threads: for a kernel: a block has no more threads; 0 if nothing is said.
+        environments: by closure (what stands for it in its unit), which argument is its environment.
     """
 
     symbol: str
@@ -418,6 +421,7 @@ class Function:
     span: Span | None = None
     lends: bool = False
     most_threads: int = 0
+    environments: Mapping[object, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

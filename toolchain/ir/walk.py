@@ -4,6 +4,12 @@ from collections.abc import Iterable, Iterator
 
 from ktc.ir import nodes as ir
 
+WITH_PARTS = (
+    ir.Let, ir.Store, ir.MemCopy, ir.MemSet, ir.Declare, ir.Load, ir.Call, ir.CallExternal, ir.CallIndirect,
+    ir.CallIntrinsic, ir.InlineAsm, ir.AtomicRmw, ir.CompareExchange, ir.Fence, ir.Return,
+)  # fmt: skip
+"""Plain statements and actions: what is copied part by part when values in them are replaced."""
+
 
 def operands(statement: ir.Statement) -> tuple[ir.Value, ...]:
     """Return the values that a statement itself reads, without those of nested statements."""
@@ -66,6 +72,16 @@ def locals_of(function: ir.Function) -> list[ir.Local]:
     """Return the locals that a function declares, each once, in the order of the text."""
     declared = (s.local for s in statements(function.body) if isinstance(s, ir.Declare))
     return list(dict.fromkeys(declared))
+
+
+def numbers(body: tuple[ir.Statement, ...]) -> Iterator[int]:
+    """Yield the numbers that temps, locals and labels of a body have."""
+    for statement in statements(body):
+        match statement:
+            case ir.Let(ir.Temp(number)) | ir.Loop(number) | ir.Block(number):
+                yield number
+            case ir.Declare(local):
+                yield local.id
 
 
 def leaves(values: Iterable[ir.Value]) -> Iterator[ir.Value]:

@@ -2,7 +2,8 @@
 
 `PASSES` in order: `copies` makes moves of the copies of values that nobody uses any more, `initialised` reports uses of
 values that are not there, `drops` makes destruction explicit and removes the marks. A pass is a function of one
-function; units are never changed in place. Last, `frames` inlines what hands out memory of its frame.
+function; units are never changed in place. Then, for the host, `captures` puts values into environments in place of
+addresses, and last, `frames` inlines what hands out memory of its frame.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from dataclasses import replace
 
 from ktc.diag.diagnostic import Sink
 from ktc.ir.nodes import Function, Unit
-from ktc.passes import copies, drops, frames, initialised
+from ktc.passes import captures, copies, drops, frames, initialised
 from ktc.passes.slots import has_marks
 
 Pass = Callable[[Function, object, Sink], Function]
@@ -39,4 +40,7 @@ def run(unit: Unit, config: object, sink: Sink) -> Unit:
             for one in PASSES:
                 function = one(function, config, sink)
         functions[symbol] = function
-    return frames.run(replace(unit, functions=functions))
+    unit = replace(unit, functions=functions)
+    if not getattr(unit.target, "is_device", False):  # kernels have no other functions around them
+        unit = captures.run(unit)
+    return frames.run(unit)

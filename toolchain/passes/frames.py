@@ -82,7 +82,7 @@ class _Caller:
     def fresh(self) -> int:
         """Return a number that no temp, local or label of the function has."""
         if not self._next:
-            self._next = 1 + max(_numbers(self._body), default=0)
+            self._next = 1 + max(walk.numbers(self._body), default=0)
         self._next += 1
         return self._next
 
@@ -181,7 +181,7 @@ class _Copy:
                 return known[1]
             case tuple():
                 return tuple(map(self.node, node))
-        if isinstance(node, _COPIED):
+        if isinstance(node, walk.WITH_PARTS):
             return type(node)(*(self.node(getattr(node, item.name)) for item in fields(node)))
         return node
 
@@ -203,22 +203,6 @@ class _Copy:
             unit.globals[made] = replace(held, name=made)
             self._globals[name] = made
         return self._globals[name]
-
-
-_COPIED = (
-    ir.Let, ir.Store, ir.MemCopy, ir.MemSet, ir.Declare, ir.Load, ir.Call, ir.CallExternal, ir.CallIndirect,
-    ir.CallIntrinsic, ir.InlineAsm, ir.AtomicRmw, ir.CompareExchange, ir.Fence,
-)  # fmt: skip
-"""Nodes whose parts are copied one by one; types, spans and constants stay the same objects."""
-
-
-def _numbers(body: tuple[ir.Statement, ...]) -> Iterator[int]:
-    for statement in walk.statements(body):
-        match statement:
-            case ir.Let(ir.Temp(number)) | ir.Loop(number) | ir.Block(number):
-                yield number
-            case ir.Declare(local):
-                yield local.id
 
 
 def _without_unused(unit: ir.Unit, lending: set[str]) -> ir.Unit:
