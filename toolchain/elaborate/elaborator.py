@@ -46,6 +46,7 @@ class Elaborator(Functions, Warnings):
         self.constants = []
         self.busy_aliases = set()
         self.elaborated = set()
+        self.checks_rest = False
         self.library_cache: dict[str, Any] = {}
         self.is_archive = is_archive
         self.defines = Defines(config.defines)
@@ -255,7 +256,6 @@ class Elaborator(Functions, Warnings):
             entry = self._entry()
         self.drain()
         self._check_rest()
-        self.drain()
         host = self.unit_of(self.states["host"])
         devices = tuple(self.unit_of(s) for s in sorted(self.states.values(), key=lambda s: s.index) if s.index >= 0)
         used = set() if self.sink.mistake_count else {*host.functions, *(s for unit in devices for s in unit.functions)}
@@ -269,7 +269,6 @@ class Elaborator(Functions, Warnings):
         """Elaborate the seed of the library's archive."""
         self.check_main_imports()
         self._check_rest()
-        self.drain()
         return archive_unit(self.states["host"], self.globals)
 
     def _entry(self) -> str:
@@ -298,8 +297,19 @@ class Elaborator(Functions, Warnings):
         self.entry_refs = made.symbol
         return made.symbol
 
+    def report(self, code: Code, *args: Any, **named: Any) -> None:
+        # what nothing calls is for a target that nobody asked about, so what it needs there says nothing
+        if not (self.checks_rest and code is Code.CONSTRAINT_FAILED):
+            super().report(code, *args, **named)
+
     def _check_rest(self) -> None:
         """Elaborate the main file's functions that have no parameters and that nothing called, for their mistakes."""
+        self.checks_rest = not self.is_archive
+        self._check_all()
+        self.drain()
+        self.checks_rest = False
+
+    def _check_all(self) -> None:
         for value in list(self.main.scope.names.values()):
             if isinstance(value, FnSet):
                 for fn in value.functions:

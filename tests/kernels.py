@@ -1,0 +1,114 @@
+"""Compile every kernel of programs for many GPUs and assemble the result: NVIDIA's with ptxas, where it is found.
+
+    python tests/kernels.py FOLDER-OR-FILE… [--targets sm_90,gfx942] [--cpu]
+
+Every *.kpy file of a folder is taken. One line a program and target; exit code 1 if anything is refused. A program's first
+line may name the only targets that it is for: `# targets: sm_90, sm_120`.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ktc import config
+from ktc.cache import Cache
+from ktc.codegen.module import LlvmModule, lower_device
+from ktc.diag.diagnostic import Bug, Severity, Sink
+from ktc.elaborate.elaborator import elaborate
+from ktc.emit.device import UndefinedFunctions, images
+from ktc.emit.tools import find_ptxas
+from ktc.emit.workers import Workers
+from ktc.passes import run as run_passes
+from ktc.syntax.loader import load
+
+EVERYWHERE = ("sm_75", "sm_80", "sm_90", "sm_120", "gfx942", "gfx1100")
+
+
+class Refused(Exception):
+    """A program has errors."""
+
+
+def wanted(source: Path, targets: Sequence[str] = EVERYWHERE) -> list[str]:
+    """Return those of `targets` that a program is for; what its first line names, where nothing of it is asked for."""
+    first = source.read_text("utf-8").splitlines()[0]
+    if not first.startswith("# targets:"):
+        return list(targets)
+    named = first.removeprefix("# targets:").replace(" ", "").split(",")
+    return [name for name in targets if name in named] or named
+
+
+def device_modules(source: Path, targets: Iterable[str], cache: Cache) -> dict[str, tuple[LlvmModule, ...]]:
+    """Return by target the kernels of a program.
+
+    Raises:
+        Refused: the program has errors.
+    """
+    sink = Sink()
+    made = config.resolve(config.Options(source, accelerators=",".join(targets)), sink, cache)
+    package = made and load(made.root, made.search, made.stdlib, cache, sink)
+    program = package and elaborate(package, made, sink)
+    units = [run_passes(unit, made, sink) for unit in program.devices] if program and not sink.error_count else []
+    if sink.error_count:
+        found = next(one for one in sink.diagnostics if one.severity is Severity.ERROR)
+        place = f"line {found.span.source.position(found.span.start)[0]}: " if found.span else ""
+        raise Refused(f"{place}{found.message} ({sink.error_count} in all)")
+    return {unit.target.name: lower_device(unit) for unit in units}  # type: ignore[attr-defined]
+
+
+def assemble(modules: Sequence[LlvmModule], workers: Workers) -> None:
+    """Make an object of each kernel; NVIDIA's stay text if there is no ptxas.
+
+    Raises:
+        Bug: LLVM or ptxas refuses one.
+    """
+    ptxas = find_ptxas()
+    made = images(modules, {one.kernel: {"object"} for one in modules}, 3, workers=workers, ptxas=ptxas)
+    for one in modules:
+        is_elf = ptxas or one.target.vendor != "nvidia"
+        assert made[one.kernel].data["object"].lstrip().startswith(b"\x7fELF" if is_elf else b"//"), one.kernel
+
+
+def sources(paths: Iterable[str]) -> list[Path]:
+    """Return the programs in files and folders."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        found += sorted(path.rglob("*.kpy")) if path.is_dir() else [path]
+    return found
+
+
+def tried(source: Path, target: str, cache: Cache, workers: Workers) -> tuple[int, str]:
+    """Return how many kernels a program has for a target, and what is wrong with them."""
+    try:
+        modules = device_modules(source, [target], cache).get(target, ())
+        assemble(modules, workers)
+    except (Refused, Bug, UndefinedFunctions) as error:
+        return 0, " ".join(str(error).split())[:600] or repr(error)
+    return len(modules), ""
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("paths", nargs="+")
+    parser.add_argument("--targets", default=",".join(EVERYWHERE))
+    words = parser.parse_args()
+    bad = 0
+    if not find_ptxas():
+        print("ptxas is not installed: what is for NVIDIA is compiled, not assembled", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as folder, Workers(2) as workers:
+        cache = Cache(Path(folder))
+        for source in sources(words.paths):
+            counts: dict[str, int] = {}
+            for target in wanted(source, words.targets.split(",")):
+                counts[target], wrong = tried(source, target, cache, workers)
+                if wrong:
+                    bad += 1
+                    print(f"{source.stem} {target}: {wrong}", flush=True)
+            print(f"{source.stem}: " + ", ".join(f"{name} {count}" for name, count in counts.items()), flush=True)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
