@@ -9,7 +9,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check format format-check lint types test test-device fuzz differential bench scaling clean
+.PHONY: help setup run check format format-check lint types test test-device kernels fuzz differential bench scaling clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -49,6 +49,9 @@ test: $(READY) ## run all tests that need no GPU
 
 test-device: $(READY) ## run the tests that need a GPU
 	$(BIN)/python -m pytest -m device
+
+kernels: $(READY) ## compile and assemble the kernels of all programs for six GPUs (FOLDER=)
+	$(BIN)/python tests/kernels.py $(or $(FOLDER),tests/gpu tests/run benchmarks examples)
 
 fuzz: $(READY) ## compile 10,000 mutated programs: no traceback, no crash, no hang (COUNT=, SEED=)
 	$(BIN)/python tests/fuzz.py --count $(or $(COUNT),10000) --seed $(or $(SEED),0)

@@ -44,6 +44,7 @@ class Elaborator(Functions, Warnings):
         self.globals = {}
         self.current = None
         self.constants = []
+        self.told_by_library = set()
         self.busy_aliases = set()
         self.elaborated = set()
         self.checks_rest = False

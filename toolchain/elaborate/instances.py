@@ -174,6 +174,7 @@ class Instances(Symbols):
     globals: dict[str, nodes.Global]
     current: Instance | None
     constants: list[tuple[Span, Instance | None]]
+    told_by_library: set[tuple[Code, str]]
     """The user's constants that are being computed, the outermost first, each with the instance that needs it."""
     busy_aliases: set[Any]
 
@@ -214,6 +215,12 @@ class Instances(Symbols):
                 elif says and not _inside(primary, at.call_span) and at.parent is not None:
                     shown.append(Label(at.call_span, f"instantiated from here: {at.title}"))
             at = at.parent
+        if primary is not None and span is not primary and code in _TOLD_BY_LIBRARY:
+            # what a target has not, it often has not in several ways; the first one says it
+            key = (code, primary.location())
+            if key in self.told_by_library:
+                return
+            self.told_by_library.add(key)
         self.sink.report(Diagnostic(code, primary or span, message, help, (*notes, *reversed(shown))))
 
     def _asking_span(self, instance: Instance | None) -> Span | None:
