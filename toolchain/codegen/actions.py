@@ -13,6 +13,7 @@ from ktc.codegen.operations import PURE_DECLARATION, Operations
 from ktc.codegen.types import alignment
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import (
+    INTERPRETED,
     AtomicRmw,
     Call,
     CallExternal,
@@ -161,6 +162,8 @@ def _call_indirect(body: Operations, action: CallIndirect) -> str:
 
 def _call_intrinsic(body: Operations, action: CallIntrinsic) -> str:
     context = body.context
+    if action.name == INTERPRETED:
+        return "false"
     slot = context.target.system_values.get(action.name)
     if slot is not None:
         return f"%s{slot}"

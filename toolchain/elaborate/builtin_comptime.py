@@ -206,7 +206,11 @@ def _env_int(use: Use) -> Result:
 
 
 def _is_compile_time(use: Use) -> Result:
-    return use.truth(use.body.comptime)
+    if use.body.comptime:
+        return use.truth(True)
+    # A function is elaborated once, for the interpreter and for code.
+    found = use.body.let(nodes.CallIntrinsic(nodes.INTERPRETED, (), types.BOOL, True), types.BOOL)
+    return RV(use.elab.prim("i1", ()), found)
 
 
 def _source_line(use: Use) -> Result:

@@ -160,6 +160,10 @@ class CallIntrinsic:
     pure: bool = False
 
 
+INTERPRETED = "ktc.interpreted"
+"""The name of an intrinsic of ktc's own: does the interpreter run this (an i1)."""
+
+
 @dataclass(frozen=True, slots=True)
 class InlineAsm:
     """Inline assembly, LLVM's constraint syntax."""
