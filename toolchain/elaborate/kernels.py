@@ -113,7 +113,7 @@ class KernelBody(Closures):
 
     def kernel_args(self, fn: FnVal, span: Span) -> list[tuple[str, Ty]]:
         """Return names and types of a kernel's declared arguments."""
-        instance = self.elab.instance_of(fn, span, self)
+        instance = self.elab.instance_of(fn, self.asking_span(-1) or span, self)
         return [(sig.name, sig.ty) for sig in instance.signature.args if sig.convention != "out"]
 
     def kernel_captures(self, target: Target, fn: FnVal, span: Span) -> list[tuple[tuple[Any, ...], Var]]:

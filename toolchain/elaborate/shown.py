@@ -7,8 +7,11 @@ long texts cut.
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from ktc.diag.diagnostic import Sink
+from ktc.elaborate.scope import Scope
 from ktc.elaborate.values import KV, FnVal, OriginValue, PackPV, PrimTy, StructTy, Ty, show
 from ktc.ir import types
+from ktc.syntax import ast
 
 if TYPE_CHECKING:
     from ktc.elaborate.structs import Structs
@@ -36,6 +39,8 @@ def shown(elab: "Structs", value: Any) -> str:
             return repr(float(number)) if abs(number) < _MAX_NUMBER else str(number)[:_MAX_TEXT]
         case PackPV(items):
             return ", ".join(shown(elab, item) for item in items)
+        case KV(StructTy(params=(), info=info), (_, *_)) if "write_to" in info.members:
+            return _cut(_as_printed(elab, value), 3 * _MAX_TEXT, quoted=False)
         case FnVal():
             return _cut(str(value), 3 * _MAX_TEXT, quoted=False)
         case Ty():
@@ -78,6 +83,21 @@ def _is_default(elab: "Structs", ty: StructTy, params: list[Any]) -> bool:
     except Exception:  # whatever is wrong with it, this is not the place to say so
         return False
     return isinstance(usual, KV) and usual.data == value.data
+
+
+def _as_printed(elab: "Structs", value: KV) -> str:
+    """Return what `String(value)` gives: the fields of a layout, say, are no numbers that a person would write."""
+    scope = Scope(elab.prelude_scope, "constant")
+    scope.names["it"] = value
+    node = ast.Call(0, 0, ast.Name(0, 0, "String"), (ast.Name(0, 0, "it"),), ())
+    sink, elab.sink = elab.sink, Sink()
+    try:
+        made = elab.evaluate(node, scope, elab.main)
+        return elab.string_of(made.data[:2])
+    except Exception:  # whatever is wrong with it, this is not the place to say so
+        return show(value)
+    finally:
+        elab.sink = sink
 
 
 def _cut(text: str, limit: int = _MAX_TEXT, quoted: bool = True) -> str:

@@ -22,12 +22,7 @@ from ktc.elaborate.values import (
     Opaque,
     OriginValue,
     PackPV,
-    PartialTy,
-    PrimTy,
-    StructTy,
-    Sym,
-    TraitTy,
-    Ty,
+    PartialTy, PrimTy, StructTy, Sym, TraitTy, Ty,
 )  # fmt: skip
 from ktc.ir import types
 from ktc.syntax import ast
@@ -45,6 +40,10 @@ class Structs(Modules):
 
     def evaluate(self, node: ast.Expr, scope: Scope, module: Any, expected: Ty | None = None) -> Any:
         """Compute a parameter value (in `Instances`)."""
+        raise NotImplementedError
+
+    def string_of(self, value: Any) -> str:
+        """Return the text of a constant (in `Instances`)."""
         raise NotImplementedError
 
     # ---- making types ----
