@@ -35,6 +35,7 @@ class Code(Enum):
     RAISES = ("raises", "a call may raise where nothing may raise")
     IMMUTABLE = ("immutable", "something that may not change is changed")
     ALIASING = ("aliasing", "a call changes a value that another of its arguments is")
+    ESCAPING_REFERENCE = ("escaping-reference", "a reference outlives the variable that it points into")
     RECURSIVE_STRUCT = ("recursive-struct", "a struct holds a value of its own type")
     RETURN_TYPE = ("return-type", "a function returns something else than it says")
     # ownership

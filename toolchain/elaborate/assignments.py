@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.escapes import check_stored
 from ktc.elaborate.operators import BINARY
 from ktc.elaborate.scope import FnSet, Var
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, StructTy, Ty
@@ -116,6 +117,7 @@ class Assignments(Variables):
 
     def store_place(self, place: LV, value: Any, span: Span, out_key: str) -> None:
         """Replace the value in a place; `out_key` names a part of the result that may have no value yet."""
+        check_stored(self, place, value, span)
         value = self.convert(value, place.ty, span)
         if place.local is not None:
             self.pin_more(place.local, place.ty, self.loans_of(value))

@@ -8,12 +8,12 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.instances import (
-    Abort,
     ArgSig,
     Instance,
 )  # fmt: skip
 from ktc.elaborate.kernel_metadata import most_threads
 from ktc.elaborate.mentions import replaced
+from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import Scope, Var
 from ktc.elaborate.signatures import Signatures
 from ktc.elaborate.values import (

@@ -10,6 +10,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.body import UNIT_CONST, zero_of
 from ktc.elaborate.conversions import Conversions
+from ktc.elaborate.exclusivity import check_call
 from ktc.elaborate.function_types import NAMELESS
 from ktc.elaborate.inference import Candidate
 from ktc.elaborate.instances import ArgSig, Instance
@@ -195,8 +196,7 @@ class Calls(Conversions):
             if not self.module.is_library:
                 if instance.fn.deprecated:
                     self.elab.warn_deprecated(instance.fn, span)
-                if instance.signature.changes:
-                    self._check_aliasing(instance, values, [getattr(slot, "span", None) for slot in found.slots])
+                check_call(self, instance, values, [getattr(slot, "span", None) for slot in found.slots])
             if instance.fn.inline != "builtin":
                 return self._emit(instance, values, span)
             made = self.expand(instance, values, span)
@@ -276,6 +276,8 @@ class Calls(Conversions):
         owned = sig.convention in ("var", "owned")
         places = []
         for value, arg in zip(values, items, strict=True):
+            if sig.convention == "mut" and not (isinstance(value, LV) and value.mutable and not value.owned):
+                self.fail(Code.IMMUTABLE, f"'*{sig.name}' changes its arguments, and this one cannot be", arg.span)
             place = self.own(value, arg.span) if owned else self.place(value)
             places.append(place)
         return PackVal(tuple(places))
@@ -341,7 +343,7 @@ class Calls(Conversions):
             if not args:
                 return RV(ty, nodes.Const(kind, ()))
             return RV(ty, args[0] if len(args) == 1 else ops.build("make", tuple(args), kind))
-        ty = self.elab.list_type(sig.ty)
+        ty = self.elab.list_type(sig.ty, sig.convention == "mut")
         return RV(ty, ops.build("make", tuple(args), self.elab.ir(ty)))
 
     def _run_inline(self, instance: Instance, span: Span) -> Any:

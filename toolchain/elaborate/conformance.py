@@ -8,7 +8,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label
 from ktc.diag.source import Span
-from ktc.elaborate.instances import Abort
+from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, StructInfo, TraitInfo
 from ktc.elaborate.values import StructTy, TraitTy, Ty
 from ktc.syntax import ast

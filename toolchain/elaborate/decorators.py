@@ -3,11 +3,12 @@
 In: a declaration's info, just made. Out: the same with its facts filled in; mistakes in the sink.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
-from ktc.diag.source import Span
+from ktc.diag.source import Source, Span
 from ktc.elaborate.scope import FnInfo, StructInfo
 from ktc.elaborate.suggestions import suggest
 from ktc.syntax import ast
@@ -88,12 +89,17 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
 def check_form(fn: FnInfo, sink: Sink) -> None:
     """Report what is wrong with the form of a declaration of the user's."""
     source, seen, optional = fn.module.source, set[str](), False
+    check_parameters(fn.node.params, source, sink)
     for arg in fn.node.args:
         if arg.name in seen and arg.name != "_":
-            span = Span(source, arg.start, arg.end)
-            text = f"the argument '{arg.name}' is declared twice"
-            sink.report(Diagnostic(Code.DUPLICATE_DEFINITION, span, text, "choose another name"))
+            _twice(arg, "argument", source, sink)
         seen.add(arg.name)
+        if arg.convention == "deinit" and (
+            fn.owner is None or (arg is not fn.node.args[0] and fn.name != "__moveinit__")
+        ):
+            text = "only the 'self' of a method can be 'deinit'"
+            span = Span(source, arg.start, arg.end)
+            sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"write 'var {arg.name}' to take the value"))
         if arg.kind in ("pos", "any"):
             if optional and arg.default is None:
                 text = f"argument '{arg.name}' needs a default value: the one before it has one"
@@ -101,6 +107,21 @@ def check_form(fn: FnInfo, sink: Sink) -> None:
             optional = optional or arg.default is not None
     if fn.owner is not None:
         check_method(fn, sink)
+
+
+def check_parameters(params: Sequence[ast.Param], source: Source, sink: Sink) -> None:
+    """Report parameters of one name."""
+    seen = set[str]()
+    for param in params:
+        if param.name in seen and param.name != "_":
+            _twice(param, "parameter", source, sink)
+        seen.add(param.name)
+
+
+def _twice(param: ast.Param, what: str, source: Source, sink: Sink) -> None:
+    span = Span(source, param.start, param.end)
+    text = f"the {what} '{param.name}' is declared twice"
+    sink.report(Diagnostic(Code.DUPLICATE_DEFINITION, span, text, "choose another name"))
 
 
 def check_method(fn: FnInfo, sink: Sink) -> None:

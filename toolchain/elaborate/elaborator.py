@@ -14,9 +14,9 @@ from ktc.diag.source import Span
 from ktc.elaborate import builtin_types, conformance
 from ktc.elaborate.archive import Defines, Library, archive_unit
 from ktc.elaborate.functions import Functions
-from ktc.elaborate.instances import TARGETS_TABLE, Abort, Instance, OfProgram, Symbolic, UnitState
+from ktc.elaborate.instances import TARGETS_TABLE, Instance, OfProgram, Symbolic, UnitState
 from ktc.elaborate.kernels import KernelBody
-from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo
 from ktc.elaborate.values import KV, OPAQUE, RV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
 from ktc.elaborate.warnings import Warnings
@@ -134,9 +134,9 @@ class Elaborator(Functions, Warnings):
         """Return the type of `*args` of different types."""
         return self.struct(self.library_info("VariadicPack"), (PackPV(kinds),))
 
-    def list_type(self, kind: Ty) -> StructTy:
+    def list_type(self, kind: Ty, mutable: bool = False) -> StructTy:
         """Return the type of `*args` of one type."""
-        return self.struct(self.library_info("VariadicList"), (kind,))
+        return self.struct(self.library_info("VariadicList"), (kind, self.bool_constant(mutable)))
 
     def list_info(self) -> StructInfo:
         """Return the struct of `*args` of one type."""

@@ -11,8 +11,7 @@ from ktc.elaborate.instances import ArgSig, Instance, Signature, Symbolic
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.parameters import Parameters
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
-from ktc.elaborate.structs import is_symbolic
-from ktc.elaborate.values import KV, FnTy, FnVal, PackPV, PartialTy, StructTy, Sym, TraitTy, Ty
+from ktc.elaborate.values import KV, FnTy, FnVal, PackPV, PartialTy, StructTy, Sym, TraitTy, Ty, is_symbolic
 from ktc.ir import types
 from ktc.syntax import ast
 

@@ -13,13 +13,12 @@ from ktc.elaborate.function_types import environments
 from ktc.elaborate.instances import (
     MAX_DEPTH,
     TARGETS_TABLE,
-    Abort,
     Instance,
     OfProgram,
     Symbolic,
     UnitState,
 )  # fmt: skip
-from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
 from ktc.elaborate.signatures import is_specialised
 from ktc.elaborate.values import (

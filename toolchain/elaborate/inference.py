@@ -6,8 +6,8 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.instances import Abort, Instance
-from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.instances import Instance
+from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.places import Places
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
 from ktc.elaborate.values import (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Bug, Diagnostic, Label
 from ktc.diag.source import Span
+from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import AliasInfo, FnInfo, ModuleInfo, Scope
 from ktc.elaborate.symbols import Symbols
 from ktc.elaborate.values import (
@@ -44,10 +45,6 @@ TARGETS_TABLE = "ktc.targets"
 
 _TOLD_BY_LIBRARY = frozenset((Code.CONSTRAINT_FAILED, Code.BAD_KERNEL, Code.KERNEL_ARGUMENT))
 """The message of these says all; where the library checks it helps nobody."""
-
-
-class Abort(Exception):
-    """A reported error ends the elaboration of a statement or a declaration."""
 
 
 class Symbolic(Exception):

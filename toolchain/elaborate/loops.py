@@ -5,7 +5,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate.assignments import Assignments, Item
-from ktc.elaborate.instances import Abort
+from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import Scope, Var
 from ktc.elaborate.unrolling import iterate
 from ktc.elaborate.values import KV, LV, RV

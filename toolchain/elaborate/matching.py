@@ -11,8 +11,8 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
 from ktc.elaborate.inference import Candidate, Inference
-from ktc.elaborate.instances import Abort, Instance, Symbolic
-from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.instances import Instance, Symbolic
+from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
 from ktc.elaborate.values import (
     KV,

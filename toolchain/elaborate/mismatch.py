@@ -23,3 +23,7 @@ class Mismatch(Exception):
     def help(self) -> str:
         """Return what was perhaps meant."""
         return suggest(*self.wrong) if self.wrong else ""
+
+
+class Abort(Exception):
+    """A reported error ends the elaboration of a statement or a declaration."""

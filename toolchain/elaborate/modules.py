@@ -159,7 +159,8 @@ class Modules:
         for statement in node.body:
             match statement:
                 case ast.VarDecl(target=ast.Name(id=name)):
-                    info.field_nodes.append(statement)
+                    if name not in info.members:
+                        info.field_nodes.append(statement)
                     self._add_member(info, name, statement)
                 case ast.FunctionDecl():
                     self.add_function(info.members, self.function(statement, module, info, module.scope))

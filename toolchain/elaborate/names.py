@@ -8,7 +8,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.elaborate.displays import Displays
 from ktc.elaborate.function_values import FunctionValues
-from ktc.elaborate.instances import Abort
+from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import AliasInfo, FnSet, ImportRef, Scope, StructInfo, TraitInfo, Var
 from ktc.elaborate.suggestions import suggest_name
 from ktc.elaborate.values import (

@@ -10,10 +10,9 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.instances import Abort, Instances, Symbolic
-from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.instances import Instances, Symbolic
+from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo, Var
-from ktc.elaborate.structs import is_symbolic
 from ktc.elaborate.values import (
     FOREIGN,
     KV,
@@ -29,6 +28,7 @@ from ktc.elaborate.values import (
     Sym,
     TraitTy,
     Ty,
+    is_symbolic,
 )  # fmt: skip
 from ktc.ir import nodes
 from ktc.syntax import ast

@@ -32,32 +32,6 @@ class Passing(Matching):
         """Call a function with the parameters that it was given (in `Calls`)."""
         raise NotImplementedError
 
-    def _check_aliasing(self, instance: Instance, values: list[Any], spans: Sequence[Span | None]) -> None:
-        """Report a call that changes an argument and reaches the same place through another one."""
-        seen: list[tuple[Any, ArgSig]] = []
-        for sig, value, span in zip(instance.signature.args, values, spans, strict=True):
-            if sig.convention in ("var", "deinit") or not isinstance(value, (LV, RV)):
-                continue
-            if sig.passing == "direct" and not self.elab.origins(value.ty):
-                continue
-            for other, before in seen:
-                changed, same = (sig, before) if sig.convention == "mut" else (before, sig)
-                if changed.convention == "mut" and self._overlap(value, other):
-                    text = f"{instance.fn.title} changes the argument '{changed.name}', and '{same.name}' is the same"
-                    self.fail(Code.ALIASING, f"{text} value", span or self.span, "pass a copy")
-            seen.append((value, sig))
-
-    def _overlap(self, a: Any, b: Any) -> bool:
-        """Do two arguments surely reach the same place."""
-        if isinstance(a, LV) and isinstance(b, LV) and a.local is not None and a.local is b.local:
-            return not a.owned and not b.owned and a.path[: len(b.path)] == b.path[: len(a.path)]
-        reached = [
-            {x.local} if isinstance(x, LV) and x.local is not None and not x.owned else set(x.loans or ())
-            for x in (a, b)
-        ]
-        inside = [set(self.loans_of(x) or ()) for x in (a, b)]
-        return bool(reached[0] & (reached[1] | inside[1]) or inside[0] & reached[1])
-
     def _lend(self, target: LV, values: list[Any]) -> None:
         """A changed argument may keep pointers that stand in the others."""
         if target.local is None or not any(o.kind == "some" for o in self.elab.origins(target.ty)):

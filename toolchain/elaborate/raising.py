@@ -5,6 +5,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.escapes import check_returned, check_returned_place
 from ktc.elaborate.loops import NOT, Loops
 from ktc.elaborate.scope import FnSet, Scope, Var
 from ktc.elaborate.values import LV, RV, Arg, FnVal
@@ -40,9 +41,11 @@ class Raising(Loops):
             place = self.expr(node.value)
             if not isinstance(place, LV):
                 place = self.place(place)
+            check_returned_place(self, place, node.value, self.at(node.value))
             self.leave(RV(self.elab.prim("!kgen.pointer"), place.pointer))
             return
         value = self.expr(node.value, signature.result_ty)
+        check_returned(self, value, self.at(node.value))
         value = self.convert(value, signature.result_ty, self.at(node.value))
         if signature.result == "memory":
             assert self.result_pointer is not None

@@ -113,7 +113,7 @@ class Signatures(FunctionTypes):
         if kind == "ref":
             result_mutable = self._ref_mutable(fn, scope)
         lends, named = lenders(fn)
-        changes = len(args) > 1 and any(arg.convention == "mut" for arg in args)
+        changes = any(a.convention == "mut" and (len(args) > 1 or a.variadic) for a in args)
         return Signature(
             tuple(args), result_ty, kind, fn.raises, out_name, result_mutable, False, lends, named, changes=changes
         )

@@ -5,7 +5,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.elaborate.assignments import Item
 from ktc.elaborate.broken import declared_names
-from ktc.elaborate.instances import Abort
+from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.raising import Raising
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope
 from ktc.elaborate.values import LV

@@ -9,20 +9,22 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic
 from ktc.diag.source import Span
 from ktc.elaborate import builtin_types
+from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.modules import Modules
 from ktc.elaborate.scope import AliasInfo, FnSet, Scope, StructInfo, TraitInfo
 from ktc.elaborate.shown import shown
 from ktc.elaborate.values import (
     KV,
-    OPAQUE,
     PV,
     FnTy,
-    FnVal,
-    ModuleVal,
     Opaque,
     OriginValue,
     PackPV,
-    PartialTy, PrimTy, StructTy, Sym, TraitTy, Ty,
+    PrimTy,
+    StructTy,
+    TraitTy,
+    Ty,
+    is_symbolic,
 )  # fmt: skip
 from ktc.ir import types
 from ktc.syntax import ast
@@ -94,7 +96,10 @@ class Structs(Modules):
         return info.traits
 
     def _collect_traits(self, node: ast.Expr, scope: Scope, module: Any, found: list[TraitInfo]) -> None:
-        value = self.evaluate(node, scope, module)
+        try:
+            value = self.evaluate(node, scope, module)
+        except Abort:
+            return  # reported; the struct goes on without it
         if not isinstance(value, TraitTy):
             span = Span(module.source, node.start, node.end)
             self.sink.report(Diagnostic(Code.TYPE_MISMATCH, span, "a trait is wanted here"))
@@ -366,27 +371,6 @@ class Structs(Modules):
     def type_name(self, ty: Any) -> str:
         """Return a type as a person writes it."""
         return shown(self, ty)
-
-
-def is_symbolic(value: Any) -> bool:
-    """Does a parameter value depend on a parameter without a value."""
-    match value:
-        case Sym() | Opaque():
-            return True
-        case StructTy():
-            return value.symbolic
-        case PackPV(items):
-            return any(map(is_symbolic, items))
-        case PartialTy():
-            return True
-        case KV(StructTy() as ty, _):
-            return ty.symbolic
-        case FnTy():
-            return value.symbolic
-        case FnVal() | ModuleVal() | None:
-            return False
-        case _:
-            return value is OPAQUE
 
 
 def _leaves(kind: types.Type) -> int:

@@ -347,6 +347,27 @@ def show(value: Any) -> str:
             return str(value)
 
 
+def is_symbolic(value: Any) -> bool:
+    """Does a parameter value depend on a parameter without a value."""
+    match value:
+        case Sym() | Opaque():
+            return True
+        case StructTy():
+            return value.symbolic
+        case PackPV(items):
+            return any(map(is_symbolic, items))
+        case PartialTy():
+            return True
+        case KV(StructTy() as ty, _):
+            return ty.symbolic
+        case FnTy():
+            return value.symbolic
+        case FnVal() | ModuleVal() | None:
+            return False
+        case _:
+            return value is OPAQUE
+
+
 def _is_none(ty: Any) -> bool:
     return ty is None or (isinstance(ty, StructTy) and ty.info.name == "NoneType")
 

@@ -9,6 +9,8 @@ from ktc.syntax import ast
 from ktc.syntax.build_base import BaseBuilder, Kids
 from ktc.syntax.build_expressions import ExpressionBuilder
 
+_OLD_CONVENTIONS = {"inout": "write 'mut'", "borrowed": "leave it out, or write 'read'"}
+
 
 @dataclass(slots=True, eq=False)
 class _Mark(ast.Node):
@@ -103,7 +105,10 @@ class DeclarationBuilder(ExpressionBuilder):
 
     # CONVENTION | VAR | REF | REF_ORIGIN | REF_ORIGIN "[" expr_list "]"
     def convention(self, kids: Kids, start: int, end: int) -> tuple[str, tuple[Any, ...]]:
-        return self.word(kids[0]), kids[1] if len(kids) == 2 else ()
+        word = self.word(kids[0])
+        if word in _OLD_CONVENTIONS:
+            self.wrong(start, end, f"'{word}' is not in the language any more", _OLD_CONVENTIONS[word])
+        return word, kids[1] if len(kids) == 2 else ()
 
     def check_types(self, params: Sequence[ast.Param], what: str) -> None:
         """Every parameter or argument but `self` has a type."""
@@ -192,6 +197,8 @@ class DeclarationBuilder(ExpressionBuilder):
 
     # "->" expr
     def result_type(self, kids: Kids, start: int, end: int) -> tuple[Any, Any]:
+        if isinstance(kids[0], ast.TupleLit):
+            self.wrong(kids[0].start, kids[0].end, "a tuple of types is no type", "write 'Tuple[…]'")
         return kids[0], None
 
     # "->" REF expr | "->" REF_ORIGIN "[" expr_list "]" expr
@@ -233,6 +240,9 @@ class DeclarationBuilder(ExpressionBuilder):
                     self.wrong(item.start, item.end, "a field of a struct starts with 'var'", "write 'var' before it")
                 elif item.type is None:
                     self.wrong(item.start, item.end, "a field of a struct needs a type")
+                elif item.value is not None:
+                    help = "give it its value in '__init__'"
+                    self.wrong(item.value.start, item.value.end, "a field of a struct takes no value here", help)
             elif not isinstance(item, (ast.FunctionDecl, ast.Alias, ast.Pass, ast.StaticAssert)):
                 message = "only fields ('var'), methods and aliases can stand in a struct"
                 self.wrong(item.start, item.end, message)

@@ -90,6 +90,8 @@ class Builder(DeclarationBuilder):
     def var_decl(self, kids: Kids, start: int, end: int) -> ast.VarDecl:
         _, target, type_, value = kids
         self.check_target(target, "what 'var' declares")
+        if type_ is not None and isinstance(target, ast.TupleLit) and not isinstance(type_, ast.TupleLit):
+            self.wrong(type_.start, type_.end, "one type for several variables", "declare them one by one")
         return ast.VarDecl(start, end, "var", target, type_, value)
 
     # REF targets opt_type "=" exprs

@@ -58,7 +58,7 @@ def test_argument_kinds(parsed: Parse) -> None:
     assert [a.kind for a in first(parsed, "fn f(a: A, *, b: B): pass\n").args] == ["any", "kw"]
 
 
-@pytest.mark.parametrize("word", ["read", "mut", "out", "var", "owned", "ref", "deinit", "inout", "borrowed"])
+@pytest.mark.parametrize("word", ["read", "mut", "out", "var", "owned", "ref", "deinit"])
 def test_conventions(parsed: Parse, word: str) -> None:
     function = first(parsed, f"fn f({word} self, {word} x: Int, {word} *xs: Int): pass\n")
     assert [(a.name, a.convention) for a in function.args] == [("self", word), ("x", word), ("xs", word)]

@@ -1,0 +1,101 @@
+"""References that would outlive what they point into.
+
+In: what a function returns, or stores behind one of its arguments. Out: an error, if that surely points into a variable
+of the function itself, which ends with it. What only may point there is let through.
+"""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.scope import Var
+from ktc.elaborate.values import LV, RV, OriginValue, PackPV, StructTy
+from ktc.ir import nodes
+from ktc.syntax import ast
+
+_HELP = "return or keep the value itself, or let the caller give the place"
+_UNTRACKED = "__untracked_origin__"
+"""A struct of the library with an alias of this name is a pointer whose user answers for what it points to."""
+
+
+def check_returned(body: Any, value: Any, span: Span) -> None:
+    """Report a result that holds a pointer into a variable of the function."""
+    if body.module.is_library or not isinstance(value, (RV, LV)) or not body.elab.origins(value.ty):
+        return
+    local = _pointed(body, value)
+    if local is not None:
+        _fail(body, "the result points", local, span)
+
+
+def check_returned_place(body: Any, place: LV, node: ast.Expr, span: Span) -> None:
+    """Report a `ref` result that is a variable of the function, or another argument than its type names."""
+    if body.module.is_library:
+        return
+    if place.local is not None:
+        if _ends(body, place.local):
+            _fail(body, "the result refers", place.local, span)
+        return
+    if place.loans and all(_ends(body, one) for one in place.loans):
+        _fail(body, "the result refers", place.loans[0], span)
+    root, named = _root(node), [_root(origin) for origin in body.instance.fn.node.result_ref or ()]
+    arguments = {arg.name for arg in body.instance.fn.node.args}
+    found = body.find(root) if root in arguments else None
+    known = bool(named) and all(name in arguments for name in named)
+    if known and root not in named and isinstance(found, Var) and found.kind == "arg":
+        names = " or ".join(f"'{name}'" for name in named)
+        text = f"the result must refer to {names}, and this refers to '{root}'"
+        body.fail(Code.ESCAPING_REFERENCE, text, span, f"name '{root}' in 'ref [...]' too")
+
+
+def check_stored(body: Any, place: LV, value: Any, span: Span) -> None:
+    """Report a pointer into a variable of the function that is put where it outlives the function."""
+    if body.module.is_library or not isinstance(value, (RV, LV)) or not body.elab.origins(value.ty):
+        return
+    outside = place.loans == () if place.local is None else place.local.at is not None and not _ends(body, place.local)
+    if outside:
+        local = _pointed(body, value)
+        if local is not None:
+            _fail(body, "this stays after the function and points", local, span)
+
+
+def _fail(body: Any, what: str, local: nodes.Local, span: Span) -> None:
+    name = f"'{local.name}', which ends with the function" if local.name else "a temporary value of the function"
+    body.fail(Code.ESCAPING_REFERENCE, f"{what} {'to' if what.endswith('refers') else 'into'} {name}", span, _HELP)
+
+
+def _pointed(body: Any, value: RV | LV) -> nodes.Local | None:
+    """Return the local of the function into which a value surely points."""
+    origins = _origins(value.ty)
+    for origin in origins:
+        if origin.local is not None and _ends(body, origin.local):
+            return origin.local
+    if any(origin.kind == "some" for origin in origins):
+        loans = body.loans_of(value)
+        if loans and all(_ends(body, one) for one in loans):
+            return loans[0]  # type: ignore[no-any-return]
+    return None
+
+
+def _ends(body: Any, local: nodes.Local) -> bool:
+    """Does a local end with the function: it is no value of the caller's."""
+    out = body.out_var.value.local if body.out_var is not None else None
+    return not local.kept and local is not out
+
+
+def _origins(ty: Any) -> list[OriginValue]:
+    """Return the origins of a type, without those of pointers that are not tracked."""
+    if isinstance(ty, PackPV):
+        return [origin for item in ty.items for origin in _origins(item)]
+    if isinstance(getattr(ty, "data", None), OriginValue):
+        return [ty.data]
+    if not isinstance(ty, StructTy) or _UNTRACKED in ty.info.members:
+        return []
+    inside = (*ty.params, *(kind for _, kind in ty.fields or ()))
+    return [origin for item in inside for origin in _origins(item)]
+
+
+def _root(node: Any) -> str:
+    """Return the name at which a place begins."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

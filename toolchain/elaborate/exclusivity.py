@@ -1,0 +1,87 @@
+"""Exclusive access: what a call changes or takes away, no other argument of it may reach.
+
+In: the arguments of a call, converted. Out: an error where two of them are surely one place, and the call writes
+through one or moves it away. A value that fits into registers is passed as such, and is nobody's place.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.instances import ArgSig, Instance
+from ktc.elaborate.values import LV, RV, PackVal
+from ktc.ir import nodes
+
+_TAKEN = ("var", "deinit", "owned")
+
+
+def check_call(body: Any, instance: Instance, values: list[Any], spans: Sequence[Span | None]) -> None:
+    """Report a call that changes, or moves away, an argument and reaches the same place through another one."""
+    if not instance.signature.changes and not any(map(_moved, values)):
+        return
+    title, seen = instance.fn.title, list[tuple[Any, ArgSig]]()
+    for sig, value, at in _arguments(instance, values, spans):
+        if sig.convention in _TAKEN:
+            if not _moved(value):
+                continue
+        elif sig.passing == "direct" and not body.elab.origins(value.ty):
+            continue
+        for other, before in seen:
+            changes = "mut" in (sig.convention, before.convention)
+            if not (changes or _moved(value) or _moved(other)) or not _overlap(body, value, other):
+                continue
+            changed, same = (sig, before) if sig.convention == "mut" else (before, sig)
+            if changes:
+                text = f"{title} changes the argument '{changed.name}', and '{same.name}' is the same value"
+            else:
+                text = f"{title} takes this value away with '^', and another of its arguments is the same value"
+            body.fail(Code.ALIASING, text, at or body.span, "pass a copy")
+        seen.append((value, sig))
+
+
+def _arguments(
+    instance: Instance, values: list[Any], spans: Sequence[Span | None]
+) -> Iterator[tuple[ArgSig, Any, Span | None]]:
+    for sig, value, span in zip(instance.signature.args, values, spans, strict=True):
+        for one in value.items if isinstance(value, PackVal) else (value,):
+            if isinstance(one, (LV, RV)):
+                yield sig, one, span
+
+
+def _moved(value: Any) -> bool:
+    """Is it a variable, or a part of one, that is given away."""
+    return isinstance(value, LV) and value.owned and value.local is not None and bool(value.local.name)
+
+
+def _overlap(body: Any, a: Any, b: Any) -> bool:
+    """Do two arguments surely reach the same place."""
+    if isinstance(a, LV) and isinstance(b, LV):
+        if a.local is not None and a.local is b.local:
+            return (not a.owned or _moved(a)) and (not b.owned or _moved(b)) and _prefix(a.path, b.path)
+        if a.local is None and b.local is None:
+            (root, path), (other, way) = _way(a.pointer), _way(b.pointer)
+            if isinstance(root, nodes.Argument) and root == other:
+                return _prefix(path, way)
+    reached = [_reached(x) for x in (a, b)]
+    inside = [set(body.loans_of(x) or ()) for x in (a, b)]
+    return bool(reached[0] & (reached[1] | inside[1]) or inside[0] & reached[1])
+
+
+def _reached(value: Any) -> set[nodes.Local]:
+    if isinstance(value, LV) and value.local is not None and (not value.owned or _moved(value)):
+        return {value.local} if not value.path or not value.owned else set()
+    return set(value.loans or ())
+
+
+def _prefix(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    return a[: len(b)] == b[: len(a)]
+
+
+def _way(pointer: nodes.Value) -> tuple[nodes.Value, tuple[Any, ...]]:
+    """Return where an address begins and which fields lead to it."""
+    path: tuple[Any, ...] = ()
+    while isinstance(pointer, nodes.Op) and pointer.name == "field":
+        path = (pointer.attr[1], *path)  # type: ignore[index]
+        pointer = pointer.args[0]
+    return pointer, path
