@@ -37,6 +37,10 @@ class Modules:
         if prelude is not None:
             self.prelude_scope = self.enter(prelude).scope
 
+    def string_of(self, value: Any) -> str:
+        """Return the text of a constant (in `Instances`)."""
+        raise NotImplementedError
+
     # ---- entering a module ----
 
     def enter(self, node: ast.Module) -> ModuleInfo:

@@ -44,10 +44,6 @@ class Structs(Modules):
         """Compute a parameter value (in `Instances`)."""
         raise NotImplementedError
 
-    def string_of(self, value: Any) -> str:
-        """Return the text of a constant (in `Instances`)."""
-        raise NotImplementedError
-
     # ---- making types ----
 
     def prim(self, name: str, args: tuple[Any, ...] = ()) -> PrimTy:
