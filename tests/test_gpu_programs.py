@@ -54,3 +54,4 @@ def test_launch_bounds(tmp_path: Path) -> None:
     for name, word in {"sm_90": '"nvvm.maxntid"="{}"', "gfx942": '"amdgpu-flat-work-group-size"="1,{}"'}.items():
         for kernel, most in zip(found[name], (256, 128), strict=True):
             assert word.format(most) in kernel.text
+    assert '"nvvm.minctasm"="2"' in found["sm_90"][1].text and "minctasm" not in found["gfx942"][1].text

@@ -155,7 +155,7 @@ class _Lowering:
             "\n".join(reached.globals.values()),
             "\n".join([*reached.externals.values(), *reached.intrinsics.values()]),
             *functions,
-            "\n".join(_attributes(target, self._unit.functions[kernel].most_threads if kernel else 0)),
+            "\n".join(_attributes(target, self._unit.functions[kernel].bounds if kernel else {})),
             "\n".join([*metadata, *nodes.values()]),
         ]
         text = "\n\n".join([part for part in parts if part]) + "\n"
@@ -246,8 +246,8 @@ def _forward(context: Context, text: FunctionText) -> str:
     return f"{_kernel_head(context, text)} {{\n  call void {name}({passed})\n  ret void\n}}"
 
 
-def _attributes(target: Target, most_threads: int) -> list[str]:
-    """Return the attribute groups; their numbers are fixed. A block has `most_threads` at most, if not 0."""
+def _attributes(target: Target, bounds: Mapping[str, tuple[int, ...]]) -> list[str]:
+    """Return the attribute groups; their numbers are fixed. The kernel has these bounds."""
     is_gpu = target.is_device and target.vendor != "cpu"
     # Barriers and shuffles lie in callees: LLVM removes the word where it sees none.
     base = "convergent nounwind" if is_gpu else "nounwind"
@@ -258,9 +258,10 @@ def _attributes(target: Target, most_threads: int) -> list[str]:
     groups = [f"{inline}{base}" for inline in ("", "alwaysinline ", "noinline ")]
     groups += [f"noreturn {group}" for group in groups]
     groups = [group + machine for group in groups]
-    attributes = target.kernel_attributes
-    if most_threads and target.bounded_kernel_attributes:
-        attributes = target.bounded_kernel_attributes.format(threads=most_threads)
-    kernel = f" {attributes}" if attributes else ""
+    known = target.bounded_kernel_attributes
+    given = [known[name].format(",".join(map(str, numbers))) for name, numbers in bounds.items() if name in known]
+    if "threads" not in bounds or "threads" not in known:
+        given.append(target.kernel_attributes)
+    kernel = "".join(f" {word}" for word in given if word)
     groups += [f"{base}{machine}{kernel}", base, "nounwind willreturn memory(none)", base]
     return [f"attributes #{number} = {{ {group} }}" for number, group in enumerate(groups)]

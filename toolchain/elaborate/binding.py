@@ -11,7 +11,7 @@ from ktc.elaborate.instances import (
     ArgSig,
     Instance,
 )  # fmt: skip
-from ktc.elaborate.kernel_metadata import most_threads
+from ktc.elaborate.kernel_metadata import bounds_of
 from ktc.elaborate.mentions import replaced
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import Scope, Var
@@ -69,13 +69,13 @@ class Binding(Signatures):
         if fn.parameter and not instance.kernel:
             inline = "always"
         linkage = "export" if fn.export or instance.kernel else "internal"
-        most = most_threads(body, fn.node.decorators) if instance.kernel and fn.node.decorators else 0
+        bounds = bounds_of(body, fn.node.decorators) if instance.kernel and fn.node.decorators else {}
         symbol = instance.symbol
         instance.refs = body.refs
         passed = {one: at.index for one, at in body.env_args.items() if isinstance(at, nodes.Argument)}
         instance.function = nodes.Function(
             symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.lends,
-            most, passed,
+            bounds, passed,
         )  # fmt: skip
 
     def _fall_off(self, body: Any, instance: Instance) -> None:

@@ -410,7 +410,8 @@ class Function:
             "external" (hidden in another object; it has no body).
         inline: "", "always" or "never".
         lends: it hands out memory of its frame or of the block, so that `inline` "always" must be done in the IR.
-        most_threads: for a kernel: a block has no more threads; 0 if nothing is said.
+        bounds: of a kernel, by name: "threads" (of a block, at most), "resident_blocks" (on a multiprocessor, at
+            least), "registers" (of a thread, at most), "cluster" (its extents in blocks).
         environments: by closure (what stands for it in its unit), which argument is its environment.
     """
 
@@ -424,7 +425,7 @@ class Function:
     noreturn: bool = False
     span: Span | None = None
     lends: bool = False
-    most_threads: int = 0
+    bounds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     environments: Mapping[object, int] = field(default_factory=dict)
 
 

@@ -45,7 +45,7 @@ def _target(name: str, lanes: int, shared_kib: int, title: str, further: tuple[s
         alloca_space=5,
         kernel_convention="amdgpu_kernel",
         kernel_attributes='"amdgpu-flat-work-group-size"="1,1024" "uniform-work-group-size"="true"',
-        bounded_kernel_attributes='"amdgpu-flat-work-group-size"="1,{threads}" "uniform-work-group-size"="true"',
+        bounded_kernel_attributes={"threads": '"amdgpu-flat-work-group-size"="1,{}" "uniform-work-group-size"="true"'},
         module_flags=(f'!{{i32 1, !"amdhsa_code_object_version", i32 {CODE_OBJECT_VERSION}}}',),
         scopes={"": "", "gpu": "agent", "cluster": "agent", "block": "workgroup", "warp": "wavefront"},
         warp_lanes=lanes,

@@ -38,6 +38,13 @@ _PROCESSORS = (
 # What the driver's own device library defines at load time.
 _DRIVER_FUNCTIONS = frozenset({"vprintf", "__assertfail", "malloc", "free"})
 
+_BOUNDS = {
+    "threads": '"nvvm.maxntid"="{}"',
+    "resident_blocks": '"nvvm.minctasm"="{}"',
+    "registers": '"nvvm.maxnreg"="{}"',
+    "cluster": '"nvvm.cluster_dim"="{}"',
+}
+
 
 def _target(name: str, ptx: int, shared_kib: int, title: str, further: tuple[str, ...]) -> Target:
     number = name.removeprefix("sm_")
@@ -51,7 +58,7 @@ def _target(name: str, ptx: int, shared_kib: int, title: str, further: tuple[str
         features=f"+ptx{ptx}",
         spaces={0: 0, 1: 1, 3: 3, 4: 4, 5: 5},
         kernel_convention="ptx_kernel",
-        bounded_kernel_attributes='"nvvm.maxntid"="{threads}"',
+        bounded_kernel_attributes=_BOUNDS,
         scopes={"": "", "gpu": "device", "cluster": cluster, "block": "block", "warp": "block"},
         warp_lanes=32,
         shared_bytes=_STATIC_SHARED_BYTES,

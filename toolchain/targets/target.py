@@ -32,7 +32,8 @@ class Target:
         alloca_space: LLVM's address space of a stack slot.
         kernel_convention: calling convention of a kernel ("ptx_kernel", "amdgpu_kernel", "").
         kernel_attributes: LLVM function attributes that every kernel gets (`"x"="y" …`).
-        bounded_kernel_attributes: those of a kernel that says how many threads (`{threads}`) its blocks have at most.
+        bounded_kernel_attributes: by the name of a kernel's bound (`nodes.Function`) what such a kernel gets, the
+            bound's numbers in `{}`; "threads" takes the place of `kernel_attributes`.
         module_flags: LLVM text of nodes of `!llvm.module.flags` (`!{i32 1, !"x", i32 2}`).
         scopes: memory scope ("", "gpu", "cluster", "block", "warp") -> LLVM's syncscope name, "" for system.
         warp_lanes: threads of a warp.
@@ -59,7 +60,7 @@ class Target:
     alloca_space: int = 0
     kernel_convention: str = ""
     kernel_attributes: str = ""
-    bounded_kernel_attributes: str = ""
+    bounded_kernel_attributes: Mapping[str, str] = field(default_factory=dict)
     module_flags: tuple[str, ...] = ()
     scopes: Mapping[str, str] = field(default_factory=dict)
     warp_lanes: int = 1
