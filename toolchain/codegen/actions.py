@@ -28,7 +28,7 @@ from ktc.ir.nodes import (
     Store,
     Value,
 )
-from ktc.ir.types import BOOL, FloatType, PointerType, StructType, Type, VoidType, size_of
+from ktc.ir.types import BOOL, ArrayType, FloatType, PointerType, StructType, Type, VoidType, size_of
 
 _EMPTY = "zeroinitializer"
 EXTERNAL_DECLARATION = 7
@@ -177,12 +177,34 @@ def _call_intrinsic(body: Operations, action: CallIntrinsic) -> str:
 
 
 def _inline_asm(body: Operations, action: InlineAsm) -> str:
-    args = ", ".join([body.typed(arg) for arg in action.args])
+    args = ", ".join([part for arg in action.args for part in _registers(body, arg)])
     effect, group = ("", "") if action.pure else (" sideeffect", f" #{ASM_CALL}")
     text, constraints = quoted(action.text.encode()), quoted(action.constraints.encode())
-    raw = body.types.raw(action.type)
+    kind = action.type
+    if isinstance(kind, ArrayType) and kind.count > 1:
+        kind = StructType((kind.element,) * kind.count)
+    raw = body.types.raw(kind.element if isinstance(kind, ArrayType) else kind)
     call = f'call {raw} asm{effect} "{text}", "{constraints}"({args}){group}'
-    return _from_raw(body, action.type, _finish(body, action.type, call))
+    if isinstance(action.type, ArrayType):
+        return _array_of(body, action.type, raw, body.new(call))
+    return _from_raw(body, kind, _finish(body, kind, call))
+
+
+def _registers(body: Operations, value: Value) -> list[str]:
+    """Return the operands of inline assembly that a value is: an array stands for its elements."""
+    if not isinstance(value.type, ArrayType):
+        return [body.typed(value)]
+    whole, element = body.typed(value), body.types.value(value.type.element)
+    return [f"{element} {body.new(f'extractvalue {whole}, {at}')}" for at in range(value.type.count)]
+
+
+def _array_of(body: Operations, kind: ArrayType, raw: str, parts: str) -> str:
+    """Give the registers that inline assembly gave the form of an array."""
+    made, whole, element = "poison", body.types.value(kind), body.types.value(kind.element)
+    for at in range(kind.count):
+        part = parts if kind.count == 1 else body.new(f"extractvalue {raw} {parts}, {at}")
+        made = body.new(f"insertvalue {whole} {made}, {element} {part}, {at}")
+    return made
 
 
 def _from_raw(body: Operations, kind: Type, text: str) -> str:

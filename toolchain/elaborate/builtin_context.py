@@ -292,11 +292,9 @@ class Use:
         narrow = "sext" if prim.kind == "s" else "zext"
         return self.op("trunc" if prim.ir.bits > 64 else narrow, (value,), types.I64)
 
-    def scalars(self, start: int, vectors: bool = False) -> tuple[nodes.Value, ...]:
-        """Return the operands from `start` on: numbers and addresses, each of any type."""
-        allowed: tuple[type, ...] = (types.IntType, types.FloatType, types.PointerType)
-        if vectors:
-            allowed = (*allowed, types.VectorType)
+    def scalars(self, start: int, *more: type) -> tuple[nodes.Value, ...]:
+        """Return the operands from `start` on: numbers and addresses, each of any type, and what `more` allows."""
+        allowed = (types.IntType, types.FloatType, types.PointerType, *more)
         values = []
         for at in range(start, len(self.args)):
             value = self.body.rvalue(self.val(at))

@@ -239,14 +239,16 @@ def _call_indirect(use: Use) -> Result:
 def _call_intrinsic(use: Use) -> Result:
     ty, ir = _result(use)
     pure = not use.flag("has_side_effect", True)
-    return _call(use, nodes.CallIntrinsic(use.text("intrin"), use.scalars(0, vectors=True), ir, pure), ty)
+    return _call(use, nodes.CallIntrinsic(use.text("intrin"), use.scalars(0, types.VectorType), ir, pure), ty)
 
 
 def _inline_asm(use: Use) -> Result:
     ty, ir = _result(use)
     pure = not use.flag("has_side_effect", True)
     text, constraints = use.text("assembly"), use.text("constraints")
-    return _call(use, nodes.InlineAsm(text, constraints, use.scalars(0, vectors=True), ir, pure), ty)
+    return _call(
+        use, nodes.InlineAsm(text, constraints, use.scalars(0, types.VectorType, types.ArrayType), ir, pure), ty
+    )
 
 
 def _function_address(use: Use) -> Result:
