@@ -1,11 +1,12 @@
 """The compiled standard library: one object for each host target and level, made on first use and kept.
 
-In: a `Config`. Out: what the elaborator has to know of it, and the object to link. What is in it is decided by a seed
-program in the library (`stdlib/archive.kpy`) and by nothing else, so the same program becomes the same executable on
-every machine.
+In: a `Config`. Out: what the elaborator has to know of it, and the object to link. What is in it is decided by seed
+programs in the library (`stdlib/archive.kpy`, for devices `stdlib/archive_device.kpy`) and by nothing else, so the same
+program becomes the same executable on every machine.
 """
 
 import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ktc import builds
@@ -14,15 +15,18 @@ from ktc.cache import Cache, Key, Lock
 from ktc.codegen.module import lower_host
 from ktc.config import Config
 from ktc.diag.diagnostic import Bug, Sink
-from ktc.elaborate.archive import Library, library_of
-from ktc.elaborate.elaborator import elaborate_archive
+from ktc.elaborate.archive import Library, library_of, packed_modules
+from ktc.elaborate.bodies import Packed
+from ktc.elaborate.elaborator import elaborate_archive, elaborate_for_device
 from ktc.emit import device
 from ktc.emit.workers import Workers
 from ktc.ir.nodes import Unit
 from ktc.ir.verify import verify
-from ktc.syntax.loader import load
+from ktc.syntax.loader import Package, load
+from ktc.targets.target import Target
 
 SEED = "archive.kpy"
+DEVICE_SEED = "archive_device.kpy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class Archive:
         data = bytes(workers.result(self.ticket))
         base, own = self.keys
         cache.put(base, self.names.encode())
-        cache.put(own, pickle.dumps(Archive(self.library, data)))
+        cache.put(own, pickle.dumps(Archive(replace(self.library, devices={}), data)))
         self.lock.release()
         return data
 
@@ -55,66 +59,92 @@ def find(config: Config, cache: Cache, workers: Workers) -> Archive | None:
     """Return the archive for a build, from the cache or made now; None where nothing is kept.
 
     Raises:
-        Bug: the seed does not compile.
+        Bug: a seed does not compile.
     """
     if cache.folder is None:
         return None
-    base = _base_key(config)
+    archive = _of_host(config, cache, workers)
+    devices = {target.name: _of_device(config, cache, target) for target in config.accelerators}
+    return replace(archive, library=replace(archive.library, devices=devices))
+
+
+def _of_host(config: Config, cache: Cache, workers: Workers) -> Archive:
+    base = _base_key(config, config.host)
     kept = _kept(config, cache, base)
-    if kept is not None:
+    if isinstance(kept, Archive):
         return kept
     lock = cache.lock("archive")  # several builds at once make one
     kept = _kept(config, cache, base)
-    if kept is not None:
+    if isinstance(kept, Archive):
         lock.release()
         return kept
     try:
-        unit, names = _elaborate(config, cache)
+        unit, library, names = _elaborate(config, cache)
         module = lower_host(unit, {}, "", config.debug)
     except BaseException:
         lock.release()
         raise
     ticket = workers.submit(device.host_job(module, "object", config.level))
-    keys = (base, _key(base, config, sorted(names)))
-    return Archive(library_of(unit), b"", ticket, keys, " ".join(sorted(names)), lock)
+    return Archive(library, b"", ticket, (base, _key(base, config, names)), " ".join(names), lock)
 
 
-def _elaborate(config: Config, cache: Cache) -> tuple[Unit, frozenset[str]]:
+def _of_device(config: Config, cache: Cache, target: Target) -> Packed:
+    """Return what is kept for a device target: bodies, and no code, since that differs from kernel to kernel."""
+    base = _base_key(config, target)
+    kept = _kept(config, cache, base)
+    if isinstance(kept, Packed):
+        return kept
+    sink = Sink()
+    own = replace(config, root=config.stdlib / DEVICE_SEED, search=(), accelerators=(target,))
+    packed, names = elaborate_for_device(_load_seed(own, cache, sink), own, sink)
+    _check(sink)
+    cache.put(base, " ".join(names).encode())
+    cache.put(_key(base, config, names), pickle.dumps(packed))
+    return packed
+
+
+def _elaborate(config: Config, cache: Cache) -> tuple[Unit, Library, tuple[str, ...]]:
     sink = Sink()
     own = replace(config, root=config.stdlib / SEED, search=(), accelerators=())
-    package = load(own.root, (), own.stdlib, cache, sink, beside=False)
-    if package is None or sink.error_count:
-        raise Bug(f"the library's seed has errors: {sink.diagnostics[0].message}", "archive")
-    unit, names = elaborate_archive(package, own, sink)
+    package = _load_seed(own, cache, sink)
+    unit, packed, names = elaborate_archive(package, own, sink)
     unit = passes_package.run(unit, own, sink)
+    _check(sink)
+    verify(unit)
+    return unit, library_of(unit, packed, packed_modules(package)), names
+
+
+def _load_seed(own: Config, cache: Cache, sink: Sink) -> Package:
+    package = load(own.root, (), own.stdlib, cache, sink, beside=False)
+    _check(sink)
+    assert package is not None
+    return package
+
+
+def _check(sink: Sink) -> None:
     if sink.error_count:
         raise Bug(f"the library's seed has errors: {sink.diagnostics[0].message}", "archive")
-    verify(unit)
-    return unit, names
 
 
-def _kept(config: Config, cache: Cache, base: Key) -> Archive | None:
+def _kept(config: Config, cache: Cache, base: Key) -> object:
+    """Return what is kept, None if nothing is or it is damaged."""
     named = cache.get(base)
-    return None if named is None else _read(cache.get(_key(base, config, named.decode().split())))
-
-
-def _read(data: bytes | None) -> Archive | None:
+    data = None if named is None else cache.get(_key(base, config, named.decode().split()))
     if data is None:
         return None
     try:
-        kept = pickle.loads(data)
-    except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError):  # damaged
+        return pickle.loads(data)
+    except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError):
         return None
-    return kept if isinstance(kept, Archive) else None
 
 
-def _base_key(config: Config) -> Key:
+def _base_key(config: Config, target: Target) -> Key:
     return Key.of(
-        "archive", toolchain=builds.toolchain_fingerprint(), host=builds.describe(config.host),
+        "archive", toolchain=builds.toolchain_fingerprint(), target=builds.describe(target),
         level=str(config.level), debug=str(config.debug),
     )  # fmt: skip
 
 
-def _key(base: Key, config: Config, names: list[str]) -> Key:
+def _key(base: Key, config: Config, names: Sequence[str]) -> Key:
     values = [f"{name}={config.defines[name]}" for name in names if name in config.defines]
     return Key.of("archive-of", base=base.name, defines="\n".join(values))

@@ -8,7 +8,9 @@ import pytest
 from ktc import archives, config, driver
 from ktc.cache import Cache
 from ktc.diag.diagnostic import Sink
+from ktc.elaborate.bodies import Packed
 from ktc.emit.workers import Workers
+from ktc.ir.text import print_function, print_global
 
 PROGRAM = """
 struct Own(Copyable, Movable, Stringable):
@@ -75,16 +77,75 @@ def test_the_archive_holds_long_functions_of_the_library_only(archive: archives.
     assert "String.byte_length" not in titles  # short: LLVM inlines it
 
 
-def test_a_damaged_archive_is_made_again() -> None:
-    assert archives._read(b"damaged") is None
-    assert archives._read(None) is None
+def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    made = session(tmp_path, tmp_path / "cache").config
+    base = archives._base_key(made, made.host)
+    assert archives._kept(made, cache, base) is None
+    cache.put(base, b"ASSERT")
+    cache.put(archives._key(base, made, ["ASSERT"]), b"damaged")
+    assert archives._kept(made, cache, base) is None
+
+
+KERNELS = """
+from gpu import global_idx
+from gpu.host import DeviceContext
+from layout import Layout, LayoutTensor
+from memory import UnsafePointer
+
+alias layout = Layout.row_major(7, 5)
+
+fn scale(t: LayoutTensor[DType.float32, layout, MutAnyOrigin], p: UnsafePointer[Float32, MutAnyOrigin], n: Int):
+    var i = Int(global_idx.x)
+    if i < n:
+        t[i // 5, i % 5] = t[i // 5, i % 5] * 2 + p[i]
+
+def main():
+    var ctx = DeviceContext()
+    var a = ctx.enqueue_create_buffer[DType.float32](35)
+    var t = LayoutTensor[DType.float32, layout](a)
+    ctx.enqueue_function_checked[scale, scale](t, a.unsafe_ptr(), 35, grid_dim=1, block_dim=64)
+    var words = Dict[String, List[Int]]()
+    words["a"] = [1, 2]
+    with a.map_to_host() as mapped:
+        print(mapped[0], words["a"].__str__(), layout)
+"""
+
+
+def test_bodies_that_are_kept_are_those_that_would_be_made(tmp_path: Path, program_cache: Path) -> None:
+    one = session(tmp_path, program_cache, KERNELS, accelerators="sm_90")
+    with Workers(1) as workers:
+        found = archives.find(one.config, one.cache, workers)
+        assert found is not None
+        found.finished(one.cache, workers)
+    library = found.library
+    without = replace(library, packed=Packed(), devices={})
+    units = [
+        {
+            symbol: print_function(function)
+            for unit in (made.host, *made.devices)
+            for symbol, function in unit.functions.items()
+        }
+        | {
+            f"{symbol} of {unit.target.name}": print_global(held)
+            for unit in (made.host, *made.devices)
+            for symbol, held in unit.globals.items()
+        }
+        for made in (
+            driver._front(session(tmp_path, program_cache, KERNELS, accelerators="sm_90"), None, one)
+            for one in (library, without)
+        )
+    ]
+    assert len(units[0]) > 100
+    assert len(library.packed.bodies) > 1000
+    assert units[0] == units[1]
 
 
 def test_the_archive_depends_on_the_defines_that_the_library_reads(tmp_path: Path, program_cache: Path) -> None:
     made = session(tmp_path, program_cache).config
-    base = archives._base_key(made)
+    base = archives._base_key(made, made.host)
     checked, other = replace(made, defines={"ASSERT": "all"}), replace(made, defines={"N": "3"})
     plain = archives._key(base, made, ["ASSERT"])
     assert archives._key(base, checked, ["ASSERT"]) != plain
     assert archives._key(base, other, ["ASSERT"]) == plain
-    assert archives._base_key(replace(made, level=2)) != base
+    assert archives._base_key(replace(made, level=2), made.host) != base

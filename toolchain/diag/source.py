@@ -45,6 +45,35 @@ class Source:
         return self._starts
 
 
+class LateSource(Source):
+    """A library file whose text is read only if somebody asks for it.
+
+    Args:
+        path: the name that messages show.
+        file: where it is.
+    """
+
+    __slots__ = ("_file", "_read")
+
+    def __init__(self, path: str, file: str) -> None:
+        self.path = path
+        self.is_library = True
+        self._starts = []
+        self._file = file
+        self._read: str | None = None
+
+    @property
+    def text(self) -> str:  # type: ignore[override]
+        """The whole text; empty if the file is gone."""
+        if self._read is None:
+            try:
+                with open(self._file, encoding="utf-8") as file:
+                    self._read = file.read()
+            except OSError:
+                self._read = ""
+        return self._read
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """The characters `start` to `end` (exclusive) of a source."""

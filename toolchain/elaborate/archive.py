@@ -5,13 +5,16 @@ programs call, and the `Library` that tells the elaborator of a program about th
 targets, places in its source) or could be a part of its loops (short functions, which LLVM should see) stays out.
 """
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ktc.elaborate.bodies import Packed, addresses_of, pack
 from ktc.elaborate.instances import Instance, UnitState
 from ktc.elaborate.values import KV, FnTy, FnVal, PackPV, PartialTy, StructTy
 from ktc.ir import nodes, walk
+from ktc.syntax.loader import MAIN, Package
+from ktc.syntax.parser import pack as pack_module
 
 SHORT = 12
 """Functions of fewer statements, those of inlined callees included, are compiled with the program. LLVM would inline
@@ -28,10 +31,16 @@ class Library:
     Args:
         functions: declarations by symbol.
         variables: global variables that the archive defines.
+        packed: bodies of all functions that were elaborated for the host, long and short.
+        modules: trees of the library's modules that the archive is made of, for `Package.packed`.
+        devices: bodies that were elaborated for device targets, by the target's name.
     """
 
     functions: Mapping[str, nodes.Function]
     variables: Set[str]
+    packed: Packed
+    modules: Mapping[str, tuple[str, bytes]]
+    devices: Mapping[str, Packed] = field(default_factory=dict)
 
 
 class Defines:
@@ -56,14 +65,29 @@ def archive_unit(state: UnitState, variables: Mapping[str, nodes.Global]) -> nod
     return _Choice(state, variables).unit()
 
 
-def library_of(unit: nodes.Unit) -> Library:
+def packed_bodies(state: UnitState, variables: Mapping[str, nodes.Global]) -> Packed:
+    """Return the bodies of the library's functions that depend on nothing of the program, and what these reach."""
+    return _Choice(state, variables).packed()
+
+
+def packed_modules(package: Package) -> Mapping[str, tuple[str, bytes]]:
+    """Return the library's modules that a package has loaded."""
+    trees = [
+        (name, module.source.path, pack_module(module)) for name, module in package.modules.items() if name != MAIN
+    ]
+    return {name: (path, data) for name, path, data in trees if data is not None}
+
+
+def library_of(unit: nodes.Unit, packed: Packed, modules: Mapping[str, tuple[str, bytes]]) -> Library:
     """Return what a program needs to know of an archive."""
     functions = {
         symbol: replace(function, body=(), linkage="external", span=None)
         for symbol, function in unit.functions.items()
         if function.linkage == "hidden"
     }
-    return Library(functions, frozenset(v.name for v in unit.globals.values() if v.linkage == "hidden"))
+    return Library(
+        functions, frozenset(v.name for v in unit.globals.values() if v.linkage == "hidden"), packed, modules
+    )
 
 
 @dataclass(slots=True)
@@ -82,7 +106,7 @@ class _Choice:
     def unit(self) -> nodes.Unit:
         self._close()
         unit = nodes.Unit(self.state.target)
-        work = [symbol for symbol in sorted(self.closed) if self.closed[symbol] and self._is_wanted(symbol)]
+        work = [symbol for symbol in sorted(self._at_run_time()) if self.closed[symbol] and self._is_wanted(symbol)]
         hidden = frozenset(work)
         while work:
             symbol = work.pop()
@@ -98,6 +122,36 @@ class _Choice:
             unit.functions[symbol] = replace(function, linkage="hidden" if symbol in hidden else "internal")
             work += sorted(refs)
         return unit
+
+    def _at_run_time(self) -> Set[str]:
+        """Return the functions that the seed's own functions reach; others served the computing of its constants."""
+        work = [symbol for symbol, instance in self.state.by_symbol.items() if not instance.fn.module.is_library]
+        seen: set[str] = set()
+        while work:
+            symbol = work.pop()
+            if symbol in self.closed and symbol not in seen:
+                seen.add(symbol)
+                work += self._function(symbol)[1]
+        return seen
+
+    def packed(self) -> Packed:
+        self._close()
+        bodies: dict[str, bytes] = {}
+        constants: dict[str, bytes] = {}
+        work = [symbol for symbol in sorted(self.closed) if self.closed[symbol] and self._is_of_library(symbol)]
+        while work:
+            symbol = work.pop()
+            if symbol in bodies or symbol in constants:
+                continue
+            held = self.variables.get(symbol)
+            if held is not None:
+                constants[symbol] = pack(held)
+                work += _addresses(held)
+                continue
+            body = self._function(symbol)
+            bodies[symbol] = pack(body)
+            work += sorted(body[1])
+        return Packed(bodies, constants)
 
     def _function(self, symbol: str) -> tuple[nodes.Function | None, Set[str]]:
         if symbol in self.state.extra:
@@ -126,11 +180,14 @@ class _Choice:
                 self.closed[symbol] = False
                 lost += callers.get(symbol, ())
 
-    def _is_wanted(self, symbol: str) -> bool:
+    def _is_of_library(self, symbol: str) -> bool:
         instance = self.state.by_symbol.get(symbol)
         if instance is not None and not _is_plain(instance):
             return False
-        if len(symbol.rpartition("$")[2]) != _DIGEST:
+        return len(symbol.rpartition("$")[2]) == _DIGEST
+
+    def _is_wanted(self, symbol: str) -> bool:
+        if not self._is_of_library(symbol):
             return False
         function, _ = self._function(symbol)
         return function is not None and function.inline != "always" and self._length(symbol) >= SHORT
@@ -178,14 +235,5 @@ def _is_of_library(value: Any) -> bool:
             return True
 
 
-def _addresses(held: nodes.Global) -> Iterator[str]:
-    if isinstance(held.content, nodes.Const):
-        yield from _of_plain(held.content.value)
-
-
-def _of_plain(value: Any) -> Iterator[str]:
-    if isinstance(value, nodes.Address):
-        yield value.name
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _of_plain(item)
+def _addresses(held: nodes.Global) -> list[str]:
+    return addresses_of(held.content.value) if isinstance(held.content, nodes.Const) else []

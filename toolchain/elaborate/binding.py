@@ -72,7 +72,7 @@ class Binding(Signatures):
         bounds = bounds_of(body, fn.node.decorators) if instance.kernel and fn.node.decorators else {}
         symbol = instance.symbol
         instance.refs = body.refs
-        passed = {one: at.index for one, at in body.env_args.items() if isinstance(at, nodes.Argument)}
+        passed = {one.closure: at.index for one, at in body.env_args.items() if isinstance(at, nodes.Argument)}
         instance.function = nodes.Function(
             symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.lends,
             bounds, passed,

@@ -109,7 +109,7 @@ class Closures(Statements):
         local = self.env_locals.get(fn)
         if local is None:
             local = self.env_locals[fn] = nodes.Local(self.fresh(), types.ArrayType(types.PTR, 1), "env", span=span)
-            local.environment_of = fn
+            local.environment_of = fn.closure
             self.hoisted.append(nodes.Declare(local))
         pins: list[nodes.Local] = []
         done = 0

@@ -12,7 +12,8 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Span
 from ktc.elaborate import builtin_types, conformance
-from ktc.elaborate.archive import Defines, Library, archive_unit
+from ktc.elaborate.archive import Defines, Library, archive_unit, packed_bodies
+from ktc.elaborate.bodies import Bodies, Packed
 from ktc.elaborate.functions import Functions
 from ktc.elaborate.instances import TARGETS_TABLE, Instance, OfProgram, Symbolic, UnitState
 from ktc.elaborate.kernels import KernelBody
@@ -54,9 +55,13 @@ class Elaborator(Functions, Warnings):
         host = UnitState(config.host, -1)
         if library is not None:
             host.archived, host.archived_variables = library.functions, library.variables
+            package.packed = library.modules
+            host.bodies = Bodies(library.packed, package.library_source)
         self.states = {"host": host}
         for index, target in enumerate(config.accelerators):
-            self.states[target.name] = UnitState(target, index)
+            state = self.states[target.name] = UnitState(target, index)
+            if library is not None and target.name in library.devices:
+                state.bodies = Bodies(library.devices[target.name], package.library_source)
         self.state = host
         linkage = "external" if is_archive else "internal" if library is None else "hidden"
         self.globals[TARGETS_TABLE] = _targets_table(config.accelerators, linkage)
@@ -376,8 +381,17 @@ def elaborate(package: Package, config: Config, sink: Sink, library: Library | N
     return Elaborator(package, config, sink, library).program()
 
 
-def elaborate_archive(package: Package, config: Config, sink: Sink) -> tuple[nodes.Unit, frozenset[str]]:
+def elaborate_archive(package: Package, config: Config, sink: Sink) -> tuple[nodes.Unit, Packed, tuple[str, ...]]:
     """Elaborate the library's archive from its seed; returns also the names of `-D` that it depends on."""
     elaborator = Elaborator(package, config, sink, None, True)
     unit = elaborator.archive()
-    return unit, frozenset(elaborator.defines.asked)
+    packed = packed_bodies(elaborator.states["host"], elaborator.globals)
+    return unit, packed, tuple(sorted(elaborator.defines.asked))
+
+
+def elaborate_for_device(package: Package, config: Config, sink: Sink) -> tuple[Packed, tuple[str, ...]]:
+    """Elaborate the seed of what is kept for the config's one device target; returns also names of `-D`, as above."""
+    elaborator = Elaborator(package, config, sink, None, True)
+    elaborator.archive()
+    packed = packed_bodies(elaborator.states[config.accelerators[0].name], elaborator.globals)
+    return packed, tuple(sorted(elaborator.defines.asked))

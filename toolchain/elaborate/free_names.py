@@ -41,5 +41,4 @@ def _parts(value: Any) -> Iterator[ast.Node]:
             work += part
         elif isinstance(part, ast.Node):
             yield part
-            for kind in type(part).__mro__:
-                work += [getattr(part, name) for name in getattr(kind, "__slots__", ())]
+            work += [getattr(part, name) for name in type(part).__match_args__]

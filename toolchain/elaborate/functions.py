@@ -1,14 +1,14 @@
 """Function instances: bodies, templates, destructors, and the unit that they make up."""
 
-import hashlib
 import itertools
 from dataclasses import replace
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.binding import Binding
+from ktc.elaborate.bodies import addresses_of
 from ktc.elaborate.body import UNIT_CONST
+from ktc.elaborate.destructors import Destructors
 from ktc.elaborate.function_types import environments
 from ktc.elaborate.instances import (
     MAX_DEPTH,
@@ -31,10 +31,10 @@ from ktc.elaborate.values import (
     StructTy,
     TraitTy,
 )  # fmt: skip
-from ktc.ir import nodes, types
+from ktc.ir import nodes
 
 
-class Functions(Binding):
+class Functions(Destructors):
     """The part of the elaborator that makes functions."""
 
     elaborated: set[int]
@@ -80,21 +80,16 @@ class Functions(Binding):
             if symbol in state.by_symbol:  # of a function that is nested in a loop that is unrolled
                 symbol = next(s for s in (f"{symbol}_{i}" for i in itertools.count(2)) if s not in state.by_symbol)
             signature = self._signature(fn, canonical_self, scope, declared, actual)
-            title = str(
-                FnVal(
-                    FnSet(fn.name, [fn]),
-                    tuple(v for p, v in zip(fn.node.params, values, strict=True) if p.kind != "infer"),
-                )
+            found = Instance(
+                fn, symbol, _title(fn, values), scope, canonical_self, state, signature, parent, call_span, depth
             )
-            if fn.owner is not None:
-                title = f"{fn.owner.name}.{title}"
-            found = Instance(fn, symbol, title, scope, canonical_self, state, signature, parent, call_span, depth)
             found.envs = environments((*values, *open_types, canonical_self))
             if env is not None and all(known.set.functions[0] is not fn for known in found.envs):
                 found.envs = (*found.envs, FnVal(FnSet(fn.name, [fn]), (), (), None, env))
             found.kernel = kernel
             if fn.parent is None and fn.module.is_library and not found.envs:
                 found.archived = state.archived.get(symbol)
+                found.kept = state.bodies is not None and symbol in state.bodies
             state.instances[full] = found
             if key in state.memo and not open_types:
                 state.plain[key] = found
@@ -153,6 +148,11 @@ class Functions(Binding):
         """Make the body of an instance, unless it is made or being made."""
         if instance.function is not None or instance.busy or instance.failed:
             return
+        if instance.kept:
+            found = self.recall(instance.state, instance.symbol)
+            assert found is not None
+            instance.function, instance.refs = found[0], set(found[1])
+            return
         instance.busy = True
         outer_state, outer = self.state, self.current
         self.state, self.current = instance.state, instance
@@ -202,57 +202,6 @@ class Functions(Binding):
                 instance.template = value
                 instance.refs = scratch.refs
 
-    def destructor(self, ty: StructTy) -> str:
-        """Return the symbol of the function that destroys a value: its `__del__`, then its fields."""
-        if ty.drop_name is not None and ty.drop_name in self.state.extra:
-            return ty.drop_name
-        own, parts = self._dropped(ty)
-        if own is None and not parts:
-            ty.drop_name = ""
-            return ""
-        digest = hashlib.sha256(self.key_text(self.canonical(ty)).encode()).hexdigest()[:12]
-        symbol = ty.drop_name = f"{ty.info.name}_drop${digest}"
-        if symbol in self.state.extra:
-            return symbol
-        archived = self.state.archived.get(symbol)
-        if archived is not None:
-            self.state.extra[symbol] = (archived, set())
-            self.state.undrawn[symbol] = ty
-            return symbol
-        self.draw_destructor(ty, symbol)
-        return symbol
-
-    def _dropped(self, ty: StructTy) -> tuple[FnSet | None, list[str]]:
-        """Return a type's own `__del__`, and the fields that are to be destroyed."""
-        parts = [name for name, kind in self.fields(ty) if not self.is_trivial(kind)]
-        return self.method_set(ty, "__del__"), parts
-
-    def draw_destructor(self, ty: StructTy, symbol: str) -> None:
-        """Make the body of a destructor."""
-        own, parts = self._dropped(ty)
-        empty = nodes.Function(symbol, f"destructor of {ty}", (("self", types.PTR),), types.VOID, (nodes.Return(),))
-        self.state.extra[symbol] = (empty, set())
-        body = self.new_body(ty.info.module, ty.info.scope, self.current)
-        body.comptime = False
-        place = LV(ty, nodes.Argument(0, types.PTR), True)
-        if own is not None:
-            self._call_del(body, ty, own, place)  # which destroys the fields
-            parts = []
-        for name in parts:
-            field = body.field(place, name)
-            body.destroy_place(field.ty, field.pointer, None)
-        body.emit(nodes.Return())
-        made = nodes.Function(symbol, f"destructor of {ty}", (("self", types.PTR),), types.VOID, body.finish())
-        self.state.extra[symbol] = (made, body.refs)
-
-    def _call_del(self, body: Any, ty: StructTy, own: FnSet, place: LV) -> None:
-        fn = own.functions[0]
-        instance = self.instance(fn, ty, {}, [ty] * len(fn.node.args), None, body)
-        self.request(instance)
-        body.refs.add(instance.symbol)
-        args = (place.pointer,) if instance.signature.args[0].passing == "memory" else ()
-        body.let(nodes.Call(instance.symbol, args, types.VOID), types.VOID)
-
     def unit_of(self, state: UnitState) -> nodes.Unit:
         """Return what the entry or the kernels of a target reach."""
         unit = nodes.Unit(state.target)
@@ -268,13 +217,15 @@ class Functions(Binding):
                 continue
             seen.add(symbol)
             instance = state.by_symbol.get(symbol)
-            if symbol in state.archived and (symbol in state.extra or (instance is not None and instance.archived)):
+            if symbol in state.archived and (instance is None or instance.archived):
                 unit.functions[symbol] = state.archived[symbol]
             elif symbol in state.extra:
                 function, refs = state.extra[symbol]
                 unit.functions[symbol] = function
                 work += refs
             elif instance is not None:
+                if instance.kept:  # perhaps only another kept body refers to it
+                    self.elaborate_instance(instance)
                 if instance.function is not None:
                     unit.functions[symbol] = instance.function
                     work += instance.refs
@@ -284,14 +235,18 @@ class Functions(Binding):
                     item = replace(item, linkage="external", content=None)
                 unit.globals[symbol] = item
                 if isinstance(item.content, nodes.Const):
-                    work += _addresses(item.content.value)
+                    work += addresses_of(item.content.value)
+            else:
+                kept = self.recall(state, symbol)
+                if kept is not None:
+                    unit.functions[symbol] = kept[0]
+                    work += kept[1]
         unit.kernels = tuple(state.kernels[s] for s in sorted(state.kernels))
         return unit
 
 
-def _addresses(value: Any) -> list[str]:
-    if isinstance(value, nodes.Address):
-        return [value.name]
-    if isinstance(value, tuple):
-        return [name for item in value for name in _addresses(item)]
-    return []
+def _title(fn: FnInfo, values: tuple[Any, ...]) -> str:
+    """Return what messages call an instance."""
+    shown = tuple(value for param, value in zip(fn.node.params, values, strict=True) if param.kind != "infer")
+    title = str(FnVal(FnSet(fn.name, [fn]), shown))
+    return title if fn.owner is None else f"{fn.owner.name}.{title}"

@@ -5,19 +5,18 @@ called, its body when the work list comes to it, or at once when compile-time ev
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Bug, Diagnostic, Label
 from ktc.diag.source import Span
+from ktc.elaborate.bodies import Bodies
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import AliasInfo, FnInfo, ModuleInfo, Scope
 from ktc.elaborate.symbols import Symbols
 from ktc.elaborate.values import (
-    KV,
-    RV,
     BoundAlias,
     FnTy,
     FnVal,
@@ -27,14 +26,13 @@ from ktc.elaborate.values import (
     TraitTy,
     Ty,
 )  # fmt: skip
-from ktc.ir import nodes, types, walk
-from ktc.ir.interpret import EvaluationError, Interpreter
+from ktc.ir import nodes, types
+from ktc.ir.interpret import Interpreter
 from ktc.syntax import ast
 from ktc.targets.target import Target
 
 if TYPE_CHECKING:
     from ktc.elaborate.elaborator import Body
-    from ktc.elaborate.places import Places
 
 MAX_DEPTH = 400
 """Instantiations in one another; more is taken for a recursion without end."""
@@ -112,6 +110,7 @@ class Instance:
         rest_spans: where the variadic arguments of the first call stand.
         archived: its declaration, if the library's archive has the function; a body is then made only to run it at
             compile time.
+        kept: the body need not be elaborated; `Instances.recall` has it.
     """
 
     fn: FnInfo
@@ -135,6 +134,7 @@ class Instance:
     body: Any = None
     rest_spans: tuple[Span, ...] = ()
     archived: nodes.Function | None = None
+    kept: bool = False
 
     @property
     def is_parametric(self) -> bool:
@@ -159,6 +159,8 @@ class UnitState:
     interpreter: Interpreter | None = None
     archived: Mapping[str, nodes.Function] = field(default_factory=dict)
     archived_variables: Set[str] = frozenset()
+    bodies: Bodies | None = None
+    """Bodies of the library's functions that need not be elaborated."""
     undrawn: dict[str, StructTy] = field(default_factory=dict)
     """Types whose archived destructors have no body here yet, by symbol."""
 
@@ -285,57 +287,6 @@ class Instances(Symbols):
             if not module.is_library:
                 self.constants.pop()
 
-    def run(self, body: "Places", value: Any, span: Span) -> KV:
-        """Run what a body has emitted at compile time and return its value as a constant."""
-        kind = self.ir(value.ty)
-        held = value.ir if isinstance(value, RV) else value.pointer
-        if _reaches_out((*body.hoisted, *body.statements), held):
-            text = "this value is known only at run time, and is needed at compile time"
-            self.report(Code.NOT_COMPILE_TIME, text, span, "use 'alias' where it is declared, or a parameter")
-            raise Abort
-        pointer = nodes.Argument(0, types.PTR)
-        body.store_bits(pointer, value)
-        body.emit(nodes.Return(None))
-        function = nodes.Function("comptime", "compile-time value", (("to", types.PTR),), types.VOID, body.finish())
-        interpreter = self.interpreter()
-        try:
-            address = interpreter.allocate(max(1, types.size_of(kind)), 64)
-            interpreter.run(function, (address,))
-            const, made = interpreter.freeze(kind, interpreter.read(kind, address))
-        except EvaluationError as error:
-            self.evaluation_failed(error, span)
-        for item in made:
-            self.globals[item.name] = item
-        return KV(value.ty, const.value)
-
-    def evaluation_failed(self, error: EvaluationError, span: Span) -> NoReturn:
-        """Report that compile-time evaluation failed, with its chain of calls."""
-        code = Code.COMPILE_TIME_LIMIT if error.kind == "limit" else Code.COMPILE_TIME_FAILED
-        notes = [Label(at, f"in {title}") for title, at in error.stack if at is not None]
-        if error.span is not None:
-            notes.append(Label(error.span, "failed here"))
-        self.report(code, f"this cannot be computed at compile time: {error.message}", span, extra=tuple(notes[-6:]))
-        raise Abort
-
-    def interpreter(self) -> Interpreter:
-        """Return the interpreter for the current target's functions."""
-        state = self.state
-        if state.interpreter is None:
-            state.interpreter = Interpreter(lambda symbol: self.function_of(state, symbol), self.globals.get)
-        return state.interpreter
-
-    def function_of(self, state: UnitState, symbol: str) -> nodes.Function:
-        """Return the function of a symbol, elaborated if need be; KeyError if there is none."""
-        if symbol in state.undrawn:
-            self.draw_destructor(state.undrawn.pop(symbol), symbol)
-        if symbol in state.extra:
-            return state.extra[symbol][0]
-        instance = state.by_symbol[symbol]
-        self.elaborate_instance(instance)
-        if instance.function is None:
-            raise Abort
-        return instance.function
-
     def elaborate_instance(self, instance: Instance) -> None:
         """Make the body of an instance (in `Elaborator`)."""
         raise NotImplementedError
@@ -370,28 +321,3 @@ class Instances(Symbols):
 
 def _inside(inner: Span, outer: Span) -> bool:
     return inner.source is outer.source and outer.start <= inner.start and inner.end <= outer.end
-
-
-def _reaches_out(body: Sequence[nodes.Statement], result: nodes.Value) -> bool:
-    """Does a body use values of the function around it: what it neither computes nor declares."""
-    own: set[object] = set()
-    used: list[nodes.Value] = [result]
-    for statement in walk.statements(tuple(body)):
-        used += walk.operands(statement)
-        if isinstance(statement, nodes.Let) and statement.temp is not None:
-            own.add(statement.temp)
-        elif isinstance(statement, nodes.Declare):
-            own.add(statement.local)
-    for leaf in walk.leaves(used):
-        match leaf:
-            case nodes.Argument():
-                return True
-            case nodes.Temp():
-                outside = leaf not in own
-            case nodes.LocalAddress(local):
-                outside = local not in own
-            case _:
-                outside = False
-        if outside:
-            return True
-    return False

@@ -25,6 +25,8 @@ PRELUDE = "prelude"
 class Modules:
     """The part of the elaborator that knows modules."""
 
+    is_archive: bool
+
     def __init__(self, package: Package, config: Config, sink: Sink) -> None:
         self.package = package
         self.config = config
@@ -87,7 +89,7 @@ class Modules:
         """Add a function to the overloads of its name."""
         old = names.get(fn.name)
         if isinstance(old, FnSet):
-            for other in old.functions:
+            for other in old.functions if self.is_archive or not fn.module.is_library else ():
                 if self._same_signature(fn.node, other.node):
                     self.duplicate(fn.name, fn.span(), other)
                     return
@@ -146,7 +148,7 @@ class Modules:
     ) -> FnInfo:
         """Make the info of a function declaration; decorators are read here."""
         fn = FnInfo(node.name, node, module, owner, scope, next(self.ids))
-        if "async" in node.effects:
+        if not module.is_library and "async" in node.effects:
             text, help = "async functions are not supported yet", "leave out 'async'"
             self.sink.report(Diagnostic(Code.UNSUPPORTED, Span(module.source, node.start, node.end), text, help))
         for decorator in node.decorators:
@@ -268,10 +270,6 @@ def _shape(node: Any) -> Any:
     if isinstance(node, tuple):
         return tuple(map(_shape, node))
     if isinstance(node, ast.Node):
-        names = [n for n in _slots(type(node)) if n not in ("start", "end", "name_start")]
+        names = [n for n in type(node).__match_args__ if n not in ("start", "end", "name_start")]
         return (type(node).__name__, *(_shape(getattr(node, n)) for n in names))
     return node
-
-
-def _slots(kind: type) -> list[str]:
-    return [name for base in reversed(kind.__mro__) for name in getattr(base, "__slots__", ())]

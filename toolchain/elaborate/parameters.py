@@ -10,7 +10,8 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.instances import Instances, Symbolic
+from ktc.elaborate.evaluation import Evaluation
+from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo, Var
 from ktc.elaborate.values import (
@@ -51,10 +52,8 @@ class Pattern:
     params: dict[str, Any] = field(default_factory=dict)
 
 
-class Parameters(Instances):
+class Parameters(Evaluation):
     """The part of the elaborator that knows parameters."""
-
-    # ---- patterns ----
 
     def pattern(self, fn: FnInfo, self_ty: StructTy | None) -> Pattern:
         """Return the pattern of a function; `self_ty` may be symbolic."""

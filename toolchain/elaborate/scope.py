@@ -24,6 +24,7 @@ class FnInfo:
         inline: "", "always", "builtin" or "never".
         parent: for a nested function the body it stands in.
         captures: a nested function that reads variables of its parent.
+        closure: of a nested function: a name that no other of its unit has.
     """
 
     name: str
@@ -40,6 +41,7 @@ class FnInfo:
     parameter: bool = False
     parent: Any = None
     captures: bool = False
+    closure: str = ""
     patterns: dict[Any, Any] = field(default_factory=dict)
 
     @property

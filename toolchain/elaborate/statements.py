@@ -142,6 +142,7 @@ class Statements(Raising):
         """Elaborate a nested function: it is a function of its own that sees this body's variables."""
         fn = self.elab.function(node, self.module, None, self.scope)
         fn.parent = self
+        fn.closure = f"{fn.name} {self.fresh()} of {self.instance.symbol if self.instance else ''}"
         self.copy_captures(fn)
         self.elab.add_function(self.scope.names, fn)
 

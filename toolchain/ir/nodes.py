@@ -233,7 +233,7 @@ class Local:
         at: its place is not in the frame but behind this argument; marks and drops speak of it, nothing declares it.
         kept: it belongs to the caller (a `mut` argument): there must be a value whenever the function returns.
         fields: the names of the fields, for messages.
-        environment_of: for the environment of a closure: what stands for the closure in its unit.
+        environment_of: for the environment of a closure: the closure's name, which no other of the unit has.
     """
 
     id: int
@@ -248,7 +248,7 @@ class Local:
     at: Argument | None = None
     kept: bool = False
     fields: tuple[str, ...] = ()
-    environment_of: object = None
+    environment_of: str = ""
 
     @property
     def place(self) -> "Value":
@@ -412,7 +412,7 @@ class Function:
         lends: it hands out memory of its frame or of the block, so that `inline` "always" must be done in the IR.
         bounds: of a kernel, by name: "threads" (of a block, at most), "resident_blocks" (on a multiprocessor, at
             least), "registers" (of a thread, at most), "cluster" (its extents in blocks).
-        environments: by closure (what stands for it in its unit), which argument is its environment.
+        environments: by the name of a closure, which argument is its environment.
     """
 
     symbol: str
@@ -426,7 +426,7 @@ class Function:
     span: Span | None = None
     lends: bool = False
     bounds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    environments: Mapping[object, int] = field(default_factory=dict)
+    environments: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

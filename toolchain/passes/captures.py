@@ -29,7 +29,7 @@ _LARGEST = 64
 
 _WORD = 8
 
-Slot = tuple[object, int]
+Slot = tuple[str, int]
 """A closure, and the number of the variable among those that it captures."""
 Node = ir.Local | Slot
 """What may hold a captured value."""
@@ -57,7 +57,7 @@ def run(unit: ir.Unit) -> ir.Unit:
 
 def _makes_one(statement: ir.Statement) -> bool:
     """Is an environment declared; that is done at the beginning of a function."""
-    return isinstance(statement, ir.Declare) and statement.local.environment_of is not None
+    return isinstance(statement, ir.Declare) and bool(statement.local.environment_of)
 
 
 # ---- what happens to variables -----------------------------------------------------------------------------------
@@ -79,8 +79,8 @@ class _Facts:
     above: dict[Node, Node] = field(default_factory=dict)
     spoilt: set[Node] = field(default_factory=set)
     given: dict[ir.Local, int] = field(default_factory=dict)
-    counts: dict[object, int] = field(default_factory=dict)
-    inner: dict[Slot, set[object]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    inner: dict[Slot, set[str]] = field(default_factory=dict)
     bases: set[Slot] = field(default_factory=set)
 
     def spoil_read_through(self) -> None:
@@ -132,7 +132,7 @@ class _Scan:
                 self._write(target, size)
                 self._spoil_indices(origin)
                 self._spoil((size,))
-            case ir.Declare(local) if local.environment_of is not None:
+            case ir.Declare(local) if local.environment_of:
                 assert isinstance(local.type, ArrayType)
                 self.facts.counts[local.environment_of] = local.type.count
             case _:
@@ -163,10 +163,10 @@ class _Scan:
         else:
             self._spoil((target,))
 
-    def _closure(self, value: ir.Value) -> object:
+    def _closure(self, value: ir.Value) -> str | None:
         """Return the closure whose environment lies at an address, None if it is none that is known."""
         if isinstance(value, ir.LocalAddress):
-            return value.local.environment_of
+            return value.local.environment_of or None
         return self.environments.get(value.index) if isinstance(value, ir.Argument) else None
 
     def _node(self, value: ir.Value) -> Node | None:
@@ -196,7 +196,7 @@ class _Scan:
 def written_slot(pointer: ir.Value) -> Slot | None:
     """Return which part of an environment is made by a store to an address."""
     base, at = _word(pointer)
-    if isinstance(base, ir.LocalAddress) and base.local.environment_of is not None and at >= 0:
+    if isinstance(base, ir.LocalAddress) and base.local.environment_of and at >= 0:
         return (base.local.environment_of, at)
     return None
 
@@ -212,7 +212,7 @@ def _word(pointer: ir.Value) -> tuple[ir.Value, int]:
             return pointer, 0
 
 
-def _layout(facts: _Facts) -> tuple[dict[Slot, tuple[int, Type]], dict[object, int]]:
+def _layout(facts: _Facts) -> tuple[dict[Slot, tuple[int, Type]], dict[str, int]]:
     """Return in which word of its environment each captured value lies, with its type; and how many words each has."""
     variables: dict[Node, set[ir.Local]] = {}
     slots: list[tuple[Slot, Node]] = []
@@ -248,7 +248,7 @@ class _Rewriter:
 
     def __init__(
         self, function: ir.Function, temps: dict[int, tuple[Slot, ir.Value]], words: dict[Slot, tuple[int, Type]],
-        sizes: dict[object, int],
+        sizes: dict[str, int],
     ) -> None:  # fmt: skip
         self._function, self._words = function, words
         self._next = max(walk.numbers(function.body), default=0)
@@ -256,7 +256,7 @@ class _Rewriter:
         self._locals = {
             local: replace(local, type=ArrayType(PTR, sizes[local.environment_of]))
             for local in walk.locals_of(function)
-            if local.environment_of is not None
+            if local.environment_of
         }
         for number, (slot, base) in temps.items():
             if slot in words:

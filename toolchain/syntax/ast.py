@@ -291,18 +291,27 @@ class Decorator(Node):
 
 
 class _Packed(Node):
-    """A node whose `body` may still be pickled: most functions of a cached module are never looked into."""
+    """A function that may still be pickled, its signature and its body each for itself.
 
-    __slots__ = ("packed",)
+    Most functions of a cached module are never called, and most of the others never looked into.
+    """
+
+    __slots__ = ("packed", "signature")
     packed: bytes
+    signature: bytes
 
     def __getattr__(self, name: str) -> object:
-        """Unpack the body on its first use; any other name that comes here does not exist."""
-        if name != "body":
+        """Unpack the body, or all the rest, on its first use."""
+        if name == "body":
+            self.body = pickle.loads(self.packed)
+            del self.packed
+            return self.body
+        if name in ("packed", "signature") or name not in FunctionDecl.__slots__:
             raise AttributeError(name)
-        self.body = pickle.loads(self.packed)
-        del self.packed
-        return self.body
+        for part, value in pickle.loads(self.signature).items():
+            setattr(self, part, value)
+        del self.signature
+        return getattr(self, name)
 
 
 @dataclass(slots=True, eq=False)

@@ -7,16 +7,16 @@ looked for in vain, is kept in `Package.reads`: a later build asks only whether 
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
-from ktc.diag.source import Source, Span
+from ktc.diag.source import LateSource, Source, Span
 from ktc.syntax import ast
-from ktc.syntax.parser import parse
+from ktc.syntax.parser import parse, unpack
 from ktc.syntax.tables import Store
 
 SUFFIXES = (".kpy", ".mojo", ".🔥")
@@ -42,6 +42,8 @@ class Package:
         failed: names of modules that exist and have errors; these are in the sink.
         reads: digest of each of the user's files that was read, None for one that does not exist.
         parsed: modules that were read on demand, with start and end on the monotonic clock.
+        packed: modules of the library by name, each with the name of its file and its tree (`parser.pack`): these
+            need not be looked for, or read.
     """
 
     root: ast.Module
@@ -54,6 +56,8 @@ class Package:
     failed: set[str] = field(default_factory=set)
     reads: dict[str, str | None] = field(default_factory=dict)
     parsed: list[tuple[str, float, float]] = field(default_factory=list)
+    packed: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
     _asked: dict[tuple[str, bool], ast.Module | None] = field(default_factory=dict)
 
     def find(self, dotted: str, importer: ast.Module | None = None) -> ast.Module | None:
@@ -102,6 +106,14 @@ class Package:
     def _load(self, name: str, parts: list[str], folders: Sequence[Path], is_library: bool) -> ast.Module | None:
         if name in self.modules or name in self.failed:
             return self.modules.get(name)
+        if is_library and name in self.packed:
+            start = time.perf_counter()
+            shown, data = self.packed[name]
+            module = unpack(data, self.library_source(shown))
+            if module is not None:
+                self.parsed.append((shown, start, time.perf_counter()))
+                self.add(name, module)
+                return module
         for folder in folders:
             for path in _candidates(folder, parts):
                 if not path.is_file():
@@ -115,6 +127,12 @@ class Package:
                     self.add(name, module)
                 return module
         return None
+
+    def library_source(self, shown: str) -> Source:
+        """Return the source of a library's file by the name that messages show."""
+        if shown not in self.sources:
+            self.sources[shown] = LateSource(shown, os.path.join(self.stdlib, shown.removeprefix("stdlib/")))
+        return self.sources[shown]
 
     def _shown(self, path: Path) -> str:
         """Return the name of a library's file in messages and debug information: the same in every installation."""
@@ -134,6 +152,8 @@ class Package:
     def add(self, name: str, module: ast.Module) -> None:
         """Put a module under its name."""
         self.modules[name] = module
+        if module.source.is_library:
+            self.sources[module.source.path] = module.source
         self.names[id(module)] = name
 
 

@@ -33,21 +33,22 @@ def parse(source: Source, sink: Sink, cache: Store | None = None, tables: Tables
     Reports: SYNTAX_ERROR, UNCLOSED_BRACKET, BAD_INDENT, BAD_LITERAL, TOO_DEEP.
     """
     key = _module_key(source.text) if cache is not None else ""
-    collecting = gc.isenabled()
-    gc.disable()  # trees are not garbage; looking for some doubles the time
-    try:
-        module = _unpickle(cache.get(key)) if cache is not None else None
-        if module is None:
-            from ktc.syntax.lalr import Parser
+    module = unpack(cache.get(key), source) if cache is not None else None
+    if module is None:
+        from ktc.syntax.lalr import Parser
 
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
             module = Parser(tables or load_tables(cache), source, sink).module()
-            if module is not None and cache is not None:
-                _store(cache, key, module)
-    finally:
-        if collecting:
-            gc.enable()
-    if module is not None:
-        module.source = source
+        finally:
+            if collecting:
+                gc.enable()
+        if module is not None:
+            module.source = source
+            packed = pack(module) if cache is not None else None
+            if cache is not None and packed is not None:  # a very deep tree is parsed anew each time
+                cache.put(key, packed)
     return module
 
 
@@ -75,6 +76,34 @@ def _module_key(text: str) -> str:
     return hashlib.sha256(_FINGERPRINT + text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def pack(module: ast.Module) -> bytes | None:
+    """Return a module without its source as bytes for `unpack`; None for a very deep one."""
+    source = module.source
+    module.source = None
+    made = io.BytesIO()
+    try:
+        _Pickler(made, protocol=5).dump(module)
+    except RecursionError:
+        return None
+    finally:
+        module.source = source
+    return made.getvalue()
+
+
+def unpack(data: bytes | None, source: Source) -> ast.Module | None:
+    """Return the module that `pack` packed; None if the bytes are damaged."""
+    collecting = gc.isenabled()
+    gc.disable()  # trees are not garbage; looking for some doubles the time
+    try:
+        module = _unpickle(data)
+    finally:
+        if collecting:
+            gc.enable()
+    if module is not None:
+        module.source = source
+    return module
+
+
 def _unpickle(data: bytes | None) -> ast.Module | None:
     if data is None:
         return None
@@ -86,21 +115,18 @@ def _unpickle(data: bytes | None) -> ast.Module | None:
 
 
 class _Pickler(pickle.Pickler):
-    """Packs the bodies of functions for themselves."""
+    """Packs the signatures and the bodies of functions for themselves."""
 
     def reducer_override(self, node: object) -> Any:
         """Say how to make a node anew; as usual for all but functions."""
-        if type(node) is not ast.FunctionDecl or node.body is None:
+        if type(node) is not ast.FunctionDecl:
             return NotImplemented
         state = {item.name: getattr(node, item.name) for item in fields(node) if item.name != "body"}
-        state["packed"] = pickle.dumps(node.body, protocol=5)
-        return copyreg.__newobj__, (ast.FunctionDecl,), (None, state)  # type: ignore[attr-defined]
+        whole = {name: state.pop(name) for name in _WHOLE}
+        whole["packed"] = pickle.dumps(node.body, protocol=5)
+        whole["signature"] = pickle.dumps(state, protocol=5)
+        return copyreg.__newobj__, (ast.FunctionDecl,), (None, whole)  # type: ignore[attr-defined]
 
 
-def _store(cache: Store, key: str, module: ast.Module) -> None:
-    try:
-        made = io.BytesIO()
-        _Pickler(made, protocol=5).dump(module)
-    except RecursionError:  # a very deep tree is parsed anew each time
-        return
-    cache.put(key, made.getvalue())
+_WHOLE = ("start", "end", "name", "name_start", "decorators")
+"""What of a function is looked at when its module is entered."""

@@ -16,8 +16,7 @@ class Tree:
         kind = type(node)
         names = self.fields.get(kind)
         if names is None:
-            slots = (name for base in reversed(kind.__mro__) for name in getattr(base, "__slots__", ()))
-            names = self.fields[kind] = tuple(name for name in slots if name not in _PLAIN)
+            names = self.fields[kind] = tuple(name for name in kind.__match_args__ if name not in _PLAIN)
         for name in names:
             value = getattr(node, name)
             if isinstance(value, ast.Node):
@@ -41,7 +40,5 @@ class Tree:
             work.extend(self.children(node))
 
 
-_PLAIN = frozenset(
-    ("start", "end", "name_start", "name", "id", "source", "doc", "kind", "op", "ops", "convention", "packed")
-)
+_PLAIN = frozenset(("start", "end", "name_start", "name", "id", "source", "doc", "kind", "op", "ops", "convention"))
 """Fields that hold no nodes."""

@@ -1,0 +1,116 @@
+"""Bodies of library functions that were elaborated once, packed to bytes: a program takes them as they are.
+
+In: functions of the IR as the elaborator made them (marks and all), each with the symbols that it refers to. Out: the
+same, equal node for node. The symbol of a library function says all that its body depends on, so a body can be taken
+by its symbol alone. Spans point into sources by their path; the text is read only if somebody asks for it.
+"""
+
+import io
+import pickle
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import Any
+
+from ktc.diag.source import Source, Span
+from ktc.ir import nodes, types
+
+KeptBody = tuple[nodes.Function, Set[str]]
+"""A function, and the symbols that it refers to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Bodies and global constants, by symbol."""
+
+    bodies: Mapping[str, bytes] = field(default_factory=dict)
+    constants: Mapping[str, bytes] = field(default_factory=dict)
+
+
+_Getter = Callable[[Any], tuple[Any, ...]]
+
+
+class Bodies:
+    """Packed bodies, each unpacked when it is first asked for.
+
+    Args:
+        source: gives the source of a library file's path.
+    """
+
+    def __init__(self, packed: Packed, source: Callable[[str], Source]) -> None:
+        self._packed = packed
+        self._source = source
+        self._made: dict[str, KeptBody] = {}
+
+    def __contains__(self, symbol: str) -> bool:
+        return symbol in self._packed.bodies
+
+    def get(self, symbol: str) -> KeptBody | None:
+        """Return a function and what it refers to, or None."""
+        made = self._made.get(symbol)
+        if made is None and symbol in self._packed.bodies:
+            made = self._made[symbol] = _unpack(self._packed.bodies[symbol], self._source)
+        return made
+
+    def constant(self, name: str) -> nodes.Global | None:
+        """Return a global constant, or None."""
+        data = self._packed.constants.get(name)
+        return None if data is None else _unpack(data, self._source)
+
+
+def addresses_of(value: Any) -> list[str]:
+    """Return the globals and functions that a constant points to."""
+    if isinstance(value, nodes.Address):
+        return [value.name]
+    if isinstance(value, tuple):
+        return [name for item in value for name in addresses_of(item)]
+    return []
+
+
+def pack(value: Any) -> bytes:
+    """Pack a function, a global, or a tuple with them."""
+    out = io.BytesIO()
+    _Pickler(out).dump(value)
+    return out.getvalue()
+
+
+def _unpack(data: bytes, source: Callable[[str], Source]) -> Any:
+    return _Unpickler(io.BytesIO(data), source).load()
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, protocol=5)
+        self._getters: dict[Any, _Getter | None] = {}
+
+    def persistent_id(self, value: Any) -> Any:
+        """Name a source by its path."""
+        return value.path if isinstance(value, Source) else None
+
+    def reducer_override(self, value: Any) -> Any:
+        """Make a node by a call of its class with its fields; the usual way for all else."""
+        kind: Any = type(value)
+        if kind not in self._getters:
+            self._getters[kind] = _getter(kind)
+        get = self._getters[kind]
+        return NotImplemented if get is None else (kind, get(value))
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, source: Callable[[str], Source]) -> None:
+        super().__init__(file)
+        self._source = source
+
+    def persistent_load(self, path: Any) -> Source:
+        """Return the source of a path."""
+        return self._source(path)
+
+
+def _getter(kind: Any) -> _Getter | None:
+    if kind is not Span and kind.__module__ not in (nodes.__name__, types.__name__):
+        return None
+    names = [item.name for item in fields(kind)]
+    if not names:
+        return lambda _: ()
+    get = attrgetter(*names)
+    return get if len(names) > 1 else lambda value: (get(value),)

@@ -1,0 +1,126 @@
+"""Evaluation at compile time: what a body has emitted is run, and its value is a constant.
+
+In: IR of a body that is no part of any unit. Out: a constant, and globals for the memory that it points to.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Label
+from ktc.diag.source import Span
+from ktc.elaborate.bodies import Bodies, KeptBody, addresses_of
+from ktc.elaborate.instances import Instances, UnitState
+from ktc.elaborate.mismatch import Abort
+from ktc.elaborate.values import KV, RV
+from ktc.ir import nodes, types, walk
+from ktc.ir.interpret import EvaluationError, Interpreter
+
+if TYPE_CHECKING:
+    from ktc.elaborate.places import Places
+
+
+class Evaluation(Instances):
+    """The part of the elaborator that runs code."""
+
+    def run(self, body: "Places", value: Any, span: Span) -> KV:
+        """Run what a body has emitted at compile time and return its value as a constant."""
+        kind = self.ir(value.ty)
+        held = value.ir if isinstance(value, RV) else value.pointer
+        if _reaches_out((*body.hoisted, *body.statements), held):
+            text = "this value is known only at run time, and is needed at compile time"
+            self.report(Code.NOT_COMPILE_TIME, text, span, "use 'alias' where it is declared, or a parameter")
+            raise Abort
+        pointer = nodes.Argument(0, types.PTR)
+        body.store_bits(pointer, value)
+        body.emit(nodes.Return(None))
+        function = nodes.Function("comptime", "compile-time value", (("to", types.PTR),), types.VOID, body.finish())
+        interpreter = self.interpreter()
+        try:
+            address = interpreter.allocate(max(1, types.size_of(kind)), 64)
+            interpreter.run(function, (address,))
+            const, made = interpreter.freeze(kind, interpreter.read(kind, address))
+        except EvaluationError as error:
+            self.evaluation_failed(error, span)
+        for item in made:
+            self.globals[item.name] = item
+        return KV(value.ty, const.value)
+
+    def evaluation_failed(self, error: EvaluationError, span: Span) -> NoReturn:
+        """Report that compile-time evaluation failed, with its chain of calls."""
+        code = Code.COMPILE_TIME_LIMIT if error.kind == "limit" else Code.COMPILE_TIME_FAILED
+        notes = [Label(at, f"in {title}") for title, at in error.stack if at is not None]
+        if error.span is not None:
+            notes.append(Label(error.span, "failed here"))
+        self.report(code, f"this cannot be computed at compile time: {error.message}", span, extra=tuple(notes[-6:]))
+        raise Abort
+
+    def interpreter(self) -> Interpreter:
+        """Return the interpreter for the current target's functions."""
+        state = self.state
+        if state.interpreter is None:
+            state.interpreter = Interpreter(lambda symbol: self.function_of(state, symbol), self.globals.get)
+        return state.interpreter
+
+    def function_of(self, state: UnitState, symbol: str) -> nodes.Function:
+        """Return the function of a symbol, elaborated if need be; KeyError if there is none."""
+        instance = state.by_symbol.get(symbol)
+        if instance is None or symbol in state.undrawn:
+            found = self.recall(state, symbol)
+            if found is not None:
+                return found[0]
+        if symbol in state.undrawn:
+            self.draw_destructor(state.undrawn.pop(symbol), symbol)
+        if symbol in state.extra:
+            return state.extra[symbol][0]
+        if instance is None:
+            raise KeyError(symbol)
+        self.elaborate_instance(instance)
+        if instance.function is None:
+            raise Abort
+        return instance.function
+
+    def recall(self, state: UnitState, symbol: str) -> KeptBody | None:
+        """Return the body of a library function that is kept, and what it refers to; None if none is kept."""
+        found = state.bodies.get(symbol) if state.bodies is not None else None
+        if found is not None:
+            assert state.bodies is not None
+            for name in found[1]:
+                if name not in self.globals:
+                    self._recall_constant(state.bodies, name)
+        return found
+
+    def _recall_constant(self, bodies: Bodies, name: str) -> None:
+        made = bodies.constant(name)
+        if made is None:
+            return
+        self.globals[name] = made
+        if isinstance(made.content, nodes.Const):
+            for inner in addresses_of(made.content.value):
+                if inner not in self.globals:
+                    self._recall_constant(bodies, inner)
+
+
+def _reaches_out(body: Sequence[nodes.Statement], result: nodes.Value) -> bool:
+    """Does a body use values of the function around it: what it neither computes nor declares."""
+    own: set[object] = set()
+    used: list[nodes.Value] = [result]
+    for statement in walk.statements(tuple(body)):
+        used += walk.operands(statement)
+        if isinstance(statement, nodes.Let) and statement.temp is not None:
+            own.add(statement.temp)
+        elif isinstance(statement, nodes.Declare):
+            own.add(statement.local)
+    for leaf in walk.leaves(used):
+        match leaf:
+            case nodes.Argument():
+                return True
+            case nodes.Temp():
+                outside = leaf not in own
+            case nodes.LocalAddress(local):
+                outside = local not in own
+            case _:
+                outside = False
+        if outside:
+            return True
+    return False
