@@ -6,9 +6,9 @@ from typing import Any
 
 from ktc import targets
 from ktc.diag.codes import Code
-from ktc.elaborate.builtin_context import Use
+from ktc.elaborate.builtin_context import Use, comptime_str
 from ktc.elaborate.builtin_types import erase
-from ktc.elaborate.values import KV, LV, RV, OriginValue, PackVal, Result, StructTy, TraitTy
+from ktc.elaborate.values import KV, LV, RV, FnTy, FnVal, OriginValue, PackVal, Result, StructTy, TraitTy
 from ktc.ir import nodes, types
 from ktc.targets.target import Target
 
@@ -44,6 +44,22 @@ def _type_name(use: Use) -> Result:
 
 def _func_name(use: Use) -> Result:
     return use.string(str(use.function()))
+
+
+def _func_fits(use: Use) -> Result:
+    want = use.type_of("type")
+    if not isinstance(want, FnTy):
+        use.mismatch("attribute 'type' must be a function's type")
+    return use.truth(use.elab.instance_as(use.function(), want) is not None)
+
+
+def _module_functions(use: Use) -> Result:
+    return use.index(len(use.elab.functions_in(use.text("file"))))
+
+
+def _module_function(use: Use) -> Result:
+    functions = use.elab.functions_in(use.text("file"))
+    return FnVal(functions[_at(use, len(functions))])
 
 
 def _pack_size(use: Use) -> Result:
@@ -231,7 +247,10 @@ def _string_of(use: Use) -> Result:
         value = KV(value.ty, value.ir.value)
     if not isinstance(value, KV):
         use.fail(Code.NOT_COMPILE_TIME, "only a value that is known at compile time becomes a constant text")
-    return use.string(value.data if isinstance(value.data, str) else use.body.constant_text(value))
+    try:
+        return use.string(comptime_str(use.body, value))
+    except ValueError:
+        return use.string(use.body.constant_text(value))
 
 
 def _compile_offload(use: Use) -> Result:
@@ -282,6 +301,9 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.type_name": (_type_name, 0, ("type",)),
         "kgen.func_name": (_func_name, 0, ("func",)),
         "kgen.pack.size": (_pack_size, 0, ("types",)),
+        "kgen.func.fits": (_func_fits, 0, ("func", "type")),
+        "kgen.module.functions": (_module_functions, 0, ("file",)),
+        "kgen.module.function": (_module_function, 0, ("file", "index")),
         "kgen.pack.get": (_pack_get, 1, ("index",)),
         "kgen.variadic.get": (_variadic_get, 0, ("index", "values")),
         "kgen.constrained": (_constrained, 0, ("cond", "message")),

@@ -12,7 +12,8 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Bug
 from ktc.diag.source import Span
 from ktc.elaborate.builtin_types import STRING, TypeTable, comptime_bool, comptime_int, constant_of
-from ktc.elaborate.values import KV, LV, RV, FnVal, PackPV, PrimTy, StructTy, TraitTy, Ty, Val
+from ktc.elaborate.scope import FnSet
+from ktc.elaborate.values import KV, LV, RV, FnTy, FnVal, PackPV, PrimTy, StructTy, TraitTy, Ty, Val
 from ktc.ir import nodes, ops, types
 from ktc.targets.target import Target
 
@@ -56,6 +57,10 @@ class ElaboratorLike(TypeTable, Protocol):
     def conforms(self, ty: Ty, trait: TraitTy) -> bool: ...
 
     def same_type(self, a: Ty, b: Ty) -> bool: ...
+
+    def functions_in(self, path: str) -> list[FnSet]: ...
+
+    def instance_as(self, fn: FnVal, want: FnTy) -> Any: ...
 
 
 class BodyLike(Protocol):

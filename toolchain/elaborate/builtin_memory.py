@@ -204,16 +204,18 @@ def _fence(use: Use) -> Result:
 
 
 def _result(use: Use) -> tuple[Ty | None, types.Type]:
-    """Return what a call gives: language type and IR type; none and void if it gives nothing."""
+    """Return what a call gives: language type and IR type; none if no type is said, void if it gives nothing."""
     if "_type" not in use.attrs:
         return None, types.VOID
     ty = use.type_of()
     ir = use.elab.ir(ty)
-    return (None, types.VOID) if ir in (types.UNIT, types.VOID) else (ty, ir)
+    return ty, types.VOID if ir == types.UNIT else ir
 
 
 def _call(use: Use, action: nodes.Action, ty: Ty | None) -> Result:
     value = use.body.let(action, action.type)
+    if isinstance(action.type, types.VoidType):
+        value = nodes.Const(types.UNIT, ())
     return use.nothing() if ty is None else RV(ty, value)
 
 

@@ -56,6 +56,13 @@ class Modules:
                 self._declare(statement, info)
         return info
 
+    def functions_in(self, path: str) -> list[FnSet]:
+        """Return the functions of the module in a file, in the order of their first declarations."""
+        for info in self.module_infos.values():
+            if info.source.path == path:
+                return [value for value in info.scope.names.values() if isinstance(value, FnSet)]
+        return []
+
     def _declare(self, node: ast.Stmt, module: ModuleInfo) -> None:
         names = module.scope.names
         match node:

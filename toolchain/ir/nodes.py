@@ -151,8 +151,8 @@ class CallIndirect:
 
 @dataclass(frozen=True, slots=True)
 class CallIntrinsic:
-    """Call an LLVM intrinsic, or a system value that the target defines under such a name. `pure`: no effect, may be
-    moved and removed."""
+    """Call an LLVM intrinsic, `INTERPRETED`, or a system value that the target defines under such a name. `pure`: no
+    effect, may be moved and removed."""
 
     name: str
     args: tuple[Value, ...]
