@@ -71,6 +71,7 @@ class BodyBase:
         self.local_types: dict[nodes.Local, Ty] = {}
         self.closures: dict[Any, list[Any]] = {}
         self.trusted: set[nodes.Local] = set()
+        self.moved: set[nodes.Local] = set()
         self.current_error: list[LV] = []
 
     @property
@@ -188,6 +189,8 @@ class BodyBase:
             return
         if place.local is not None and self.tracked(place.local):
             self.emit(nodes.Mark(kind, place.local, place.path, span))
+            if kind == "consume":
+                self.moved.add(place.local)
 
     def tracked(self, local: nodes.Local) -> bool:
         """Is it of interest whether a local has a value."""

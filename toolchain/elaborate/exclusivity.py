@@ -17,7 +17,14 @@ _TAKEN = ("var", "deinit", "owned")
 
 
 def check_call(body: Any, instance: Instance, values: list[Any], spans: Sequence[Span | None]) -> None:
-    """Report a call that changes, or moves away, an argument and reaches the same place through another one."""
+    """Report a call that changes, or moves away, an argument and reaches the same place through another one.
+
+    An argument that is a variable must still be there when the others have been computed.
+    """
+    if body.moved and len(values) > 1:
+        for _, value, at in _arguments(instance, values, spans):
+            if isinstance(value, LV) and not value.owned and value.local in body.moved:
+                _require(body, value, at or body.span)
     if not instance.signature.changes and not any(map(_moved, values)):
         return
     title, seen = instance.fn.title, list[tuple[Any, ArgSig]]()
@@ -47,6 +54,12 @@ def _arguments(
         for one in value.items if isinstance(value, PackVal) else (value,):
             if isinstance(one, (LV, RV)):
                 yield sig, one, span
+
+
+def _require(body: Any, place: LV, span: Span) -> None:
+    local = place.local
+    if local is not None and local not in body.trusted and body.tracked(local):
+        body.emit(nodes.Mark("require", local, place.path[:1], span))
 
 
 def _moved(value: Any) -> bool:
