@@ -52,10 +52,13 @@ class Loops(Assignments):
         leaves: list[bool] = []
 
         def exit_() -> None:
-            leaves.append(True)
-            if orelse:
+            if orelse:  # its jumps are those of the loop around this one
+                here = self.loops.pop()
                 self.block(orelse)
-            self.emit(nodes.Break(outer))
+                self.loops.append(here)
+            if not self.dead:
+                leaves.append(True)
+                self.emit(nodes.Break(outer))
 
         self.loops.append((outer, label, len(self.finals)))  # type: ignore[arg-type]
         self.open()
