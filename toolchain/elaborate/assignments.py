@@ -6,11 +6,13 @@ from typing import Any, NoReturn
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.escapes import check_stored
+from ktc.elaborate.mentions import names_in
 from ktc.elaborate.operators import BINARY
 from ktc.elaborate.scope import FnSet, Var
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, StructTy, Ty
 from ktc.elaborate.variables import Variables
 from ktc.ir import nodes
+from ktc.ir.types import has_pointer
 from ktc.syntax import ast
 
 
@@ -19,6 +21,13 @@ class Item(ast.Node):
     """The innermost part of a comprehension: what to do with each item."""
 
     action: Any
+
+
+def _is_reached(node: ast.Expr) -> bool:
+    """Say whether an expression is a path of fields that begins with an index or a call."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return not isinstance(node, ast.Name)
 
 
 class Assignments(Variables):
@@ -39,6 +48,9 @@ class Assignments(Variables):
         last = node.targets[-1]
         if isinstance(last, ast.Subscript) and len(node.targets) == 1:
             self.store_item(last, node.value, node)
+            return
+        if isinstance(last, ast.Attribute) and len(node.targets) == 1 and _is_reached(last.value):
+            self.store_reached(last, node.value, node)
             return
         if want is None and isinstance(last, ast.Name):
             known = self.find(last.id)
@@ -129,9 +141,11 @@ class Assignments(Variables):
                 self.assigned.add(out_key)
             return
         fresh = self.own(value, span)
-        if place.local is not None and (not place.path or self._taken_apart(place.local)):
+        if place.local is not None and len(place.path) <= 1:
+            self._taken_apart(place.local)
             self.mark("overwrite", place, span)
         elif place.local is not None or not out_key or out_key in self.assigned:
+            self.mark("use", place, span)
             self.destroy_place(place.ty, place.pointer, span)
         self.move_bits(place.ty, place.pointer, fresh)
         if place.local is not None:
@@ -139,9 +153,22 @@ class Assignments(Variables):
         if out_key:
             self.assigned.add(out_key)
 
-    def store_attribute(self, target: ast.Attribute, value: Any, node: Any) -> None:
-        """Store a value in a field."""
+    def store_reached(self, target: ast.Attribute, value: ast.Expr, node: Any) -> None:
+        """Elaborate `a[i].x = v`: what has the field is evaluated before the value."""
         base = self.part(target.value)
+        typed = isinstance(base, LV) and isinstance(base.ty, StructTy)
+        member = self.elab.member(base.ty, target.name) if typed else None
+        want: Any = None
+        if isinstance(base, LV) and isinstance(member, ast.VarDecl):
+            place = self.field(base, target.name)
+            if base.mutable and self.replace_first(place, value):
+                return
+            want = place.ty
+        self.store_attribute(target, self.expr(value, want), node, base)
+
+    def store_attribute(self, target: ast.Attribute, value: Any, node: Any, base: Any = None) -> None:
+        """Store a value in a field."""
+        base = base or self.part(target.value)
         if isinstance(target.value, ast.Attribute):
             self.required(base, target.value)
         if self.builtin_self is not None and isinstance(target.value, ast.Name):
@@ -183,7 +210,37 @@ class Assignments(Variables):
             self.put_item(base, setter, args, self.late_arg(value).value, target)
             return
         place = self.apply_index(base, args, target)
+        if isinstance(place, LV) and place.mutable and not place.owned and self.replace_first(place, value):
+            return
         self.assign_item(place, self.expr(value, place.ty if isinstance(place, LV) else None), target)
+
+    def replace_first(self, place: LV, value: ast.Expr) -> bool:
+        """Replace what lies behind a reference by the result of a call that cannot see it and does not raise: the old
+        value is destroyed before the call. False if it is not so simple; nothing is elaborated then."""
+        if self.module.is_library or not isinstance(value, ast.Call) or self.elab.is_trivial(place.ty):
+            return False
+        if (place.local is not None and len(place.path) <= 1) or not all(map(self._is_apart, names_in(value))):
+            return False
+        span = self.at(value)
+        self.open()
+        fresh = self.own(self.convert(self.expr(value, place.ty), place.ty, span), span)
+        made = self.close()
+        is_straight = not any(isinstance(one, (nodes.If, nodes.Loop, nodes.Block, nodes.Return)) for one in made)
+        if is_straight:
+            self.destroy_place(place.ty, place.pointer, span)
+        for statement in made:
+            self.emit(statement)
+        if not is_straight:
+            self.destroy_place(place.ty, place.pointer, span)
+        self.move_bits(place.ty, place.pointer, fresh)
+        return True
+
+    def _is_apart(self, name: str) -> bool:
+        """Say whether a name stands for a value that can point to nothing another name owns."""
+        found = self.find(name)
+        if not isinstance(found, Var):
+            return True
+        return found.body is self and self.elab.is_trivial(found.ty) and not has_pointer(self.elab.ir(found.ty))
 
     def _index_arg(self, item: ast.Expr) -> Arg:
         arg = self.arg(item)
@@ -193,6 +250,9 @@ class Assignments(Variables):
 
     def apply_index(self, base: Any, args: list[Arg], node: Any) -> Any:
         """Index a value with elaborated arguments."""
+        if not isinstance(base, (RV, LV, KV)):
+            self.fail(Code.TYPE_MISMATCH, "this is no value, so it has no items", self.at(node))
+        assert isinstance(base.ty, StructTy)
         getter = self.elab.method_set(base.ty, "__getitem__")
         if getter is None:
             self.fail(Code.NO_MEMBER, f"'{self.elab.type_name(base.ty)}' has no '__setitem__'", self.at(node))

@@ -110,7 +110,7 @@ class Binding(Signatures):
         why = f"the argument '{sig.name}', which is read only"
         if sig.convention in ("mut", "ref"):
             pointer = argument(sig.name, types.PTR)
-            if sig.convention == "mut" and not self.is_trivial(ty) and sig.name in replaced(body.instance.fn):
+            if sig.convention == "mut" and not self.is_trivial(ty) and self._is_replaced(body, sig):
                 return self._bind_behind(body, sig, pointer, span)
             return Var(sig.name, ty, LV(ty, pointer, True, loans=()), span, "arg", body=body)
         if sig.passing == "memory":
@@ -130,6 +130,14 @@ class Binding(Signatures):
         if sig.convention in ("var", "deinit"):
             return self._own_direct(body, sig, value, span)
         return Var(sig.name, ty, value, span, "arg", body=body)
+
+    def _is_replaced(self, body: Any, sig: ArgSig) -> bool:
+        """Say whether the function replaces the value of a `mut` argument, or a field that has a destructor. For the
+        library's own functions it is of no interest when exactly a field dies."""
+        found = replaced(body.instance.fn)
+        if sig.name in found or body.module.is_library or not isinstance(sig.ty, StructTy):
+            return sig.name in found
+        return any(f"{sig.name}.{name}" in found and not self.is_trivial(ty) for name, ty in self.fields(sig.ty))
 
     def _bind_behind(self, body: Any, sig: ArgSig, pointer: nodes.Value, span: Span) -> Var:
         """Bind an argument of which the function may give away the value, or must destroy it."""

@@ -50,7 +50,7 @@ class BodyBase:
         self.dead = False
         self.comptime = True
         self.span: Span | None = None
-        self.loops: list[tuple[int, bool]] = []
+        self.loops: list[tuple[int, int, int, Any]] = []
         self.handlers: list[tuple[int, nodes.Local]] = []
         self.handler_depths: list[int] = []
         self.finals: list[Any] = []

@@ -98,8 +98,9 @@ def _pack_get(use: Use) -> Result:
     pointer = place.pointer
     if indices[at] >= 0:
         pointer = use.op("field", (pointer,), None, (kind, indices[at]))
-    # the members share the fate of the whole, so the part that is tracked stays the same
-    return LV(members[at], pointer, place.mutable, place.local, place.path, why=place.why)
+    # the members share the fate of the whole: only the first two steps of a path are told apart
+    path = (*(place.path or (0,)), at) if place.local is not None else ()
+    return LV(members[at], pointer, place.mutable, place.local, path, why=place.why)
 
 
 def _constrained(use: Use) -> Result:

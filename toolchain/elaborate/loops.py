@@ -5,10 +5,11 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate.assignments import Assignments, Item
+from ktc.elaborate.mentions import jumps
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import Scope, Var
 from ktc.elaborate.unrolling import iterate
-from ktc.elaborate.values import KV, LV, RV
+from ktc.elaborate.values import KV, LV, RV, Arg
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
 
@@ -60,7 +61,7 @@ class Loops(Assignments):
                 leaves.append(True)
                 self.emit(nodes.Break(outer))
 
-        self.loops.append((outer, label, len(self.finals)))  # type: ignore[arg-type]
+        self.loops.append((outer, label, len(self.finals), nodes.Continue))
         self.open()
         head(exit_)
         body()
@@ -77,13 +78,10 @@ class Loops(Assignments):
         """Elaborate `break` and `continue`."""
         if not self.loops:
             self.fail(Code.SYNTAX_ERROR, f"'{'break' if leave else 'continue'}' stands outside a loop", self.at(node))
-        outer, label, depth = self.loops[-1]  # type: ignore[misc]
+        outer, label, depth, again = self.loops[-1]
         self.run_finals(depth)
-        if leave:
-            self.used_labels.add(outer)
-            self.emit(nodes.Break(outer))
-        else:
-            self.emit(nodes.Continue(label))
+        self.used_labels.add(outer if leave else label)
+        self.emit(nodes.Break(outer) if leave else again(label))
 
     def for_(self, node: ast.For) -> None:
         """Elaborate `for`."""
@@ -152,15 +150,54 @@ class Loops(Assignments):
             self.scope = outer
 
     def unrolled(self, node: ast.For) -> None:
-        """Elaborate `@parameter for`: the body once for each value."""
+        """Elaborate `@parameter for`: the body once for each value; `continue` leaves one, `break` all of them."""
         span = self.at(node.iter)
-        for value in iterate(self.elab, self.param_arg(node.iter), span, self):
+        values = iterate(self.elab, self.param_arg(node.iter), span, self)
+        if not jumps(node.body):
+            for value in values:
+                if self.dead:
+                    return
+                self.turn(node, value)
+            self.block(node.orelse)
+            return
+        outer = self.fresh()
+        self.open()
+        for value in values:
             if self.dead:
-                return
-            names = {}
-            if isinstance(node.target, ast.Name):
-                names[node.target.id] = value
-            self.block(node.body, names)
+                break
+            label = self.fresh()
+            self.loops.append((outer, label, len(self.finals), nodes.Break))
+            self.open()
+            self.turn(node, value)
+            self.emit_joined(label)
+            self.loops.pop()
+        if not self.dead:
+            self.block(node.orelse)
+        self.emit_joined(outer)
+
+    def emit_joined(self, label: int) -> None:
+        """End a nested list of statements, which `label` leaves."""
+        inside, reaches = self.close(), not self.dead or label in self.used_labels
+        self.dead = False
+        self.emit(nodes.Block(label, inside))
+        self.dead = not reaches
+
+    def turn(self, node: ast.For, value: Any) -> None:
+        """Elaborate the body of `@parameter for` for one value."""
+        names: dict[str, Any] = {}
+        self._name_parts(node.target, value, names, self.at(node.iter))
+        self.block(node.body, names)
+
+    def _name_parts(self, target: ast.Expr, value: Any, names: dict[str, Any], span: Any) -> None:
+        """Name a value that is known at compile time, or its parts."""
+        if isinstance(target, ast.Name):
+            names[target.id] = value
+        elif isinstance(target, ast.TupleLit):
+            for i, part in enumerate(target.items):
+                number = Arg(KV(self.elab.library_type("Int"), i), span)
+                body = self.elab.new_body(self.module, self.scope, self.instance)
+                found = body.apply_index(value, [number], target)
+                self._name_parts(part, body.param(found, span), names, span)
 
     def comprehension(self, node: ast.Comprehension) -> Any:
         """Elaborate a comprehension: loops that add to a collection, which is made before them."""

@@ -11,7 +11,8 @@ from ktc.syntax import ast
 
 
 def replaced(fn: FnInfo) -> set[str]:
-    """Return the names whose values, or parts of them, a function moves away, or that it assigns."""
+    """Return the names whose values, or parts of them, a function moves away, or that it assigns; also each
+    `name.field` that it assigns."""
     found: set[str] | None = fn.patterns.get("replaced")
     if found is None:
         found = fn.patterns["replaced"] = set()
@@ -43,6 +44,8 @@ def _replaced_in(node: Any, found: set[str], whole: set[str] | None = None) -> N
         case ast.Assign(targets=targets):
             for target in targets:
                 _names(target if isinstance(target, (ast.Name, ast.TupleLit)) else None, found)
+                if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                    found.add(f"{target.value.id}.{target.name}")
     if isinstance(node, ast.Node):
         for name in node.__match_args__:
             _replaced_in(getattr(node, name), found, whole)
@@ -69,6 +72,27 @@ def lenders(fn: FnInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:
                 direct.append(i)
         known = fn.patterns["lends"] = tuple(lends), tuple(direct)
     return known
+
+
+def jumps(body: Any) -> bool:
+    """Say whether statements hold a `break` or `continue` that belongs to the loop around them."""
+    match body:
+        case ast.Break() | ast.Continue():
+            return True
+        case tuple():
+            return any(map(jumps, body))
+        case ast.For(orelse=orelse) | ast.While(orelse=orelse):
+            return jumps(orelse)
+        case ast.If() | ast.Try() | ast.With() | ast.Handler():
+            return any(jumps(getattr(body, name)) for name in body.__match_args__)
+    return False
+
+
+def names_in(node: ast.Node) -> set[str]:
+    """Return the names in a piece of syntax."""
+    found: set[str] = set()
+    _names(node, found)
+    return found
 
 
 def _names(node: Any, found: set[str]) -> None:

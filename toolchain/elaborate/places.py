@@ -36,7 +36,10 @@ class Places(BodyBase):
         number, slot = self.elab.slot(base.ty, name)
         ty = self.elab.fields(base.ty)[number][1]
         pointer = base.pointer
-        if slot >= 0:
+        if slot == 0 and base.local is not None and not base.path and (base.local.drop or base.local.field_drops):
+            # the same address, but of this field alone: which fields a statement uses decides when they die
+            pointer = nodes.Op("field", (pointer,), types.PTR, (self.elab.ir(base.ty), 0))
+        elif slot >= 0:
             pointer = ops.build("field", (pointer,), None, (self.elab.ir(base.ty), slot))
         path = (*base.path, slot if slot >= 0 else 0) if base.local is not None else ()
         return LV(ty, pointer, base.mutable, base.local, path, False, base.why, base.loans)

@@ -150,3 +150,15 @@ def align_of(kind: Type) -> int:
             return align_of(element)
         case VoidType():
             return 1
+
+
+def has_pointer(kind: Type) -> bool:
+    """Say whether a value of the type holds an address."""
+    match kind:
+        case PointerType():
+            return True
+        case StructType(fields):
+            return any(map(has_pointer, fields))
+        case ArrayType(element):
+            return has_pointer(element)
+    return False

@@ -54,9 +54,10 @@ def run(function: Function, config: object, sink: Sink) -> Function:
     declared = frozenset(one.local for one in found if isinstance(one, Declare))
     uses = Uses(table, declared)
     graph = flow.build(function.body, uses.of, uses.enter, uses.leave)
-    facts = flow.holding(graph, flow.liveness(graph))
+    whole = flow.liveness(graph)
+    facts = flow.holding(graph, flow.replaced_early(graph, whole))
     flags = _flags(graph, facts, table, uses)
-    emitter = _Emitter(graph, facts, table, uses, flags)
+    emitter = _Emitter(graph, facts, whole, table, uses, flags)
     head: list[Statement] = []
     for bit, flag in flags.items():
         if table.of_bit[bit].local not in declared:
@@ -101,9 +102,11 @@ class _Emitter:
     statement of the edge's origin, or first in an arm."""
 
     def __init__(
-        self, graph: flow.Graph, facts: flow.Facts, table: SlotTable, uses: Uses, flags: dict[int, Local]
-    ) -> None:
+        self, graph: flow.Graph, facts: flow.Facts, whole: list[int], table: SlotTable, uses: Uses,
+        flags: dict[int, Local],
+    ) -> None:  # fmt: skip
         self.graph, self.facts, self.table, self.uses, self.flags = graph, facts, table, uses, flags
+        self.whole = whole  # what is live before each node, parts that are replaced later among it
 
     def arm(self, arm: flow.Arm, branch: int = -1, span: Span | None = None) -> tuple[Statement, ...]:
         """Return the new statements of a list; `branch` is the node of the `If` whose arm it is."""
@@ -162,7 +165,7 @@ class _Emitter:
             return out
         sure = self.facts.sure_after[origin]
         for row in self.ordered(dead, self.graph.effects[origin].mentioned):
-            if row.local.drop and not row.mask & ~(dead & sure):
+            if row.local.drop and not row.mask & ~(dead & sure & ~self.whole[target]):
                 out.append(Let(None, Call(row.local.drop, (row.local.place,), VOID), span))
                 out += [_set(flag, 0) for flag in self.flags_of(row)]
                 continue

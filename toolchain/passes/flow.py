@@ -23,7 +23,8 @@ class Effect:
         kill: given up here: dead before, whatever comes after (unless also in `use`).
         gain: holds a value afterwards.
         lose: holds none afterwards (gain wins).
-        lead: destroyed just before the statement, if there is a value.
+        lead: destroyed just before the statement, if there is a value; a part of a whole that lives on.
+        keep: parts of a whole that lives on, at which nobody looks here: live before.
         mentioned: bits in the order in which the statement mentions them.
     """
 
@@ -32,6 +33,7 @@ class Effect:
     gain: int = 0
     lose: int = 0
     lead: int = 0
+    keep: int = 0
     mentioned: tuple[int, ...] = ()
 
 
@@ -195,10 +197,35 @@ def liveness(graph: Graph) -> list[int]:
             effect, after = graph.effects[index], 0
             for successor in graph.successors[index]:
                 after |= live[successor]
-            before = (after & ~effect.kill) | effect.use
+            before = (after & ~effect.kill) | effect.use | effect.keep
             if before != live[index]:
                 live[index], changed = before, True
     return live
+
+
+def replaced_early(graph: Graph, live: list[int]) -> list[int]:
+    """Return the live sets without the parts that nothing looks at any more before `lead` replaces them.
+
+    A use of a whole is a use of its parts, and so is its end, whose destructor may look at them: where the whole is
+    not live a part is wanted still.
+    """
+    parts = 0
+    for effect in graph.effects:
+        parts |= effect.lead
+    if not parts:
+        return live
+    wanted = [0] * len(live)
+    changed = True
+    while changed:
+        changed = False
+        for index in range(len(live) - 1, -1, -1):
+            effect, after = graph.effects[index], 0
+            for successor in graph.successors[index]:
+                after |= wanted[successor]
+            before = parts & ((after & ~effect.lead) | effect.use | ~live[index])
+            if before != wanted[index]:
+                wanted[index], changed = before, True
+    return [one & (found | ~parts) for one, found in zip(live, wanted, strict=True)]
 
 
 def holding(graph: Graph, live: list[int] | None = None, start: int = 0) -> Facts:

@@ -9,7 +9,7 @@ local in scope" and never leaves this module.
 from collections.abc import Sequence
 
 from ktc.ir.nodes import Argument, Declare, Let, Local, LocalAddress, Mark, Op, Return, Statement, Temp, Value
-from ktc.ir.types import ArrayType, PointerType, StructType, Type
+from ktc.ir.types import has_pointer
 from ktc.ir.walk import operands
 from ktc.passes.flow import Effect
 from ktc.passes.slots import Slots, SlotTable
@@ -32,6 +32,7 @@ class Uses:
         self.scope = sum(row.mask for local, row in table.rows.items() if local not in declared)
         self.last_temp = self.last_local = 0
         self.behind = {local.at.index: local for local in table.rows if local.at is not None}
+        self.divided = [row.mask for row in table.rows.values() if row.by_field and not separate(row)]
         self.kept = sum(row.mask for local, row in table.rows.items() if local.kept)
 
     def enter(self) -> object:
@@ -56,7 +57,7 @@ class Uses:
         found = self.mentions(operands(statement))
         if isinstance(statement, Let) and statement.temp is not None:
             self.last_temp = max(self.last_temp, statement.temp.id)
-            if found and _has_pointer(statement.temp.type):
+            if found and has_pointer(statement.temp.type):
                 self.derived[statement.temp.id] = found
         return self.use(found)
 
@@ -67,7 +68,15 @@ class Uses:
         mask = 0
         for one in found:
             mask |= one
-        return Effect(use=self.in_scope(mask), mentioned=found)
+        return Effect(use=self.in_scope(mask), keep=self.wholes(mask), mentioned=found)
+
+    def wholes(self, mask: int) -> int:
+        """Return the bits of the locals of which the mask names parts that live and die with the whole."""
+        found = 0
+        for row_mask in self.divided:
+            if mask & row_mask:
+                found |= row_mask
+        return found
 
     def in_scope(self, mask: int) -> int:
         """Replace the bit for everything by every local that is in scope now."""
@@ -97,13 +106,13 @@ class Uses:
             case "init":
                 # Its destructor may look at what it points to, even if nothing else uses the value. The init does not
                 # end the life of an older value (`overwrite` does that): what fills the place would look like a use.
-                return Effect(use=pinned & ~row.mask, gain=bits)
+                return Effect(use=pinned & ~row.mask, keep=together & ~bits, gain=bits)
             case "consume":
                 return Effect(use=together | pinned, lose=bits, mentioned=(together,))
-            case "overwrite" if together == bits:
+            case "overwrite" if not mark.path or separate(row):
                 return Effect(kill=bits)
             case "overwrite":
-                # A field of a whole that lives on: the old field cannot be destroyed earlier, as others may look at it.
+                # A field of a whole that lives on: when it dies depends on all of it (`flow.replaced_early`).
                 return Effect(lead=bits)
         return Effect(use=together | pinned, mentioned=(together,))
 
@@ -135,7 +144,7 @@ class Uses:
         """Return what the address of a local, or of one of its fields, speaks of."""
         self.last_local = max(self.last_local, local.id)
         mask, row = self.mask(local), self.table.get(local)
-        if field is not None and row is not None and separate(row) and field < row.count:
+        if field is not None and row is not None and row.by_field and field < row.count:
             return (mask & ~row.mask) | row.at((field,))
         return mask
 
@@ -159,14 +168,3 @@ class Uses:
 def separate(row: Slots) -> bool:
     """Say whether the fields live and die one by one: there is no destructor of the whole."""
     return row.by_field and not row.local.drop
-
-
-def _has_pointer(kind: Type) -> bool:
-    match kind:
-        case PointerType():
-            return True
-        case StructType(fields):
-            return any(map(_has_pointer, fields))
-        case ArrayType(element):
-            return _has_pointer(element)
-    return False

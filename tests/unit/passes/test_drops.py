@@ -338,10 +338,10 @@ def test_field_moved_out_in_one_branch(w):
     assert trace(one, [0]) == "make s, say x, use s.1, drop s.0, drop s.1, say y"
 
 
-def test_field_written_over_is_dropped_first(w):
+def test_field_written_over_is_dropped_after_its_last_use(w):
     s = w.pair("s")
     one = passed(function(new(s), say("x"), assign_field(s, 0), use(s)))
-    assert trace(one) == "make s, say x, drop s.0, make s.0, use s, drop s"
+    assert trace(one) == "make s, drop s.0, say x, make s.0, use s, drop s"
 
 
 def test_constructor_that_raises_half_way(w):
