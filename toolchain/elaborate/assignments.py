@@ -250,9 +250,8 @@ class Assignments(Variables):
 
     def apply_index(self, base: Any, args: list[Arg], node: Any) -> Any:
         """Index a value with elaborated arguments."""
-        if not isinstance(base, (RV, LV, KV)):
-            self.fail(Code.TYPE_MISMATCH, "this is no value, so it has no items", self.at(node))
-        assert isinstance(base.ty, StructTy)
+        if not isinstance(base, (RV, LV, KV)) or not isinstance(base.ty, StructTy):
+            self.fail(Code.TYPE_MISMATCH, "this is no value that has items", self.at(node))
         getter = self.elab.method_set(base.ty, "__getitem__")
         if getter is None:
             self.fail(Code.NO_MEMBER, f"'{self.elab.type_name(base.ty)}' has no '__setitem__'", self.at(node))
