@@ -286,12 +286,21 @@ class BodyBase:
 
     def drop_symbol(self, ty: Ty) -> str:
         """Return the symbol of a type's destructor, "" if there is nothing to do."""
-        if self.elab.is_trivial(ty) or not isinstance(ty, StructTy):
+        if self.elab.is_trivial(ty):
             return ""
+        if not isinstance(ty, StructTy):
+            return self.library_symbol("__ktc_drop_closure__")
         symbol = self.elab.destructor(ty)
         if symbol:
             self.refs.add(symbol)
         return symbol
+
+    def library_symbol(self, name: str) -> str:
+        """Return the symbol of a function of the library that the compiler itself calls."""
+        instance = self.elab.instance_of(self.elab.startup_function(name), None, None)
+        self.elab.request(instance)
+        self.refs.add(instance.symbol)
+        return instance.symbol
 
     def origin_of(self, val: Any, mutable: bool) -> OriginValue:
         """Return where a place is."""

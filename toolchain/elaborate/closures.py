@@ -74,9 +74,21 @@ class Closures(Statements):
             self.fail(Code.NOT_COPYABLE, text, fn.span(), "mark it '@parameter' to capture by reference")
         local = self.local(self.elab.ir(var.ty), var.name, var.ty)
         place = LV(var.ty, nodes.LocalAddress(local), True, local)
-        self.init_place(var.ty, place.pointer, value, fn.span())
+        if self.elab.is_trivial(var.ty):
+            self.init_place(var.ty, place.pointer, value, fn.span())
+        else:
+            self.copy_to(var.ty, place.pointer, self.place(value), fn.span())
         self.mark("init", place)
         return Var(var.name, var.ty, place, fn.span(), "var", local, self)
+
+    def is_by_value(self, var: Var, fn: FnInfo) -> bool:
+        """Does a nested function have a copy of a variable around it, or a value that cannot change."""
+        if not isinstance(var.value, LV) or not var.value.mutable:
+            return True
+        if fn.parameter or "capturing" in fn.node.effects:
+            return False
+        modes = {name: mode for mode, name in fn.node.captures or (("var", ""),)}
+        return modes.get(var.name, modes.get("", "")) == "var"
 
     def captures_of(self, fn: FnInfo) -> list[Any]:
         """Return what a function nested in this body reaches through its environment; the list grows.
@@ -119,7 +131,7 @@ class Closures(Statements):
                 pointer = self._environment(item, item.parent, span)
                 pins += [pointer.local] if isinstance(pointer, nodes.LocalAddress) else []
             else:
-                place = self._place_of(item)
+                place = self.environment_place(item)
                 pointer = place.pointer
                 if place.local is not None:
                     pins.append(place.local)
@@ -134,7 +146,8 @@ class Closures(Statements):
         local.pins = tuple(dict.fromkeys((*local.pins, *pins)))
         return nodes.LocalAddress(local)
 
-    def _place_of(self, var: Var) -> LV:
+    def environment_place(self, var: Var) -> LV:
+        """Return the place of a variable that a closure captures."""
         if var.body is self:
             place: LV = self.place(var.value)
             return place

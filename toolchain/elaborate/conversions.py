@@ -91,7 +91,7 @@ class Conversions(Passing):
             return self._through_init(value, self.elab.fn_type_of(value), want, span)
         return None
 
-    def function_value(self, fn: FnVal, want: FnTy, span: Span | None) -> RV | None:
+    def function_value(self, fn: FnVal, want: FnTy, span: Span | None) -> RV | LV | None:
         """Return the address of a function (in `FunctionValues`)."""
         raise NotImplementedError
 

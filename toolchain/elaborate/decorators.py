@@ -100,6 +100,9 @@ def check_form(fn: FnInfo, sink: Sink) -> None:
             text = "only the 'self' of a method can be 'deinit'"
             span = Span(source, arg.start, arg.end)
             sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"write 'var {arg.name}' to take the value"))
+        if arg.convention in ("mut", "ref") and arg.default is not None:
+            text = f"argument '{arg.name}' is changed, so it cannot have a default value"
+            sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, arg.start, arg.end), text))
         if arg.kind in ("pos", "any"):
             if optional and arg.default is None:
                 text = f"argument '{arg.name}' needs a default value: the one before it has one"

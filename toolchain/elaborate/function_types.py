@@ -39,6 +39,10 @@ class FunctionTypes(Parameters):
         """Return an instance of a function (in `Functions`)."""
         raise NotImplementedError
 
+    def request(self, instance: Instance) -> None:
+        """Put an instance on the work list (in `Functions`)."""
+        raise NotImplementedError
+
     # ---- making ----
 
     def function_type(
@@ -78,7 +82,12 @@ class FunctionTypes(Parameters):
             return None
         ref = signature.result_mutable if signature.result == "ref" else None
         args = tuple((sig.convention, sig.ty) for sig in shown)
-        return self.function_type(args, signature.result_ty, signature.raises, (), tuple(s.node for s in shown), ref)
+        effects: tuple[str, ...] = ()
+        if instance.envs:
+            self.request(instance)
+            effects = ("escaping",) if any(env.env.captures_anything(env) for env in instance.envs) else ()
+        nodes = tuple(sig.node for sig in shown)
+        return self.function_type(args, signature.result_ty, signature.raises, effects, nodes, ref)
 
     def call_signature(self, ty: FnTy) -> Signature:
         """Return what a call through a function type looks like."""
@@ -110,8 +119,8 @@ class FunctionTypes(Parameters):
             return False
         if want.ast is not None:
             return len(have.args) == len(want.args)
-        return (have.args, have.result, have.raises, have.result_ref) == (
-            want.args, want.result, want.raises, want.result_ref,
+        return (have.args, have.result, have.raises, have.result_ref, have.kept) == (
+            want.args, want.result, want.raises, want.result_ref, want.kept,
         )  # fmt: skip
 
     def unify_function(self, pattern: FnTy, actual: Any, bound: dict[Sym, Any]) -> bool:

@@ -9,26 +9,28 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.calls import Calls
 from ktc.elaborate.instances import ArgSig, Instance, Signature
+from ktc.elaborate.kept_closures import KeptClosures, code_and_environment
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 
 
-class FunctionValues(Calls):
+class FunctionValues(KeptClosures):
     """The part of a body that handles functions that are known only at run time."""
 
     # ---- values ----
 
-    def function_value(self, fn: FnVal, want: FnTy, span: Span | None) -> RV | None:
-        """Return the address of the function that a type means by a name; None if none fits."""
+    def function_value(self, fn: FnVal, want: FnTy, span: Span | None) -> RV | LV | None:
+        """Return the address of the function that a type means by a name, or a closure; None if none fits."""
         if not self.elab.is_plain(want):
             return None
         instance = self.elab.instance_as(fn, want)
         if instance is None:
             return None
         self.elab.request(instance)
+        if want.kept:
+            return self.keep_closure(fn, instance, want, span)
         symbol = instance.symbol
         if instance.envs or instance.signature.raises != want.raises:
             for env in instance.envs:
@@ -38,9 +40,9 @@ class FunctionValues(Calls):
                         Code.TYPE_MISMATCH,
                         text,
                         span,
-                        "pass it by its name, as an argument or a parameter: a closure cannot be kept yet",
+                        "write 'escaping' in the type, or pass it by its name, as an argument or a parameter",
                     )
-            symbol = self._bridge(instance, want)
+            symbol = self.bridge(instance, want)
         self.refs.add(symbol)
         return RV(want, nodes.Const(types.PTR, nodes.Address(symbol)))
 
@@ -48,9 +50,9 @@ class FunctionValues(Calls):
         """Does a nested function use variables around it (in `Closures`)."""
         raise NotImplementedError
 
-    def _bridge(self, instance: Instance, want: FnTy) -> str:
+    def bridge(self, instance: Instance, want: FnTy) -> str:
         """Return the symbol of a function that has the convention of a type and calls another."""
-        text = f"{instance.symbol}:{want.raises}"
+        text = f"{instance.symbol}:{want.raises}:{want.kept}"
         symbol = f"bridge${hashlib.sha256(text.encode()).hexdigest()[:12]}"
         if symbol in self.state.extra:
             return symbol
@@ -66,7 +68,8 @@ class FunctionValues(Calls):
         for sig in outer.args:
             if sig.passing != "none":
                 args.append(take(sig.name, types.PTR if sig.passing == "memory" else self.elab.ir(sig.ty)))
-        args += [nodes.Const(types.PTR, 0) for _ in instance.envs]
+        environment = take("env", types.PTR) if want.kept else nodes.Const(types.PTR, 0)
+        args += [environment for _ in instance.envs]
         if inner.raises:
             args.append(take("error", types.PTR))
         elif outer.raises:
@@ -94,10 +97,15 @@ class FunctionValues(Calls):
             self.fail(Code.UNSUPPORTED, f"a value of type '{ty}' cannot be called at run time", span)
         signature = self.elab.call_signature(ty)
         given = self._given(signature, ty, pos, kw, span)
-        pointer = self.rvalue(callee)
+        extra: tuple[Value, ...] = ()
+        if ty.kept:
+            pointer, environment = code_and_environment(self, self.place(callee))
+            extra = (environment,)
+        else:
+            pointer = self.rvalue(callee)
         values = [self._passed(sig, arg, ty) for sig, arg in zip(signature.args, given, strict=True)]
         return self.emit_through(
-            lambda args, kind: nodes.CallIndirect(pointer, args, kind), signature, values, [], "the function", span
+            lambda args, kind: nodes.CallIndirect(pointer, args, kind), signature, values, extra, "the function", span
         )
 
     def _given(self, signature: Signature, ty: FnTy, pos: list[Arg], kw: list[Arg], span: Span) -> list[Arg]:

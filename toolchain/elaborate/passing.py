@@ -62,7 +62,7 @@ class Passing(Matching):
 
     def emit_through(
         self, call: Callable[[tuple[Value, ...], types.Type], nodes.Action], signature: Signature, values: list[Any],
-        envs: Sequence[FnVal], name: str, span: Span,
+        envs: Sequence[FnVal | Value], name: str, span: Span,
     ) -> Any:  # fmt: skip
         """Emit a call whose action `call` makes."""
         args: list[Value] = []
@@ -87,7 +87,7 @@ class Passing(Matching):
                     self._lend(value, values)
                 self._pass(sig, value, args, consumed, span)
         for env in envs:
-            args.append(self.environment(env, span))
+            args.append(self.environment(env, span) if isinstance(env, FnVal) else env)
         made = self._call_action(call, signature, name, args, consumed, result, span)
         if isinstance(made, LV) and signature.result == "ref":
             made.loans = loans

@@ -149,8 +149,11 @@ class Places(BodyBase):
             self.call_init(ty, init, pointer, LV(ty, val.pointer, False, val.local, val.path))
         elif self.elab.is_trivial(ty):
             self.store_bits(pointer, val)
+        elif not isinstance(ty, StructTy):
+            closure = self.let(nodes.Load(val.pointer, types.PTR), types.PTR)
+            self.let(nodes.Call(self.library_symbol("__ktc_share_closure__"), (closure,), types.VOID), types.VOID)
+            self.emit(nodes.Store(pointer, closure, span=span))
         else:
-            assert isinstance(ty, StructTy)
             target = LV(ty, pointer)
             for name, kind in self.elab.fields(ty):
                 self.copy_to(kind, self.field(target, name).pointer, self.field(val, name), span, True)

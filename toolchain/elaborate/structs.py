@@ -256,7 +256,7 @@ class Structs(Modules):
     def is_trivial(self, ty: Ty) -> bool:
         """Is a value copied, moved and destroyed bit by bit."""
         if not isinstance(ty, StructTy):
-            return True
+            return not isinstance(ty, FnTy) or not ty.kept
         if ty.trivial is None:
             ty.trivial = True  # a type that holds itself through a pointer
             members = ty.info.members

@@ -107,6 +107,11 @@ class FnTy(Ty):
     symbolic: bool = False
     signature: Any = None
 
+    @property
+    def kept(self) -> bool:
+        """Is a value of it a closure on the heap, with what it captured."""
+        return "escaping" in self.effects and self.of is None and self.ast is None
+
     def __str__(self) -> str:
         if self.of is not None:
             return self.of.described()
