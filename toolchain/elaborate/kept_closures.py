@@ -60,7 +60,7 @@ class KeptClosures(Calls):
             self.init_place(ty, _field(block, kind, first + at), place, where)
         for at, (one, slots) in enumerate(layout):
             # made in the frame as for any call, so that the passes know of it
-            made_here = nodes.Local(self.fresh(), arrays[at], "env", span=where, environment_of=one)
+            made_here = nodes.Local(self.fresh(), arrays[at], "env", span=where, environment_of=one.closure)
             self.hoisted.append(nodes.Declare(made_here))
             for i, (item, number) in enumerate(slots):
                 target = _field(block, kind, (first if isinstance(item, Var) else _ENVIRONMENT) + number)
