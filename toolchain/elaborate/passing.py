@@ -79,6 +79,8 @@ class Passing(Matching):
                 # what a 'try' waits for has a place of its own, from which it is moved
                 named = "result" if signature.raises and self.handlers else ""
                 result = self.temporary(signature.result_ty, named, loans)
+                if named and result.local is not None:
+                    self.awaited.add(result.local)
             args.append(result.pointer)
         consumed: list[LV] = []
         for sig, value in zip(signature.args, values, strict=True):

@@ -83,7 +83,7 @@ class Places(BodyBase):
                 self.mark("consume", val, span)
             return
         if isinstance(val, LV) and val.owned:
-            named = val.local is not None and val.local.name and not passed
+            named = val.local is not None and val.local.name and val.local not in self.awaited and not passed
             if named and not self.module.is_library and not self._may_move(ty):
                 text = f"a value of type '{self.elab.type_name(ty)}' can be neither copied nor moved"
                 self.fail(Code.NOT_COPYABLE, text, span, "let the struct conform to 'Movable'")
