@@ -50,3 +50,39 @@ def test_launch_bounds(tmp_path: Path) -> None:
         for kernel, most in zip(found[name], (256, 128), strict=True):
             assert word.format(most) in kernel.text
     assert '"nvvm.minctasm"="2"' in found["sm_90"][1].text and "minctasm" not in found["gfx942"][1].text
+
+
+VENDORS = """
+from gpu import thread_idx
+from gpu.cluster import cluster_sync
+from gpu.host import DeviceContext
+from sys import has_nvidia_gpu_accelerator
+
+
+fn clustered(p: UnsafePointer[Float32, MutAnyOrigin]):
+    cluster_sync()
+    p[thread_idx.x] = 1
+
+
+fn plain(p: UnsafePointer[Float32, MutAnyOrigin]):
+    p[thread_idx.x] = 2
+
+
+def main():
+    var ctx = DeviceContext()
+    var b = ctx.enqueue_create_buffer[DType.float32](32)
+    ctx.enqueue_function_checked[plain, plain](b, grid_dim=1, block_dim=32)
+
+    @parameter
+    if has_nvidia_gpu_accelerator():
+        var f = ctx.compile_function_checked[clustered, clustered]()
+        ctx.enqueue_function_checked(f, b, grid_dim=1, block_dim=32)
+"""
+
+
+@pytest.mark.parametrize(("targets", "counts"), [("sm_90 gfx942", (2, 1)), ("gfx942 sm_90", (1, 2)), ("gfx942", (1,))])
+def test_what_is_for_one_vendor_is_made_for_it_alone(targets: str, counts: tuple[int, ...], tmp_path: Path) -> None:
+    source = tmp_path / "vendors.kpy"
+    source.write_text(VENDORS, "utf-8")
+    found = device_modules(source, targets.split(), Cache(tmp_path))
+    assert tuple([len(found[target]) for target in targets.split()]) == counts

@@ -68,6 +68,7 @@ class BodyBase:
         self.function_scope = scope
         self.inferring = False
         self.late_locals: set[nodes.Local] = set()
+        self.launch_targets = -1  # for which of the program's targets kernels are started here, a bit each
         self.awaited: set[nodes.Local] = set()  # results of calls that a 'try' waits for: named, but no variables
         self.local_types: dict[nodes.Local, Ty] = {}
         self.closures: dict[Any, list[Any]] = {}

@@ -194,6 +194,11 @@ def _targets_get(use: Use) -> Result:
     return _target(use, devices[index])
 
 
+def _targets_here(use: Use) -> Result:
+    asking = use.elab.current
+    return use.index(asking.body.launch_targets if asking is not None and asking.body is not None else -1)
+
+
 def _env_has(use: Use) -> Result:
     return use.truth(use.text("name") in use.elab.defines)
 
@@ -316,6 +321,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.targets.count": (_targets_count, 0, ()),
         "kgen.targets.table": (_targets_table, 0, ()),
         "kgen.targets.get": (_targets_get, 0, ("index",)),
+        "kgen.targets.here": (_targets_here, 0, ()),
         "kgen.env.has": (_env_has, 0, ("name",)),
         "kgen.env.string": (_env_string, 0, ("name",)),
         "kgen.env.int": (_env_int, 0, ("name",)),

@@ -49,6 +49,7 @@ class Elaborator(Functions, Warnings):
         self.busy_aliases = set()
         self.elaborated = set()
         self.checks_rest = False
+        self.alone: dict[str, UnitState] = {}
         self.library_cache: dict[str, Any] = {}
         self.is_archive = is_archive
         self.defines = Defines(config.defines)
@@ -71,7 +72,7 @@ class Elaborator(Functions, Warnings):
         """Return the targets of the program's kernels, which the library's archive does not know."""
         if self.is_archive:
             raise OfProgram
-        return self.config.accelerators
+        return self.state.only or self.config.accelerators
 
     # ---- what the language knows of the library ----
 

@@ -163,6 +163,8 @@ class UnitState:
     """Bodies of the library's functions that need not be elaborated."""
     undrawn: dict[str, StructTy] = field(default_factory=dict)
     """Types whose archived destructors have no body here yet, by symbol."""
+    only: tuple[Target, ...] = ()
+    """If not empty: what is computed here takes these for the program's targets. Nothing of it becomes code."""
 
 
 class Instances(Symbols):
@@ -173,8 +175,9 @@ class Instances(Symbols):
     globals: dict[str, nodes.Global]
     current: Instance | None
     constants: list[tuple[Span, Instance | None]]
-    told_by_library: set[tuple[Code, str]]
     """The user's constants that are being computed, the outermost first, each with the instance that needs it."""
+    told_by_library: set[tuple[Code, str]]
+    """Places where the library has said that the target has not something."""
     busy_aliases: set[Any]
 
     def fn_as(self, fn: FnVal, want: FnTy) -> FnVal | None:

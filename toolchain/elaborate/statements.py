@@ -5,6 +5,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.elaborate.assignments import Item
 from ktc.elaborate.broken import declared_names
+from ktc.elaborate.launch_targets import targets_where
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.raising import Raising
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope
@@ -110,7 +111,11 @@ class Statements(Raising):
         """Elaborate `if`; a condition that is a constant chooses only where `@parameter` says so."""
         if node.comptime:
             condition = self.elab.index_of(self.param_arg(node.condition))
-            self.block(node.body if condition else node.orelse) if (node.body if condition else node.orelse) else None
+            taken = node.body if condition else node.orelse
+            outer = self.launch_targets
+            self.launch_targets = targets_where(self, node.condition, bool(condition))
+            self.block(taken) if taken else None
+            self.launch_targets = outer
             return
         value = self.truth(node.condition)
         before = set(self.assigned)
