@@ -101,7 +101,7 @@ class Assignments(Variables):
         elif isinstance(target, ast.Attribute):
             self.store_attribute(target, value, node)
         elif isinstance(target, ast.Subscript):
-            self.set_item(target, value, node)
+            self.set_item(target, value)
         elif isinstance(target, ast.TupleLit):
             self.unpack_value(target, self.materialize(value), node, False)
         else:
@@ -267,10 +267,16 @@ class Assignments(Variables):
             self.fail(Code.IMMUTABLE, "this item cannot be assigned to", self.at(node))
         self.store_place(place, value, self.at(node), "")
 
-    def set_item(self, target: ast.Subscript, value: Any, node: Any) -> None:
+    def set_item(self, target: ast.Subscript, value: Any) -> None:
         """Store an elaborated value in an item."""
-        base = self.expr(target.base)
-        args = [self._index_arg(item) for item in target.args]
+        self.put(*self.indexed(target), value, target)
+
+    def indexed(self, target: ast.Subscript) -> tuple[Any, list[Arg]]:
+        """Elaborate what an assignment indexes, and with what."""
+        return self.expr(target.base), [self._index_arg(item) for item in target.args]
+
+    def put(self, base: Any, args: list[Arg], value: Any, target: ast.Subscript) -> None:
+        """Store an elaborated value in an item of an elaborated base."""
         setter = self.elab.method_set(base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
         if setter is not None:
             self.put_item(base, setter, args, value, target)

@@ -68,7 +68,7 @@ class Parameters(Evaluation):
         scope = Scope(base, "function")
         symbols: dict[str, Sym] = {}
         for param in fn.node.params:
-            symbols[param.name] = scope.names[param.name] = Sym(param.name, fn.uid)
+            symbols[param.name] = scope.names[param.name] = Sym(param.name, fn.uid, param.kind == "star")
         pattern = Pattern(symbols, [], [], self_ty)
         for param in fn.node.params:
             pattern.params[param.name] = self._pattern_of(param.type, scope, fn) if param.type is not None else None
@@ -127,7 +127,7 @@ class Parameters(Evaluation):
     def symbolic_struct(self, info: StructInfo) -> StructTy:
         """Return the struct with all parameters open."""
         if info.symbolic is None:
-            syms = tuple(Sym(p.name, info.uid) for p in info.node.params)
+            syms = tuple(Sym(p.name, info.uid, p.kind == "star") for p in info.node.params)
             info.symbolic = self.struct(info, syms)
         return info.symbolic
 
@@ -165,9 +165,10 @@ class Parameters(Evaluation):
                 self.unify(pattern.ty, actual.ty, bound)
             return bool(pattern.data == actual.data)
         if isinstance(pattern, PackPV) and isinstance(actual, PackPV):
-            return len(pattern.items) == len(actual.items) and all(
-                self.unify(p, a, bound) for p, a in zip(pattern.items, actual.items, strict=True)
-            )
+            parts = pattern.items
+            if len(parts) == 1 and isinstance(parts[0], Sym) and parts[0].pack:
+                return self.unify(parts[0], actual, bound)
+            return len(parts) == len(actual.items) and all(map(self.unify, parts, actual.items, [bound] * len(parts)))
         if isinstance(pattern, FnTy):
             return self.unify_function(pattern, actual, bound)
         return bool(pattern == actual)

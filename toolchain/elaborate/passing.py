@@ -212,10 +212,7 @@ class Passing(Matching):
             if not self.elab.is_trivial(place.ty):
                 consumed.append(place)
             return
-        pointer = self.place(value).pointer
-        if pointer.type != types.PTR:  # a place in shared memory, say: functions take addresses of any memory
-            pointer = ops.build("spacecast", (pointer,), types.PTR)
-        args.append(pointer)
+        args.append(self.place(value).pointer)
 
     def _pass_pack(self, sig: ArgSig, value: PackVal, args: list[Value], consumed: list[LV]) -> None:
         places = [item for item in value.items if isinstance(item, LV)]

@@ -230,7 +230,10 @@ class Structs(Modules):
     def slot(self, ty: StructTy, name: str) -> tuple[int, int]:
         """Return (number of the field, index in the IR's struct; -1 no memory, -2 the whole)."""
         self.ir(ty)
-        return ty.slots_of[name]
+        found = ty.slots_of.get(name)
+        if found is None:
+            raise Abort  # a field's type is wrong, which has been said
+        return found
 
     def base_prim(self, ty: Ty) -> PrimTy | None:
         """Return the primitive that a struct with one field stands for."""

@@ -215,10 +215,11 @@ class BoundAlias:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Sym:
-    """A parameter without a value yet, in the pattern of a signature."""
+    """A parameter without a value yet, in the pattern of a signature; `pack`: a variadic one."""
 
     name: str
     owner: int
+    pack: bool = False
 
 
 class Opaque:

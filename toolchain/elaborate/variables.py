@@ -102,12 +102,25 @@ class Variables(Expressions):
         if value is None:
             self.fail(Code.UNINITIALIZED, "these variables need a value", self.at(node))
         if isinstance(value, ast.TupleLit) and len(value.items) == len(target.items):
+            # as in `a[i] = v`, what a target is indexed with is evaluated before the values
+            places = [self.indexed(part) if isinstance(part, ast.Subscript) else None for part in target.items]
             values = [self.materialize(self.expr(item)) for item in value.items]
             held = [self._held(v) for v in values]
-            for part, one in zip(target.items, held, strict=True):
-                self.bind_target(part, one, node, declare)
+            for part, place, one in zip(target.items, places, held, strict=True):
+                if place is not None and isinstance(part, ast.Subscript):
+                    self.put(*place, one, part)
+                else:
+                    self.bind_target(part, one, node, declare)
             return
         self.unpack_value(target, self.materialize(self.expr(value)), node, declare)
+
+    def indexed(self, target: ast.Subscript) -> tuple[Any, list[Arg]]:
+        """Elaborate what an assignment indexes, and with what (in `Assignments`)."""
+        raise NotImplementedError
+
+    def put(self, base: Any, args: list[Arg], value: Any, target: ast.Subscript) -> None:
+        """Store in an item (in `Assignments`)."""
+        raise NotImplementedError
 
     def unpack_value(self, target: ast.TupleLit, whole: Any, node: Any, declare: bool) -> None:
         """Give the parts of a value to the targets."""
