@@ -133,6 +133,8 @@ class Closures(Statements):
             else:
                 place = self.environment_place(item)
                 pointer = place.pointer
+                if item is not self.out_var and not self.module.is_library:
+                    self.require_captured(place, span)
                 if place.local is not None:
                     pins.append(place.local)
                 elif place.loans is None:
@@ -145,6 +147,12 @@ class Closures(Statements):
         local.type = types.ArrayType(types.PTR, max(1, len(slots)))
         local.pins = tuple(dict.fromkeys((*local.pins, *pins)))
         return nodes.LocalAddress(local)
+
+    def require_captured(self, place: LV, span: Span) -> None:
+        """What a closure captures must be there when the closure is used."""
+        local = place.local
+        if local is not None and local.name and self.tracked(local) and local not in self.trusted:
+            self.emit(nodes.Mark("require", local, place.path[:1], span))
 
     def environment_place(self, var: Var) -> LV:
         """Return the place of a variable that a closure captures."""

@@ -105,6 +105,15 @@ class Names(Displays, FunctionValues):
             return
         self.emit(nodes.Mark("result" if leaves else "require", local, place.path[:1], self.at(node)))
 
+    def _require_behind(self, value: LV, node: Any) -> None:
+        """A reference is used: what it surely refers to must still be there."""
+        own = value.local
+        behind = value.loans if own is None else None if own.pins_all else own.pins
+        if behind is None or len(behind) != 1:
+            return
+        if behind[0].name and self.tracked(behind[0]) and behind[0] not in self.trusted:
+            self.emit(nodes.Mark("require", behind[0], (), self.at(node)))
+
     def variable(self, var: Var, node: Any, part: bool = False) -> Any:
         """Return the value of a variable; `part`: only a part of it is asked for, and the rest may be missing."""
         if var.body is not None and var.body is not self:
@@ -117,6 +126,8 @@ class Names(Displays, FunctionValues):
         if isinstance(value, LV):
             if value.local is not None and not part:
                 self.require(value, node)
+            if not self.module.is_library:
+                self._require_behind(value, node)
             return LV(value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why, value.loans)
         if isinstance(value, RV):
             return RV(value.ty, value.ir, f"'{var.name}', which is read only", value.loans)
