@@ -20,6 +20,7 @@ from ktc.elaborate.elaborator import elaborate
 from ktc.emit.device import UndefinedFunctions, images
 from ktc.emit.tools import find_ptxas
 from ktc.emit.workers import Workers
+from ktc.ir.verify import verify
 from ktc.passes import run as run_passes
 from ktc.syntax.loader import load
 
@@ -54,6 +55,8 @@ def device_modules(source: Path, targets: Iterable[str], cache: Cache) -> dict[s
         found = next(one for one in sink.diagnostics if one.severity is Severity.ERROR)
         place = f"line {found.span.source.position(found.span.start)[0]}: " if found.span else ""
         raise Refused(f"{place}{found.message} ({sink.error_count} in all)")
+    for unit in units:
+        verify(unit)
     return {unit.target.name: lower_device(unit) for unit in units}  # type: ignore[attr-defined]
 
 
@@ -83,7 +86,7 @@ def tried(source: Path, targets: Sequence[str], cache: Cache, workers: Workers) 
     """Return by target how many kernels a program has, or what is wrong with them."""
     try:
         modules = device_modules(source, targets, cache)
-    except Refused as error:
+    except (Refused, Bug) as error:
         if len(targets) == 1:
             return {targets[0]: str(error)}
         # A host may choose what it starts by the vendor; then each target alone, to see which of them refuses.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from ktc.cache import Cache
+from ktc.emit.device import images
 from ktc.emit.workers import Workers
 
 from kernels import device_modules, sources, tried, wanted
@@ -86,3 +87,33 @@ def test_what_is_for_one_vendor_is_made_for_it_alone(targets: str, counts: tuple
     source.write_text(VENDORS, "utf-8")
     found = device_modules(source, targets.split(), Cache(tmp_path))
     assert tuple([len(found[target]) for target in targets.split()]) == counts
+
+
+SHARED = """
+from gpu import barrier, thread_idx
+from gpu.host import DeviceContext
+from memory import stack_allocation
+
+
+fn kernel(p: UnsafePointer[Float32, MutAnyOrigin]):
+    var held = stack_allocation[32, Float32, address_space = AddressSpace.SHARED]()
+    held[thread_idx.x] = p[thread_idx.x]
+    held[thread_idx.x] += 1
+    barrier()
+    p[thread_idx.x] = held[31 - thread_idx.x]
+
+
+def main():
+    var ctx = DeviceContext()
+    var b = ctx.enqueue_create_buffer[DType.float32](32)
+    ctx.enqueue_function_checked[kernel, kernel](b, grid_dim=1, block_dim=32)
+"""
+
+
+def test_shared_memory_is_changed_in_place(tmp_path: Path, workers: Workers) -> None:
+    """A number in shared memory is an argument that is changed; Apple's barrier is a function, no intrinsic."""
+    source = tmp_path / "shared.kpy"
+    source.write_text(SHARED, "utf-8")
+    found = device_modules(source, ["sm_90", "gfx942", "apple-m2"], Cache(tmp_path))
+    for modules in found.values():
+        assert images(modules, {one.kernel: {"asm"} for one in modules}, 3, workers=workers)

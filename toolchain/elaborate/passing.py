@@ -212,7 +212,10 @@ class Passing(Matching):
             if not self.elab.is_trivial(place.ty):
                 consumed.append(place)
             return
-        args.append(self.place(value).pointer)
+        pointer = self.place(value).pointer
+        if pointer.type != types.PTR:  # a place in shared memory, say: functions take addresses of any memory
+            pointer = ops.build("spacecast", (pointer,), types.PTR)
+        args.append(pointer)
 
     def _pass_pack(self, sig: ArgSig, value: PackVal, args: list[Value], consumed: list[LV]) -> None:
         places = [item for item in value.items if isinstance(item, LV)]
