@@ -6,6 +6,7 @@ program becomes the same executable on every machine.
 """
 
 import pickle
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -140,7 +141,7 @@ def _kept(config: Config, cache: Cache, base: Key) -> object:
 
 def _base_key(config: Config, target: Target) -> Key:
     return Key.of(
-        "archive", toolchain=builds.toolchain_fingerprint(), target=builds.describe(target),
+        "archive", python=sys.version, toolchain=builds.toolchain_fingerprint(), target=builds.describe(target),
         level=str(config.level), debug=str(config.debug),
     )  # fmt: skip
 

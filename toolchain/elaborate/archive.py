@@ -151,7 +151,8 @@ class _Choice:
             body = self._function(symbol)
             bodies[symbol] = pack(body)
             work += sorted(body[1])
-        return Packed(bodies, constants)
+        interpreter = self.state.interpreter
+        return Packed(bodies, constants, interpreter.shapes.dump() if interpreter is not None else {})
 
     def _function(self, symbol: str) -> tuple[nodes.Function | None, Set[str]]:
         if symbol in self.state.extra:

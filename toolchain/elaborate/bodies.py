@@ -21,10 +21,11 @@ KeptBody = tuple[nodes.Function, Set[str]]
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Bodies and global constants, by symbol."""
+    """Bodies and global constants, by symbol, and what the interpreter had compiled."""
 
     bodies: Mapping[str, bytes] = field(default_factory=dict)
     constants: Mapping[str, bytes] = field(default_factory=dict)
+    shapes: Mapping[str, bytes] = field(default_factory=dict)
 
 
 _Getter = Callable[[Any], tuple[Any, ...]]
@@ -39,6 +40,7 @@ class Bodies:
 
     def __init__(self, packed: Packed, source: Callable[[str], Source]) -> None:
         self._packed = packed
+        self.shapes = packed.shapes
         self._source = source
         self._made: dict[str, KeptBody] = {}
 

@@ -59,7 +59,10 @@ class Evaluation(Instances):
         """Return the interpreter for the current target's functions."""
         state = self.state
         if state.interpreter is None:
-            state.interpreter = Interpreter(lambda symbol: self.function_of(state, symbol), self.globals.get)
+            state.interpreter = Interpreter(
+                lambda symbol: self.function_of(state, symbol), self.globals.get,
+                shapes=state.bodies.shapes if state.bodies is not None else None,
+            )  # fmt: skip
         return state.interpreter
 
     def function_of(self, state: UnitState, symbol: str) -> nodes.Function:

@@ -7,7 +7,7 @@ interpreter's own memory, which `freeze` turns into constants again. Each functi
 
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
@@ -19,7 +19,7 @@ from ktc.ir.foreign import EXTERNALS, Foreign, intrinsic
 from ktc.ir.freeze import Freezer
 from ktc.ir.memory import OFFSET_MASK, Failure, Memory
 from ktc.ir.ops import evaluate
-from ktc.ir.translate import Translation, compiled, translate
+from ktc.ir.translate import Shapes, Translation, compiled, translate
 from ktc.ir.translate_values import evaluator
 from ktc.ir.types import PTR, Type, size_of
 
@@ -63,6 +63,7 @@ class Interpreter:
         globals: Callable[[str], ir.Global | None],
         max_steps: int = 50_000_000,
         max_bytes: int = 256 << 20,
+        shapes: Mapping[str, bytes] | None = None,
     ) -> None:
         self.functions = functions
         self.globals = globals
@@ -73,7 +74,7 @@ class Interpreter:
         self._symbols: dict[int, str] = {}
         self._names: dict[object, str] = {}
         # by the identity of the code, since equal texts make equal code objects; the code is kept alive here
-        self._shapes: dict[str, CodeType] = {}
+        self.shapes = Shapes(shapes or {})
         self._translations: dict[int, tuple[CodeType, ir.Function, Translation]] = {}
         self._running = False
         self._namespace = self._helpers()
@@ -149,7 +150,7 @@ class Interpreter:
 
     def _translate(self, function: ir.Function) -> Callable[..., Any]:
         translation = translate(function, self)
-        code = compiled(translation.text, self._shapes)
+        code = compiled(translation.text, self.shapes)
         self._translations[id(code)] = (code, function, translation)
         return FunctionType(code, self._namespace, function.symbol)
 

@@ -9,7 +9,9 @@ variable `j` and break out of the loops between. Addresses are split inline into
 a bad one raises KeyError or struct.error, which the interpreter turns into its own error at the right span.
 """
 
+import marshal
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import CodeType
 
@@ -35,20 +37,43 @@ class Translation:
     spans: tuple[Span | None, ...]
 
 
-def compiled(text: str, shapes: dict[str, CodeType]) -> CodeType:
+class Shapes:
+    """Code of translated functions by the shape of their text: what Python has compiled once it need not again.
+
+    Args:
+        kept: shapes of earlier runs, as `dump` gave them.
+    """
+
+    def __init__(self, kept: Mapping[str, bytes]) -> None:
+        self._kept = kept
+        self._made: dict[str, CodeType] = {}
+
+    def code(self, shape: str) -> CodeType:
+        """Return the code of a text with one function."""
+        code = self._made.get(shape)
+        if code is None:
+            kept = self._kept.get(shape)
+            if kept is not None:
+                code = marshal.loads(kept)
+            else:
+                module = compile(shape, _FILE, "exec", dont_inherit=True)
+                code = next(const for const in module.co_consts if isinstance(const, CodeType))
+            self._made[shape] = code
+        return code
+
+    def dump(self) -> dict[str, bytes]:
+        """Return all shapes, for later runs of the same Python."""
+        return {shape: marshal.dumps(code) for shape, code in self._made.items()}
+
+
+def compiled(text: str, shapes: Shapes) -> CodeType:
     """Return the code of a translated function, an object of its own.
 
     What parameters compute is the same few lines again and again, about other names: Python compiles such lines once.
-
-    Args:
-        shapes: what was compiled before, by its text; gets more.
     """
     names: dict[str, str] = {}
     shape = _NAME.sub(lambda found: names.setdefault(found[0], f"g{len(names)}"), text)
-    code = shapes.get(shape)
-    if code is None:
-        module = compile(shape, _FILE, "exec", dont_inherit=True)
-        code = shapes[shape] = next(const for const in module.co_consts if isinstance(const, CodeType))
+    code = shapes.code(shape)
     own = {short: name for name, short in names.items()}
     return code.replace(co_names=tuple([own.get(name, name) for name in code.co_names]))
 
