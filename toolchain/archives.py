@@ -8,7 +8,7 @@ program becomes the same executable on every machine.
 import pickle
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ktc import builds
 from ktc import passes as passes_package
@@ -23,6 +23,7 @@ from ktc.emit import device
 from ktc.emit.workers import Workers
 from ktc.ir.nodes import Unit
 from ktc.ir.verify import verify
+from ktc.records import record
 from ktc.syntax.loader import Package, load
 from ktc.targets.target import Target
 
@@ -30,7 +31,7 @@ SEED = "archive.kpy"
 DEVICE_SEED = "archive_device.kpy"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Archive:
     """The compiled library: `library` for the elaborator, `data` for the linker.
 
@@ -42,7 +43,7 @@ class Archive:
     ticket: int = -1
     keys: tuple[Key, ...] = ()
     names: str = ""
-    lock: Lock = Lock(None)  # noqa: RUF009
+    lock: Lock = Lock(None)
 
     def finished(self, cache: Cache, workers: Workers) -> bytes:
         """Return the object to link; keeps an archive that is new."""

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from ktc.config import environment_with
 from ktc.emit.workers import MAXRSS_BYTES
+from ktc.records import record
 
 FLOWS = ("all-kernel", "per-kernel")
 _SAMPLE_SECONDS = 0.005
@@ -34,7 +35,7 @@ class BenchFailed(Exception):
     """A build failed; the text is its command and what it said."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Run:
     """One build: seconds, and bytes."""
 
@@ -50,7 +51,7 @@ class Run:
         return self.user + self.system
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variant:
     """What is built and how.
 
@@ -79,7 +80,7 @@ class Result:
         return statistics.median(float(getattr(run, what)) for run in self.runs)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """What to measure.
 

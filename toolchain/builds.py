@@ -8,7 +8,6 @@ import json
 import os
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,12 +17,13 @@ from ktc.config import Config, stdlib_folder
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.emit.link import Executable, install
+from ktc.records import record
 from ktc.targets.target import Target
 
 _EMITTERS = ("emit", "targets")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kept:
     """What a build made: its bytes (an executable, an object, a text) and its warnings."""
 

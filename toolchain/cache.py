@@ -14,6 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
+from ktc.records import record
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -47,7 +49,7 @@ def digest(*parts: str | bytes) -> str:
     return hasher.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Key:
     """A key that remembers its parts, so that one can say which of them made a miss.
 
@@ -75,7 +77,7 @@ class Key:
         return tuple(name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Info:
     """What `ktc cache info` shows."""
 
@@ -86,7 +88,7 @@ class Info:
     max_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lock:
     """What `Cache.lock` gives; without a file it holds nothing."""
 

@@ -7,13 +7,14 @@ What is slow to find out about this machine (its processor, its GPUs) is kept in
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 
 from ktc import targets
 from ktc.cache import DEFAULT_MAX_BYTES, Cache, Key
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
+from ktc.records import record
 from ktc.targets import host as hosts
 from ktc.targets import local
 from ktc.targets.target import Target
@@ -25,7 +26,7 @@ DEFAULT_LEVEL = 3
 FULL_DEBUG = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Options:
     """What the user asked for; None where nothing was said.
 
@@ -52,7 +53,7 @@ class Options:
     writes: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Config:
     """What a build does.
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ktc.diag.diagnostic import Bug
+from ktc.records import record
 
 INTERRUPTED = 130
 """128 and the number of SIGINT, as shells show it."""
@@ -38,7 +39,7 @@ class _Outcome:
     error: BaseException | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Crash:
     """What a report says beside the traceback.
 

@@ -8,9 +8,9 @@ import json
 import os
 import resource
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ktc.emit.workers import MAXRSS_BYTES
+from ktc.records import record
 from ktc.timeline import Phase, Timeline
 from ktc.version import VERSION
 
@@ -22,7 +22,7 @@ _ORDER = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Total:
     """The whole build.
 

@@ -8,10 +8,11 @@ from typing import Any
 from ktc.cache import Cache, Key
 from ktc.config import Config
 from ktc.diag.diagnostic import Sink
+from ktc.records import record
 from ktc.timeline import Phase, Timeline
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unit:
     """What became of one unit of LLVM: of a kernel in one form, or of the host.
 

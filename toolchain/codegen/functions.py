@@ -5,7 +5,6 @@ the function uses. Header and linkage are decided where a module is put together
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -35,9 +34,10 @@ from ktc.ir.nodes import (
     Unreachable,
 )
 from ktc.ir.types import BOOL, Type
+from ktc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionText:
     """One lowered function.
 

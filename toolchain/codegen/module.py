@@ -5,7 +5,6 @@ functions and globals that the kernel reaches.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ktc.codegen import air, cpu, debug
 from ktc.codegen.constants import symbol
@@ -16,10 +15,11 @@ from ktc.codegen.locality import LocalPointers
 from ktc.codegen.trailing import trailing
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import Function, Unit
+from ktc.records import record
 from ktc.targets.target import Target
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LlvmModule:
     """LLVM assembly.
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.records import record
 
 T = TypeVar("T")
 
@@ -22,7 +23,7 @@ class Severity(Enum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Label:
     """A secondary place with a short text ("declared here", "instantiated from here")."""
 
@@ -30,7 +31,7 @@ class Label:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diagnostic:
     """One message.
 
@@ -67,7 +68,7 @@ class Bug(Exception):
         self.span = span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WarningPolicy:
     """What happens to warnings.
 
@@ -93,7 +94,7 @@ class Sink:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     error_count: int = 0
     mistake_count: int = 0
-    policy: WarningPolicy = WarningPolicy()
+    policy: WarningPolicy = WarningPolicy()  # noqa: RUF009
     warnings: list[Diagnostic] = field(default_factory=list)
     _seen: set[tuple[object, ...]] = field(default_factory=set)
 

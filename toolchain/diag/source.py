@@ -6,6 +6,8 @@ A `Span` is two offsets into one `Source`; lines and columns are computed only w
 import bisect
 from dataclasses import dataclass, field
 
+from ktc.records import record
+
 
 @dataclass(slots=True, eq=False)
 class Source:
@@ -74,7 +76,7 @@ class LateSource(Source):
         return self._read
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """The characters `start` to `end` (exclusive) of a source."""
 

@@ -13,6 +13,7 @@ from ktc.elaborate.bodies import Packed, addresses_of, pack
 from ktc.elaborate.instances import Instance, UnitState
 from ktc.elaborate.values import KV, FnTy, FnVal, PackPV, PartialTy, StructTy
 from ktc.ir import nodes, walk
+from ktc.records import record
 from ktc.syntax.loader import MAIN, Package
 from ktc.syntax.parser import pack as pack_module
 
@@ -24,7 +25,7 @@ _DIGEST = 12
 """Length of the digest that ends the symbol of an instance; a longer ending tells instances with one digest apart."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Library:
     """What a program needs to know of the archive.
 

@@ -8,18 +8,19 @@ by its symbol alone. Spans point into sources by their path; the text is read on
 import io
 import pickle
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from operator import attrgetter
 from typing import Any
 
 from ktc.diag.source import Source, Span
 from ktc.ir import nodes, types
+from ktc.records import record
 
 KeptBody = tuple[nodes.Function, Set[str]]
 """A function, and the symbols that it refers to."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Packed:
     """Bodies and global constants, by symbol, and what the interpreter had compiled."""
 

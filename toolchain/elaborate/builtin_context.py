@@ -4,7 +4,6 @@ In: the attributes and operands of one use. Out: them again, checked and unwrapp
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn, Protocol
 
@@ -15,6 +14,7 @@ from ktc.elaborate.builtin_types import STRING, TypeTable, comptime_bool, compti
 from ktc.elaborate.scope import FnSet
 from ktc.elaborate.values import KV, LV, RV, FnTy, FnVal, PackPV, PrimTy, StructTy, TraitTy, Ty, Val
 from ktc.ir import nodes, ops, types
+from ktc.records import record
 from ktc.targets.target import Target
 
 
@@ -147,7 +147,7 @@ def comptime_str(body: BodyLike, value: Any) -> str:
     raise ValueError(f"'{body.elab.type_name(ty)}' is not a text" if ty is not None else "this is not a text")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Use:
     """One use of a primitive operation."""
 

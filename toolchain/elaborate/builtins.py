@@ -5,7 +5,6 @@ are in `builtin_types`; docs/primitives.md describes both. Only the standard lib
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
@@ -18,9 +17,10 @@ from ktc.elaborate.builtin_context import BodyLike, Use
 from ktc.elaborate.builtin_literals import LITERALS
 from ktc.elaborate.builtin_memory import MEMORY
 from ktc.elaborate.values import Result
+from ktc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operation:
     """One primitive operation.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from ktc.diag.source import Span
 from ktc.ir import nodes, types
+from ktc.records import record
 
 if TYPE_CHECKING:
     from ktc.elaborate.scope import FnSet, ModuleInfo, Scope, StructInfo, TraitInfo
@@ -123,7 +124,7 @@ class FnTy(Ty):
         return f"fn({shown}){effects} -> {'None' if _is_none(self.result) else show(self.result)}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OriginValue:
     """Where a reference points. `kind`: "any", "static", "external", "local" with the local, or "some": into what the
     caller knows (instances do not depend on whose variables they were called with)."""
@@ -133,7 +134,7 @@ class OriginValue:
     local: nodes.Local | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KV:  # noqa: PLW1641 - the dataclass makes the hash
     """A constant of a language type. `data` is the IR's plain value of the type's representation; for types that exist
     only at compile time a Python value: int (`!kgen.int_literal`), Fraction or float (`!kgen.float_literal`), str
@@ -151,7 +152,7 @@ class KV:  # noqa: PLW1641 - the dataclass makes the hash
         return self.data != 0 or math.copysign(1, self.data) == math.copysign(1, other.data)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FnVal:
     """A function as a parameter value.
 
@@ -186,7 +187,7 @@ class FnVal:
         return f"fn({shown}){effects} -> {result}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackPV:
     """The values of a variadic parameter; `kind` is their declared type, if it is a type."""
 
@@ -194,7 +195,7 @@ class PackPV:
     kind: Any = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartialTy:
     """A struct with some of its parameters given (`List`, `Mat[2, _]`); positions without a value hold None."""
 
@@ -205,7 +206,7 @@ class PartialTy:
         return self.info.name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BoundAlias:
     """An alias with parameters, of one struct instance."""
 
@@ -229,7 +230,7 @@ class Opaque:
 OPAQUE = Opaque()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModuleVal:
     """A module as a value: `import a.b`."""
 

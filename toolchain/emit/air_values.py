@@ -8,10 +8,10 @@ Source: LLVM 14, `LLVMBitCodes.h` and `BitcodeWriter.cpp`.
 
 import re
 import struct
-from dataclasses import dataclass
 
 from ktc.diag.diagnostic import Bug
 from ktc.emit.air_syntax import NAME, inside, split, take_type
+from ktc.records import record
 
 CASTS = {
     word: number
@@ -30,7 +30,7 @@ _SET_TYPE, _NULL, _UNDEF, _INT, _WIDE_INT, _FLOAT, _AGGREGATE, _STRING = 1, 2, 3
 _CE_CAST, _CE_GEP, _CE_INBOUNDS_GEP, _POISON = 11, 12, 20, 26
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ref:
     """A value: `kind` is "global", "constant" (index of the table) or "local"; `type` is its type's text."""
 
@@ -39,7 +39,7 @@ class Ref:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Use:
     """How a record holds a value: "abs"olute, "rel"ative, "typed" (relative, and the type if it comes later),
     "signed" (relative, sign in the lowest bit)."""

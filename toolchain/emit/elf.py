@@ -4,7 +4,8 @@ Source: System V ABI, gABI 4.1, chapters 4 and 5.
 """
 
 import struct
-from dataclasses import dataclass
+
+from ktc.records import record
 
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
@@ -24,7 +25,7 @@ DT_HASH, DT_STRTAB, DT_SYMTAB, DT_RELA, DT_RELASZ, DT_RELAENT, DT_STRSZ, DT_SYME
 STB_LOCAL, STV_INTERNAL, STV_HIDDEN = 0, 1, 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Section:
     """One section of a relocatable file."""
 
@@ -38,7 +39,7 @@ class Section:
     align: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Symbol:
     """One symbol; `section` is an index or one of the reserved numbers."""
 
@@ -56,7 +57,7 @@ class Symbol:
         return self.info >> 4 != STB_LOCAL and visible and self.section != SHN_UNDEF
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Relocation:
     """One relocation with its addend; `section` is what it changes."""
 
@@ -67,7 +68,7 @@ class Relocation:
     addend: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Relocatable:
     """A relocatable file."""
 

@@ -10,9 +10,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+from ktc.records import record
 
 _LINKERS = ("ld.gold", "ld.lld", "ld")
 """Fastest first. mold is not here: it starts threads for a file of a few kilobytes."""
@@ -29,7 +30,7 @@ _LOADERS = {
 """Source: glibc, `shlib-versions` and the processors' ABI supplements."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinkTools:
     """What there is to link with on this machine; plain text, so it can be kept in a cache.
 
@@ -53,7 +54,7 @@ class LinkTools:
         return self.linker or " ".join(self.compiler)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Executable:
     """What was written."""
 

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from ktc.diag.diagnostic import Bug
 from ktc.emit.steps import Step
+from ktc.records import record
 
 _READ_BYTES = 1 << 16
 _LENGTH_BYTES = 8
@@ -28,7 +29,7 @@ _SERVER = -1
 """The ticket of what concerns the child itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Job:
     """A call in a process of its own.
 
@@ -45,7 +46,7 @@ class Job:
     timed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Usage:
     """What one job took.
 

@@ -9,7 +9,6 @@ so writing to it fails by itself; a freed one is no longer there.
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from ktc.diag.diagnostic import Bug
@@ -26,6 +25,7 @@ from ktc.ir.types import (
     VoidType,
     size_of,
 )
+from ktc.records import record
 
 FIRST_BLOCK = 0x6B74_6300
 OFFSET_MASK = (1 << 32) - 1
@@ -57,7 +57,7 @@ def scalar_letter(kind: Type) -> str:
             return ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Codec:
     """How values of one type lie in memory.
 

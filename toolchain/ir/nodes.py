@@ -12,11 +12,12 @@ from typing import Union
 
 from ktc.diag.source import Span
 from ktc.ir.types import PTR, PointerType, Type
+from ktc.records import record
 
 # ---- constants that are not numbers -------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Address:
     """A pointer constant: `offset` bytes into the global or function `name`."""
 
@@ -24,7 +25,7 @@ class Address:
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ImageSize:
     """An integer constant: how many bytes the image global `name` has; known when the device code is."""
 
@@ -38,7 +39,7 @@ a tuple for vectors, arrays and structs."""
 # ---- values ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Const:
     """A constant."""
 
@@ -46,7 +47,7 @@ class Const:
     value: Plain
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Temp:
     """What a `Let` has bound; `id` is unique in its function."""
 
@@ -54,7 +55,7 @@ class Temp:
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Argument:
     """The function's argument number `index`."""
 
@@ -62,7 +63,7 @@ class Argument:
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LocalAddress:
     """The address of a local; a pointer in the generic space."""
 
@@ -74,7 +75,7 @@ class LocalAddress:
         return PTR
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GlobalAddress:
     """The address of a global or of a function of the unit, or of an external function (`Unit.externals`)."""
 
@@ -87,7 +88,7 @@ class GlobalAddress:
         return PointerType(self.space)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Op:
     """A pure operation; `name` is a row of `ir.ops`. Build it with `ops.build`, which folds constants.
 
@@ -107,7 +108,7 @@ Value = Union[Const, Temp, Argument, LocalAddress, GlobalAddress, Op]
 # ---- right-hand sides of a Let ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Load:
     """Read a value of `type` from memory; `align` in bytes, 0 for the type's own. `invariant`: nothing writes that
     memory while the program runs on."""
@@ -119,7 +120,7 @@ class Load:
     invariant: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """Call a function of the unit by its symbol."""
 
@@ -128,7 +129,7 @@ class Call:
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallExternal:
     """Call a C function by its symbol. Scalars and pointers only. `fixed_args` < len(args) makes it variadic after that
     many; -1 if it is not variadic."""
@@ -139,7 +140,7 @@ class CallExternal:
     fixed_args: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallIndirect:
     """Call a function through its address, by the C convention for scalars and pointers, or ktc's own convention for
     functions of the unit (they are the same for scalars and pointers)."""
@@ -149,7 +150,7 @@ class CallIndirect:
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallIntrinsic:
     """Call an LLVM intrinsic, `INTERPRETED`, or a system value that the target defines under such a name. `pure`: no
     effect, may be moved and removed."""
@@ -164,7 +165,7 @@ INTERPRETED = "ktc.interpreted"
 """The name of an intrinsic of ktc's own: does the interpreter run this (an i1)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InlineAsm:
     """Inline assembly, LLVM's constraint syntax."""
 
@@ -175,7 +176,7 @@ class InlineAsm:
     pure: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AtomicRmw:
     """`op`: add sub and or xor xchg smin smax umin umax fadd fmin fmax. Gives the old value.
     `ordering`: relaxed acquire release acq_rel seq_cst; `scope`: "" for system, else the language's scope name
@@ -189,7 +190,7 @@ class AtomicRmw:
     scope: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CompareExchange:
     """Gives a struct {old value, i1 success}."""
 
@@ -201,7 +202,7 @@ class CompareExchange:
     scope: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fence:
     """A memory fence; its type is void."""
 
@@ -259,7 +260,7 @@ class Local:
 # ---- statements ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Let:
     """Evaluate `value`; bind it to `temp`, or drop it (temp None: for the effect, or void)."""
 
@@ -268,7 +269,7 @@ class Let:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Store:
     """Write a value; `align` in bytes, 0 for the type's own."""
 
@@ -279,7 +280,7 @@ class Store:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemCopy:
     """Copy `size` bytes (an i64) between places that do not overlap (`may_overlap`: memmove)."""
 
@@ -291,7 +292,7 @@ class MemCopy:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemSet:
     """Set `size` (i64) bytes to `byte` (i8)."""
 
@@ -302,14 +303,14 @@ class MemSet:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Declare:
     """A local's life begins here, without a value. In a loop: anew in each turn."""
 
     local: Local
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mark:
     """What happens to a local's ownership here; `passes` turns marks into destructor calls and errors.
 
@@ -334,7 +335,7 @@ class Mark:
     instead: "tuple[Statement, ...]" = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class If:
     """`condition` is an i1."""
 
@@ -344,7 +345,7 @@ class If:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loop:
     """Repeat `body` for ever; `Break(label)` leaves, `Continue(label)` starts the next turn. Labels are unique in
     a function."""
@@ -354,7 +355,7 @@ class Loop:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block:
     """Run `body` once; `Break(label)` jumps behind it."""
 
@@ -362,21 +363,21 @@ class Block:
     body: tuple["Statement", ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Break:
     """Leave the enclosing loop or block with this label."""
 
     label: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Continue:
     """Next turn of the enclosing loop with this label."""
 
     label: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Return:
     """Leave the function."""
 
@@ -384,7 +385,7 @@ class Return:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unreachable:
     """Control never comes here."""
 
@@ -396,7 +397,7 @@ Statement = Union[
 # ---- functions and units ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Function:
     """One instance.
 
@@ -429,7 +430,7 @@ class Function:
     environments: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ImageRef:
     """The content of a global that the device back end fills in: what was emitted for one kernel.
 
@@ -444,7 +445,7 @@ class ImageRef:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Global:
     """A global variable.
 
@@ -463,7 +464,7 @@ class Global:
     linkage: str = "internal"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kernel:
     """A function of a device unit that the host starts."""
 
@@ -488,7 +489,7 @@ class Unit:
     kernels: tuple[Kernel, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     """What the elaborator makes: the host's unit and one unit for each device target.
 

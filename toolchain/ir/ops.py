@@ -5,7 +5,6 @@ Scalar rows work on vectors element by element. No operation reads memory or has
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -16,11 +15,12 @@ from ktc.ir.nodes import Const, Op, Plain, Value
 from ktc.ir.op_folds import SIMPLIFIERS, Simplifier
 from ktc.ir.op_special import EVALUATORS, Evaluator, compare_addresses
 from ktc.ir.types import PointerType, Type, VectorType
+from ktc.records import record
 
 Rule = Callable[[str, tuple[Type, ...], object, Type | None], Type]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """One operation.
 

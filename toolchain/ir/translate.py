@@ -21,6 +21,7 @@ from ktc.ir.memory import Failure, scalar_letter
 from ktc.ir.translate_values import DEEPEST, Environment, Values
 from ktc.ir.types import Type, size_of
 from ktc.ir.walk import leaves, locals_of, operands, shared, statements
+from ktc.records import record
 
 _MOST_NESTED_LOOPS = 18  # CPython's compiler allows 20 nested loops and try blocks in one function
 _MOST_NESTED_BLOCKS = 90  # and 100 levels of indentation
@@ -29,7 +30,7 @@ _NAME = re.compile(r"\b[kf]\d+\b")
 """What the interpreter calls the things that it binds."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Translation:
     """Python text of `def function(…)`; `spans[i]` belongs to line i + 1."""
 

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ktc.ir.nodes import Block, Break, Continue, If, Loop, Return, Statement, Unreachable
+from ktc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Effect:
     """What a statement does; each field is a set of bits.
 

@@ -4,10 +4,10 @@ In: a body. Out: a table that gives each tracked local one bit, or, where marks 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ktc.ir.nodes import Block, Declare, If, Local, Loop, Mark, Statement
 from ktc.ir.types import StructType
+from ktc.records import record
 
 
 def marks(body: Sequence[Statement]) -> Iterator[Mark | Declare]:
@@ -28,7 +28,7 @@ def has_marks(body: Sequence[Statement]) -> bool:
     return any(isinstance(found, Mark) for found in marks(body))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slots:
     """One local's bits.
 

@@ -9,54 +9,58 @@ import pickle
 from dataclasses import dataclass, field
 from typing import Any, Union
 
+from ktc.records import shown
 
-@dataclass(slots=True, eq=False)
+
+@dataclass(slots=True, eq=False, repr=False)
 class Node:
     """Base of all nodes: the characters `start` to `end` of the text."""
 
     start: int
     end: int
 
+    __repr__ = shown
+
 
 # ---- expressions ---------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Name(Node):
     """`x`; `Self`, `self` and backquoted names (without the quotes) too."""
 
     id: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class IntLit(Node):
     """`12`, `0xff`, `1_000`."""
 
     value: int
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class FloatLit(Node):
     """`1.5`, `1e-3`; the text without underscores, exact."""
 
     text: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class StrLit(Node):
     """A string, escapes resolved, adjacent literals joined. The value is text; its bytes are UTF-8."""
 
     value: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class FString(Node):
     """`f"a{x!r:>8}"`: texts and `FField`s."""
 
     parts: tuple["StrLit | FField", ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class FField(Node):
     """One `{value!conversion:spec}` of an f-string."""
 
@@ -65,52 +69,52 @@ class FField(Node):
     spec: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class BoolLit(Node):
     """`True`, `False`."""
 
     value: bool
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class NoneLit(Node):
     """`None`."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class EllipsisLit(Node):
     """`...`, as a body or in an expression."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class TupleLit(Node):
     """`(a, b)`, `a, b`, `()`."""
 
     items: tuple["Expr", ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ListLit(Node):
     """`[a, b]`."""
 
     items: tuple["Expr", ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class DictLit(Node):
     """`{k: v}`; `{}` is an empty one."""
 
     items: tuple[tuple["Expr", "Expr"], ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class SetLit(Node):
     """`{a, b}`."""
 
     items: tuple["Expr", ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ForClause(Node):
     """One `for target in iter if c if d` of a comprehension."""
 
@@ -119,7 +123,7 @@ class ForClause(Node):
     conditions: tuple["Expr", ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Comprehension(Node):
     """`[item for …]` (kind "list"), `{item for …}` ("set"), `{item: value for …}` ("dict")."""
 
@@ -129,7 +133,7 @@ class Comprehension(Node):
     clauses: tuple[ForClause, ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Unary(Node):
     """`op` is one of `- + ~ not`."""
 
@@ -137,7 +141,7 @@ class Unary(Node):
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Binary(Node):
     """`op` is one of `+ - * / // % ** @ << >> & | ^`."""
 
@@ -146,7 +150,7 @@ class Binary(Node):
     right: "Expr"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class BoolOp(Node):
     """`left and right`, `left or right`."""
 
@@ -155,7 +159,7 @@ class BoolOp(Node):
     right: "Expr"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Compare(Node):
     """`first op0 rest0 op1 rest1 …`; ops are `< <= > >= == != in not-in is is-not`."""
 
@@ -164,7 +168,7 @@ class Compare(Node):
     rest: tuple["Expr", ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Ternary(Node):
     """`then if condition else orelse`."""
 
@@ -173,7 +177,7 @@ class Ternary(Node):
     orelse: "Expr"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Keyword(Node):
     """`name = value` in a call or a subscript."""
 
@@ -181,7 +185,7 @@ class Keyword(Node):
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Call(Node):
     """`func(args, keywords)`. Arguments are in source order within each group; `*x` is a `Star`."""
 
@@ -190,7 +194,7 @@ class Call(Node):
     keywords: tuple[Keyword, ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Subscript(Node):
     """`base[args, keywords]`: an index or a parameter list, the elaborator decides. `x[]` has no args.
     `x[(a, b)]` has one argument, a TupleLit; `x[a, b]` has two."""
@@ -200,7 +204,7 @@ class Subscript(Node):
     keywords: tuple[Keyword, ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Attribute(Node):
     """`value.name`; `__mlir_type.`!x`` is an attribute of the name `__mlir_type`.
     `start` is the value's; `name_start` is where the name stands."""
@@ -210,7 +214,7 @@ class Attribute(Node):
     name_start: int
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Slice(Node):
     """`a:b:c` inside a subscript."""
 
@@ -219,14 +223,14 @@ class Slice(Node):
     step: "Expr | None"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Transfer(Node):
     """`value^`."""
 
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Walrus(Node):
     """`name := value`."""
 
@@ -234,14 +238,14 @@ class Walrus(Node):
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Star(Node):
     """`*value` in an argument or parameter list, `*Ts` in a type; a bare `*` has value None."""
 
     value: "Expr | None"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class FunctionType(Node):
     """`fn[params](args) effects -> result`. Arguments may lack names (name is "" then)."""
 
@@ -257,7 +261,7 @@ class FunctionType(Node):
 # ---- parameters and arguments --------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Param(Node):
     """One compile-time parameter or one run-time argument of a declaration.
 
@@ -283,7 +287,7 @@ class Param(Node):
 # ---- statements ----------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Decorator(Node):
     """`@value`; `@x("y")` is a Call."""
 
@@ -314,7 +318,7 @@ class _Packed(Node):
         return getattr(self, name)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class FunctionDecl(_Packed):
     """A function; `start` is at `fn`/`def`, `name_start` at the name.
 
@@ -343,7 +347,7 @@ class FunctionDecl(_Packed):
     doc: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class StructDecl(Node):
     """A struct: fields are `VarDecl`s, methods `FunctionDecl`s, plus `Alias`es in `body`."""
 
@@ -357,7 +361,7 @@ class StructDecl(Node):
     doc: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class TraitDecl(Node):
     """A trait: methods (body None = requirement), aliases (value None = associated requirement)."""
 
@@ -370,7 +374,7 @@ class TraitDecl(Node):
     doc: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Alias(Node):
     """`alias name[params]: type = value`, `comptime …`; value None in a trait."""
 
@@ -381,7 +385,7 @@ class Alias(Node):
     value: "Expr | None"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class VarDecl(Node):
     """`var target: type = value`, `ref target = value`; a field of a struct.
 
@@ -396,7 +400,7 @@ class VarDecl(Node):
     value: "Expr | None"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Assign(Node):
     """`t0 = t1 = value`; `t0: type = value` has one target and a type."""
 
@@ -405,7 +409,7 @@ class Assign(Node):
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class AugAssign(Node):
     """`target op= value`; op without the `=`."""
 
@@ -414,14 +418,14 @@ class AugAssign(Node):
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ExprStmt(Node):
     """An expression as a statement."""
 
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class If(Node):
     """`if`; an `elif` is an If alone in `orelse`. `comptime`: `@parameter if` / `comptime if`."""
 
@@ -431,7 +435,7 @@ class If(Node):
     comptime: bool
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class While(Node):
     """`while condition: body else: orelse`."""
 
@@ -440,7 +444,7 @@ class While(Node):
     orelse: "tuple[Stmt, ...]"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class For(Node):
     """`for [var|ref] target in iter`; `comptime`: `@parameter for` / `comptime for`."""
 
@@ -452,36 +456,36 @@ class For(Node):
     comptime: bool
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Return(Node):
     """`return value`."""
 
     value: "Expr | None"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Raise(Node):
     """`raise value`; None re-raises."""
 
     value: "Expr | None"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Break(Node):
     """`break`."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Continue(Node):
     """`continue`."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Pass(Node):
     """`pass`, and `...` as a statement."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Handler(Node):
     """`except name: body`; name "" if not given. `except T` is not in the language."""
 
@@ -489,7 +493,7 @@ class Handler(Node):
     body: "tuple[Stmt, ...]"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Try(Node):
     """`try: body except e: … else: orelse finally: final`."""
 
@@ -499,7 +503,7 @@ class Try(Node):
     final: "tuple[Stmt, ...]"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class WithItem(Node):
     """`value as name`; name "" if not given."""
 
@@ -507,7 +511,7 @@ class WithItem(Node):
     name: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class With(Node):
     """`with a as x, b as y: body`."""
 
@@ -515,7 +519,7 @@ class With(Node):
     body: "tuple[Stmt, ...]"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class StaticAssert(Node):
     """`comptime assert c, m`, `__comptime_assert c, m`."""
 
@@ -523,14 +527,14 @@ class StaticAssert(Node):
     message: "Expr | None"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Import(Node):
     """`import a.b as c, d`: (("a.b", "c"), ("d", "")) ."""
 
     names: tuple[tuple[str, str], ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class FromImport(Node):
     """`from ..a.b import c as d, e`: level 2, module "a.b", names (("c", "d"), ("e", "")).
     `from m import *` has names (("*", ""),)."""
@@ -540,7 +544,7 @@ class FromImport(Node):
     names: tuple[tuple[str, str], ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Module(Node):
     """One file. `source` is the `diag.Source`, set by the loader after unpickling."""
 

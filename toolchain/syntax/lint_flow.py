@@ -7,13 +7,13 @@ In: a body. Out: what is odd in it, nested functions included.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ktc.diag.codes import Code
+from ktc.records import record
 from ktc.syntax import ast
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Odd:
     """One finding and where it stands."""
 

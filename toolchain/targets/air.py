@@ -4,8 +4,7 @@
 further parameter with a metadata name; `SYSTEM_ARGUMENTS` gives that name by slot.
 """
 
-from dataclasses import dataclass
-
+from ktc.records import record
 from ktc.targets.target import Target
 
 LAYOUT = (
@@ -34,7 +33,7 @@ SYSTEM_VALUES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Versions:
     """The versions that belong together, each (major, minor, patch).
 

@@ -9,11 +9,11 @@ import platform
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 
+from ktc.records import record
 from ktc.targets.target import Target
 
 _LAYOUTS = {
@@ -41,7 +41,7 @@ SPACES = {0: 0, 1: 0, 3: 0, 4: 0, 5: 0}
 SCOPES = {"": "", "gpu": "", "cluster": "", "block": "", "warp": ""}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Processor:
     """What LLVM says about this machine."""
 

@@ -9,10 +9,11 @@ import platform
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+
+from ktc.records import record
 
 _CUDA_LIBRARY = "libcuda.so.1"
 _MAJOR, _MINOR = 75, 76
@@ -21,7 +22,7 @@ _KFD = Path("/sys/class/kfd/kfd/topology/nodes")
 _HIP_LIBRARIES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gpu:
     """One GPU: the name of its target, and what its driver calls it."""
 

@@ -4,10 +4,12 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ktc.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Image:
     """Device code of one kernel, in the forms that were asked for.
 
@@ -20,7 +22,7 @@ class Image:
     data: Mapping[str, bytes]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Target:
     """One target.
 
