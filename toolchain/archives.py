@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ktc import builds
+from ktc import builds, forks
 from ktc import passes as passes_package
 from ktc.cache import Cache, Key, Lock
 from ktc.codegen.module import lower_host
@@ -65,9 +65,18 @@ def find(config: Config, cache: Cache, workers: Workers) -> Archive | None:
     """
     if cache.folder is None:
         return None
-    archive = _of_host(config, cache, workers)
-    devices = {target.name: _of_device(config, cache, target) for target in config.accelerators}
+    if cache.get(_base_key(config, config.host)) is not None:
+        devices = _of_devices(config, cache)
+        archive = _of_host(config, cache, workers)
+    else:  # both are long: side by side
+        finish = forks.begin(lambda: _of_devices(config, cache))
+        archive = _of_host(config, cache, workers)
+        devices = finish()
     return replace(archive, library=replace(archive.library, devices=devices))
+
+
+def _of_devices(config: Config, cache: Cache) -> dict[str, Packed]:
+    return {target.name: _of_device(config, cache, target) for target in config.accelerators}
 
 
 def _of_host(config: Config, cache: Cache, workers: Workers) -> Archive:

@@ -52,6 +52,21 @@ def run(calls: Sequence[Callable[[], Any]], jobs: int) -> list[Any]:
     return [_unpack(results[number]) for number in range(len(calls))]
 
 
+def begin(call: Callable[[], Any]) -> Callable[[], Any]:
+    """Run a call in a copy of this process, beside it; what is returned waits for the result, as `run`."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid, pipe = _start(call)
+
+    def finish() -> Any:
+        with os.fdopen(pipe, "rb") as file:
+            data = file.read()
+        os.waitpid(pid, 0)
+        return _unpack(data)
+
+    return finish
+
+
 def _start(call: Callable[[], Any]) -> tuple[int, int]:
     read, write = os.pipe()
     pid = os.fork()
