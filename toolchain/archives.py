@@ -16,7 +16,7 @@ from ktc.cache import Cache, Key, Lock
 from ktc.codegen.module import lower_host
 from ktc.config import Config
 from ktc.diag.diagnostic import Bug, Sink
-from ktc.elaborate.archive import Library, library_of, packed_modules
+from ktc.elaborate.archive import Library, library_of, packed_modules, parts
 from ktc.elaborate.bodies import Packed
 from ktc.elaborate.elaborator import elaborate_archive, elaborate_for_device
 from ktc.emit import device
@@ -30,6 +30,9 @@ from ktc.targets.target import Target
 SEED = "archive.kpy"
 DEVICE_SEED = "archive_device.kpy"
 
+PARTS = 2
+"""Objects of the archive: LLVM works on them at the same time."""
+
 
 @record
 class Archive:
@@ -39,17 +42,17 @@ class Archive:
     """
 
     library: Library
-    data: bytes = b""
-    ticket: int = -1
+    data: tuple[bytes, ...] = ()
+    tickets: tuple[int, ...] = ()
     keys: tuple[Key, ...] = ()
     names: str = ""
     lock: Lock = Lock(None)
 
-    def finished(self, cache: Cache, workers: Workers) -> bytes:
-        """Return the object to link; keeps an archive that is new."""
-        if self.ticket < 0:
+    def finished(self, cache: Cache, workers: Workers) -> tuple[bytes, ...]:
+        """Return the objects to link; keeps an archive that is new."""
+        if not self.tickets:
             return self.data
-        data = bytes(workers.result(self.ticket))
+        data = tuple(bytes(workers.result(ticket)) for ticket in self.tickets)
         base, own = self.keys
         cache.put(base, self.names.encode())
         cache.put(own, pickle.dumps(Archive(replace(self.library, devices={}), data)))
@@ -91,12 +94,12 @@ def _of_host(config: Config, cache: Cache, workers: Workers) -> Archive:
         return kept
     try:
         unit, library, names = _elaborate(config, cache)
-        module = lower_host(unit, {}, "", config.debug)
+        modules = [lower_host(part, {}, "", config.debug) for part in parts(unit, PARTS)]
     except BaseException:
         lock.release()
         raise
-    ticket = workers.submit(device.host_job(module, "object", config.level))
-    return Archive(library, b"", ticket, (base, _key(base, config, names)), " ".join(names), lock)
+    tickets = tuple(workers.submit(device.host_job(module, "object", config.level)) for module in modules)
+    return Archive(library, (), tickets, (base, _key(base, config, names)), " ".join(names), lock)
 
 
 def _of_device(config: Config, cache: Cache, target: Target) -> Packed:

@@ -54,7 +54,7 @@ def compile_objects(session: Session) -> tuple[bytes, ...]:
     with Workers(session.config.jobs) as workers:  # LLVM loads beside the stages before it
         program, archive = _front_with_archive(session, workers)
         objects = units.compile_program(session, program, workers)
-        return (*objects, archive.finished(session.cache, workers)) if archive else objects
+        return (*objects, *archive.finished(session.cache, workers)) if archive else objects
 
 
 def look_up(session: Session) -> None:

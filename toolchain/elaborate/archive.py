@@ -71,6 +71,31 @@ def packed_bodies(state: UnitState, variables: Mapping[str, nodes.Global]) -> Pa
     return _Choice(state, variables).packed()
 
 
+def parts(unit: nodes.Unit, count: int) -> list[nodes.Unit]:
+    """Divide an archive's unit: each hidden function and variable is in one part, and declared in the others."""
+    hidden = sorted(symbol for symbol, function in unit.functions.items() if function.linkage == "hidden")
+    sizes = {symbol: sum(1 for _ in walk.statements(unit.functions[symbol].body)) for symbol in hidden}
+    share = sum(sizes.values()) / count
+    done, home = 0, dict[str, int]()
+    for symbol in hidden:
+        home[symbol] = min(int(done / share), count - 1) if share else 0
+        done += sizes[symbol]
+    return [
+        nodes.Unit(
+            unit.target,
+            {
+                symbol: function if home.get(symbol, part) == part else replace(function, body=(), linkage="external")
+                for symbol, function in unit.functions.items()
+            },
+            {
+                name: replace(held, linkage="external", content=None) if part and held.linkage == "hidden" else held
+                for name, held in unit.globals.items()
+            },
+        )
+        for part in range(count)
+    ]
+
+
 def packed_modules(package: Package) -> Mapping[str, tuple[str, bytes]]:
     """Return the library's modules that a package has loaded."""
     trees = [
