@@ -8,8 +8,9 @@ Per program and compiler, the median of N builds in each of three states:
     unchanged  the same build again
     changed    one constant has another value, never seen before: in the kernel, where the program has one
 
-Wall time is that of the command; memory is the peak of the summed resident sets of the command and all processes it
-starts, sampled every 2 ms, so pages that processes share are counted in each. A compiler without a cache has the same
+Wall time is that of the command. Memory is the peak of what the command and all processes that it starts have resident
+together, pages that several share counted once (`Pss` of Linux), sampled every 5 ms in a build of its own, which is
+not timed. A compiler without a cache has the same
 time in all states. For ktc, every cold build has a cache of its own that holds what a build of *another* program
 leaves there: the grammar, the parsed library and its archive. `first` is the build with nothing cached at all.
 For the reference, cold is a build with its cache folder (MODULAR_CACHE_DIR and the home) emptied.
@@ -38,18 +39,17 @@ from rich.console import Console
 from rich.table import Table
 
 HERE = Path(__file__).parent
-PAGE = os.sysconf("SC_PAGE_SIZE")
-SAMPLE_SECONDS = 0.002
+SAMPLE_SECONDS = 0.005
 STATES = ("first", "cold", "unchanged", "changed")
 WARM_UP = 'def main():\n    print("warm", 1, 2.5, String("up"))\n'
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One command: seconds of wall time, peak bytes of its processes, bytes of what it made."""
+    """One command: seconds of wall time or peak bytes of its processes, and bytes of what it made."""
 
-    seconds: float
-    peak_bytes: int
+    seconds: float | None
+    peak_bytes: int | None
     size_bytes: int
 
 
@@ -62,8 +62,9 @@ class Result:
     measures: dict[str, list[Measure]] = field(default_factory=dict)
 
     def median(self, state: str, what: str) -> float | None:
-        values = [float(getattr(one, what)) for one in self.measures.get(state, ())]
-        return statistics.median(values) if values else None
+        values = [getattr(one, what) for one in self.measures.get(state, ())]
+        known = [float(value) for value in values if value is not None]
+        return statistics.median(known) if known else None
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,13 @@ class Compiler:
 
 
 def processes(root: int) -> int:
-    """Return the resident bytes of a process and all that come from it."""
+    """Return the resident bytes of a process and all that come from it, a page that n share as an nth in each."""
     total, todo = 0, [root]
     while todo:
         one = todo.pop()
         try:
-            total += int(Path(f"/proc/{one}/statm").read_text().split()[1]) * PAGE
+            lines = Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
+            total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
             for thread in Path(f"/proc/{one}/task").iterdir():
                 todo += map(int, (thread / "children").read_text().split())
         except (OSError, IndexError, ValueError):
@@ -100,8 +102,8 @@ def processes(root: int) -> int:
     return total
 
 
-def measure(words: list[str], output: Path, environment: dict[str, str]) -> Measure:
-    """Run one build; its output must be there afterwards."""
+def measure(words: list[str], output: Path, environment: dict[str, str], *, is_sampled: bool = False) -> Measure:
+    """Run one build, for its time or for its memory; its output must be there afterwards."""
     output.unlink(missing_ok=True)
     peak = 0
     done = threading.Event()
@@ -118,14 +120,16 @@ def measure(words: list[str], output: Path, environment: dict[str, str]) -> Meas
             done.wait(SAMPLE_SECONDS)
 
     sampler = threading.Thread(target=sample)
-    sampler.start()
+    if is_sampled:
+        sampler.start()
     said, _ = process.communicate()
     seconds = time.perf_counter() - start
     done.set()
-    sampler.join()
+    if is_sampled:
+        sampler.join()
     if process.returncode or not output.exists():
         raise SystemExit(f"{shlex.join(words)} failed with exit code {process.returncode}:\n{said}")
-    return Measure(seconds, peak, output.stat().st_size)
+    return Measure(None if is_sampled else seconds, peak if is_sampled else None, output.stat().st_size)
 
 
 def changed(text: str, number: int) -> str:
@@ -147,7 +151,8 @@ def bench(program: str, compiler: Compiler, repeat: int, folder: Path) -> Result
     output = folder / program
 
     def build(state: str, cache: Path) -> None:
-        made = measure([*compiler.command, str(source), "-o", str(output)], output, compiler.environment(cache))
+        words = [*compiler.command, str(source), "-o", str(output)]
+        made = measure(words, output, compiler.environment(cache), is_sampled=turn == repeat)
         result.measures.setdefault(state, []).append(made)
 
     warm = folder / "warm"
@@ -157,12 +162,13 @@ def bench(program: str, compiler: Compiler, repeat: int, folder: Path) -> Result
         other.write_text(WARM_UP)
         words = [*compiler.command, str(other), "-o", str(folder / "other")]
         measure(words, folder / "other", compiler.environment(warm))
-    for turn in range(repeat):
+    for turn in range(repeat + 1):  # the last one for memory
         source.write_text(text)
         cache = folder / f"cache{turn}"
-        if compiler.has_warm_up and turn == 0:
-            (folder / "empty").mkdir()
-            build("first", folder / "empty")
+        if compiler.has_warm_up and turn in (0, repeat):
+            empty = folder / f"empty{turn}"
+            empty.mkdir()
+            build("first", empty)
         shutil.copytree(warm, cache)
         build("cold", cache)
         if compiler.cached:

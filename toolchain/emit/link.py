@@ -62,6 +62,9 @@ class Executable:
     size_bytes: int
 
 
+_MATH = ("-Wl,--as-needed", "-lm")
+
+
 class LinkFailed(Exception):
     """The linker refused; `said` is what it wrote, `command` which one it was ("" if there is none)."""
 
@@ -119,9 +122,12 @@ def _from_usual_folders(names: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _libraries(folder: Path, libc: str) -> tuple[str, ...]:
-    """Return libc and its other parts: what is only linked statically, and what glibc before 2.34 kept apart."""
+    """Return libc and its other parts, which are linked only if a program needs them.
+
+    These are what is only linked statically, what glibc before 2.34 kept apart, and `fma` for a processor without one.
+    """
     apart = [folder / "libc_nonshared.a"]
-    apart += [Path(libc).with_name(name) for name in ("libpthread.so.0", "libdl.so.2")]
+    apart += [Path(libc).with_name(name) for name in ("libpthread.so.0", "libdl.so.2", "libm.so.6")]
     return (libc, *(str(path) for path in apart if path.exists()))
 
 
@@ -192,4 +198,4 @@ def _command(tools: LinkTools, names: Sequence[str], result: str, shared: bool, 
         flags = ["-Wl,--gc-sections", "-Wl,--build-id=none"]
     flags += [] if debug else ["-s"]
     flags += ["-shared"] if shared else []
-    return [*tools.compiler, *flags, "-o", result, *names]
+    return [*tools.compiler, *flags, "-o", result, *names, *([] if sys.platform == "darwin" else _MATH)]

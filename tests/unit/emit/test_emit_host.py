@@ -55,6 +55,22 @@ def test_it_needs_libc_only(program, tmp_path):
 
 
 @needs_linker
+def test_fma_where_the_processor_has_none(tmp_path):
+    """LLVM calls `fma` of the C library's mathematical part then."""
+    text = """
+        define i32 @main(i32 %count, ptr %words) {
+            %a = sitofp i32 %count to double
+            %b = call double @fma(double %a, double 40.0, double 2.0)
+            %c = fptosi double %b to i32
+            ret i32 %c
+        }
+        declare double @fma(double, double, double)
+    """
+    link.link(objects(text), tmp_path / "prog", TOOLS)
+    assert subprocess.run([tmp_path / "prog"], check=False).returncode == 42
+
+
+@needs_linker
 def test_the_same_bytes_in_any_folder(program, tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
