@@ -96,7 +96,7 @@ def _outcome(call: Callable[[], Any]) -> tuple[bool, Any]:
 
 def _unpack(data: bytes) -> Any:
     if not data:
-        raise Bug("a process of the per-kernel flow ended without a result", "elaborate")
+        raise Bug("a process ended without a result", "elaborate")
     good, value = pickle.loads(data)
     if good:
         return value
