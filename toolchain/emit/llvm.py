@@ -9,6 +9,7 @@ from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from ktc.diag.diagnostic import Bug
+from ktc.emit.support import routines
 from ktc.targets.target import Target
 
 # Once in a process, and so in the child that forks the jobs: 4 ms.
@@ -49,7 +50,7 @@ def parse(text: str, name: str = "") -> Any:
 
 def optimize(text: str, target: Target, level: int, name: str = "") -> Any:
     """Read `text` and run LLVM's default pipeline of -O`level` over it; returns llvmlite's module."""
-    module = parse(text, name)
+    module = parse(text + routines(text, target) if target.vendor == "cpu" else text, name)
     if target.vendor == "apple" and _GENERIC.search(text):
         level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs
     _run_pipeline(module, machine(target, level), target, level)
