@@ -1,9 +1,11 @@
 """Calls as they are written: the callee, the arguments, and the calls that the compiler reads itself."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from ktc.diag.codes import Code
 from ktc.elaborate import builtins
+from ktc.elaborate.computed import taken
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import Var
@@ -55,6 +57,17 @@ class Arguments(Subscripts):
             )
         return PackVal(tuple(items))
 
+    def operand(self, node: Any, elaborate: Callable[[Any], Any]) -> Any:
+        """Elaborate one of several operands; an item that a getter gives may wait for the others."""
+        item = node.value if isinstance(node, ast.Keyword) else node
+        if not isinstance(item, ast.Subscript) or self.module.is_library:
+            return elaborate(node)
+        outer, self.waiting = self.waiting, item
+        try:
+            return elaborate(node)
+        finally:
+            self.waiting = outer
+
     def keyword(self, node: ast.Keyword) -> Arg:
         """Elaborate a keyword argument."""
         found = self.late_arg(node.value)
@@ -72,8 +85,10 @@ class Arguments(Subscripts):
             callee = self.expr(node.func)
             if isinstance(callee, (Sym, Opaque)):
                 raise Symbolic
-            pos = [self.late_arg(item) for item in node.args]
-            kw = [self.keyword(item) for item in node.keywords]
+            pos = [self.operand(item, self.late_arg) for item in node.args]
+            kw = [self.operand(item, self.keyword) for item in node.keywords]
+            for arg in (*pos, *kw):
+                arg.value = taken(self, arg.value)
             if isinstance(callee, FnVal) and not callee.set.functions:
                 return self.synthesised(callee, pos, node)
             return self.call(callee, pos, kw, self.at(node))

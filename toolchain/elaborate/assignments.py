@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.computed import lend, put_back
 from ktc.elaborate.escapes import check_stored
 from ktc.elaborate.mentions import names_in
 from ktc.elaborate.operators import BINARY
@@ -180,15 +181,12 @@ class Assignments(Variables):
             self.fail(Code.IMMUTABLE, "this cannot be assigned to", self.at(target))
         member = self.elab.member(base.ty, target.name) if isinstance(base.ty, StructTy) else None
         if not isinstance(member, ast.VarDecl):
-            setter = self.elab.method_set(base.ty, "__setattr__")
-            if setter is not None:
-                text = self.elab.literal("StringLiteral", "!kgen.string", target.name)
-                span = self.at(node)
-                parameters: tuple[Any, ...] = (text,) if setter.functions[0].node.params else ()
-                pos = [Arg(base, span), *([] if parameters else [Arg(text, span)]), Arg(value, span)]
-                self.call_fn(FnVal(setter, parameters, (), base.ty), pos, [], span, True)  # type: ignore[arg-type]
+            if self.set_attribute(base, target.name, value, node):
                 return
             self.no_member(base.ty, target.name, target)
+        after: list[Any] = []
+        if not isinstance(base, KV) and base.back is not None:
+            base = lend(self, base, after)
         if not isinstance(base, LV) or not base.mutable:
             why = base.why if isinstance(base, LV) and base.why else "read only"
             self.fail(Code.IMMUTABLE, f"'{target.name}' cannot be changed: its owner is {why}", self.at(target))
@@ -200,6 +198,19 @@ class Assignments(Variables):
         ):
             key = target.name if "*" not in self.assigned else "*"
         self.store_place(self.field(base, target.name), value, self.at(target), key)
+        put_back(self, after)
+
+    def set_attribute(self, base: Any, name: str, value: Any, node: Any) -> bool:
+        """Call `__setattr__`; False if there is none."""
+        setter = self.elab.method_set(base.ty, "__setattr__")
+        if setter is None:
+            return False
+        text = self.elab.literal("StringLiteral", "!kgen.string", name)
+        span = self.at(node)
+        parameters: tuple[Any, ...] = (text,) if setter.functions[0].node.params else ()
+        pos = [Arg(base, span), *([] if parameters else [Arg(text, span)]), Arg(value, span)]
+        self.call_fn(FnVal(setter, parameters, (), base.ty), pos, [], span, True)
+        return True
 
     def store_item(self, target: ast.Subscript, value: ast.Expr, node: Any) -> None:
         """Elaborate `a[i] = v`: the index is evaluated before the value."""
@@ -308,6 +319,9 @@ class Assignments(Variables):
             place = old
         else:
             place = self.expr(target)
+        after: list[Any] = []
+        if isinstance(place, (RV, LV)) and place.back is not None:
+            place = lend(self, place, after)
         value = self.expr(node.value)
         if isinstance(place, (RV, KV)) or (isinstance(place, LV) and not place.mutable):
             self._read_only(place, target)
@@ -317,6 +331,7 @@ class Assignments(Variables):
         if made is None:
             current = self._held(LV(place.ty, place.pointer, True, place.local, place.path))
             self.store_place(place, self.operate(node.op, current, value, node), self.at(target), "")
+        put_back(self, after)
 
     def _read_only(self, place: Any, target: ast.Expr) -> NoReturn:
         """Report `t op= v` where t cannot be changed."""

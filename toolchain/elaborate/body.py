@@ -69,6 +69,7 @@ class BodyBase:
         self.inferring = False
         self.late_locals: set[nodes.Local] = set()
         self.launch_targets = -1  # for which of the program's targets kernels are started here, a bit each
+        self.waiting: Any = None  # the operand whose item may be fetched after the other operands (computed.py)
         self.awaited: set[nodes.Local] = set()  # results of calls that a 'try' waits for: named, but no variables
         self.local_types: dict[nodes.Local, Ty] = {}
         self.closures: dict[Any, list[Any]] = {}

@@ -296,6 +296,13 @@ def _origin(use: Use) -> Result:
     return KV(use.elab.prim("!kgen.origin", ()), OriginValue(kind, mutable))
 
 
+def _origin_cast(use: Use) -> Result:
+    given = use.args[0]
+    data = given.data if isinstance(given, KV) else None
+    assert isinstance(data, OriginValue)
+    return KV(given.ty, OriginValue(data.kind, use.flag("mut"), data.local))
+
+
 # operation -> (what does it, number of operands, attributes)
 COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
     {
@@ -342,5 +349,6 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.origin.any": (_origin, 0, ("mut",)),
         "kgen.origin.static": (_origin, 0, ()),
         "kgen.origin.external": (_origin, 0, ("mut",)),
+        "kgen.origin.cast": (_origin_cast, 1, ("mut",)),
     }
 )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.body import UNIT_CONST, zero_of
+from ktc.elaborate.computed import lend_all, put_back
 from ktc.elaborate.conversions import Conversions
 from ktc.elaborate.exclusivity import check_call
 from ktc.elaborate.function_types import NAMELESS
@@ -89,6 +90,8 @@ class Calls(Conversions):
             if not isinstance(value, (RV, LV, KV)) or isinstance(value.ty, FnTy):
                 return None
             kinds.append((value.ty, isinstance(value, LV) and value.mutable and (2 if value.owned else 1)))
+            if not isinstance(value, KV) and value.back is not None:
+                return None
             if isinstance(value, LV) and any(o.kind == "local" for o in self.elab.origins(value.ty)):
                 return None
         functions = fn.set.functions
@@ -196,7 +199,12 @@ class Calls(Conversions):
             if not self.module.is_library:
                 if instance.fn.deprecated:
                     self.elab.warn_deprecated(instance.fn, span)
+                after = lend_all(self, instance.signature.args, values)
                 check_call(self, instance, values, [getattr(slot, "span", None) for slot in found.slots])
+                if after:
+                    made = self._emit(instance, values, span)
+                    put_back(self, after)
+                    return made
             if instance.fn.inline != "builtin":
                 return self._emit(instance, values, span)
             made = self.expand(instance, values, span)

@@ -73,9 +73,10 @@ def _overlap(body: Any, a: Any, b: Any) -> bool:
         if a.local is not None and a.local is b.local:
             return (not a.owned or _moved(a)) and (not b.owned or _moved(b)) and _prefix(a.path, b.path)
         if a.local is None and b.local is None:
-            (root, path), (other, way) = _way(a.pointer), _way(b.pointer)
-            if isinstance(root, nodes.Argument) and root == other:
-                return _prefix(path, way)
+            for root, path in map(_way, a.via or (a.pointer,)):
+                for other, way in map(_way, b.via or (b.pointer,)):
+                    if isinstance(root, nodes.Argument) and root == other and _prefix(path, way):
+                        return True
     reached = [_reached(x) for x in (a, b)]
     inside = [set(body.loans_of(x) or ()) for x in (a, b)]
     return bool(reached[0] & (reached[1] | inside[1]) or inside[0] & reached[1])

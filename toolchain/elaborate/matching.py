@@ -238,6 +238,8 @@ class Matching(Inference):
 
     @staticmethod
     def _is_temporary(value: Any) -> bool:
+        if isinstance(value, (LV, RV)) and value.back is not None:
+            return False
         if isinstance(value, LV):
             return value.owned and value.local is not None and not value.local.name
         return isinstance(value, KV) or (isinstance(value, RV) and not value.why and not isinstance(value.ty, FnTy))

@@ -4,6 +4,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate.body import UNIT_CONST
+from ktc.elaborate.computed import attribute_of, field_of
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.names import Names
 from ktc.elaborate.scope import AliasInfo, FnSet, Var
@@ -57,7 +58,7 @@ class Members(Names):
         if not isinstance(node, ast.Attribute) or (isinstance(node.value, ast.Name) and node.value.id[:5] == "__mli"):
             return self.expr(node)
         base = self.part(node.value)
-        if isinstance(base, LV) and base.local is not None:
+        if isinstance(base, LV) and base.local is not None and base.back is None:
             if isinstance(base.ty, StructTy) and isinstance(self.elab.member(base.ty, node.name), ast.VarDecl):
                 return self.field(base, node.name)
             self.required(base, node.value)
@@ -154,7 +155,8 @@ class Members(Names):
                 and name in self.builtin_self
             ):
                 return self.builtin_self[name]
-            return self.field(base, name) if isinstance(base, LV) else self.field_value(base, name)
+            made = self.field(base, name) if isinstance(base, LV) else self.field_value(base, name)
+            return made if isinstance(base, KV) or base.back is None else field_of(made, base, name)
         if isinstance(member, FnSet):
             return Method(base, FnVal(member, (), (), ty))
         for param, value in zip(ty.info.node.params, ty.params, strict=True):
@@ -165,11 +167,10 @@ class Members(Names):
         getter = self.elab.method_set(ty, "__getattr__")
         if getter is not None:
             text = self.elab.literal("StringLiteral", "!kgen.string", name)
-            if getter.functions[0].node.params:
-                return self.call_fn(FnVal(getter, (text,), (), ty), [Arg(base, self.at(node))], [], self.at(node), True)
-            return self.call_fn(
-                FnVal(getter, (), (), ty), [Arg(base, self.at(node)), Arg(text, self.at(node))], [], self.at(node), True
-            )
+            span, static = self.at(node), bool(getter.functions[0].node.params)
+            pos = [Arg(base, span)] if static else [Arg(base, span), Arg(text, span)]
+            made = self.call_fn(FnVal(getter, (text,) if static else (), (), ty), pos, [], span, True)
+            return attribute_of(self, made, base, name, node)
         self.no_member(ty, name, node)
         return None
 

@@ -56,9 +56,10 @@ def lenders(fn: FnInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:
     known: tuple[tuple[int, ...], tuple[int, ...]] | None = fn.patterns.get("lends")
     if known is None:
         named: set[str] = set()
+        mentioned: set[str] = set()  # `ref [MutOrigin.cast_from[o]]` points where o is, writable or not by itself
         for origin in fn.node.result_ref or ():
-            _names(origin, named)
-        mentioned = set(named)
+            _names(origin, named if not isinstance(origin, ast.Subscript) else mentioned)
+        mentioned |= named
         _names(fn.node.result, mentioned)
         whole = fn.name == "__init__" or fn.node.result_ref == ()
         lends, direct = [], []

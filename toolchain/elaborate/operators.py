@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from ktc.diag.codes import Code
 from ktc.elaborate.arguments import Arguments
+from ktc.elaborate.computed import Waiting, taken
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.values import (
     KV,
@@ -39,13 +40,14 @@ class Operators(Arguments):
 
     def binary(self, node: ast.Binary) -> Any:
         """Elaborate `left op right`."""
-        left = self.expr(node.left)
+        left = self.operand(node.left, self.expr)
         if isinstance(left, TraitTy) and node.op == "&":
             right = self.expr(node.right)
             assert isinstance(right, TraitTy)
             return self.elab.trait(tuple(dict.fromkeys(left.traits + right.traits)))
-        right = self.expr(node.right)
-        return self.operate(node.op, left, right, node)
+        right = self.operand(node.right, self.expr) if isinstance(left, Waiting) else self.expr(node.right)
+        left = taken(self, left)
+        return self.operate(node.op, left, taken(self, right), node)
 
     def operate(self, op: str, left: Any, right: Any, node: Any) -> Any:
         """Apply a binary operator to values."""

@@ -93,6 +93,9 @@ class Passing(Matching):
         made = self._call_action(call, signature, name, args, consumed, result, span)
         if isinstance(made, LV) and signature.result == "ref":
             made.loans = loans
+            if not self.module.is_library:
+                origins = [values[i] for i in signature.named if isinstance(values[i], LV) and values[i].local is None]
+                made.via = tuple(way for one in origins for way in one.via or (one.pointer,))
             made.mutable = signature.result_mutable and all(
                 values[i].mutable if signature.args[i].convention == "ref" else signature.args[i].convention != "read"
                 for i in signature.named

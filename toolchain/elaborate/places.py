@@ -36,8 +36,10 @@ class Places(BodyBase):
         number, slot = self.elab.slot(base.ty, name)
         ty = self.elab.fields(base.ty)[number][1]
         pointer = base.pointer
-        if slot == 0 and base.local is not None and not base.path and (base.local.drop or base.local.field_drops):
-            # the same address, but of this field alone: which fields a statement uses decides when they die
+        kept = base.local is not None and not base.path and (base.local.drop or base.local.field_drops)
+        if slot == 0 and (kept or (base.local is None and not self.module.is_library)):
+            # the same address, but of this field alone: which fields a statement uses decides when they die, and
+            # which of them the arguments of a call are
             pointer = nodes.Op("field", (pointer,), types.PTR, (self.elab.ir(base.ty), 0))
         elif slot >= 0:
             pointer = ops.build("field", (pointer,), None, (self.elab.ir(base.ty), slot))

@@ -123,6 +123,10 @@ class Signatures(FunctionTypes):
         if not fn.node.result_ref:
             return True
         node = fn.node.result_ref[0]
+        if isinstance(node, ast.Subscript) and isinstance(node.base, ast.Attribute):
+            owner = self.evaluate(node.base.value, scope, fn.module)  # `MutOrigin.cast_from[o]`
+            of = owner.params[0] if isinstance(owner, StructTy) and owner.params else None
+            return not isinstance(of, KV) or bool(of.data)
         while isinstance(node, ast.Attribute):
             node = node.value
         if isinstance(node, ast.Name) and any(a.name == node.id for a in fn.node.args):

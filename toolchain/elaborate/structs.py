@@ -302,8 +302,9 @@ class Structs(Modules):
             found: list[OriginValue] = []
             for value in ty.params:
                 self._origins_in(value, found)
+            hides = not ty.info.module.is_library  # a program's struct with a pointer to anything keeps nothing alive
             for _, kind in self.fields(ty):
-                found += self.origins(kind)
+                found += [o for o in self.origins(kind) if o.kind != "any" or not hides]
             ty.origins = tuple(dict.fromkeys(o for o in found if o.kind in ("any", "local", "some")))
         return ty.origins
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ktc.diag.codes import Code
+from ktc.elaborate.computed import Waiting, item_of, waits
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.members import Members
 from ktc.elaborate.mismatch import Mismatch
@@ -148,5 +149,8 @@ class Subscripts(Members):
             fn = self.elab.partial_of(fn, *self.param_list(node))
             return self.call_fn(fn, [Arg(base, span)], [], span, True)
         args = [Arg(base, span), *(self.late_arg(item) for item in node.args)]
+        if self.waiting is not None and waits(self, base, node):
+            return Waiting(fn, args, node)
         kw = [self.keyword(k) for k in node.keywords]
-        return self.call_fn(fn, args, kw, span, True)
+        made = self.call_fn(fn, args, kw, span, True)
+        return made if kw or self.module.is_library else item_of(self, made, base, args[1:], node)

@@ -247,12 +247,13 @@ FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
 @dataclass(repr=False, slots=True)
 class RV:
     """A value of a directly passed type, as an IR value. `why`: it has a name that may not be changed, and why.
-    `loans`: as in `LV`."""
+    `loans`, `back`: as in `LV`."""
 
     ty: Ty
     ir: nodes.Value
     why: str = ""
     loans: tuple[nodes.Local, ...] | None = None
+    back: Any = None
 
 
 @dataclass(repr=False, slots=True)
@@ -267,6 +268,8 @@ class LV:
         owned: a temporary, or transferred with `^`: whoever takes the value may move it.
         why: why it is immutable, for the message.
         loans: the locals in which it lies or into which its value points, where no local is known; None: unknown.
+        back: the item or field of a computed value that it is (computed.py).
+        via: the addresses from which a call reached it, where those are no locals.
     """
 
     ty: Ty
@@ -277,6 +280,8 @@ class LV:
     owned: bool = False
     why: str = ""
     loans: tuple[nodes.Local, ...] | None = None
+    back: Any = None
+    via: tuple[nodes.Value, ...] = ()
 
 
 @dataclass(repr=False, slots=True)
