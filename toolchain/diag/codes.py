@@ -31,6 +31,7 @@ class Code(Enum):
     PARAMETER_COUNT = ("parameter-count", "too few or too many compile-time parameters")
     CANNOT_INFER = ("cannot-infer", "a compile-time parameter cannot be inferred")
     NOT_CALLABLE = ("not-callable", "something that is not a function is called")
+    BEYOND_BOUND = ("beyond-bound", "a generic body uses what the bound of its type parameter does not promise")
     TRAIT_NOT_MET = ("trait-not-met", "a type lacks what a trait asks for")
     RAISES = ("raises", "a call may raise where nothing may raise")
     IMMUTABLE = ("immutable", "something that may not change is changed")

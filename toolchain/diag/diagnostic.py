@@ -4,7 +4,7 @@ Every stage reports user errors to the one `Sink` and goes on with an error node
 ends a stage. A `Bug` is a mistake of ktc itself and is never shown as the user's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeVar
@@ -115,6 +115,13 @@ class Sink:
         self.diagnostics.append(diagnostic)
         self.error_count += diagnostic.severity is Severity.ERROR
         self.mistake_count += not is_warning
+
+    def withdraw(self, which: Callable[[Diagnostic], bool]) -> None:
+        """Take errors back: a better message for the same mistakes follows."""
+        gone = [one for one in self.diagnostics if one.severity is Severity.ERROR and which(one)]
+        self.diagnostics = [one for one in self.diagnostics if not any(one is other for other in gone)]
+        self.error_count -= len(gone)
+        self.mistake_count -= sum(not one.code.is_warning for one in gone)
 
 
 def in_order(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:

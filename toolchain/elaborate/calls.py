@@ -33,6 +33,7 @@ from ktc.elaborate.values import (
 )  # fmt: skip
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
+from ktc.syntax import ast
 
 
 class Calls(Conversions):
@@ -116,6 +117,7 @@ class Calls(Conversions):
         if inits is None:
             if len(pos) == 1 and not kw and getattr(pos[0].value, "ty", None) is ty:
                 return pos[0].value
+            self.promised(KV(ty, ()), "__init__", ast.Pass(span.start, span.end))
             help = "write '@fieldwise_init' above the struct, or give it an '__init__'"
             self.fail(Code.NOT_CALLABLE, f"'{ty.info.name}' has no constructor", span, help)
         if ty.info.fieldwise and not ty.symbolic:

@@ -11,14 +11,14 @@ from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Span
-from ktc.elaborate import builtin_types, conformance
+from ktc.elaborate import builtin_types
 from ktc.elaborate.archive import Defines, Library, archive_unit, packed_bodies
 from ktc.elaborate.bodies import Bodies, Packed
-from ktc.elaborate.functions import Functions
+from ktc.elaborate.checks import Checks
 from ktc.elaborate.instances import TARGETS_TABLE, Instance, OfProgram, Symbolic, UnitState
 from ktc.elaborate.kernels import KernelBody
 from ktc.elaborate.mismatch import Abort, Mismatch
-from ktc.elaborate.scope import FnInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo
+from ktc.elaborate.scope import FnSet, ImportRef, ModuleInfo, Scope, StructInfo
 from ktc.elaborate.values import KV, OPAQUE, RV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
 from ktc.elaborate.warnings import Warnings
 from ktc.ir import nodes, types
@@ -33,7 +33,7 @@ class Body(KernelBody):
     """The elaborator of one function body or one compile-time expression."""
 
 
-class Elaborator(Functions, Warnings):
+class Elaborator(Checks, Warnings):
     """All of the elaborator."""
 
     def __init__(
@@ -49,6 +49,8 @@ class Elaborator(Functions, Warnings):
         self.busy_aliases = set()
         self.elaborated = set()
         self.checks_rest = False
+        self.trial = None
+        self.archetypes = {}
         self.alone: dict[str, UnitState] = {}
         self.library_cache: dict[str, Any] = {}
         self.is_archive = is_archive
@@ -262,7 +264,7 @@ class Elaborator(Functions, Warnings):
         with contextlib.suppress(Abort):
             entry = self._entry()
         self.drain()
-        self._check_rest()
+        self.check_rest()
         host = self.unit_of(self.states["host"])
         devices = tuple(self.unit_of(s) for s in sorted(self.states.values(), key=lambda s: s.index) if s.index >= 0)
         used = set() if self.sink.mistake_count else {*host.functions, *(s for unit in devices for s in unit.functions)}
@@ -270,12 +272,13 @@ class Elaborator(Functions, Warnings):
             one.function for state in self.states.values() for symbol, one in state.by_symbol.items()
             if one.function is not None and not one.failed and not one.fn.module.is_library and symbol not in used
         )  # fmt: skip
+        self.check_generics()
         return nodes.Program(host, devices, entry, apart=apart)
 
     def archive(self) -> nodes.Unit:
         """Elaborate the seed of the library's archive."""
         self.check_main_imports()
-        self._check_rest()
+        self.check_rest()
         return archive_unit(self.states["host"], self.globals)
 
     def _entry(self) -> str:
@@ -303,62 +306,6 @@ class Elaborator(Functions, Warnings):
         self.request(made)
         self.entry_refs = made.symbol
         return made.symbol
-
-    def report(self, code: Code, *args: Any, **named: Any) -> None:
-        # what nothing calls is for a target that nobody asked about, so what it needs there says nothing
-        if not (self.checks_rest and code is Code.CONSTRAINT_FAILED):
-            super().report(code, *args, **named)
-
-    def _check_rest(self) -> None:
-        """Elaborate the main file's functions that have no parameters and that nothing called, for their mistakes."""
-        self.checks_rest = not self.is_archive
-        self._check_all()
-        self.drain()
-        self.checks_rest = False
-
-    def _check_all(self) -> None:
-        for value in list(self.main.scope.names.values()):
-            if isinstance(value, FnSet):
-                for fn in value.functions:
-                    self._check_function(fn)
-                continue
-            if not isinstance(value, StructInfo) or value.module is not self.main:
-                continue
-            conformance.check_traits(self, value)
-            if not value.node.params:
-                ty = self.struct(value, ())
-                try:
-                    self.fields(ty)
-                except Abort:
-                    continue
-                for member in value.members.values():
-                    if isinstance(member, FnSet):
-                        for fn in member.functions:
-                            self._check_function(fn, ty)
-
-    def _check_function(self, fn: FnInfo, ty: StructTy | None = None) -> None:
-        if fn.module is not self.main or fn.node.params or fn.node.body is None:
-            return
-        if any(a.type is None and a.name != "self" for a in fn.node.args):
-            return
-        if fn.uid in self.elaborated:
-            return
-        # what could be a kernel may use what only devices have
-        could_be_kernel = ty is None and not fn.raises and fn.node.result is None and bool(self.config.accelerators)
-        outer, self.state = self.state, self.states[self.config.accelerators[0].name] if could_be_kernel else self.state
-        try:
-            self._check_instance(fn, ty)
-        finally:
-            self.state = outer
-
-    def _check_instance(self, fn: FnInfo, ty: StructTy | None) -> None:
-        try:
-            actual = [None] * len(fn.node.args)
-            instance = self.instance(fn, ty, {}, actual, None, None, span=fn.span())
-        except (Abort, Symbolic, Mismatch):
-            return
-        if not self.open_arguments(instance):
-            self.elaborate_instance(instance)
 
 
 def _targets_table(targets: tuple[Target, ...], linkage: str) -> nodes.Global:

@@ -261,15 +261,21 @@ class Instances(Symbols):
         busy = (alias.uid, self_ty)
         if busy in self.busy_aliases:
             self.fail(Code.NOT_COMPILE_TIME, f"'{alias.name}' is defined by itself", span)
+        scope = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
         if alias.node.value is None:
-            self.fail(Code.NO_MEMBER, f"'{alias.name}' has no value here", span)
+            cache[key] = self.promised_alias(alias, self_ty, scope)
+            return cache[key]
         self.busy_aliases.add(busy)
         try:
-            scope = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
             cache[key] = self.typed_constant(alias.node.type, alias.node.value, scope, alias.module)
         finally:
             self.busy_aliases.discard(busy)
         return cache[key]
+
+    def promised_alias(self, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Any:
+        """Return what an alias without a value stands for; only archetypes know (`Archetypes`)."""
+        span = Span(alias.module.source, alias.node.name_start, alias.node.name_start + len(alias.name))
+        self.fail(Code.NO_MEMBER, f"'{alias.name}' has no value here", span)
 
     def typed_constant(self, type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
         """Compute `value`, converted to the type if one is written."""

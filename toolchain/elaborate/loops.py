@@ -100,6 +100,7 @@ class Loops(Assignments):
         else:
             iterator = iterable
         if iterator is None or self.elab.method_set(iterator.ty, "__next__") is None:
+            self.promised(iterable, "__iter__", node.iter)
             self.fail(
                 Code.TYPE_MISMATCH,
                 f"a value of type '{self.elab.type_name(iterable.ty)}' cannot be iterated over",

@@ -132,6 +132,7 @@ class Members(Names):
 
     def no_member(self, ty: Ty, name: str, node: Any) -> None:
         """Report a missing member."""
+        self.promised(KV(ty, ()), name, node)
         names = list(ty.info.members) if isinstance(ty, StructTy) else []
         help_text = suggest(name, [n for n in names if not n.startswith("_")])
         start = getattr(node, "name_start", node.start)

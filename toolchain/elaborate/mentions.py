@@ -106,3 +106,32 @@ def _names(node: Any, found: set[str]) -> None:
     elif isinstance(node, ast.Node):
         for name in node.__match_args__:
             _names(getattr(node, name), found)
+
+
+def gives(node: ast.FunctionDecl | ast.StructDecl) -> set[str]:
+    """Return the names that statements anywhere in a declaration assign or declare."""
+    found: set[str] = set()
+    _given_in(node, found)
+    return found
+
+
+def _given_in(node: Any, found: set[str]) -> None:
+    match node:
+        case tuple():
+            for item in node:
+                _given_in(item, found)
+            return
+        case ast.Assign(targets=targets):
+            for target in targets:
+                _names(target, found)
+        case ast.VarDecl(target=target) | ast.For(target=target) | ast.ForClause(target=target):
+            _names(target, found)
+        case ast.Alias(name=name) | ast.FunctionDecl(name=name) | ast.Walrus(name=name) | ast.WithItem(name=name):
+            found.add(name)
+        case ast.Handler(name=name) | ast.Param(name=name):
+            found.add(name)
+        case ast.Import(names=names) | ast.FromImport(names=names):
+            found.update(part.split(".")[0] for pair in names for part in pair)
+    if isinstance(node, ast.Node):
+        for name in node.__match_args__:
+            _given_in(getattr(node, name), found)

@@ -108,6 +108,10 @@ class Operators(Arguments):
 
     def no_operator(self, op: str, left: Any, right: Any, node: Any) -> None:
         """Report an operator that the operands do not have."""
+        asked = right if op == "in" else left
+        name = "contains" if op == "in" else BINARY.get(op) or COMPARE.get(op)
+        if name is not None:
+            self.promised(asked, f"__{name}__", node)
         a, b = (self.elab.type_name(v.ty) if isinstance(v, (RV, LV, KV)) else said(v) for v in (left, right))
         help_text = "convert one of them" if isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV)) else ""
         if help_text and a == b and isinstance(left.ty, StructTy) and not left.ty.info.module.is_library:
@@ -125,6 +129,7 @@ class Operators(Arguments):
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[node.op]
         made = self.dunder(value, name, [], node)
         if made is None:
+            self.promised(value, name, node)
             shown = self.elab.type_name(value.ty) if isinstance(value, (RV, LV, KV)) else said(value)
             self.fail(Code.TYPE_MISMATCH, f"'{node.op}' does not take '{shown}'", self.at(node))
         return made
@@ -143,6 +148,7 @@ class Operators(Arguments):
             converted = self.try_convert(value, self.elab.library_type("Bool"), self.at(node))
             if converted is not None:
                 return self.rvalue(converted)
+            self.promised(value, "__bool__", node)
         shown = self.elab.type_name(value.ty) if isinstance(value, (RV, LV, KV)) else said(value)
         self.fail(Code.TYPE_MISMATCH, f"'{shown}' is neither true nor false: it has no '__bool__'", self.at(node))
 

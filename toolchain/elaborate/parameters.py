@@ -377,12 +377,9 @@ class Parameters(Evaluation):
         return self.state.memo.setdefault(key, made)
 
     def apply_alias(
-        self,
-        alias: AliasInfo,
-        positional: tuple[Any, ...],
-        named: tuple[tuple[str, Any], ...],
+        self, alias: AliasInfo, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
         self_ty: StructTy | None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """Give parameters to an alias that has some."""
         params = alias.node.params
         given = self.give(params, positional, named, f"'{alias.name}'")
@@ -391,8 +388,11 @@ class Parameters(Evaluation):
         given = self.settle(params, given, scope, alias.module, f"'{alias.name}'")
         key = (self_ty, self.state.target.name, tuple(given[p.name] for p in params))
         if key not in alias.values:
-            assert alias.node.value is not None
-            alias.values[key] = self.typed_constant(alias.node.type, alias.node.value, scope, alias.module)
+            node = alias.node
+            if node.value is None:
+                alias.values[key] = self.promised_alias(alias, self_ty, scope)
+            else:
+                alias.values[key] = self.typed_constant(node.type, node.value, scope, alias.module)
         return alias.values[key]
 
     def partial_of(self, fn: FnVal, positional: tuple[PV, ...], named: tuple[tuple[str, PV], ...]) -> FnVal:

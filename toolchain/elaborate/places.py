@@ -172,6 +172,14 @@ class Places(BodyBase):
         """Run a `__copyinit__` or `__moveinit__` (in `Calls`)."""
         raise NotImplementedError
 
+    def promised(self, value: Any, name: str, node: Any) -> None:
+        """Report a member that the bound of a type parameter does not promise, where a value is of an archetype."""
+        ty = getattr(value, "ty", None)
+        if isinstance(ty, StructTy) and ty.info.bound is not None and name not in ty.info.members:
+            start = getattr(node, "name_start", node.start)
+            span = Span(self.module.source, start, max(node.end, start + 1))
+            self.elab.beyond_bound(ty, name, span, self.instance)
+
     def _not_copyable(self, ty: Ty, span: Span | None) -> NoReturn:
         name = self.elab.type_name(ty)
         help_text = "move it with '^'"

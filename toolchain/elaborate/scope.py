@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ktc.diag.source import Source, Span
-from ktc.elaborate.values import KV, LV, RV, StructTy, Ty, show
+from ktc.elaborate.values import KV, LV, RV, StructTy, TraitTy, Ty, show
 from ktc.ir.nodes import Local
 from ktc.syntax import ast
 
@@ -89,6 +89,8 @@ class StructInfo:
     instances: dict[tuple[Any, ...], StructTy] = field(default_factory=dict)
     traits: "tuple[TraitInfo, ...] | None" = None
     symbolic: StructTy | None = None
+    bound: "TraitTy | None" = None
+    """Of an archetype, which stands for a type parameter: all that is known of it."""
 
     def span(self) -> Span:
         """Where its name stands."""

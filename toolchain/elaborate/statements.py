@@ -116,6 +116,8 @@ class Statements(Raising):
             self.launch_targets = targets_where(self, node.condition, bool(condition))
             self.block(taken) if taken else None
             self.launch_targets = outer
+            if self.elab.trial is not None:
+                self._other_arm(node.orelse if condition else node.body)
             return
         value = self.truth(node.condition)
         before = set(self.assigned)
@@ -134,6 +136,15 @@ class Statements(Raising):
         self.dead = False
         self.emit(nodes.If(value, then, orelse, self.at(node)))
         self.dead = dead_then and dead_else
+
+    def _other_arm(self, body: tuple[ast.Stmt, ...]) -> None:
+        """Look at the arm that is not taken: the body of a generic is checked for all values of its parameters."""
+        sampled, assigned, dead = self.elab.sampled, set(self.assigned), self.dead
+        self.elab.sampled, self.dead = True, False
+        self.open()
+        self.block(body)
+        self.close()
+        self.elab.sampled, self.assigned, self.dead = sampled, assigned, dead
 
     def alias(self, node: ast.Alias) -> None:
         """Elaborate a local alias."""

@@ -138,6 +138,7 @@ class Subscripts(Members):
             base = self.materialize(base)
             getter = self.elab.method_set(base.ty, "__getitem__")
         if getter is None:
+            self.promised(base, "__getitem__", node)
             self.fail(
                 Code.NO_MEMBER, f"'{self.elab.type_name(base.ty)}' has no '__getitem__', so it takes no index", span
             )

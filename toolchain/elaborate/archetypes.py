@@ -1,0 +1,209 @@
+"""Archetypes: types and values that stand for a declaration's own parameters, so that a generic body can be elaborated
+by itself.
+
+In: parameters as declared. Out: for a type parameter a struct that has what the parameter's bound promises and nothing
+else, for an origin or a function one of that kind, for any other value some constant of its type.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ktc.elaborate.body import zero_of
+from ktc.elaborate.functions import Functions
+from ktc.elaborate.instances import Symbolic
+from ktc.elaborate.mismatch import Abort, Mismatch
+from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, ModuleInfo, Scope, StructInfo, TraitInfo
+from ktc.elaborate.values import KV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, TraitTy, Ty
+from ktc.ir import types
+from ktc.syntax import ast
+
+MARK = "\u2063"
+"""Begins the names of archetypes (a character that is not seen), so that a message tells that it speaks of one."""
+
+_WORD = types.StructType((types.I64,))
+
+
+class NoStandIn(Exception):
+    """Nothing can stand for a parameter: its type has no constants that could be written down."""
+
+
+class Archetypes(Functions):
+    """The part of the elaborator that makes stand-ins."""
+
+    sampled: bool = False
+    """A constant was taken for a parameter: what depends on its value is not sure."""
+    archetypes: dict[str, StructInfo]
+    """Those of the declaration that is being checked, by their marked names."""
+
+    def library_info(self, name: str) -> StructInfo:
+        """Return a struct of the library (in `Elaborator`)."""
+        raise NotImplementedError
+
+    def literal(self, struct: str, prim: str, value: Any) -> KV:
+        """Return a literal (in `Elaborator`)."""
+        raise NotImplementedError
+
+    def bool_constant(self, value: bool) -> KV:
+        """Return `True` or `False` (in `Elaborator`)."""
+        raise NotImplementedError
+
+    def prelude_name(self, name: str) -> Any:
+        """Return what the prelude calls `name`, or None (in `Elaborator`)."""
+        raise NotImplementedError
+
+    def archetype(self, name: str, bound: TraitTy, module: ModuleInfo, at: ast.Node) -> StructTy:
+        """Return a new type of which nothing is known but its traits."""
+        node = ast.StructDecl(at.start, at.end, MARK + name, at.start, (), (), (), (), (), "")
+        info = StructInfo(MARK + name, node, module, next(self.ids), module.scope, bound=bound)
+        found: list[TraitInfo] = []
+        for trait in bound.traits:
+            self._add_trait(trait, found)
+        info.traits = tuple(found)
+        info.register_trivial = any(trait.name in ("AnyTrivialRegType", "TrivialRegType") for trait in found)
+        for trait in found:
+            for member, value in trait.members.items():
+                _add_member(info.members, member, value)
+        ty = self.struct(info, ())
+        ty.fields, ty.ir_type, ty.origins, ty.prim = (), _WORD, (), None
+        ty.trivial = info.register_trivial
+        self.archetypes[info.name] = info
+        return ty
+
+    def promised_alias(self, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Any:
+        """Return what stands for an alias that the traits of an archetype only ask for."""
+        if ty is None or ty.info.bound is None:
+            return super().promised_alias(alias, ty, scope)
+        want = self.evaluate(alias.node.type, scope, alias.module) if alias.node.type is not None else None
+        return self._stand_in_for(want, f"{ty.info.name.removeprefix(MARK)}.{alias.name}", alias.module, alias.node)
+
+    # ---- parameters ----
+
+    def stand_ins(
+        self, params: Iterable[ast.Param], scope: Scope, module: ModuleInfo, given: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return a value for each parameter that has none, in order; they are entered into `scope`.
+
+        Raises:
+            NoStandIn: for one of them there is none.
+        """
+        for param in params:
+            if param.name not in given:
+                given[param.name] = self._stand_in(param, scope, module)
+            scope.names[param.name] = given[param.name]
+        return given
+
+    def _stand_in(self, param: ast.Param, scope: Scope, module: ModuleInfo) -> Any:
+        if param.type is None:
+            raise NoStandIn
+        want = self.evaluate(param.type, scope, module)
+        if isinstance(want, FnTy) and want.ast is not None:
+            return self._parametric_function(param, scope, module)
+        if param.kind == "star":
+            return PackPV(tuple(self._stand_in_for(want, param.name, module, param) for _ in range(2)), want)
+        if param.default is not None and isinstance(want, StructTy) and want.info is not self.library_info("Origin"):
+            self.sampled = True
+            value = self.evaluate(param.default, scope, module)
+            return value if isinstance(value, KV) and value.ty is want else self._constant(want, value)
+        return self._stand_in_for(want, param.name, module, param)
+
+    def _stand_in_for(self, want: Any, name: str, module: ModuleInfo, at: ast.Node) -> Any:
+        if isinstance(want, TraitTy):
+            return self.archetype(name, want, module, at)
+        if isinstance(want, FnTy) and want.ast is None and not want.symbolic:
+            return self._function(want, name, module, at)
+        if not isinstance(want, StructTy):
+            raise NoStandIn
+        if want.info is self.library_info("Origin"):
+            flag = want.params[0]
+            return KV(want, OriginValue("some", bool(flag.data) if isinstance(flag, KV) else True))
+        self.sampled = True
+        return self._constant(want, None)
+
+    def _constant(self, want: StructTy, given: Any) -> KV:
+        """Return some constant of a type: one made from a literal, an alias of its struct, or one without bits."""
+        tries = (
+            self.literal("IntLiteral", "!kgen.int_literal", 4),
+            self.bool_constant(True),
+            self.literal("StringLiteral", "!kgen.string", "x"),
+        )
+        for value in (given,) if isinstance(given, KV) else tries:
+            try:
+                made = value if value.ty is want else self.convert_constant(value, want)
+            except (Abort, Symbolic, Mismatch):
+                continue
+            if made is not None:
+                return made
+        for member in want.info.members.values():
+            if isinstance(member, AliasInfo) and not member.node.params and member.node.value is not None:
+                made = self.alias_value(member, want)
+                if isinstance(made, KV) and made.ty is want and made.data != 0:
+                    return made
+        if want.info.bound is None and not types.size_of(self.ir(want)):
+            return KV(want, zero_of(self.ir(want)))
+        raise NoStandIn
+
+    def open_type(self, kind: Any, name: str, scope: Scope, module: ModuleInfo, at: ast.Node) -> Any:
+        """Return what stands for the type of an argument that is declared by a trait or a struct with open parameters;
+        None for one that is complete."""
+        if isinstance(kind, TraitTy):
+            return self.archetype(f"type of {name}", kind, module, at)
+        if isinstance(kind, PartialTy):
+            given = {p.name: v for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None}
+            inner = Scope(kind.info.scope, "function")
+            given = self.stand_ins(kind.info.node.params, inner, kind.info.module, given)
+            return self.struct(kind.info, tuple(given[p.name] for p in kind.info.node.params))
+        return None
+
+    # ---- functions ----
+
+    def _function(self, want: FnTy, name: str, module: ModuleInfo, at: ast.Node) -> FnVal:
+        """Return a function of a type; its body is never looked at."""
+        scope = Scope(module.scope, "function")
+        args = []
+        for i, (convention, kind) in enumerate(want.args):
+            if not isinstance(kind, Ty):
+                raise NoStandIn
+            scope.names[f"${i}"] = kind
+            written = want.nodes[i].name if want.nodes else ""
+            spelled = ast.Name(at.start, at.end, f"${i}")
+            args.append(ast.Param(at.start, at.end, written or f"_{i}", spelled, None, "any", convention, (), False))
+        if not isinstance(want.result, Ty) or want.result_ref is not None:
+            raise NoStandIn
+        scope.names["$"] = want.result
+        result = ast.Name(at.start, at.end, "$")
+        return self._function_value(name, (), tuple(args), result, want, module, scope, at)
+
+    def _parametric_function(self, param: ast.Param, scope: Scope, module: ModuleInfo) -> FnVal:
+        node = param.type
+        if not isinstance(node, ast.FunctionType) or node.result_ref is not None:
+            raise NoStandIn
+        want = self.evaluate(node, scope, module)
+        own = Scope(scope.parent, "function", dict(scope.names))
+        args = tuple(
+            ast.Param(a.start, a.end, a.name or f"_{i}", a.type, a.default, a.kind, a.convention, a.origin, a.splat)
+            for i, a in enumerate(node.args)
+        )
+        return self._function_value(param.name, node.params, args, node.result, want, module, own, param)
+
+    def _function_value(
+        self, name: str, params: tuple[ast.Param, ...], args: tuple[ast.Param, ...], result: ast.Expr | None,
+        want: FnTy, module: ModuleInfo, scope: Scope, at: ast.Node,
+    ) -> FnVal:  # fmt: skip
+        body = (ast.Pass(at.start, at.end),)
+        node = ast.FunctionDecl(
+            at.start, at.end, name, at.start, params, args, result, None, want.raises, (), None, (), body, (), False, ""
+        )
+        info = FnInfo(name, node, module, None, scope, next(self.ids))
+        info.parameter = "capturing" in want.effects
+        self.elaborated.add(info.uid)
+        return FnVal(FnSet(name, [info]))
+
+
+def _add_member(members: dict[str, Any], name: str, value: Any) -> None:
+    """Enter a member of a trait: overloads of several traits are overloads of the archetype."""
+    old = members.get(name)
+    if isinstance(old, FnSet) and isinstance(value, FnSet):
+        value = FnSet(name, [*old.functions, *(fn for fn in value.functions if fn not in old.functions)])
+    elif old is not None and not (isinstance(old, AliasInfo) and old.node.value is None):
+        return
+    members[name] = value

@@ -1,0 +1,258 @@
+"""Generic declarations checked by themselves: what a body asks of its type parameters must be promised by their bounds.
+
+In: the main file's generic functions, structs and traits. Out: errors at the lines of their bodies, called or not.
+
+Each declaration is elaborated once with archetypes for its type parameters (`archetypes.py`), by the same code that
+elaborates instances, when all else is done, and thrown away; a message counts if it speaks of an archetype, or if
+nothing in the declaration depends on a constant that was taken for a parameter. The roads not taken: a second, smaller
+type checker over the tree would know less of the library and differ from the elaborator where it matters; carrying the
+bound along with the types of an instance would cost every instance and say nothing of what nobody instantiates.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import CompileError, Diagnostic, Label, Sink
+from ktc.diag.source import Span
+from ktc.elaborate.archetypes import MARK, Archetypes, NoStandIn
+from ktc.elaborate.instances import Instance, OfProgram, Symbolic
+from ktc.elaborate.mentions import gives
+from ktc.elaborate.mismatch import Abort, Mismatch
+from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo
+from ktc.elaborate.signatures import phantom
+from ktc.elaborate.values import StructTy, Ty
+from ktc.syntax import ast
+
+_SURE = frozenset((
+    Code.BEYOND_BOUND, Code.NO_MEMBER, Code.TYPE_MISMATCH, Code.TRAIT_NOT_MET, Code.NOT_COPYABLE, Code.NO_MATCHING_CALL,
+    Code.NOT_CALLABLE, Code.MISSING_ARGUMENT, Code.TOO_MANY_ARGUMENTS, Code.UNKNOWN_ARGUMENT, Code.IMMUTABLE,
+    Code.PARAMETER_COUNT, Code.RAISES, Code.UNDEFINED_NAME,
+))  # fmt: skip
+"""Mistakes that are there for every value of the parameters if they are there for a stand-in that is no constant."""
+
+_ARCHETYPE = re.compile(f"'({MARK}[^']*)'")
+_NOT_MET = re.compile(f"'({MARK}[^']*)' does not conform to '([^']*)'")
+
+
+@dataclass(slots=True)
+class Trial:
+    """One declaration that is elaborated by itself.
+
+    Args:
+        node: the declaration; what is found elsewhere does not count.
+        found: what was reported, and whether a constant was taken for a parameter before.
+    """
+
+    node: Any
+    found: list[tuple[Diagnostic, bool]] = field(default_factory=list)
+
+
+class Bounds(Archetypes):
+    """The part of the elaborator that checks generic declarations."""
+
+    trial: Trial | None
+
+    def check_generics(self) -> None:
+        """Check the main file's generic declarations."""
+        for value in list(self.main.scope.names.values()):
+            match value:
+                case FnSet():
+                    for fn in value.functions:
+                        self.archetypes = {}
+                        self._check_generic(fn, None, False)
+                case StructInfo() if value.module is self.main:
+                    self._check_struct(value)
+                case TraitInfo() if value.module is self.main:
+                    self.archetypes = {}
+                    at = ast.Name(value.node.name_start, value.node.name_start + len(value.name), value.name)
+                    ty = self.archetype("Self", self.trait((value,)), self.main, at)
+                    self._check_methods(value, ty, False)
+
+    def _check_struct(self, info: StructInfo) -> None:
+        if not info.node.params:
+            self._check_methods(info, None, False)
+            return
+        made: list[StructTy] = []
+        self.archetypes = {}
+
+        def head() -> None:
+            scope = Scope(info.scope, "function")
+            values = self.stand_ins(info.node.params, scope, info.module, {})
+            ty = self.struct(info, tuple(values[p.name] for p in info.node.params))
+            self.fields(ty)
+            for member in info.members.values():
+                if isinstance(member, AliasInfo):
+                    self.alias_value(member, ty)
+            made.append(ty)
+
+        self._try_alone(info.node, info.span(), head, False)
+        if made:
+            self._check_methods(info, made[0], self.sampled)
+
+    def _check_methods(self, info: StructInfo | TraitInfo, ty: StructTy | None, sampled: bool) -> None:
+        around = self.archetypes if ty is not None else {}
+        for member in info.members.values():
+            if isinstance(member, FnSet):
+                for fn in member.functions:
+                    self.archetypes = dict(around)
+                    own = ty if ty is not None or not isinstance(info, StructInfo) else self.struct(info, ())
+                    self._check_generic(fn, own, sampled, ty is not None)
+
+    def _check_generic(self, fn: FnInfo, ty: StructTy | None, sampled: bool, around: bool = False) -> None:
+        if fn.module is not self.main or fn.node.body is None:
+            return
+        if not (around or fn.node.params or self._is_open(fn)):
+            return
+        self._try_alone(fn.node, fn.span(), lambda: self._alone(fn, ty), sampled)
+
+    def _is_open(self, fn: FnInfo) -> bool:
+        """Is an argument declared by a trait, or by a struct without its parameters."""
+        for arg in fn.node.args:
+            match arg.type:
+                case ast.Name(id=name):
+                    found = self.module_name(self.main, name) or self.prelude_name(name)
+                    if isinstance(found, TraitInfo) or (isinstance(found, StructInfo) and found.node.params):
+                        return True
+                case ast.Subscript(base=ast.Name(id="Some")) | ast.Binary():
+                    return True
+        return False
+
+    def _alone(self, fn: FnInfo, ty: StructTy | None) -> None:
+        scope = Scope(self.fn_scope_parent(fn, ty), "function")
+        given = self.stand_ins(fn.node.params, scope, fn.module, {})
+        first = fn.node.args[0] if fn.node.args else None
+        if ty is not None and not fn.static and first is not None and first.type is not None:
+            written = self.evaluate(first.type, scope, fn.module)
+            if isinstance(written, StructTy) and written.info is ty.info:
+                ty = written
+        actual = self._actual(fn, scope, ty)
+        if not self.archetypes and fn.uid in self.elaborated:
+            return  # there is nothing in it that an instance does not show
+        instance = self.instance(fn, ty, given, actual, None, None, span=fn.span())
+        if self.open_arguments(instance):
+            return
+        self.elaborate_instance(instance)
+        queue = self.state.queue  # empty before: this comes last
+        while queue:
+            inner = queue.pop()
+            if inner.fn.parent is not None:
+                self.elaborate_instance(inner)
+
+    def _actual(self, fn: FnInfo, scope: Scope, ty: StructTy | None) -> list[Any]:
+        """Return types for the arguments whose declarations leave something open."""
+        inner = Scope(scope, "function")
+        found: list[Any] = []
+        for arg in fn.node.args:
+            kind = self._declared_type(arg, inner, fn, ty)
+            have = self.open_type(kind, arg.name, inner, fn.module, arg)
+            found.append([have] if arg.kind == "star" and have is not None else have)
+            known = have or kind
+            if isinstance(known, Ty):
+                inner.names[arg.name] = phantom(arg.name, known, fn, arg)
+        return found
+
+    def _try_alone(self, node: Any, span: Span, action: Callable[[], None], sampled: bool) -> None:
+        """Do something of which nothing stays but the sure mistakes."""
+        outer = self.state, self.sink, self.current
+        self.state, self.sink, self.current = self.states["host"], Sink(), None
+        trial = self.trial = Trial(node)
+        self.sampled = sampled
+        try:
+            action()
+        except Mismatch as why:
+            self.report(why.code, why.message, why.span or span)
+        except (Abort, Symbolic, OfProgram, CompileError, NoStandIn):
+            pass  # reported, or not to be told
+        finally:
+            self.trial = None
+            self.state, self.sink, self.current = outer
+        sure = [one for one, unsure in trial.found if self._is_sure(one, unsure, node)]
+        if sure:
+            self.sink.withdraw(lambda one: one.span is not None and self._is_inside(one.span, node))
+        for one in sure:
+            self.sink.report(self._told(one))
+
+    def _is_inside(self, span: Span, node: Any) -> bool:
+        return span.source is self.main.source and node.start <= span.start <= node.end
+
+    def report(
+        self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None,
+        extra: tuple[Label, ...] = (),
+    ) -> None:  # fmt: skip
+        """Report an error; one of a trial is kept until it is clear whether it is sure."""
+        if self.trial is None:
+            super().report(code, message, span, help, instance, extra)
+            return
+        before = len(self.sink.diagnostics)
+        super().report(code, message, span, help, instance, extra)
+        if span is not None and span.source is self.main.source:
+            self.trial.found += [(one, self.sampled) for one in self.sink.diagnostics[before:]]
+
+    def _is_sure(self, one: Diagnostic, unsure: bool, node: Any) -> bool:
+        span = one.span
+        if span is None or not self._is_inside(span, node):
+            return False
+        if one.code is Code.UNDEFINED_NAME:
+            # a statement that was not elaborated, for its mistake or its condition, may declare it
+            return span.source.text[span.start : span.end] not in gives(node)
+        if one.code not in _SURE:
+            return False
+        if not unsure:
+            return True
+        about = _ARCHETYPE.search(one.message) is not None
+        if one.code is Code.NO_MATCHING_CALL:
+            return about and any(MARK in note.text for note in one.notes)
+        return about
+
+    # ---- what is told ----
+
+    def _told(self, one: Diagnostic) -> Diagnostic:
+        """Return a message without marks, with the bounds that it is about."""
+        notes = list(one.notes)
+        help = one.help
+        met = _NOT_MET.search(one.message)
+        for name in dict.fromkeys(_ARCHETYPE.findall(one.message)):
+            info = self.archetypes.get(name)
+            if info is None or info.bound is None:
+                continue
+            if met is not None and met[1] == name:
+                help = _let(info, met[2])
+            if not info.module.is_library:
+                place = Span(info.module.source, info.node.start, info.node.end)
+                notes.append(Label(place, f"'{name}' is declared as '{info.bound}' here"))
+        clean = tuple(Label(note.span, note.text.replace(MARK, "")) for note in notes)
+        return replace(one, message=one.message.replace(MARK, ""), help=help.replace(MARK, ""), notes=clean)
+
+    def beyond_bound(self, ty: StructTy, name: str, span: Span | None, instance: Instance | None) -> NoReturn:
+        """Report that the bound of a type parameter does not promise a member."""
+        bound = ty.info.bound
+        assert bound is not None
+        known = self._traits_with(name)
+        help = f"declare a trait that has '{name}', and add it to the bound"
+        if known:
+            help = f"'{known[0].name}' has it: {_let(ty.info, known[0].name)}"
+        text = f"'{ty.info.name}' has no '{name}': all that is known of it is '{bound}'"
+        self.fail(Code.BEYOND_BOUND, text, span, help, instance)
+
+    def _traits_with(self, name: str) -> list[TraitInfo]:
+        """Return the traits of the program and the prelude that have a member, those that ask for least first."""
+        found: dict[int, TraitInfo] = {}
+        for scope in (self.main.scope, self.prelude_scope):
+            for spelled in list(scope.names) if scope is not None else ():
+                own = scope is self.main.scope
+                value = self.module_name(self.main, spelled) if own else self.prelude_name(spelled)
+                if isinstance(value, TraitInfo) and name in value.members:
+                    found.setdefault(value.uid, value)
+        return sorted(found.values(), key=lambda trait: (len(trait.members) + len(trait.node.traits), trait.name))
+
+
+def _let(info: StructInfo, more: str) -> str:
+    """Return what is to be written so that the bound of an archetype has one more trait."""
+    assert info.bound is not None
+    if info.name == f"{MARK}Self":
+        return f"let trait '{info.bound}' extend '{more}'"
+    traits = dict.fromkeys((*(t.name for t in info.bound.traits if t.name != "AnyType"), more))
+    return f"let the bound say '{' & '.join(traits)}'"
