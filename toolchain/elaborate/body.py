@@ -5,6 +5,7 @@ to do with syntax: emitting IR, and the values, temporaries and locals that it w
 """
 
 import hashlib
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ktc.diag.codes import Code
@@ -31,51 +32,72 @@ if TYPE_CHECKING:
 
 UNIT_CONST = nodes.Const(types.UNIT, ())
 
+_LATE = MappingProxyType(
+    dict.fromkeys(("statements", "blocks", "hoisted", "loops", "handlers", "handler_depths", "finals"), list)
+    | {"current_error": list}
+    | dict.fromkeys(("refs", "used_labels", "assigned", "late_locals", "awaited", "trusted", "moved"), set)
+    | dict.fromkeys(("env_args", "env_locals", "local_types", "closures"), dict)
+)
+
 
 class BodyBase:
-    """What all parts of a body share."""
+    """What all parts of a body share.
+
+    There is a body for every expression of a parameter list, and most use nothing but the scope: what few need is a
+    default of the class, or is made when it is first asked for (`_LATE`).
+    """
+
+    statements: list[nodes.Statement]
+    blocks: list[list[nodes.Statement]]
+    hoisted: list[nodes.Statement]
+    refs: set[str]
+    next_id = 0
+    lends = False
+    dead = False
+    comptime = True
+    span: Span | None = None
+    loops: list[tuple[int, int, int, Any]]
+    handlers: list[tuple[int, nodes.Local]]
+    handler_depths: list[int]
+    finals: list[Any]
+    error_argument: Value | None = None
+    result_pointer: Value | None = None
+    env_args: dict[Any, Value]
+    env_value: Value | None = None
+    builtin_self: dict[str, Any] | None = None
+    inline_result: list[Any] | None = None
+    used_labels: set[int]
+    assigned: set[str]
+    leaving: Span | None = None
+    out_var: Var | None = None
+    env_locals: dict[Any, nodes.Local]
+    inferring = False
+    late_locals: set[nodes.Local]
+    launch_targets = -1
+    """For which of the program's targets kernels are started here, a bit each."""
+    waiting: Any = None
+    """The operand whose item may be fetched after the other operands (computed.py)."""
+    awaited: set[nodes.Local]
+    """Results of calls that a 'try' waits for: named, but no variables."""
+    local_types: dict[nodes.Local, Ty]
+    closures: dict[Any, list[Any]]
+    trusted: set[nodes.Local]
+    moved: set[nodes.Local]
+    current_error: list[LV]
 
     def __init__(self, elab: "Elaborator", module: ModuleInfo, scope: Scope, instance: Instance | None) -> None:
         self.elab = elab
         self.module = module
-        self.scope = scope
+        self.scope = self.function_scope = scope
         self.instance = self.home = instance  # `home` stays where an expansion changes `instance`
         self.state: UnitState = elab.state
-        self.statements: list[nodes.Statement] = []
-        self.blocks: list[list[nodes.Statement]] = []
-        self.hoisted: list[nodes.Statement] = []
-        self.refs: set[str] = set()
-        self.next_id = 0
-        self.lends = False
-        self.dead = False
-        self.comptime = True
-        self.span: Span | None = None
-        self.loops: list[tuple[int, int, int, Any]] = []
-        self.handlers: list[tuple[int, nodes.Local]] = []
-        self.handler_depths: list[int] = []
-        self.finals: list[Any] = []
-        self.error_argument: Value | None = None
-        self.result_pointer: Value | None = None
-        self.env_args: dict[Any, Value] = {}
-        self.env_value: Value | None = None
-        self.builtin_self: dict[str, Any] | None = None
-        self.inline_result: list[Any] | None = None
-        self.used_labels: set[int] = set()
-        self.assigned: set[str] = set()
-        self.leaving: Span | None = None
-        self.out_var: Var | None = None
-        self.env_locals: dict[Any, nodes.Local] = {}
-        self.function_scope = scope
-        self.inferring = False
-        self.late_locals: set[nodes.Local] = set()
-        self.launch_targets = -1  # for which of the program's targets kernels are started here, a bit each
-        self.waiting: Any = None  # the operand whose item may be fetched after the other operands (computed.py)
-        self.awaited: set[nodes.Local] = set()  # results of calls that a 'try' waits for: named, but no variables
-        self.local_types: dict[nodes.Local, Ty] = {}
-        self.closures: dict[Any, list[Any]] = {}
-        self.trusted: set[nodes.Local] = set()
-        self.moved: set[nodes.Local] = set()
-        self.current_error: list[LV] = []
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            made = _LATE[name]() if name in _LATE else object.__getattribute__(self, name)
+            setattr(self, name, made)
+            return made
 
     @property
     def target(self) -> Target:

@@ -70,44 +70,9 @@ class Calls(Conversions):
 
     def call_fn(self, fn: FnVal, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False) -> Any:
         """Call a function with the parameters that it was given."""
-        self_ty = fn.self_ty
-        key = self._site_key(fn, pos, kw, receiver)
-        found = self.state.memo.get(key) if key is not None else None
-        if found is None:
-            found = self.choose(fn.set, self_ty, fn.params, fn.named, pos, kw, span, fn.env, receiver=receiver)
-            if key is not None:
-                self.state.memo[key] = found
-        else:
-            found = self._reslot(found, pos, kw, receiver)
+        found = self.chosen(fn, pos, kw, span, receiver)
         assert found is not None
         return self.emit_call(found, span)
-
-    def _site_key(self, fn: FnVal, pos: list[Arg], kw: list[Arg], receiver: bool) -> Any:
-        if kw or fn.env is not None or len(pos) > 3:
-            return None
-        kinds = []
-        for arg in pos:
-            value = arg.value
-            if not isinstance(value, (RV, LV, KV)) or isinstance(value.ty, FnTy):
-                return None
-            kinds.append((value.ty, isinstance(value, LV) and value.mutable and (2 if value.owned else 1)))
-            if not isinstance(value, KV) and value.back is not None:
-                return None
-            if isinstance(value, LV) and any(o.kind == "local" for o in self.elab.origins(value.ty)):
-                return None
-        functions = fn.set.functions
-        if any(a.origin or a.kind in ("star", "starstar") for f in functions for a in f.node.args):
-            return None
-        try:
-            hash(fn)
-        except TypeError:
-            return None
-        return ("call", fn.set, fn.params, fn.named, fn.self_ty, receiver, tuple(kinds))
-
-    def _reslot(self, found: Candidate, pos: list[Arg], kw: list[Arg], receiver: bool) -> Candidate:
-        fn = found.instance.fn
-        arguments = pos[1:] if receiver and fn.static else pos
-        return Candidate(found.instance, self._slots(fn, arguments, kw, False), 0)
 
     def construct(self, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
         """Make a value of a struct by its constructors."""
@@ -121,11 +86,11 @@ class Calls(Conversions):
             help = "write '@fieldwise_init' above the struct, or give it an '__init__'"
             self.fail(Code.NOT_CALLABLE, f"'{ty.info.name}' has no constructor", span, help)
         if ty.info.fieldwise and not ty.symbolic:
-            found = self.choose(inits, ty, (), (), pos, kw, span, quiet=True)
+            found = self.chosen(FnVal(inits, (), (), ty), pos, kw, span, quiet=True)
             if found is None:
                 return self._fieldwise(ty, pos, kw, span)
             return self.emit_call(found, span)
-        found = self.choose(inits, ty, (), (), pos, kw, span)
+        found = self.chosen(FnVal(inits, (), (), ty), pos, kw, span)
         assert found is not None
         return self.emit_call(found, span)
 

@@ -37,6 +37,52 @@ CONVERSION, LITERAL, VARIADIC, GENERIC = 1000, 10, 100, 1
 class Matching(Inference):
     """The part of a body that chooses overloads."""
 
+    def chosen(
+        self, fn: FnVal, pos: Sequence[Arg], kw: Sequence[Arg], span: Span, receiver: bool = False, quiet: bool = False
+    ) -> Candidate | None:
+        """Choose a function, or take what was chosen for arguments of the same types before."""
+        key = self._site_key(fn, pos, kw, receiver)
+        memo = self.state.memo
+        found: Candidate | None = memo.get(key) if key is not None else None
+        if found is not None:
+            callee = found.instance.fn
+            arguments = pos[1:] if receiver and callee.static else pos
+            return Candidate(found.instance, self._slots(callee, arguments, kw, False), 0)
+        found = self.choose(
+            fn.set, fn.self_ty, fn.params, fn.named, pos, kw, span, fn.env, quiet=quiet, receiver=receiver
+        )
+        if key is not None:
+            memo[key] = found
+        return found
+
+    def _site_key(self, fn: FnVal, pos: Sequence[Arg], kw: Sequence[Arg], receiver: bool) -> Any:
+        """Return what the choice depends on, or None where it depends on more than types."""
+        if fn.env is not None or not fn.set.by_types():
+            return None
+        kinds: list[Any] = []
+        for arg in (*pos, *kw) if kw else pos:
+            value = arg.value
+            if not isinstance(value, (RV, LV, KV)):
+                return None
+            ty = value.ty
+            if isinstance(ty, FnTy):
+                return None
+            kinds.append(ty)
+            if not isinstance(value, KV) and value.back is not None:
+                return None
+            if isinstance(value, LV):
+                if any(o.kind == "local" for o in self.elab.origins(ty)):
+                    return None
+                kinds.append(value.mutable and (2 if value.owned else 1))
+            if arg.name:
+                kinds.append(arg.name)
+        key = (fn.set, fn.params, fn.named, fn.self_ty, receiver, tuple(kinds))
+        try:
+            hash(key)
+        except TypeError:
+            return None
+        return key
+
     def choose(
         self, fns: FnSet, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
         pos: Sequence[Arg], kw: Sequence[Arg], span: Span, env: Any = None, implicit_only: bool = False,

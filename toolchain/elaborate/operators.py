@@ -86,20 +86,13 @@ class Operators(Arguments):
         span = self.at(node)
         pos = [Arg(base, span), *(Arg(a, span) for a in args)]
         fn = FnVal(fns, (), (), base.ty)  # type: ignore[arg-type]
-        key = self._site_key(fn, pos, [], True)
-        found = self.state.memo.get(key) if key is not None else None
+        outer, self.span = self.span, self.span or span
+        try:
+            found = self.chosen(fn, pos, [], span, True, quiet=True)
+        finally:
+            self.span = outer
         if found is None:
-            outer, self.span = self.span, self.span or span
-            try:
-                found = self.choose(fns, base.ty, (), (), pos, [], span, quiet=True, receiver=True)  # type: ignore[arg-type]
-            finally:
-                self.span = outer
-            if found is None:
-                return None
-            if key is not None:
-                self.state.memo[key] = found
-        else:
-            found = self._reslot(found, pos, [], True)
+            return None
         outer, self.span = self.span, span
         try:
             return self.emit_call(found, span)

@@ -220,6 +220,8 @@ class Places(BodyBase):
 
     def param(self, value: Any, span: Span | None) -> Any:
         """Turn what an expression gave into a parameter value; runs the interpreter where folding did not suffice."""
+        if type(value) is KV or type(value) is StructTy:
+            return value
         if isinstance(value, (Sym, Opaque)):
             raise Symbolic
         if isinstance(value, Method):

@@ -66,6 +66,14 @@ class FnSet:
 
     name: str
     functions: list[FnInfo]
+    _by_types: bool | None = None
+
+    def by_types(self) -> bool:
+        """Say whether the types of the arguments alone decide: none names an origin or takes any number."""
+        if self._by_types is None:
+            formals = [formal for fn in self.functions for formal in fn.node.args]
+            self._by_types = not any(formal.origin or formal.kind in ("star", "starstar") for formal in formals)
+        return self._by_types
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -91,6 +99,8 @@ class StructInfo:
     symbolic: StructTy | None = None
     bound: "TraitTy | None" = None
     """Of an archetype, which stands for a type parameter: all that is known of it."""
+    inherited: dict[str, Any] = field(default_factory=dict)
+    codes: dict[int, str] | None = None
 
     def span(self) -> Span:
         """Where its name stands."""
@@ -109,14 +119,15 @@ class StructInfo:
 
     def _name_of(self, data: Any) -> str:
         """Return `DType.float32` for what `alias float32 = DType(code=18)` in the struct makes, else ""."""
-        for member in self.members.values():
-            call = member.node.value if isinstance(member, AliasInfo) else None
-            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != self.name:
-                continue
-            values = [*call.args, *(keyword.value for keyword in call.keywords)]
-            if len(values) == 1 and isinstance(values[0], ast.IntLit) and values[0].value == data:
-                return f"{self.name}.{member.name}"
-        return ""
+        if self.codes is None:
+            self.codes = {}
+            for member in self.members.values():
+                call = member.node.value if isinstance(member, AliasInfo) else None
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == self.name:
+                    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+                    if len(values) == 1 and isinstance(values[0], ast.IntLit):
+                        self.codes.setdefault(values[0].value, f"{self.name}.{member.name}")
+        return self.codes.get(data, "") if isinstance(data, int) else ""
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -89,6 +89,7 @@ class Structs(Modules):
                 # a trait may depend on the struct's parameters only through its own; names suffice
                 self._collect_traits(node, info.scope, info.module, found)
             info.traits = tuple(found)
+            info.inherited.clear()  # what was looked for meanwhile
         return info.traits
 
     def _collect_traits(self, node: ast.Expr, scope: Scope, module: Any, found: list[TraitInfo]) -> None:
@@ -122,10 +123,17 @@ class Structs(Modules):
 
     def member(self, ty: StructTy, name: str) -> Any:
         """Return the member of that name: a field's `VarDecl`, a `FnSet`, an `AliasInfo`, or None."""
-        found = ty.info.members.get(name)
+        info = ty.info
+        found = info.members.get(name)
         if found is not None:
             return found
-        for trait in self.traits_of(ty.info):
+        if name not in info.inherited:
+            info.inherited[name] = self._inherited(info, name)
+        return info.inherited[name]
+
+    def _inherited(self, info: StructInfo, name: str) -> Any:
+        """Return what a struct has of its traits."""
+        for trait in self.traits_of(info):
             found = trait.members.get(name)
             if isinstance(found, FnSet):
                 bodies = [fn for fn in found.functions if fn.node.body is not None]

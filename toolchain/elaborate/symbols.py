@@ -54,8 +54,10 @@ class Symbols(Structs):
             case tuple():
                 return "(" + ",".join(map(self.key_text, value)) + ")"
             case StructTy():
-                inner = self.key_text(value.params) if value.params else ""
-                return f"{value.info.module.name}.{value.info.name}{inner}"
+                if not value.key:
+                    inner = self.key_text(value.params) if value.params else ""
+                    value.key = f"{value.info.module.name}.{value.info.name}{inner}"
+                return value.key
             case KV(_, nodes.Address(name, offset)):
                 return f"&{name}+{offset}"
             case KV(ty, data):

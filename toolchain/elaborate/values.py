@@ -66,6 +66,7 @@ class StructTy(Ty):
     drop_name: str | None = None
     constants: dict[str, Any] = field(default_factory=dict)
     shown: str = ""
+    key: str = ""
 
     def __str__(self) -> str:
         if not self.params:
