@@ -10,6 +10,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
 from ktc.elaborate.bodies import Bodies, KeptBody, addresses_of
+from ktc.elaborate.computations import computation
 from ktc.elaborate.instances import Instances, UnitState
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.values import KV, RV
@@ -27,7 +28,12 @@ class Evaluation(Instances):
         """Run what a body has emitted at compile time and return its value as a constant."""
         kind = self.ir(value.ty)
         held = value.ir if isinstance(value, RV) else value.pointer
-        if _reaches_out((*body.hoisted, *body.statements), held):
+        emitted = (*body.hoisted, *body.statements)
+        known = self.state.computed
+        key = computation(emitted, held, kind, self._is_constant)
+        if key is not None and key in known:
+            return KV(value.ty, known[key])
+        if _reaches_out(emitted, held):
             text = "this value is known only at run time, and is needed at compile time"
             self.report(Code.NOT_COMPILE_TIME, text, span, "use 'alias' where it is declared, or a parameter")
             raise Abort
@@ -44,7 +50,13 @@ class Evaluation(Instances):
             self.evaluation_failed(error, span)
         for item in made:
             self.globals[item.name] = item
+        if key is not None:
+            known[key] = const.value
         return KV(value.ty, const.value)
+
+    def _is_constant(self, name: str) -> bool:
+        known = self.globals.get(name)
+        return known.constant if known is not None else name in self.state.by_symbol
 
     def evaluation_failed(self, error: EvaluationError, span: Span) -> NoReturn:
         """Report that compile-time evaluation failed, with its chain of calls."""

@@ -154,6 +154,7 @@ class UnitState:
     queue: list[Instance] = field(default_factory=list)
     kernels: dict[str, nodes.Kernel] = field(default_factory=dict)
     memo: dict[Any, Any] = field(default_factory=dict)
+    computed: dict[Any, Any] = field(default_factory=dict)
     plain: dict[Any, Instance] = field(default_factory=dict)
     """Instances whose parameters say all, so that nothing about the arguments need be asked."""
     interpreter: Interpreter | None = None

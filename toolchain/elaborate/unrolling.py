@@ -24,7 +24,12 @@ def iterate(elab: Any, value: Any, span: Span, asking: Any) -> list[Any]:
     iterator = body.dunder(value, "__iter__", [], node)
     if iterator is None:
         elab.fail(Code.TYPE_MISMATCH, f"a value of type '{elab.type_name(value.ty)}' cannot be iterated over", span)
-    return _turns(elab, body.param(iterator, span), span, asking)
+    state = body.param(iterator, span)
+    known = elab.state.computed
+    key = ("turns", state.ty, repr(state.data))
+    if key not in known:
+        known[key] = _turns(elab, state, span, asking)
+    return list(known[key])
 
 
 def _turns(elab: Any, state: KV, span: Span, asking: Any) -> list[Any]:
