@@ -8,7 +8,7 @@ from ktc import targets
 from ktc.diag.codes import Code
 from ktc.elaborate.builtin_context import Use, comptime_str
 from ktc.elaborate.builtin_types import erase
-from ktc.elaborate.values import KV, LV, RV, FnTy, FnVal, OriginValue, PackVal, Result, StructTy, TraitTy
+from ktc.elaborate.values import KV, LV, RV, FnTy, FnVal, OriginValue, PackPV, PackVal, Result, StructTy, TraitTy
 from ktc.ir import nodes, types
 from ktc.targets.target import Target
 
@@ -286,6 +286,8 @@ def _kernel_arg(use: Use) -> Result:
     args = use.body.kernel_args(use.function(), use.span)
     if use.name == "kgen.kernel.arg_count":
         return use.index(len(args))
+    if use.name == "kgen.kernel.arg_types":
+        return PackPV(tuple(ty for _, ty in args))
     name, ty = args[_at(use, len(args))]
     return ty if use.name == "kgen.kernel.arg_type" else use.string(name)
 
@@ -344,6 +346,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.kernel.captures": (_kernel_captures, 0, ("target", "func")),
         "kgen.kernel.capture": (_kernel_capture, 0, ("target", "func", "index")),
         "kgen.kernel.arg_count": (_kernel_arg, 0, ("func",)),
+        "kgen.kernel.arg_types": (_kernel_arg, 0, ("func",)),
         "kgen.kernel.arg_type": (_kernel_arg, 0, ("func", "index")),
         "kgen.kernel.arg_name": (_kernel_arg, 0, ("func", "index")),
         "kgen.origin.any": (_origin, 0, ("mut",)),
