@@ -52,8 +52,9 @@ def build(session: Session) -> Executable:
 def compile_objects(session: Session) -> tuple[bytes, ...]:
     """Compile to what `link` and `jit` take: the host's object, those of kernels for the processor, the library's."""
     with Workers(session.config.jobs) as workers:  # LLVM loads beside the stages before it
-        program, archive = _front_with_archive(session, workers)
-        objects = units.compile_program(session, program, workers)
+        ahead = units.Ahead(session, workers)
+        program, archive = _front_with_archive(session, workers, ahead)
+        objects = units.compile_program(session, program, ahead)
         return (*objects, *archive.finished(session.cache, workers)) if archive else objects
 
 
@@ -108,39 +109,46 @@ def _load(session: Session) -> Package:
     return package
 
 
-def _front(session: Session, package: Package | None = None, library: Library | None = None) -> Program:
-    """Load, elaborate, and run the passes."""
+def _front(
+    session: Session,
+    package: Package | None = None,
+    library: Library | None = None,
+    ahead: units.Ahead | None = None,
+) -> Program:
+    """Load, elaborate, and run the passes; `ahead` takes the host's unit as soon as it is there."""
     config, sink = session.config, session.sink
+    ready = ahead.begin if ahead is not None else None
     package = package or _load(session)
     with session.stage("elaborate"):
         if config.offload_mode == "per-kernel":
-            program = slices.elaborate(session, package, library)
+            program = slices.elaborate(session, package, library, ready)
         else:
-            program = elaborate(package, config, sink, library)
+            program = elaborate(package, config, sink, library, ready)
         passes_package.check(program.apart, config, sink)
         if not sink.mistake_count:  # what is odd may be a consequence of a mistake
             lint(package.root, package.modules.values(), sink)
         gate(program, sink)
         session.timeline.inside("parse", package.parsed)
-    with session.stage("passes"):
-        host = passes_package.run(program.host, config, sink)
-        devices = program.devices
-        if session.slicer is None:
-            devices = tuple(passes_package.run(unit, config, sink) for unit in devices)
-        program = gate(replace(program, host=host, devices=devices), sink)
+    host = (ahead.of(program.host) if ahead is not None else None) or units.check(session, program.host)
+    devices = program.devices
+    if session.slicer is None:
+        devices = tuple(units.check(session, unit) for unit in devices)
+    program = gate(replace(program, host=host, devices=devices), sink)
     with session.stage("verify"):
         for unit in (host, *devices) if session.slicer is None else (host,):
             verify(unit)
     return program
 
 
-def _front_with_archive(session: Session, workers: Workers) -> tuple[Program, archives.Archive | None]:
+def _front_with_archive(
+    session: Session, workers: Workers, ahead: units.Ahead | None = None
+) -> tuple[Program, archives.Archive | None]:
     """Do the same with declarations of what the library's archive has."""
     package = _load(session)
     with session.stage("archive"):
         archive = archives.find(session.config, session.cache, workers.start())
     try:
-        return _front(session, package, archive.library if archive else None), archive
+        return _front(session, package, archive.library if archive else None, ahead), archive
     except CompileError:
         if archive is not None:  # the next build wants it
             archive.finished(session.cache, workers)
@@ -150,7 +158,8 @@ def _front_with_archive(session: Session, workers: Workers) -> tuple[Program, ar
 def _whole_object(session: Session, program: Program, workers: Workers) -> bytes:
     """Return the host's object with the images in it."""
     images, _ = units.compile_kernels(session, program, workers)
-    return units.host_object(session, units.start_host(session, program, images, workers), workers)
+    host = units.start_host(session, program.host, program.entry, images, workers)
+    return units.host_object(session, host, workers)
 
 
 def _emit_kernel(session: Session, unit: Unit, kernel: str, kind: str, workers: Workers) -> bytes:

@@ -13,6 +13,7 @@ from ktc import passes as passes_package
 from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.diagnostic import CompileError, Diagnostic, gate
 from ktc.elaborate.archive import Library
+from ktc.elaborate.elaborator import Ready
 from ktc.elaborate.slices import Slicer
 from ktc.emit.steps import instructions
 from ktc.ir import nodes
@@ -33,10 +34,10 @@ class _Slice:
     diagnostics: list[Diagnostic]
 
 
-def elaborate(session: Session, package: object, library: Library | None) -> nodes.Program:
+def elaborate(session: Session, package: object, library: Library | None, ready: Ready | None) -> nodes.Program:
     """Elaborate the host; the device units have kernels and no functions."""
     session.slicer = slicer = Slicer(package, session.config, session.sink, library)  # type: ignore[arg-type]
-    return slicer.program()
+    return slicer.program(ready)
 
 
 def unit(session: Session, index: int, kernel: nodes.Kernel) -> nodes.Unit:

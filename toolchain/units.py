@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from ktc import builds, slices
+from ktc import builds, passes, slices
 from ktc.cache import Key
 from ktc.codegen.constants import ImagesNeeded
 from ktc.codegen.globals import image_constants
@@ -21,6 +21,7 @@ from ktc.emit.steps import instructions
 from ktc.emit.workers import Usage, Workers
 from ktc.ir.callers import external_call
 from ktc.ir.nodes import ImageRef, Program, Unit
+from ktc.ir.verify import verify
 from ktc.session import Session
 
 Images = dict[tuple[int, str, str], bytes]
@@ -40,19 +41,64 @@ class Host:
     ticket: int = -1
 
 
+@dataclass(slots=True)
+class Ahead:
+    """The host on its way through the passes and LLVM, while kernels are still elaborated.
+
+    Args:
+        unit: as it was elaborated. checked: after the passes.
+        host: its object in the making; None if something is wrong, or if it waits for its kernels.
+    """
+
+    session: Session
+    workers: Workers
+    unit: Unit | None = None
+    checked: Unit | None = None
+    host: Host | None = None
+
+    def begin(self, unit: Unit, entry: str) -> None:
+        """Take the host's unit; nothing is known to be wrong so far."""
+        session = self.session
+        self.unit, self.checked = unit, check(session, unit)
+        if session.sink.mistake_count or not entry:
+            return
+        try:
+            self.host = start_host(session, self.checked, entry, None, self.workers)
+        except ImagesNeeded:
+            pass
+        except Exception:
+            verify(self.checked)  # which says better what is wrong with it
+            raise
+
+    def of(self, unit: Unit) -> Unit | None:
+        """Return what the passes made of a unit, if it is the one that was taken."""
+        return self.checked if unit is self.unit else None
+
+    def object_of(self, unit: Unit) -> Host | None:
+        """Return the object in the making of a unit after the passes, if it is the one that was taken."""
+        return self.host if unit is self.checked else None
+
+
+def check(session: Session, unit: Unit) -> Unit:
+    """Run the passes."""
+    with session.stage("passes", name_of(unit)):
+        return passes.run(unit, session.config, session.sink)
+
+
 def fail(session: Session, diagnostic: Diagnostic) -> NoReturn:
     """Report an error and end the build."""
     session.sink.report(diagnostic)
     raise CompileError(session.sink.diagnostics)
 
 
-def compile_program(session: Session, program: Program, workers: Workers) -> tuple[bytes, ...]:
+def compile_program(session: Session, program: Program, ahead: Ahead) -> tuple[bytes, ...]:
     """Return the host's object, one of the images if there are any, and those of kernels for the processor."""
+    workers, unit, entry = ahead.workers, program.host, program.entry
     try:
-        host = start_host(session, program, None, workers)
+        host = ahead.object_of(unit) or start_host(session, unit, entry, None, workers)
     except ImagesNeeded:
         images, natives = compile_kernels(session, program, workers)
-        return (host_object(session, start_host(session, program, images, workers), workers), *natives)
+        return (host_object(session, start_host(session, unit, entry, images, workers), workers), *natives)
     images, natives = compile_kernels(session, program, workers)
     constants = image_constants(program.host, images)
     held: tuple[bytes, ...] = ()
@@ -63,14 +109,14 @@ def compile_program(session: Session, program: Program, workers: Workers) -> tup
     return (host_object(session, host, workers), *held, *natives)
 
 
-def start_host(session: Session, program: Program, images: Images | None, workers: Workers) -> Host:
+def start_host(session: Session, unit: Unit, entry: str, images: Images | None, workers: Workers) -> Host:
     """Lower the host and have its object made, unless the cache has it.
 
     Raises:
         ImagesNeeded: without images, where a constant of the host holds the size of one.
     """
     with session.stage("lower", "host") as phase:
-        module = lower_host(program.host, images, program.entry, session.config.debug)
+        module = lower_host(unit, images, entry, session.config.debug)
         phase.instructions = instructions(module.text)
         key = key_of(session, "host-object", module, "object", builds.emitter_fingerprint())
         data = session.find("the host", key)

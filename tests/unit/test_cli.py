@@ -31,7 +31,7 @@ def elaborations(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
     """Make every program one that returns 7; the list gets the config of each elaboration."""
     seen: list[Config] = []
 
-    def elaborate(package: object, config: Config, sink: Sink, library: object) -> Program:
+    def elaborate(package: object, config: Config, sink: Sink, library: object, ready: object) -> Program:
         seen.append(config)
         entry = Function("start", "start", (("argc", I32), ("argv", PTR)), I32, (Return(Const(I32, 7)),))
         return Program(Unit(config.host, {"start": entry}), (), "start")

@@ -5,6 +5,7 @@ made yet.
 """
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 from ktc.config import Config
@@ -31,6 +32,10 @@ ENTRY = "__ktc_main__"
 
 class Body(KernelBody):
     """The elaborator of one function body or one compile-time expression."""
+
+
+Ready = Callable[[nodes.Unit, str], None]
+"""Takes a unit that is elaborated before the rest of the program is, and its entry."""
 
 
 class Elaborator(Checks, Warnings):
@@ -257,15 +262,25 @@ class Elaborator(Checks, Warnings):
                 if found is not None:
                     self.main.scope.names[name] = found
 
-    def program(self) -> nodes.Program:
-        """Elaborate everything that `main` reaches."""
+    def program(self, ready: "Ready | None" = None) -> nodes.Program:
+        """Elaborate everything that `main` reaches.
+
+        Args:
+            ready: is given the host's unit and its entry as soon as they are there, if nothing is wrong so far.
+        """
         self.check_main_imports()
         entry = ""
         with contextlib.suppress(Abort):
             entry = self._entry()
+        self.drain(self.states["host"])
+        host = self.unit_of(self.states["host"])
+        if ready is not None and not self.sink.mistake_count:
+            ready(host, entry)
         self.drain()
         self.check_rest()
-        host = self.unit_of(self.states["host"])
+        complete = self.unit_of(self.states["host"])
+        if complete.functions.keys() != host.functions.keys():  # functions for others to call, which nobody calls here
+            host = complete
         devices = tuple(self.unit_of(s) for s in sorted(self.states.values(), key=lambda s: s.index) if s.index >= 0)
         used = set() if self.sink.mistake_count else {*host.functions, *(s for unit in devices for s in unit.functions)}
         apart = tuple(
@@ -320,13 +335,16 @@ def RV_bool(body: Any, value: Any) -> Any:
     return RV(body.elab.library_type("Bool"), body.condition(value, ast.Pass(0, 0)))
 
 
-def elaborate(package: Package, config: Config, sink: Sink, library: Library | None = None) -> nodes.Program:
+def elaborate(
+    package: Package, config: Config, sink: Sink, library: Library | None = None, ready: Ready | None = None
+) -> nodes.Program:
     """Elaborate a program: the host's unit and one for each device target.
 
     Args:
         library: what is compiled already; the program gets declarations of it.
+        ready: see `Elaborator.program`.
     """
-    return Elaborator(package, config, sink, library).program()
+    return Elaborator(package, config, sink, library).program(ready)
 
 
 def elaborate_archive(package: Package, config: Config, sink: Sink) -> tuple[nodes.Unit, Packed, tuple[str, ...]]:

@@ -118,12 +118,12 @@ class Functions(Destructors):
         if instance.function is None and not instance.busy and instance.archived is None:
             instance.state.queue.append(instance)
 
-    def drain(self) -> None:
-        """Make all bodies on the work lists, those of the host first."""
+    def drain(self, only: UnitState | None = None) -> None:
+        """Make all bodies on the work lists, or on that of one unit."""
         work = True
         while work:
             work = False
-            for state in list(self.states.values()):
+            for state in list(self.states.values()) if only is None else (only,):
                 while state.queue:
                     work = True
                     instance = state.queue.pop()
