@@ -136,7 +136,7 @@ def test_a_warning_is_told_again_by_a_build_with_nothing_to_do(
 ) -> None:
     quiet = driver.elaborate
 
-    def elaborate(package: object, config: Config, sink: Sink, library: object) -> Program:
+    def elaborate(package: object, config: Config, sink: Sink, library: object, ready: object) -> Program:
         span = Span(package.root.source, 0, 5)  # type: ignore[attr-defined]
         sink.report(Diagnostic(Code.DEPRECATED, span, "old", severity=Severity.WARNING))
         return quiet(package, config, sink, library)  # type: ignore[arg-type]

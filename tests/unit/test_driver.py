@@ -29,7 +29,7 @@ def returns(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Make the elaborator give a program that returns the number in the list; counts its calls by growing."""
     numbers = [7]
 
-    def elaborate(package: object, made: config.Config, sink: Sink, library: object) -> Program:
+    def elaborate(package: object, made: config.Config, sink: Sink, library: object, ready: object) -> Program:
         numbers.append(numbers[-1])
         body = (Return(Const(I32, numbers[0])),)
         entry = Function("start", "start", (("argc", I32), ("argv", PTR)), I32, body)
