@@ -139,7 +139,7 @@ def test_a_warning_is_told_again_by_a_build_with_nothing_to_do(
     def elaborate(package: object, config: Config, sink: Sink, library: object, ready: object) -> Program:
         span = Span(package.root.source, 0, 5)  # type: ignore[attr-defined]
         sink.report(Diagnostic(Code.DEPRECATED, span, "old", severity=Severity.WARNING))
-        return quiet(package, config, sink, library)  # type: ignore[arg-type]
+        return quiet(package, config, sink, library, None)  # type: ignore[arg-type]
 
     monkeypatch.setattr(driver, "elaborate", elaborate)
     monkeypatch.setattr(archives, "find", lambda *_: None)

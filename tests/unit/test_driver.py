@@ -116,7 +116,7 @@ def test_other_options_are_another_build(tmp_path: Path) -> None:
 def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the elaborator give a program with two kernels for each accelerator, whose images the host holds."""
 
-    def elaborate(package: object, made: config.Config, sink: Sink, library: object) -> Program:
+    def elaborate(package: object, made: config.Config, sink: Sink, library: object, ready: object) -> Program:
         start = Function("start", "start", (("c", I32), ("v", PTR)), I32, (Return(Const(I32, 7)),), linkage="export")
         host, devices = Unit(made.host, {"start": start}), []
         for index, target in enumerate(made.accelerators):
