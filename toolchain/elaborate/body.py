@@ -296,13 +296,22 @@ class BodyBase:
             shown = self.elab.type_name(val.ty)
             text = f"a compile-time value of type '{shown}' does not become a run-time value by itself"
             self.fail(Code.NOT_COPYABLE, text, self.span, "make one with 'materialize[…]()'")
-        text = self.elab.key_text(val)
+        return LV(val.ty, self._constant(self.elab.key_text(val), kind, val.data), False, why="a constant")
+
+    def _constant(self, text: str, kind: types.Type, data: Any) -> nodes.GlobalAddress:
         name = "const$" + hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         if name not in self.elab.globals:
-            self.elab.globals[name] = nodes.Global(name, kind, nodes.Const(kind, val.data), True)
+            self.elab.globals[name] = nodes.Global(name, kind, nodes.Const(kind, data), True)
         self.refs.add(name)
-        self._note(val.data)
-        return LV(val.ty, nodes.GlobalAddress(name), False, why="a constant")
+        self._note(data)
+        return nodes.GlobalAddress(name)
+
+    def constant_places(self, items: list[KV]) -> Value:
+        """Return where the addresses of constants lie, one after the other."""
+        texts = [self.elab.key_text(item) for item in items]
+        made = [self._constant(t, self.elab.ir(i.ty), i.data) for t, i in zip(texts, items, strict=True)]
+        addresses = tuple(nodes.Address(one.name) for one in made)
+        return self._constant(f"addresses {texts}", types.ArrayType(types.PTR, len(items)), addresses)
 
     def temporary(self, ty: Ty, name: str = "", loans: tuple[nodes.Local, ...] | None = None) -> LV:
         """Return a new place without a value, owned by whoever fills it."""

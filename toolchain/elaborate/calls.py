@@ -51,7 +51,7 @@ class Calls(Conversions):
             case StructTy():
                 return self.construct(callee, pos, kw, span)
             case PartialTy(info, params):
-                if len(pos) == 1 and isinstance(pos[0].value, PackPV) and info is self.elab.list_info():
+                if len(pos) == 1 and isinstance(pos[0].value, (PackPV, PackVal)) and info is self.elab.list_info():
                     return self._list_of(pos[0].value)
                 open_ty = self.elab.symbolic_struct(info)
                 values = tuple(b if p is None else p for p, b in zip(params, open_ty.params, strict=True))
@@ -217,18 +217,21 @@ class Calls(Conversions):
             self.call_fn(insert, [Arg(target, span), Arg(name, arg.span), value], [], span, True)
         return made
 
-    def _list_of(self, pack: PackPV) -> Any:
+    def _list_of(self, pack: PackPV | PackVal) -> Any:
         """Return the values of a variadic parameter as a list; of types and functions it has only the length."""
         items: list[Any] = list(pack.items)
-        empty = pack.kind if isinstance(pack.kind, (StructTy, FnTy)) else None
-        kind: Any = empty or self.elab.library_type("NoneType")
-        if items and all(isinstance(item, KV) for item in items):
+        empty = getattr(pack, "kind", None)
+        kind: Any = empty if isinstance(empty, (StructTy, FnTy)) else self.elab.library_type("NoneType")
+        start: Value | None = nodes.Const(types.PTR, 0)
+        if items and (isinstance(pack, PackVal) or all(isinstance(item, KV) for item in items)):
             items = [self.materialize(item) for item in items]
-            kind = items[0].ty
-        else:
-            items = [KV(kind, ()) for _ in items]
-        places = PackVal(tuple(self.place(item) for item in items))
-        return self.pack_value(ArgSig("", kind, "read", "star", NAMELESS, "memory", "list"), places)
+            kind, start = items[0].ty, None
+            if self.comptime and all(isinstance(item, KV) for item in items):
+                start = self.constant_places(items)  # the list may become a constant, and outlive this evaluation
+        sig = ArgSig("", kind, "read", "star", NAMELESS, "memory", "list")
+        if start is not None:
+            return self.variadic_value(sig, [start, nodes.Const(types.I64, len(items))])
+        return self.pack_value(sig, PackVal(tuple(self.place(item) for item in items)))
 
     def evaluate_in(self, node: Any, scope: Scope, module: Any, expected: Ty | None) -> Any:
         """Elaborate an expression of another scope here."""

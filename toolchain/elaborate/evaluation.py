@@ -12,7 +12,8 @@ from ktc.diag.source import Span
 from ktc.elaborate.bodies import Bodies, KeptBody, addresses_of
 from ktc.elaborate.computations import computation
 from ktc.elaborate.instances import Instances, UnitState
-from ktc.elaborate.mismatch import Abort
+from ktc.elaborate.mismatch import Abort, Mismatch
+from ktc.elaborate.scope import ModuleInfo, Scope
 from ktc.elaborate.values import KV, RV
 from ktc.ir import nodes, types, walk
 from ktc.ir.interpret import EvaluationError, Interpreter
@@ -76,6 +77,16 @@ class Evaluation(Instances):
                 shapes=state.bodies.shapes if state.bodies is not None else None,
             )  # fmt: skip
         return state.interpreter
+
+    def check_where(self, conditions: Sequence[Any], scope: Scope, module: ModuleInfo, what: str) -> None:
+        """Check the `where` conditions of a declaration with its parameters.
+
+        Raises:
+            Mismatch: one does not hold.
+        """
+        for node in conditions:
+            if not getattr(self.evaluate(node, scope, module), "data", True):
+                raise Mismatch(Code.CONSTRAINT_FAILED, f"a 'where' condition of {what} does not hold", weight=2)
 
     def function_of(self, state: UnitState, symbol: str) -> nodes.Function:
         """Return the function of a symbol, elaborated if need be; KeyError if there is none."""

@@ -149,6 +149,8 @@ class Matching(Inference):
         """Report why nothing fits: the reason of the one overload that is nearest, or all reasons."""
         if not failures:
             self.fail(Code.NO_MATCHING_CALL, f"'{name}' cannot be called here", span)
+        if any(arg.start == arg.end for fn, _ in failures for arg in fn.node.args[:1]):
+            raise Abort  # the declaration has a mistake, which is reported there
         order = (2, 1, 3, 0)  # a type is wrong; the number or a name of arguments; of parameters; another type is meant
         failures = sorted(failures, key=lambda failure: order.index(failure[1].weight))
         nearest = [one for one in failures if one[1].weight == failures[0][1].weight]
@@ -198,15 +200,9 @@ class Matching(Inference):
         given = elab.settle(fn.node.params, given, scope, fn.module, what)
         actual = self._actual_types(fn, slots)
         instance = elab.instance(fn, self_ty, given, actual, env, self)
-        for where in fn.node.where:
-            if not self._holds(where, instance.scope, fn):
-                raise Mismatch(Code.CONSTRAINT_FAILED, f"a 'where' condition of {what} does not hold", weight=2)
+        elab.check_where(fn.node.where, instance.scope, fn.module, what)
         cost += self._conversions(instance, slots, strict)
         return Candidate(instance, slots, cost)
-
-    def _holds(self, node: Any, scope: Scope, fn: FnInfo) -> bool:
-        value = self.elab.evaluate(node, scope, fn.module)
-        return bool(getattr(value, "data", True))
 
     @staticmethod
     def _has_typed_self(fn: FnInfo) -> bool:

@@ -89,7 +89,7 @@ def jumps(body: Any) -> bool:
     return False
 
 
-def names_in(node: ast.Node) -> set[str]:
+def names_in(node: Any) -> set[str]:
     """Return the names in a piece of syntax."""
     found: set[str] = set()
     _names(node, found)

@@ -374,6 +374,8 @@ class Parameters(Evaluation):
         given = self.settle(params, given, scope, info.module, what, allow_open=True, unbound=unbound)
         values: Any = tuple(given.get(p.name) for p in params)
         made = PartialTy(info, values) if None in values else self.struct(info, values)
+        if info.node.where and isinstance(made, StructTy) and not made.symbolic:
+            self.check_where(info.node.where, scope, info.module, what)
         return self.state.memo.setdefault(key, made)
 
     def apply_alias(

@@ -231,6 +231,7 @@ class Passing(Matching):
             for i, place in enumerate(places):
                 at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, i)), None, types.PTR)
                 self.emit(nodes.Store(at, place.pointer))
-            args += [nodes.LocalAddress(local), nodes.Const(types.I64, len(places))]
+            start = nodes.LocalAddress(local) if places else nodes.Const(types.PTR, 0)
+            args += [start, nodes.Const(types.I64, len(places))]
         if sig.convention in ("var", "owned"):
             consumed.extend(p for p in places if not self.elab.is_trivial(p.ty))

@@ -1,12 +1,14 @@
 """What leaves a body: `return`, `raise`, `try` and `with`."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.escapes import check_returned, check_returned_place
 from ktc.elaborate.loops import NOT, Loops
+from ktc.elaborate.mentions import names_in
 from ktc.elaborate.scope import FnSet, Scope, Var
 from ktc.elaborate.values import LV, RV, Arg, FnVal
 from ktc.ir import nodes, ops, types
@@ -50,7 +52,7 @@ class Raising(Loops):
         if signature.result == "memory":
             assert self.result_pointer is not None
             own = value.local if isinstance(value, LV) and not value.path else None
-            if own is not None and not own.kept and not value.owned:
+            if own is not None and not own.kept and not value.owned and not self._used_finally(own.name):
                 value = LV(value.ty, value.pointer, True, value.local, (), True)
             self.init_place(value.ty, self.result_pointer, value, self.at(node.value))
             self.leave(None)
@@ -60,6 +62,10 @@ class Raising(Loops):
             if not isinstance(value, LV) or value.local is None or value.path:
                 self.check_copy(value, self.at(node.value))
             self.leave(RV(value.ty, self.rvalue(value)))
+
+    def _used_finally(self, name: str) -> bool:
+        """Say whether a 'finally' that will still run names a variable."""
+        return any(name in names_in(one.args) for one in self.finals if isinstance(one, partial))
 
     def _return_inline(self, node: ast.Return) -> None:
         assert self.inline_result is not None and self.instance is not None
@@ -141,7 +147,7 @@ class Raising(Loops):
     def try_(self, node: ast.Try) -> None:
         """Elaborate `try … except … else … finally`."""
         if node.final:
-            self.finals.append(lambda: self.block(node.final))
+            self.finals.append(partial(self.block, node.final))
         end = self.fresh()
         self.open()
         caught = self._guarded(lambda: self.block(node.body), end, node.orelse if node.handler else ())

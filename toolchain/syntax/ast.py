@@ -273,6 +273,7 @@ class Param(Node):
         convention: "" or one of read mut out var owned ref deinit inout borrowed, as written.
         origin: what stands in `ref [origin, space]`, else ().
         splat: True for `*xs: *Ts`: the type is a pack.
+        where: the condition that stands beside a parameter.
     """
 
     name: str
@@ -282,6 +283,7 @@ class Param(Node):
     convention: str
     origin: tuple["Expr", ...]
     splat: bool
+    where: "Expr | None" = None
 
 
 # ---- statements ----------------------------------------------------------------------------------

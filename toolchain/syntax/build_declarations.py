@@ -75,9 +75,13 @@ class DeclarationBuilder(ExpressionBuilder):
     # (fn_arg ("," fn_arg)* ","?)?
     fn_args = param_list
 
-    # NAME opt_type opt_default
+    # NAME opt_type opt_where opt_default
     def param_plain(self, kids: Kids, start: int, end: int) -> ast.Param:
-        return ast.Param(start, end, self.word(kids[0]), kids[1], kids[2], "any", "", (), False)
+        return ast.Param(start, end, self.word(kids[0]), kids[1], kids[3], "any", "", (), False, kids[2])
+
+    # ("where" expr)?
+    def opt_where(self, kids: Kids, start: int, end: int) -> Any:
+        return kids[0] if kids else None
 
     # convention NAME opt_type opt_default
     def param_convention(self, kids: Kids, start: int, end: int) -> ast.Param:
@@ -214,7 +218,11 @@ class DeclarationBuilder(ExpressionBuilder):
         word, name, params, args, (raises, effects, captures), (type_, ref), where, block = kids
         self.check_types(params, "parameter")
         self.check_types(args, "argument")
+        for arg in args:
+            if arg.where is not None:
+                self.wrong(arg.where.start, arg.where.end, "an argument takes no 'where'", "write it after the result")
         doc, body = docstring(block)
+        where = (*conditions(params), *where)
         at, is_def = self.token_starts[name], self.word(word) == "def"
         return ast.FunctionDecl(
             start, end, self.word(name), at, params, args, type_, ref, raises, effects, captures, where, body, (),
@@ -247,6 +255,7 @@ class DeclarationBuilder(ExpressionBuilder):
                 message = "only fields ('var'), methods and aliases can stand in a struct"
                 self.wrong(item.start, item.end, message)
         at = self.token_starts[name]
+        where = (*conditions(params), *where)
         return ast.StructDecl(start, end, self.word(name), at, params, traits, where, body, (), doc)
 
     # "trait" NAME params bases ":" block
@@ -305,3 +314,8 @@ class DeclarationBuilder(ExpressionBuilder):
     # "@" postfix _NEWLINE?
     def decorator(self, kids: Kids, start: int, end: int) -> ast.Decorator:
         return ast.Decorator(start, end, kids[0])
+
+
+def conditions(params: Sequence[ast.Param]) -> tuple[ast.Expr, ...]:
+    """Return the conditions that stand beside parameters."""
+    return tuple(param.where for param in params if param.where is not None)
