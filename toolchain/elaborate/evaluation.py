@@ -14,7 +14,7 @@ from ktc.elaborate.computations import computation
 from ktc.elaborate.instances import Instances, UnitState
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import ModuleInfo, Scope
-from ktc.elaborate.values import KV, RV
+from ktc.elaborate.values import KV, RV, StructTy
 from ktc.ir import nodes, types, walk
 from ktc.ir.interpret import EvaluationError, Interpreter
 
@@ -78,12 +78,16 @@ class Evaluation(Instances):
             )  # fmt: skip
         return state.interpreter
 
-    def check_where(self, conditions: Sequence[Any], scope: Scope, module: ModuleInfo, what: str) -> None:
-        """Check the `where` conditions of a declaration with its parameters.
+    def check_where(
+        self, conditions: Sequence[Any], scope: Scope, module: ModuleInfo, what: str, made: Any = None
+    ) -> None:
+        """Check the `where` conditions of a declaration with its parameters; not of a struct that is still open.
 
         Raises:
             Mismatch: one does not hold.
         """
+        if not conditions or (made is not None and (not isinstance(made, StructTy) or made.symbolic)):
+            return
         for node in conditions:
             if not getattr(self.evaluate(node, scope, module), "data", True):
                 raise Mismatch(Code.CONSTRAINT_FAILED, f"a 'where' condition of {what} does not hold", weight=2)

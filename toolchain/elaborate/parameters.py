@@ -363,8 +363,7 @@ class Parameters(Evaluation):
         key = ("apply", info, positional, named)
         if key in self.state.memo:
             return self.state.memo[key]
-        what = f"'{info.name}'"
-        params = info.node.params
+        what, params = f"'{info.name}'", info.node.params
         given = self.give(params, positional, named, what)
         # '_' leaves a parameter open even if it has a default, '**_' (whose name is empty) all that are not given
         rest_open = given.pop("", self) is None
@@ -374,8 +373,7 @@ class Parameters(Evaluation):
         given = self.settle(params, given, scope, info.module, what, allow_open=True, unbound=unbound)
         values: Any = tuple(given.get(p.name) for p in params)
         made = PartialTy(info, values) if None in values else self.struct(info, values)
-        if info.node.where and isinstance(made, StructTy) and not made.symbolic:
-            self.check_where(info.node.where, scope, info.module, what)
+        self.check_where(info.node.where, scope, info.module, what, made)
         return self.state.memo.setdefault(key, made)
 
     def apply_alias(
