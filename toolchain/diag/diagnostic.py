@@ -101,8 +101,7 @@ class Sink:
     def report(self, diagnostic: Diagnostic) -> None:
         """Keep a diagnostic."""
         is_warning = diagnostic.severity is Severity.WARNING
-        place = diagnostic.span.location() if diagnostic.span else ""
-        key = (diagnostic.code, place, "" if is_warning else diagnostic.message)
+        key = _key(diagnostic)
         if key in self._seen:
             return
         self._seen.add(key)
@@ -120,8 +119,15 @@ class Sink:
         """Take errors back: a better message for the same mistakes follows."""
         gone = [one for one in self.diagnostics if one.severity is Severity.ERROR and which(one)]
         self.diagnostics = [one for one in self.diagnostics if not any(one is other for other in gone)]
+        self._seen -= set(map(_key, gone))
         self.error_count -= len(gone)
         self.mistake_count -= sum(not one.code.is_warning for one in gone)
+
+
+def _key(diagnostic: Diagnostic) -> tuple[object, ...]:
+    """Return what two diagnostics have in common of which one is enough."""
+    place = diagnostic.span.location() if diagnostic.span else ""
+    return diagnostic.code, place, "" if diagnostic.severity is Severity.WARNING else diagnostic.message
 
 
 def in_order(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:

@@ -69,12 +69,28 @@ class Archetypes(Functions):
         self.archetypes[info.name] = info
         return ty
 
+    def narrowed(self, ty: StructTy, bound: TraitTy) -> StructTy:
+        """Return the archetype of the same values of which another bound is known."""
+        found = ty.aliases.get(f"as {bound}")
+        if found is None:
+            name = f"{ty.info.name.removeprefix(MARK)}({bound})"
+            found = ty.aliases[f"as {bound}"] = self.archetype(name, bound, ty.info.module, ty.info.node)
+        assert isinstance(found, StructTy)
+        return found
+
     def promised_alias(self, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Any:
         """Return what stands for an alias that the traits of an archetype only ask for."""
         if ty is None or ty.info.bound is None:
             return super().promised_alias(alias, ty, scope)
-        want = self.evaluate(alias.node.type, scope, alias.module) if alias.node.type is not None else None
-        return self._stand_in_for(want, f"{ty.info.name.removeprefix(MARK)}.{alias.name}", alias.module, alias.node)
+        # origins make no other type of it
+        given = tuple(scope.names.get(param.name) for param in alias.node.params if param.kind != "infer")
+        kept = tuple(value for value in given if not (isinstance(value, KV) and isinstance(value.data, OriginValue)))
+        key = f"{alias.uid}{self.key_text(kept)}"
+        if key not in ty.aliases:
+            want = self.evaluate(alias.node.type, scope, alias.module) if alias.node.type is not None else None
+            name = f"{ty.info.name.removeprefix(MARK)}.{alias.name}"
+            ty.aliases[key] = self._stand_in_for(want, name, alias.module, alias.node)
+        return ty.aliases[key]
 
     # ---- parameters ----
 

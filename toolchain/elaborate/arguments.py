@@ -1,6 +1,7 @@
 """Calls as they are written: the callee, the arguments, and the calls that the compiler reads itself."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 from ktc.diag.codes import Code
@@ -21,6 +22,7 @@ from ktc.elaborate.values import (
     PackVal,
     StructTy,
     Sym,
+    TraitTy,
     Ty,
 )  # fmt: skip
 from ktc.syntax import ast
@@ -115,9 +117,13 @@ class Arguments(Subscripts):
         func = node.func
         if isinstance(func, ast.Name) and func.id in ("__type_of", "type_of", "__origin_of", "origin_of"):
             return self.reflect(func.id, node)
+        if isinstance(func, ast.Name) and func.id == "conforms_to" and self.find(func.id) is None:
+            return self.conforms_to(node)
         attrs: ast.Subscript | None = None
         if isinstance(func, ast.Subscript):
             attrs, func = func, func.base
+            if isinstance(func, ast.Name) and func.id == "trait_downcast" and self.find(func.id) is None:
+                return self.downcast(node, attrs)
         if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "__mlir_op":
             values: dict[str, Any] = {}
             if attrs is not None:
@@ -150,3 +156,40 @@ class Arguments(Subscripts):
         place = own.value if isinstance(own, Var) else value
         mutable = isinstance(place, LV) and place.mutable
         return self.elab.origin_constant(self.origin_of(place, mutable))
+
+    def conforms_to(self, node: ast.Call) -> KV:
+        """Elaborate `conforms_to(T, Trait)`."""
+        if len(node.args) != 2 or node.keywords:
+            self.fail(Code.MISSING_ARGUMENT, "'conforms_to' takes a type and a trait", self.at(node))
+        ty = self._type_or_fail(node.args[0])
+        return self.elab.bool_constant(self.elab.conforms(ty, self._trait(node.args[1])))
+
+    def downcast(self, node: ast.Call, attrs: ast.Subscript) -> Any:
+        """Elaborate `trait_downcast[Trait](x)`: the same value, of which more is known."""
+        if len(node.args) != 1 or node.keywords or len(attrs.args) != 1 or attrs.keywords:
+            text = "'trait_downcast' takes a trait in brackets, and a value"
+            self.fail(Code.MISSING_ARGUMENT, text, self.at(node))
+        trait = self._trait(attrs.args[0])
+        value = self.arg(node.args[0]).value
+        if not isinstance(value, (RV, LV, KV)):
+            self.fail_no_value(value, self.at(node.args[0]))
+        if isinstance(value.ty, StructTy) and value.ty.info.bound is not None:
+            return replace(value, ty=self.elab.narrowed(value.ty, trait))
+        if not self.elab.conforms(value.ty, trait):
+            text = f"'{self.elab.type_name(value.ty)}' does not conform to '{trait}'"
+            self.fail(Code.TRAIT_NOT_MET, text, self.at(node), f"ask with 'conforms_to(…, {trait})' first")
+        return value
+
+    def _type_or_fail(self, node: ast.Expr) -> Ty:
+        found = self.param_arg(node)
+        if isinstance(found, (Sym, Opaque)) or getattr(found, "symbolic", False):
+            raise Symbolic
+        if not isinstance(found, Ty) or isinstance(found, TraitTy):
+            self.fail(Code.TYPE_MISMATCH, "a type is wanted here", self.at(node))
+        return found
+
+    def _trait(self, node: ast.Expr) -> TraitTy:
+        found = self.param_arg(node)
+        if not isinstance(found, TraitTy):
+            self.fail(Code.TYPE_MISMATCH, "a trait is wanted here", self.at(node))
+        return found

@@ -9,6 +9,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.elaborate.calls import Calls
 from ktc.elaborate.matching import CONVERSION, LITERAL
+from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.values import KV, LV, RV, Arg, DisplayVal, FnTy, FnVal, PackVal, StructTy, Ty
 from ktc.syntax import ast
 
@@ -44,7 +45,10 @@ class Displays(Calls):
         late = DisplayVal(name, tuple(first), tuple(second), node, None)
         kinds = [self._common_element(part) for part in ([first, second] if name == "Dict" else [first])]
         if all(kind is not None for kind in kinds):
-            late.ty = self.elab.library_struct(name, tuple(kinds))
+            try:
+                late.ty = self.elab.library_struct(name, tuple(kinds))
+            except Mismatch as why:
+                late.wrong = why  # another collection may be wanted
         return late
 
     def display(self, node: Any, items: tuple[ast.Expr, ...], name: str, expected: Ty | None) -> Any:
@@ -169,6 +173,8 @@ class Displays(Calls):
 
     def _no_element(self, late: DisplayVal) -> None:
         name, span = late.name.lower(), self.at(late.node)
+        if late.wrong is not None:
+            self.fail(late.wrong.code, late.wrong.message, span)
         if not late.items:
             self.fail(Code.CANNOT_INFER, f"the type of the elements of this empty {name} is not known", span)
         if any(isinstance(a.value, PackVal) or not hasattr(a.value, "ty") for a in (*late.items, *late.values)):

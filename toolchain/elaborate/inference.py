@@ -59,10 +59,12 @@ class Inference(Places):
             if kind is not None and pattern.params.get(name) is not None:
                 elab.unify(pattern.params[name], kind, bound)
         later: list[tuple[Any, Any, Any]] = []
+        made: StructTy | None = None
         for formal, slot, want, origin in zip(fn.node.args, slots, pattern.args, pattern.origins, strict=True):
             if formal.convention == "out" and formal.name == "self" and formal.type is not None:
                 if self_ty is not None and isinstance(want, (StructTy, PartialTy)):
                     self._unify_self(self_ty, want, bound)
+                    made = want if isinstance(want, StructTy) else None
                 continue
             if slot is None:
                 continue
@@ -83,6 +85,10 @@ class Inference(Places):
                 self._infer_materialized(slot, want, bound)
             elif bound.get(want) is None:
                 self._infer_one(slot, want, bound, formal)
+        if made is not None and self_ty is not None:  # `out self: S[U]`: what U is the struct's own parameter is
+            for have, value in zip(self_ty.params, made.params, strict=True):
+                if isinstance(have, Sym) and isinstance(value, Sym) and value in bound:
+                    bound.setdefault(have, bound[value])
         return bound
 
     def _infer_materialized(self, arg: Arg, want: StructTy, bound: dict[Sym, Any]) -> None:

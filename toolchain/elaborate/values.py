@@ -310,6 +310,7 @@ class DisplayVal:
         values: the values of a dictionary.
         node: the syntax.
         ty: what it is where nothing else is wanted; None if that cannot be told.
+        wrong: why the elements cannot be in the display's own collection.
     """
 
     name: str
@@ -317,6 +318,7 @@ class DisplayVal:
     values: tuple["Arg", ...]
     node: Any
     ty: Any
+    wrong: Any = None
 
 
 Val = Union[RV, LV, KV]
