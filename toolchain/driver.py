@@ -20,7 +20,6 @@ from ktc.emit.link import Executable, LinkFailed, find_link_tools, link
 from ktc.emit.workers import Workers
 from ktc.ir.nodes import Program, Unit
 from ktc.ir.text import print_unit
-from ktc.ir.verify import verify
 from ktc.session import Session
 from ktc.syntax.format import dump
 from ktc.syntax.lint import lint
@@ -115,7 +114,11 @@ def _front(
     library: Library | None = None,
     ahead: units.Ahead | None = None,
 ) -> Program:
-    """Load, elaborate, and run the passes; `ahead` takes the host's unit as soon as it is there."""
+    """Load, elaborate, and run the passes.
+
+    Args:
+        ahead: takes the host's unit as soon as it is there, and verifies later; without it units are verified here.
+    """
     config, sink = session.config, session.sink
     ready = ahead.begin if ahead is not None else None
     package = package or _load(session)
@@ -134,9 +137,9 @@ def _front(
     if session.slicer is None:
         devices = tuple(units.check(session, unit) for unit in devices)
     program = gate(replace(program, host=host, devices=devices), sink)
-    with session.stage("verify"):
+    if ahead is None:
         for unit in (host, *devices) if session.slicer is None else (host,):
-            verify(unit)
+            units.verified(session, unit)
     return program
 
 

@@ -7,6 +7,7 @@ wait for the kernels: their images are in an object of their own.
 from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NoReturn
 
 from ktc import builds, passes, slices
@@ -33,9 +34,11 @@ class Host:
     """The host's object, made or in the making.
 
     Args:
+        unit: what it is made of.
         ticket: of the job that makes it, if it was not in the cache.
     """
 
+    unit: Unit
     key: Key
     data: bytes | None
     ticket: int = -1
@@ -85,6 +88,17 @@ def check(session: Session, unit: Unit) -> Unit:
         return passes.run(unit, session.config, session.sink)
 
 
+def verified(session: Session, unit: Unit) -> None:
+    """Verify a unit; done while LLVM works on it, for it finds mistakes of ours only.
+
+    Raises:
+        Bug: the unit is malformed.
+    """
+    if unit.functions:  # in the per-kernel flow each kernel's own unit was verified
+        with session.stage("verify", name_of(unit)):
+            verify(unit)
+
+
 def fail(session: Session, diagnostic: Diagnostic) -> NoReturn:
     """Report an error and end the build."""
     session.sink.report(diagnostic)
@@ -122,13 +136,14 @@ def start_host(session: Session, unit: Unit, entry: str, images: Images | None, 
         data = session.find("the host", key)
         phase.hits, phase.misses = (0, 1) if data is None else (1, 0)
     if data is not None:
-        return Host(key, data)
-    return Host(key, None, workers.submit(device.host_job(module, "object", session.config.level)))
+        return Host(unit, key, data)
+    return Host(unit, key, None, workers.submit(device.host_job(module, "object", session.config.level)))
 
 
 def host_object(session: Session, host: Host, workers: Workers) -> bytes:
     """Wait for the host's object."""
     if host.data is None:
+        verified(session, host.unit)
         with session.stage("wait", "host"):
             host.data = bytes(workers.result(host.ticket))
         session.timeline.job(workers.usage[host.ticket])
@@ -213,8 +228,9 @@ def emit_cached(
     try:
         with session.stage("wait", name_of(unit)):
             new = device.images(
-                todo, missing, session.config.level, workers=workers, ptxas=ptxas, ended=_ended(session, unit)
-            )
+                todo, missing, session.config.level, workers=workers, ptxas=ptxas, ended=_ended(session, unit),
+                meanwhile=partial(verified, session, unit),
+            )  # fmt: skip
     except device.UndefinedFunctions as error:
         asked = next((one for one in unit.kernels if one.symbol == error.kernel), None)
         name, span = external_call(unit, error.kernel, error.functions)

@@ -50,6 +50,7 @@ def images(
     workers: Workers | None = None,
     ptxas: str = "",
     ended: Ended | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> dict[str, Image]:
     """Compile each kernel; returns images by kernel.
 
@@ -60,6 +61,7 @@ def images(
         workers: processes that run already; they stay open.
         ptxas: NVIDIA's assembler, for the kind "object".
         ended: told of each process that has ended, and how many kernels it did.
+        meanwhile: called when all work is handed out.
 
     Raises:
         UndefinedFunctions: before anything is compiled.
@@ -67,26 +69,8 @@ def images(
     """
     if workers is None:
         with Workers(min(jobs, len(modules)) or 1) as own:
-            return _images(modules, kinds, level, own, ptxas, ended)
-    return _images(modules, kinds, level, workers, ptxas, ended)
-
-
-def compile_all(
-    host: ModuleText,
-    devices: Sequence[ModuleText],
-    kinds: Mapping[str, Set[str]],
-    level: int,
-    *,
-    workers: Workers,
-    ptxas: str = "",
-) -> tuple[bytes, dict[str, Image]]:
-    """Compile the host's module beside the kernels; returns the host's object and the images.
-
-    The host's module must declare what holds the images (`external`); `data_object` then defines it.
-    """
-    ticket = workers.submit(Job("the host's code", "ktc.emit.host:object_file", (host, level)))
-    made = _images(devices, kinds, level, workers, ptxas, None)
-    return workers.result(ticket), made
+            return _images(modules, kinds, level, own, ptxas, ended, meanwhile)
+    return _images(modules, kinds, level, workers, ptxas, ended, meanwhile)
 
 
 def host_job(module: ModuleText, kind: str, level: int) -> Job:
@@ -107,11 +91,14 @@ def _images(
     workers: Workers,
     ptxas: str,
     ended: Ended | None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> dict[str, Image]:
     for module in modules:
         _require_defined(module)
     work = [(module, frozenset(kinds.get(module.kernel, {"image"}))) for module in modules]
     tickets = [(batch, workers.submit(_job(batch, level, ptxas))) for batch in batches(work, workers.jobs)]
+    if meanwhile is not None:
+        meanwhile()
     made: dict[str, Image] = {}
     for batch, ticket in tickets:
         try:

@@ -8,7 +8,7 @@ from emit_modules import Module, vector_add
 from ktc import targets
 from ktc.diag.diagnostic import Bug
 from ktc.emit import llvm
-from ktc.emit.device import UndefinedFunctions, compile_all, images
+from ktc.emit.device import UndefinedFunctions, host_job, images
 from ktc.emit.kernel import emit_kernel
 from ktc.emit.tools import assemble_ptx, find_ptxas
 from ktc.emit.workers import Workers
@@ -131,8 +131,9 @@ def test_undefined_functions_are_found_before_llvm():
 def test_host_and_kernels_together(workers):
     host = host_target()
     program = Module(host, f'target datalayout = "{host.data_layout}"\ndefine i32 @main() {{\n ret i32 0\n}}')
-    code, made = compile_all(program, [vector_add(targets.find("sm_90"))], {}, 2, workers=workers)
-    assert code[:4] == b"\x7fELF" and "vadd" in made
+    ticket, seen = workers.submit(host_job(program, "object", 2)), list[str]()
+    made = images([vector_add(targets.find("sm_90"))], {}, 2, workers=workers, meanwhile=lambda: seen.append("now"))
+    assert workers.result(ticket)[:4] == b"\x7fELF" and "vadd" in made and seen == ["now"]
 
 
 def test_level_zero_keeps_and_three_removes_dead_code():
