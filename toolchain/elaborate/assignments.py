@@ -92,6 +92,8 @@ class Assignments(Variables):
                 if isinstance(found, Var) and found.body is not None:
                     place = self.foreign(found, target)
                     if isinstance(place, LV) and place.why != "foreign":
+                        if not place.mutable:
+                            self.fail(Code.IMMUTABLE, f"'{target.id}' is read only", span)
                         self.store_place(place, value, span, "")
                         return
                 if not self.module.is_library:

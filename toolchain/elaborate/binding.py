@@ -14,6 +14,7 @@ from ktc.elaborate.instances import (
 from ktc.elaborate.kernel_metadata import bounds_of
 from ktc.elaborate.mentions import replaced
 from ktc.elaborate.mismatch import Abort
+from ktc.elaborate.mutability import is_fixed
 from ktc.elaborate.scope import Scope, Var
 from ktc.elaborate.signatures import Signatures
 from ktc.elaborate.values import (
@@ -112,7 +113,10 @@ class Binding(Signatures):
             pointer = argument(sig.name, types.PTR)
             if sig.convention == "mut" and not self.is_trivial(ty) and self._is_replaced(body, sig):
                 return self._bind_behind(body, sig, pointer, span)
-            return Var(sig.name, ty, LV(ty, pointer, True, loans=()), span, "arg", body=body)
+            fixed = sig.convention == "ref" and not body.module.is_library and is_fixed(self, body.instance, sig)
+            return Var(
+                sig.name, ty, LV(ty, pointer, not fixed, why=why if fixed else "", loans=()), span, "arg", body=body
+            )
         if sig.passing == "memory":
             pointer = argument(sig.name, types.PTR)
             if sig.convention == "read":

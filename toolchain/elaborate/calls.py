@@ -16,6 +16,7 @@ from ktc.elaborate.function_types import NAMELESS
 from ktc.elaborate.inference import Candidate
 from ktc.elaborate.instances import ArgSig, Instance
 from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.mutability import seen_result
 from ktc.elaborate.scope import Scope, Var
 from ktc.elaborate.values import (
     KV,
@@ -173,10 +174,13 @@ class Calls(Conversions):
                     put_back(self, after)
                     return made
             if instance.fn.inline != "builtin":
-                return self._emit(instance, values, span)
-            made = self.expand(instance, values, span)
-            if isinstance(made, (RV, LV)) and made.loans is None and self.elab.origins(made.ty):
-                made.loans = self.loans_of_call(instance.signature, values)
+                made = self._emit(instance, values, span)
+            else:
+                made = self.expand(instance, values, span)
+                if isinstance(made, (RV, LV)) and made.loans is None and self.elab.origins(made.ty):
+                    made.loans = self.loans_of_call(instance.signature, values)
+            if not self.module.is_library and isinstance(made, (RV, LV)) and made.ty is instance.signature.result_ty:
+                made.ty = seen_result(self.elab, instance.signature, values)
             return made
         finally:
             self.span = outer

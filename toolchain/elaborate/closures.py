@@ -34,6 +34,7 @@ class Closures(Statements):
             return None
         pointer = self._from_environment(var)
         mutable = isinstance(var.value, LV) and var.value.mutable
+        mutable = mutable and capture_mode(self.instance.fn, var.name) != "read"
         return LV(var.ty, pointer, mutable, why="" if mutable else f"'{var.name}', which is read only")
 
     def _from_environment(self, item: Var | FnInfo) -> Value:
@@ -56,8 +57,7 @@ class Closures(Statements):
             return
         names = free_names(node)
         if node.captures is not None:
-            modes = {name: mode for mode, name in node.captures}
-            names = {name for name in names if modes.get(name, modes.get("", "")) == "var"}
+            names = {name for name in names if capture_mode(fn, name) == "var"}
         copies = {}
         for name in sorted(names):
             var = self.find(name)
@@ -87,8 +87,7 @@ class Closures(Statements):
             return True
         if fn.parameter or "capturing" in fn.node.effects:
             return False
-        modes = {name: mode for mode, name in fn.node.captures or (("var", ""),)}
-        return modes.get(var.name, modes.get("", "")) == "var"
+        return capture_mode(fn, var.name) == "var"
 
     def captures_of(self, fn: FnInfo) -> list[Any]:
         """Return what a function nested in this body reaches through its environment; the list grows.
@@ -209,3 +208,9 @@ class Closures(Statements):
     def finish_closures(self) -> tuple[nodes.Statement, ...]:
         """Finish the body."""
         return self.finish()
+
+
+def capture_mode(fn: FnInfo, name: str) -> str:
+    """Return how a nested function captures a variable: as its list says, else "var"; "" where the list has no word."""
+    modes = {one: mode for mode, one in fn.node.captures or (("var", ""),)}
+    return modes.get(name, modes.get("", ""))

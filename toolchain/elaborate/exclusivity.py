@@ -35,12 +35,13 @@ def check_call(body: Any, instance: Instance, values: list[Any], spans: Sequence
         elif sig.passing == "direct" and not body.elab.origins(value.ty):
             continue
         for other, before in seen:
-            changes = "mut" in (sig.convention, before.convention)
+            changes = _changed(sig, value) or _changed(before, other)
             if not (changes or _moved(value) or _moved(other)) or not _overlap(body, value, other):
                 continue
-            changed, same = (sig, before) if sig.convention == "mut" else (before, sig)
+            changed, same = (sig, before) if _changed(sig, value) else (before, sig)
             if changes:
-                text = f"{title} changes the argument '{changed.name}', and '{same.name}' is the same value"
+                may = "may change" if changed.convention == "ref" else "changes"
+                text = f"{title} {may} the argument '{changed.name}', and '{same.name}' is the same value"
             else:
                 text = f"{title} takes this value away with '^', and another of its arguments is the same value"
             body.fail(Code.ALIASING, text, at or body.span, "pass a copy")
@@ -62,6 +63,11 @@ def _require(body: Any, place: LV, span: Span) -> None:
         body.emit(nodes.Mark("require", local, place.path[:1], span))
 
 
+def _changed(sig: ArgSig, value: Any) -> bool:
+    """May the call write to an argument; what a `ref` argument's function does with it is the caller's business."""
+    return sig.convention == "mut" or (sig.convention == "ref" and isinstance(value, LV) and value.mutable)
+
+
 def _moved(value: Any) -> bool:
     """Is it a variable, or a part of one, that is given away."""
     return isinstance(value, LV) and value.owned and value.local is not None and bool(value.local.name)
@@ -77,6 +83,9 @@ def _overlap(body: Any, a: Any, b: Any) -> bool:
                 for other, way in map(_way, b.via or (b.pointer,)):
                     if isinstance(root, nodes.Argument) and root == other and _prefix(path, way):
                         return True
+            behind = not any(isinstance(_way(one.pointer)[0], nodes.Argument) for one in (a, b))
+            if behind and not _prefix(a.path, b.path):
+                return False  # different fields of items, whichever these are
     reached = [_reached(x) for x in (a, b)]
     inside = [set(body.loans_of(x) or ()) for x in (a, b)]
     return bool(reached[0] & (reached[1] | inside[1]) or inside[0] & reached[1])

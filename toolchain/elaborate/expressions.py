@@ -11,6 +11,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.function_types import convention_of
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.operators import Operators
+from ktc.elaborate.scope import Var
 from ktc.elaborate.values import (
     KV,
     LV,
@@ -18,6 +19,7 @@ from ktc.elaborate.values import (
     Arg,
     FnTy,
     Opaque,
+    StructTy,
     Sym,
     Ty,
 )  # fmt: skip
@@ -103,10 +105,17 @@ class Expressions(Operators):
                 return found
             if not found.mutable and not self.elab.is_trivial(found.ty):
                 self.fail(Code.IMMUTABLE, f"this cannot be moved: it is {found.why or 'read only'}", self.at(node))
-            if found.local is None and not found.owned and not self.elab.is_trivial(found.ty):
+            behind = found.local is None or (isinstance(value, ast.Name) and self._is_reference(value.id))
+            if behind and not found.owned and not self.elab.is_trivial(found.ty):
                 self.fail(Code.IMMUTABLE, "this cannot be moved: it lies behind a reference", self.at(node))
+            if isinstance(found.ty, StructTy) and found.ty.info.register_trivial:  # it stays there
+                return LV(found.ty, found.pointer, True, None, (), True, found.why, self.loans_of(found))
             return LV(found.ty, found.pointer, True, found.local, found.path, True, found.why, found.loans)
         return found
+
+    def _is_reference(self, name: str) -> bool:
+        var = self.find(name)
+        return isinstance(var, Var) and var.kind == "ref"
 
     def function_type(self, node: ast.FunctionType) -> Any:
         """Make a function type."""

@@ -32,8 +32,6 @@ BINARY = {
 
 COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 
-MIRROR = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
-
 
 class Operators(Arguments):
     """The part of a body that elaborates operators."""
@@ -187,8 +185,6 @@ class Operators(Arguments):
             return self.elab.bool_constant(same)
         name = COMPARE[op]
         made = self.dunder(left, f"__{name}__", [right], node)
-        if made is None:
-            made = self.dunder(right, f"__{MIRROR[name]}__", [left], node)
         if made is None:
             plain = self.materialize(left)
             if plain is not left:

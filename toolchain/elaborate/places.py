@@ -43,7 +43,7 @@ class Places(BodyBase):
             pointer = nodes.Op("field", (pointer,), types.PTR, (self.elab.ir(base.ty), 0))
         elif slot >= 0:
             pointer = ops.build("field", (pointer,), None, (self.elab.ir(base.ty), slot))
-        path = (*base.path, slot if slot >= 0 else 0) if base.local is not None else ()
+        path = (*base.path, max(slot, 0))
         return LV(ty, pointer, base.mutable, base.local, path, False, base.why, base.loans)
 
     def field_value(self, val: RV | KV, name: str) -> Val:
@@ -122,7 +122,8 @@ class Places(BodyBase):
         """Move an owned value to other memory; its old place holds none then."""
         # a temporary is made in its final place, as far as a program can see
         temporary = val.local is not None and not val.local.name and not val.path
-        if passed or temporary or self.elab.moves_plainly(ty):
+        made_here = val.local in self.awaited and not self._may_move(ty)
+        if passed or temporary or made_here or self.elab.moves_plainly(ty):
             kind = self.elab.ir(ty)
             size = nodes.Const(types.I64, types.size_of(kind))
             self.emit(nodes.MemCopy(pointer, val.pointer, size, types.align_of(kind), span=self.span))

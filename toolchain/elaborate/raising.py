@@ -9,6 +9,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.escapes import check_returned, check_returned_place
 from ktc.elaborate.loops import NOT, Loops
 from ktc.elaborate.mentions import names_in
+from ktc.elaborate.mutability import own_result
 from ktc.elaborate.scope import FnSet, Scope, Var
 from ktc.elaborate.values import LV, RV, Arg, FnVal
 from ktc.ir import nodes, ops, types
@@ -46,21 +47,22 @@ class Raising(Loops):
             check_returned_place(self, place, node.value, self.at(node.value))
             self.leave(RV(self.elab.prim("!kgen.pointer"), place.pointer))
             return
-        value = self.expr(node.value, signature.result_ty)
+        want = signature.result_ty if self.module.is_library else own_result(self.elab, signature)
+        value = self.expr(node.value, want)
         check_returned(self, value, self.at(node.value))
-        value = self.convert(value, signature.result_ty, self.at(node.value))
+        value = self.convert(value, want, self.at(node.value))
         if signature.result == "memory":
             assert self.result_pointer is not None
             own = value.local if isinstance(value, LV) and not value.path else None
             if own is not None and not own.kept and not value.owned and not self._used_finally(own.name):
+                self.check_copy(value, self.at(node.value))
                 value = LV(value.ty, value.pointer, True, value.local, (), True)
             self.init_place(value.ty, self.result_pointer, value, self.at(node.value))
             self.leave(None)
         elif signature.result == "none":
             self.leave(None)
         else:
-            if not isinstance(value, LV) or value.local is None or value.path:
-                self.check_copy(value, self.at(node.value))
+            self.check_copy(value, self.at(node.value))
             self.leave(RV(value.ty, self.rvalue(value)))
 
     def _used_finally(self, name: str) -> bool:

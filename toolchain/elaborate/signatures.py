@@ -113,7 +113,8 @@ class Signatures(FunctionTypes):
         if kind == "ref":
             result_mutable = self._ref_mutable(fn, scope)
         lends, named = lenders(fn)
-        changes = any(a.convention == "mut" and (len(args) > 1 or a.variadic) for a in args)
+        writing = ("mut",) if fn.module.is_library else ("mut", "ref")
+        changes = any(a.convention in writing and (len(args) > 1 or a.variadic) for a in args)
         return Signature(
             tuple(args), result_ty, kind, fn.raises, out_name, result_mutable, False, lends, named, changes=changes
         )
