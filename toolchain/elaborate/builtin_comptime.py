@@ -42,6 +42,10 @@ def _type_name(use: Use) -> Result:
     return use.string(use.elab.type_name(use.type_of("type")))
 
 
+def _qualified_name(use: Use) -> Result:
+    return use.string(use.elab.qualified_name(use.type_of("type"), use.flag("builtins")))
+
+
 def _func_name(use: Use) -> Result:
     return use.string(str(use.function()))
 
@@ -314,6 +318,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.type_eq": (_type_eq, 0, ("a", "b")),
         "kgen.conforms": (_conforms, 0, ("type", "trait")),
         "kgen.type_name": (_type_name, 0, ("type",)),
+        "kgen.qualified_name": (_qualified_name, 0, ("type", "builtins")),
         "kgen.func_name": (_func_name, 0, ("func",)),
         "kgen.pack.size": (_pack_size, 0, ("types",)),
         "kgen.func.fits": (_func_fits, 0, ("func", "type")),

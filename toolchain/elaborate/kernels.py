@@ -4,6 +4,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.call_places import arguments_start
 from ktc.elaborate.closures import Closures
 from ktc.elaborate.instances import TARGETS_TABLE, Instance, OfProgram, UnitState
 from ktc.elaborate.scope import FnInfo, Var
@@ -167,7 +168,7 @@ class KernelBody(Closures):
             span, at = at.call_span, at.parent
         if span is None:
             return "", 0, 0
-        line, column = span.source.position(span.start)
+        line, column = span.source.position(arguments_start(span))
         return span.source.path, line, column
 
     def asking_span(self, argument: int) -> Span | None:

@@ -6,9 +6,11 @@ Each is a call of a method of the library (`__add__`, `__lt__`, `__bool__`); the
 from typing import Any, cast
 
 from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Sink
 from ktc.elaborate.arguments import Arguments
 from ktc.elaborate.computed import Waiting, taken
 from ktc.elaborate.instances import Symbolic
+from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.values import (
     KV,
     LV,
@@ -257,7 +259,11 @@ class Operators(Arguments):
         """Elaborate `a if c else b`."""
         condition = self.truth(node.condition)
         if isinstance(condition, nodes.Const):
-            return self.expr(node.then if condition.value else node.orelse, expected)
+            chosen, other = (node.then, node.orelse) if condition.value else (node.orelse, node.then)
+            value = self.expr(chosen, expected)
+            if expected is None and isinstance(value, KV) and self.elab.materialized(value.ty, False) is not value.ty:
+                return self._literal_beside(value, other, node)
+            return value
         lists, values = [], []
         for part in (node.then, node.orelse):
             self.open()
@@ -279,6 +285,20 @@ class Operators(Arguments):
         if self.elab.abi(ty) == "direct":
             return RV(ty, self.rvalue(made), loans=self.loans_of(made))
         return made
+
+    def _literal_beside(self, value: KV, other: ast.Expr, node: ast.Ternary) -> Any:
+        """Return a literal that was chosen while compiling: it has the type that it has in common with the other arm."""
+        sink, self.elab.sink = self.elab.sink, Sink()
+        depth, statements, dead = len(self.blocks), self.statements, self.dead
+        self.open()
+        try:
+            ty = self._common([value, self.expr(other, None)], None, node)
+        except Abort:  # it is not chosen, so whatever is wrong with it does no harm
+            return value
+        finally:
+            del self.blocks[depth:]
+            self.statements, self.dead, self.elab.sink = statements, dead, sink
+        return value if ty is self.elab.materialized(value.ty, False) else self.convert(value, ty, self.at(node))
 
     def _common(self, values: list[Any], expected: Ty | None, node: Any) -> Ty:
         a, b = values

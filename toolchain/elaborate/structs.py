@@ -12,6 +12,7 @@ from ktc.elaborate import builtin_types
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.modules import Modules
 from ktc.elaborate.scope import AliasInfo, FnSet, Scope, StructInfo, TraitInfo
+from ktc.elaborate.qualified import qualified
 from ktc.elaborate.shown import shown
 from ktc.elaborate.values import (
     KV,
@@ -379,6 +380,10 @@ class Structs(Modules):
     def type_name(self, ty: Any) -> str:
         """Return a type as a person writes it."""
         return shown(self, ty)
+
+    def qualified_name(self, ty: Any, builtins: bool) -> str:
+        """Return the name of a type with its module, as programs ask for it."""
+        return qualified(self, ty, builtins)
 
 
 def _leaves(kind: types.Type) -> int:

@@ -27,6 +27,8 @@ class Symbols(Structs):
 
     def symbol_for(self, fn: FnInfo, key: Any, kernel: bool = False) -> str:
         """Return the symbol of an instance; it depends on names and parameter values only."""
+        if fn.export and not kernel and fn.export != "main" and not fn.node.params and fn.owner is None:
+            return fn.export
         text = (
             f"{fn.module.name}:{fn.owner.name if fn.owner else ''}:{fn.name}:{self._overload(fn)}:{self.key_text(key)}"
         )
