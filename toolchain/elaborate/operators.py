@@ -287,7 +287,7 @@ class Operators(Arguments):
         return made
 
     def _literal_beside(self, value: KV, other: ast.Expr, node: ast.Ternary) -> Any:
-        """Return a literal that was chosen while compiling: it has the type that it has in common with the other arm."""
+        """Return a literal that was chosen while compiling: its type is common to both arms."""
         sink, self.elab.sink = self.elab.sink, Sink()
         depth, statements, dead = len(self.blocks), self.statements, self.dead
         self.open()

@@ -54,8 +54,10 @@ def _module_name(module: ModuleInfo) -> str:
 
 def _constant(elab: "Structs", ty: StructTy, data: Any, builtins: bool) -> str:
     prim = elab.base_prim(ty)
-    if ty.info.module.is_library and ty.info.name in ("Origin", "AddressSpace"):
-        return "{}" if ty.info.name == "Origin" else show(KV(prim, data))
+    if ty.info.module.is_library and ty.info.name == "Origin":
+        return "{}"
+    if ty.info.module.is_library and ty.info.name == "AddressSpace" and prim is not None:
+        return show(KV(prim, data))
     if ty.info.module.is_library and ty.info.name == "StringSlice":
         text = elab.string_of(data)
         return f'{{"{text}", {len(text.encode())}}}'

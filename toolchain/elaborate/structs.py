@@ -11,8 +11,8 @@ from ktc.diag.source import Span
 from ktc.elaborate import builtin_types
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.modules import Modules
-from ktc.elaborate.scope import AliasInfo, FnSet, Scope, StructInfo, TraitInfo
 from ktc.elaborate.qualified import qualified
+from ktc.elaborate.scope import AliasInfo, FnSet, Scope, StructInfo, TraitInfo
 from ktc.elaborate.shown import shown
 from ktc.elaborate.values import (
     KV,
