@@ -50,6 +50,10 @@ class Calls(Conversions):
                     return self.call_fn(fn, pos, kw, span)
                 return self.call_fn(fn, [Arg(base, span), *pos], kw, span, receiver=True)
             case StructTy():
+                if self.comptime and callee.info is self.elab.list_info() and pos and not kw and not callee.symbolic:
+                    made = self._constants(pos, callee.params[0])
+                    if made is not None:
+                        return self._list_of(made)
                 return self.construct(callee, pos, kw, span)
             case PartialTy(info, params):
                 if len(pos) == 1 and isinstance(pos[0].value, (PackPV, PackVal)) and info is self.elab.list_info():
@@ -220,6 +224,11 @@ class Calls(Conversions):
             value = Arg(self.convert(arg.value, inner, arg.span), arg.span)  # type: ignore[arg-type]
             self.call_fn(insert, [Arg(target, span), Arg(name, arg.span), value], [], span, True)
         return made
+
+    def _constants(self, args: list[Arg], want: Any) -> PackVal | None:
+        items = [self.elab.convert_constant(arg.value, want) for arg in args if isinstance(arg.value, KV)]
+        found = tuple(item for item in items if item is not None)
+        return PackVal(found) if len(found) == len(args) else None
 
     def _list_of(self, pack: PackPV | PackVal) -> Any:
         """Return the values of a variadic parameter as a list; of types and functions it has only the length."""

@@ -58,7 +58,8 @@ def lenders(fn: FnInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:
         named: set[str] = set()
         mentioned: set[str] = set()  # `ref [MutOrigin.cast_from[o]]` points where o is, writable or not by itself
         for origin in fn.node.result_ref or ():
-            _names(origin, named if not isinstance(origin, ast.Subscript) else mentioned)
+            is_place = not isinstance(origin, ast.Subscript) or root_of(origin) in {arg.name for arg in fn.node.args}
+            _names(origin, named if is_place else mentioned)
         mentioned |= named
         _names(fn.node.result, mentioned)
         whole = fn.name == "__init__" or fn.node.result_ref == ()
@@ -87,6 +88,13 @@ def jumps(body: Any) -> bool:
         case ast.If() | ast.Try() | ast.With() | ast.Handler():
             return any(jumps(getattr(body, name)) for name in body.__match_args__)
     return False
+
+
+def root_of(node: Any) -> str:
+    """Return the name with which a path of fields and items begins, or ""."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value if isinstance(node, ast.Attribute) else node.base
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def names_in(node: Any) -> set[str]:

@@ -9,7 +9,7 @@ from ktc.elaborate.instances import (
     ArgSig,
     Signature,
 )  # fmt: skip
-from ktc.elaborate.mentions import lenders
+from ktc.elaborate.mentions import lenders, root_of
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnInfo, Scope, StructInfo, Var
 from ktc.elaborate.values import (
@@ -124,14 +124,14 @@ class Signatures(FunctionTypes):
         if not fn.node.result_ref:
             return True
         node = fn.node.result_ref[0]
+        if root_of(node) in {arg.name for arg in fn.node.args}:
+            return True
         if isinstance(node, ast.Subscript) and isinstance(node.base, ast.Attribute):
             owner = self.evaluate(node.base.value, scope, fn.module)  # `MutOrigin.cast_from[o]`
             of = owner.params[0] if isinstance(owner, StructTy) and owner.params else None
             return not isinstance(of, KV) or bool(of.data)
         while isinstance(node, ast.Attribute):
             node = node.value
-        if isinstance(node, ast.Name) and any(a.name == node.id for a in fn.node.args):
-            return True
         if isinstance(node, ast.Call):
             return True
         value = self.evaluate(node, scope, fn.module)
