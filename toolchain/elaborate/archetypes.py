@@ -8,6 +8,7 @@ else, for an origin or a function one of that kind, for any other value some con
 from collections.abc import Iterable
 from typing import Any
 
+from ktc.diag.diagnostic import Sink
 from ktc.elaborate.body import zero_of
 from ktc.elaborate.functions import Functions
 from ktc.elaborate.instances import Symbolic
@@ -107,6 +108,19 @@ class Archetypes(Functions):
                 given[param.name] = self._stand_in(param, scope, module)
             scope.names[param.name] = given[param.name]
         return given
+
+    def own_type(self, info: StructInfo) -> StructTy:
+        """Return a struct with something for its parameters, or with its parameters open where there is nothing."""
+        if not info.node.params:
+            return self.struct(info, ())
+        outer, self.sink = self.sink, Sink()  # what is wrong with them is told elsewhere
+        try:
+            values = self.stand_ins(info.node.params, Scope(info.scope, "function"), info.module, {})
+        except (NoStandIn, Abort, Mismatch, Symbolic):
+            return self.symbolic_struct(info)
+        finally:
+            self.sink = outer
+        return self.struct(info, tuple(values[p.name] for p in info.node.params))
 
     def _stand_in(self, param: ast.Param, scope: Scope, module: ModuleInfo) -> Any:
         if param.type is None:

@@ -9,6 +9,7 @@ type checker over the tree would know less of the library and differ from the el
 bound along with the types of an instance would cost every instance and say nothing of what nobody instantiates.
 """
 
+import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -132,6 +133,7 @@ class Bounds(Archetypes):
         if not self.archetypes and fn.uid in self.elaborated:
             return  # there is nothing in it that an instance does not show
         instance = self.instance(fn, ty, given, actual, None, None, span=fn.span())
+        self._conditions(fn, instance.scope)
         if self.open_arguments(instance):
             return
         self.elaborate_instance(instance)
@@ -140,6 +142,14 @@ class Bounds(Archetypes):
             inner = queue.pop()
             if inner.fn.parent is not None:
                 self.elaborate_instance(inner)
+
+    def _conditions(self, fn: FnInfo, scope: Scope) -> None:
+        """Look at the names in `where` conditions; whether these hold says nothing here."""
+        sampled, self.sampled = self.sampled, True
+        for node in fn.node.where:
+            with contextlib.suppress(Abort, Symbolic, Mismatch):
+                self.evaluate(node, scope, fn.module)
+        self.sampled = sampled
 
     def _actual(self, fn: FnInfo, scope: Scope, ty: StructTy | None) -> list[Any]:
         """Return types for the arguments whose declarations leave something open."""
@@ -171,9 +181,13 @@ class Bounds(Archetypes):
             self.state, self.sink, self.current = outer
         sure = [one for one, unsure in trial.found if self._is_sure(one, unsure, node)]
         if sure:
-            self.sink.withdraw(lambda one: one.span is not None and self._is_inside(one.span, node))
+            places = {one.span.start for one in sure if one.span is not None}
+            self.sink.withdraw(lambda one: self._is_at(one.span, places))
         for one in sure:
             self.sink.report(self._told(one))
+
+    def _is_at(self, span: Span | None, places: set[int]) -> bool:
+        return span is not None and span.source is self.main.source and span.start in places
 
     def _is_inside(self, span: Span, node: Any) -> bool:
         return span.source is self.main.source and node.start <= span.start <= node.end

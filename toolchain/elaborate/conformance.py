@@ -6,11 +6,12 @@ Methods are compared as far as their types can be known without a call: parametr
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import Diagnostic, Label
+from ktc.diag.diagnostic import Diagnostic, Label, Sink
 from ktc.diag.source import Span
-from ktc.elaborate.mismatch import Abort
-from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, StructInfo, TraitInfo
-from ktc.elaborate.values import StructTy, TraitTy, Ty
+from ktc.elaborate.instances import Symbolic
+from ktc.elaborate.mismatch import Abort, Mismatch
+from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo
+from ktc.elaborate.values import KV, StructTy, TraitTy, Ty
 from ktc.syntax import ast
 
 SYNTHESISED = frozenset(("__init__", "__copyinit__", "__moveinit__", "__del__", "copy"))
@@ -24,17 +25,60 @@ def check_traits(elab: Any, info: StructInfo) -> None:
     except Abort:
         return
     given = {name for trait in traits for name, member in trait.members.items() if _gives(member)}
+    ty = elab.own_type(info)
+    _check_defaults(elab, info, ty, traits)
     for trait in traits:
         for name, member in trait.members.items():
             own = info.members.get(name)
             if isinstance(member, AliasInfo):
                 if own is None and name not in given and name not in {p.name for p in info.node.params}:
                     _report(elab, info, trait, f"lacks the alias '{name}' that", member)
+                elif isinstance(own, AliasInfo) and not _alias_fits(elab, ty, member, own):
+                    _report(elab, info, trait, f"has no '{name}' of the kind that", member)
             elif isinstance(member, FnSet) and name not in SYNTHESISED:
                 if own is None and name not in given:
                     _report(elab, info, trait, f"lacks the method '{name}' that", member.functions[0])
                 elif isinstance(own, FnSet) and name not in given:
-                    _compare(elab, info, trait, member, own)
+                    _compare(elab, info, ty, trait, member, own)
+
+
+def _check_defaults(elab: Any, info: StructInfo, ty: StructTy, traits: tuple[TraitInfo, ...]) -> None:
+    """Report a method that two traits of the program give, and the struct does not choose by having its own."""
+    first: dict[str, list[tuple[TraitInfo, FnInfo]]] = {}
+    for trait in traits:
+        for name, member in () if trait.module.is_library else trait.members.items():
+            if not isinstance(member, FnSet) or name in info.members:
+                continue
+            for fn in member.functions:
+                if fn.node.body is None:
+                    continue
+                for other, have in first.get(name, ()):
+                    if other is not trait and _fits(elab, ty, fn, have) and _fits(elab, ty, have, fn):
+                        text = f"traits '{other.name}' and '{trait.name}' of struct '{info.name}' both give '{name}'"
+                        notes = tuple(Label(one.span(), "given here") for one in (have, fn))
+                        help = f"let '{info.name}' have its own"
+                        elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, info.span(), text, help, notes))
+                first.setdefault(name, []).append((trait, fn))
+
+
+def _alias_fits(elab: Any, ty: StructTy, want: AliasInfo, own: AliasInfo) -> bool:
+    """Is the value of an alias of the kind that a trait declares, as far as that can be told."""
+    if want.node.type is None or want.node.params or own.node.params or want.module.is_library:
+        return True
+    scope = Scope(want.scope, "struct", {"Self": ty}, ty)
+    outer, elab.sink = elab.sink, Sink()  # what is wrong with them is told where they stand
+    try:
+        kind = elab.evaluate_pattern(want.node.type, scope, want.module)
+        value = elab.alias_value(own, ty)
+        if isinstance(kind, TraitTy):
+            return not isinstance(value, StructTy) or value.symbolic or elab.conforms(value, kind)
+        if isinstance(kind, StructTy) and isinstance(value, KV) and not (kind.symbolic or value.ty is kind):
+            return elab.convert_constant(value, kind) is not None
+    except (Abort, Mismatch, Symbolic):
+        return True
+    finally:
+        elab.sink = outer
+    return True
 
 
 def _gives(member: Any) -> bool:
@@ -52,8 +96,7 @@ def _report(elab: Any, info: StructInfo, trait: TraitInfo, what: str, member: Al
     elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, text, "", () if trait.module.is_library else notes))
 
 
-def _compare(elab: Any, info: StructInfo, trait: TraitInfo, wanted: FnSet, own: FnSet) -> None:
-    ty = elab.symbolic_struct(info) if info.node.params else elab.struct(info, ())
+def _compare(elab: Any, info: StructInfo, ty: StructTy, trait: TraitInfo, wanted: FnSet, own: FnSet) -> None:
     for want in wanted.functions:
         if want.node.body is None and not any(_fits(elab, ty, want, have) for have in own.functions):
             _report(elab, info, trait, f"has no '{want.name}' of the form that", want)
@@ -77,15 +120,22 @@ def _fits(elab: Any, ty: StructTy, want: FnInfo, have: FnInfo) -> bool:
 
 def _type(elab: Any, ty: StructTy, fn: FnInfo, node: ast.Expr | None) -> Any:
     """Return the type that a method declares, or None if it cannot be told alone."""
-    if not isinstance(node, (ast.Name, ast.Subscript)):
+    if isinstance(node, ast.Attribute):
+        known = isinstance(node.value, ast.Name) and node.value.id == "Self"
+        if not known or not isinstance(elab.member(ty, node.name), AliasInfo):
+            return None
+    elif not isinstance(node, (ast.Name, ast.Subscript)):
         return None
     names = {a.name for a in fn.node.args}
     if _mentions(node, names):
         return None
+    outer, elab.sink = elab.sink, Sink()  # what is wrong with it is told where it stands
     try:
         return elab.evaluate_pattern(node, elab.fn_scope_parent(fn, ty), fn.module)
     except Abort:
-        return None  # reported, or told where it is used
+        return None
+    finally:
+        elab.sink = outer
 
 
 def _mentions(node: Any, names: set[str]) -> bool:
