@@ -2,7 +2,7 @@
 
     python tests/fuzz.py [--count 10000] [--seed 0] [--keep FOLDER]
 
-Each mutant runs in a forked process with a limit of time. Exit codes 0 and 1 are answers; everything else is a mistake
+Each mutant runs in a forked process with a limit of the processor's time. Exit codes 0 and 1 are answers; everything else is a mistake
 of the compiler, whose program is written to the folder. Seeds are the programs of tests/ and examples/.
 """
 
@@ -11,6 +11,7 @@ import contextlib
 import os
 import random
 import re
+import resource
 import signal
 import sys
 import tempfile
@@ -22,6 +23,9 @@ from ktc import cli
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 20
+"""Of the processor's time for one mutant."""
+PATIENCE = 300
+"""Seconds by the clock: a busy machine takes long over 20 seconds of work, a hang takes for ever."""
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|\"[^\"\n]*\"|'[^'\n]*'|[ \t]+|\n|[-+*/%<>=!&|^:]=?|.")
 SPICE = (
     "[", "]", "(", ")", "{", "}", ":", ",", "^", ".", "=", "*", "**", "->", "!", "`", '"', "'", "\\", "\n", "    ",
@@ -92,13 +96,14 @@ def compile_text(text: str, folder: Path, seconds: int = SECONDS) -> Outcome:
             output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(output, 1)
             os.dup2(output, 2)
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
             code = cli.main(["emit", "--kind", "ir", "-o", str(folder / "mutant.ir"), str(source)])
         finally:
             with contextlib.suppress(BaseException):
                 sys.stdout.flush()
                 sys.stderr.flush()
             os._exit(code)
-    return Outcome(_wait(child, seconds), log.read_text("utf-8", errors="replace") if log.exists() else "")
+    return Outcome(_wait(child, PATIENCE), log.read_text("utf-8", errors="replace") if log.exists() else "")
 
 
 def _wait(child: int, seconds: int) -> int:
