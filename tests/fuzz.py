@@ -2,8 +2,8 @@
 
     python tests/fuzz.py [--count 10000] [--seed 0] [--keep FOLDER]
 
-Each mutant runs in a forked process with a limit of the processor's time. Exit codes 0 and 1 are answers; everything else is a mistake
-of the compiler, whose program is written to the folder. Seeds are the programs of tests/ and examples/.
+Each mutant runs in a forked process with a limit of its processor time. Exit codes 0 and 1 are answers; everything else
+is a mistake of the compiler, whose program is written to the folder. Seeds are the programs of tests/ and examples/.
 """
 
 import argparse

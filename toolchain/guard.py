@@ -25,6 +25,8 @@ INTERNAL_ERROR = 70
 """sysexits.h, EX_SOFTWARE: not the user's mistake."""
 
 _RECURSION_LIMIT = 40_000
+_DIGITS_LIMIT = 20_000
+"""Of numbers in text, which Python limits: more than literals and compile-time numbers can have (65536 bits)."""
 _STACK_BYTES = (512 << 20, 64 << 20)
 """Address space, not memory: pages of it are used as the recursion reaches them. The second is for tight limits."""
 _GRACE_SECONDS = 1.0
@@ -67,7 +69,9 @@ def run(work: Callable[[], int], crash: Callable[[], Crash]) -> int:
             outcome.error = error
 
     limit = sys.getrecursionlimit()
+    digits = sys.get_int_max_str_digits()
     sys.setrecursionlimit(_RECURSION_LIMIT)
+    sys.set_int_max_str_digits(_DIGITS_LIMIT)
     gc.disable()  # one build makes much and drops little: collecting costs a sixth of the elaborator's time
     try:
         thread = _start(body)
@@ -79,6 +83,7 @@ def run(work: Callable[[], int], crash: Callable[[], Crash]) -> int:
     finally:
         gc.enable()
         sys.setrecursionlimit(limit)
+        sys.set_int_max_str_digits(digits)
     return outcome.code if outcome.error is None else _failed(outcome.error, crash)
 
 

@@ -6,9 +6,10 @@ In: declarations and parameter values. Out: `StructTy` and what is known of it. 
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import CompileError, Diagnostic
+from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
 from ktc.elaborate import builtin_types
+from ktc.elaborate.endless import DEEP, MANY, endless
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.modules import Modules
 from ktc.elaborate.qualified import qualified
@@ -36,6 +37,8 @@ MAX_LEAVES = 16
 
 class Structs(Modules):
     """The part of the elaborator that knows types."""
+
+    nesting: int = 0
 
     prims: dict[Any, PrimTy]
     trait_tys: dict[tuple[TraitInfo, ...], TraitTy]
@@ -226,13 +229,8 @@ class Structs(Modules):
             field = stack.pop()
             if not isinstance(field, StructTy) or field.ir_type is not None or id(field) in seen:
                 continue
-            if field is ty:
-                at = ty.info.node.name_start
-                span = Span(ty.info.module.source, at, at + len(ty.info.name))
-                text = f"struct '{ty.info.name}' holds a value of its own type"
-                help = "hold it behind an UnsafePointer, or in a List"
-                self.sink.report(Diagnostic(Code.RECURSIVE_STRUCT, span, text, help))
-                raise CompileError(self.sink.diagnostics)
+            if field is ty or len(seen) > MANY:
+                endless(ty, field is ty, self.sink)
             seen.add(id(field))
             stack += [inner for _, inner in self.fields(field)]
 
@@ -308,14 +306,23 @@ class Structs(Modules):
             return ()
         if ty.origins is None:
             ty.origins = ()
-            found: list[OriginValue] = []
-            for value in ty.params:
-                self._origins_in(value, found)
-            hides = not ty.info.module.is_library  # a program's struct with a pointer to anything keeps nothing alive
-            for _, kind in self.fields(ty):
-                found += [o for o in self.origins(kind) if o.kind != "any" or not hides]
-            ty.origins = tuple(dict.fromkeys(o for o in found if o.kind in ("any", "local", "some")))
+            self.nesting += 1
+            try:
+                ty.origins = self._origins_of(ty)
+            finally:
+                self.nesting -= 1
         return ty.origins
+
+    def _origins_of(self, ty: StructTy) -> tuple[OriginValue, ...]:
+        if self.nesting > DEEP and not ty.info.module.is_library:
+            endless(ty, False, self.sink)
+        found: list[OriginValue] = []
+        for value in ty.params:
+            self._origins_in(value, found)
+        hides = not ty.info.module.is_library  # a program's struct with a pointer to anything keeps nothing alive
+        for _, kind in self.fields(ty):
+            found += [o for o in self.origins(kind) if o.kind != "any" or not hides]
+        return tuple(dict.fromkeys(o for o in found if o.kind in ("any", "local", "some")))
 
     def _origins_in(self, value: Any, found: list[OriginValue]) -> None:
         match value:

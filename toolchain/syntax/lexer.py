@@ -18,6 +18,7 @@ from ktc.syntax.tables import Tables
 
 MAX_BRACKETS = 200  # brackets inside one another
 MAX_BLOCKS = 100  # blocks inside one another
+MAX_DIGITS = 16000  # of a number: 64000 bits, if they are hexadecimal
 
 _TOKEN = re.compile(
     r"""(?:[ \t\f\r]|\\\r?\n)*+(?:
@@ -278,7 +279,9 @@ class _Run:
         stop = end
         while stop < self.limit and (text[stop].isalnum() or text[stop] == "_"):
             stop += 1
-        if stop > end or text[end - 1] == "_" or (end - start > 4000 and text[start:end].isdigit()):
+        if end - start > MAX_DIGITS:
+            raise LexError(Code.BAD_LITERAL, start, end, f"a number has more than {MAX_DIGITS} digits")
+        if stop > end or text[end - 1] == "_":
             shown = text[start:stop] if stop - start <= 40 else text[start : start + 40] + "..."
             raise LexError(Code.BAD_LITERAL, start, stop, f"'{shown}' is not a number")
 

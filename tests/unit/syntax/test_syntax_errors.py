@@ -47,6 +47,7 @@ IN_FUNCTION = [
     ("x = 0b12", 9, "bad-literal", "'0b12' is not a number"),
     ("x = 12ab", 9, "bad-literal", "'12ab' is not a number"),
     ("x = 1_", 9, "bad-literal", "'1_' is not a number"),
+    ("x = " + "9" * 17000, 9, "bad-literal", "a number has more than 16000 digits"),
     ("x = 0x", 9, "bad-literal", "'0x' is not a number"),
     ("x = f'{}'", 11, "bad-literal", "this field of the f-string is empty"),
     ("x = f'}'", 11, "bad-literal", "'}' closes no field of this f-string"),
