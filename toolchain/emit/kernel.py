@@ -41,6 +41,8 @@ def emit_kernel(
     forms = {"ptx": _ptx, "hsaco": _hsaco, "metallib": _metallib, "native": _native}
     if kinds - {"llvm", "llvm-opt"}:
         with step(steps, "emit", module.kernel):
+            if target.vendor != "cpu":
+                llvm.limit_sums(module.text.count("\n"))
             made |= forms[target.artefact](optimised, module, kinds, level, ptxas)
     return made
 

@@ -22,6 +22,9 @@ llvm.initialize_all_asmprinters()
 MIN_VECTOR_LEVEL = 2
 """From this -O level on, loops and straight code of a processor are vectorised."""
 
+_LONG = 1_000
+"""Lines of a module from which on LLVM must not simplify large sums of addresses (`limit_sums`)."""
+
 _GENERIC = re.compile(r"addrspacecast ptr addrspace\(\d+\) [^\n]* to ptr$", re.MULTILINE)
 
 
@@ -67,6 +70,16 @@ def _run_pipeline(module: Any, target_machine: Any, target: Target, level: int) 
     options.loop_unrolling = level >= MIN_VECTOR_LEVEL
     builder = llvm.create_pass_builder(target_machine, options)
     builder.getModulePassManager().run(module, builder)
+
+
+def limit_sums(lines: int) -> None:
+    """Prepare for emitting a GPU's module that had so many lines before it was optimised.
+
+    LLVM 22 compares every address in straight code with all others of the same base (StraightLineStrengthReduce), and
+    builds the difference of each pair: for 400 statements 2.5 s, most of it to simplify sums of which nothing comes.
+    """
+    most = 16 if lines > _LONG else 4096  # LLVM's own
+    llvm.set_option("ktc", f"-scalar-evolution-huge-expr-threshold={most}")
 
 
 def assembly(module: Any, target: Target, level: int) -> str:
