@@ -43,6 +43,8 @@ class Variables(Expressions):
         self.pin(local, ty, self.loans_of(value))
         if function_scope and self.blocks:
             self.hoisted.append(nodes.Declare(local))
+            if not self.module.is_library:
+                self.late_locals.add(local)  # it is a variable of the whole function, and may get no value there
         else:
             self.emit(nodes.Declare(local))
         place = LV(ty, nodes.LocalAddress(local), True, local)
