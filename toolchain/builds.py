@@ -89,7 +89,7 @@ def write(config: Config, data: bytes, sink: Sink, is_executable: bool | None = 
         is_executable = config.emit in ("exe", "shared-lib")
     try:
         install(data, output)
-        if not is_executable:
+        if not is_executable and output.is_file():
             output.chmod(output.stat().st_mode & ~0o111)
     except OSError as error:
         report_unwritable(config, error, sink)

@@ -170,7 +170,10 @@ def link(
 
 
 def install(data: bytes, output: Path) -> None:
-    """Write an executable file beside `output` and rename it into place."""
+    """Write an executable file beside `output` and rename it into place; a device or a pipe is written to."""
+    if output.exists() and not output.is_file():
+        output.write_bytes(data)
+        return
     handle, name = tempfile.mkstemp(prefix=f".{output.name[:40]}.", dir=output.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -275,3 +275,14 @@ def test_jit_leaves_ctrl_c_as_it_was(program, capfd):
     before = signal.getsignal(signal.SIGINT)
     jit.run(program, ["prog"])
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_pipe_is_written_to_and_stays(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    link.install(b"data", pipe)
+    assert os.read(reader, 10) == b"data"
+    os.close(reader)
+    assert pipe.is_fifo()
+    assert sorted(tmp_path.iterdir()) == [pipe]
