@@ -4,16 +4,16 @@ In: IR values. Out: lines appended to `lines`, and the operand's text. An operat
 is written once where the first writing reaches the second (`open_scope`, `close_scope`).
 """
 
-import struct
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import cast
 
+from ktc.codegen import casts
 from ktc.codegen.context import Context
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import Argument, Const, GlobalAddress, Local, LocalAddress, Op, Temp, Value
 from ktc.ir.ops import ROWS, Row
-from ktc.ir.types import ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, align_of
+from ktc.ir.types import ArrayType, IntType, PointerType, StructType, Type, VectorType, align_of
 
 _FUSED = frozenset({"fadd", "fsub", "fmul", "fdiv", "fneg", "frem"})
 _EMPTY = "zeroinitializer"
@@ -144,6 +144,8 @@ class Operations:
         (arg,) = op.args
         if self.types.value(arg.type) == self.types.value(op.type):
             return self.value(arg)
+        if instruction == "fptrunc" and casts.flushes(self.context.target, op):
+            return casts.to_bfloat(op, self.value(arg), self.types, self.new)
         return self.new(f"{instruction} {self.typed(arg)} to {self.types.value(op.type)}")
 
     def _intrinsic(self, row: Row, op: Op) -> str:
@@ -154,36 +156,11 @@ class Operations:
                 return self._cast(_PLAIN_CASTS[row.llvm], op)
             if op.name.startswith("reduce_"):
                 return self.reduce_by_halves(op)
-        if isinstance(op.type, VectorType) and row.llvm in _PLAIN_CASTS and self.context.target.vendor == "cpu":
-            bounded = self._bounded_cast(_PLAIN_CASTS[row.llvm], op)
-            if bounded:
-                return bounded
+        if row.llvm in _PLAIN_CASTS and casts.is_lane_by_lane(self.context.target, op):
+            return casts.bounded(_PLAIN_CASTS[row.llvm], op, self.value(op.args[0]), self.types, self.new)
         parts = [self.types.suffix(op.type if which == "result" else op.args[0].type) for which in row.suffixes]
         args = ", ".join([*map(self.typed, op.args), *row.extra])
         return self.new(f"call {self.types.value(op.type)} @{row.llvm}.{'.'.join(parts)}({args})")
-
-    def _bounded_cast(self, instruction: str, op: Op) -> str:
-        """A saturating cast of a vector by comparisons: LLVM's own goes lane by lane. "" for other than usual types."""
-        element, kind = cast(VectorType, op.type).element, self.types.value(op.args[0].type)
-        number = cast(VectorType, op.args[0].type).element
-        if not isinstance(element, IntType) or not isinstance(number, FloatType) or number.bits < 32:
-            return ""
-        signed = instruction == "fptosi"
-        most = (1 << (element.bits - signed)) - 1
-        least = -most - 1 if signed else 0
-        result, value = self.types.value(op.type), self.value(op.args[0])
-        bound = f"splat ({self.types.value(number)} {_double(float(most + 1))})"
-        low = f"splat ({self.types.value(number)} {_double(float(least) if signed else -1.0)})"
-        flags, same = f"<{cast(VectorType, op.type).lanes} x i1>", f"splat ({self.types.value(element)} "
-        above = self.new(f"fcmp oge {kind} {value}, {bound}")
-        below = self.new(f"fcmp {'olt' if signed else 'ole'} {kind} {value}, {low}")
-        outside = self.new(f"or {flags} {above}, {below}")
-        strange = self.new(f"fcmp uno {kind} {value}, {value}")
-        never = self.new(f"or {flags} {outside}, {strange}")
-        inside = self.new(f"select {flags} {never}, {kind} zeroinitializer, {kind} {value}")
-        plain = self.new(f"{instruction} {kind} {inside} to {result}")
-        upper = self.new(f"select {flags} {above}, {result} {same}{most if signed else -1}), {result} {plain}")
-        return self.new(f"select {flags} {below}, {result} {same}{least}), {result} {upper}")
 
     # ---- operations with a shape of their own --------------------------------------------------------------
 
@@ -359,12 +336,6 @@ PURE_DECLARATION = 8
 
 _PLAIN_CASTS = {"llvm.fptosi.sat": "fptosi", "llvm.fptoui.sat": "fptoui"}
 """AIR's readers know no saturating cast; the hardware's own saturates."""
-
-
-def _double(value: float) -> str:
-    """A number as LLVM writes it for float and double."""
-    return f"0x{struct.pack('>d', value).hex().upper()}"
-
 
 _SPECIAL: Mapping[str, Callable[[Operations, Op], str]] = MappingProxyType(
     {
