@@ -3,15 +3,34 @@
 In: a struct's type. Out: the error, which ends the build.
 """
 
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
 from ktc.diag.source import Span
-from ktc.elaborate.values import StructTy
+from ktc.elaborate.values import StructTy, Ty
 
 MANY, DEEP = 1000, 400
 """Types of the fields of one struct, and types within one another, that no program needs."""
+
+
+def check_finite(ty: StructTy, fields: Callable[[StructTy], Sequence[tuple[str, Ty]]], sink: Sink) -> None:
+    """A struct that holds a value of its own type would have no end.
+
+    Args:
+        fields: gives the fields of a struct by name.
+    """
+    seen: set[int] = set()
+    stack = [field for _, field in fields(ty)]
+    while stack:
+        field = stack.pop()
+        if not isinstance(field, StructTy) or field.ir_type is not None or id(field) in seen:
+            continue
+        if field is ty or len(seen) > MANY:
+            endless(ty, field is ty, sink)
+        seen.add(id(field))
+        stack += [inner for _, inner in fields(field)]
 
 
 def endless(ty: StructTy, holds_itself: bool, sink: Sink) -> NoReturn:

@@ -9,7 +9,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
 from ktc.elaborate import builtin_types
-from ktc.elaborate.endless import DEEP, MANY, endless
+from ktc.elaborate.endless import DEEP, check_finite, endless
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.modules import Modules
 from ktc.elaborate.qualified import qualified
@@ -212,7 +212,7 @@ class Structs(Modules):
         if isinstance(ty, StructTy):
             if ty.ir_type is None:
                 fields = self.fields(ty)
-                self._check_finite(ty)
+                check_finite(ty, self.fields, self.sink)
                 kind, slots = builtin_types.erase([self.ir(field) for _, field in fields])
                 ty.slots_of = {name: (i, slot) for i, ((name, _), slot) in enumerate(zip(fields, slots, strict=True))}
                 ty.ir_type = kind
@@ -220,19 +220,6 @@ class Structs(Modules):
         if isinstance(ty, FnTy):
             return types.PTR
         return types.UNIT
-
-    def _check_finite(self, ty: StructTy) -> None:
-        """A struct that holds a value of its own type would have no end."""
-        seen: set[int] = set()
-        stack = [field for _, field in self.fields(ty)]
-        while stack:
-            field = stack.pop()
-            if not isinstance(field, StructTy) or field.ir_type is not None or id(field) in seen:
-                continue
-            if field is ty or len(seen) > MANY:
-                endless(ty, field is ty, self.sink)
-            seen.add(id(field))
-            stack += [inner for _, inner in self.fields(field)]
 
     def slot(self, ty: StructTy, name: str) -> tuple[int, int]:
         """Return (number of the field, index in the IR's struct; -1 no memory, -2 the whole)."""
