@@ -91,9 +91,10 @@ class Matching(Inference):
         """Return the best candidate; reports an error and aborts if there is none, or returns None if `quiet`."""
         best: list[Candidate] = []
         failures: list[tuple[FnInfo, Mismatch]] = []
-        for fn in fns.functions:
-            if implicit_only and not fn.implicit:
-                continue
+        functions = [fn for fn in fns.functions if fn.implicit] if implicit_only else fns.functions
+        names = {arg.name for arg in kw}
+        fitting = [fn for fn in functions if fn.arity.fits(len(pos) - (receiver and fn.static), names)]
+        for fn in fitting or (() if quiet else functions):
             arguments = pos[1:] if receiver and fn.static else pos
             try:
                 found = self._try(fn, self_ty, params, named, arguments, kw, env, implicit_only)
@@ -115,6 +116,15 @@ class Matching(Inference):
             return best[0]
         if quiet:
             return None
+        for fn in functions if fitting else ():
+            if fn not in fitting:  # for its reason
+                try:
+                    self._try(fn, self_ty, params, named, pos[1:] if receiver and fn.static else pos, kw, env, False)
+                except Mismatch as mismatch:
+                    failures.append((fn, mismatch))
+                except Symbolic:
+                    pass
+        failures.sort(key=lambda failure: functions.index(failure[0]))
         self._no_match(fns.name, failures, pos, kw, span)
         return None
 

@@ -4,14 +4,59 @@ A scope maps names to bindings: declarations, parameter values, variables. Modul
 tree at once; imports are followed when a name is asked for the first time.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
 from ktc.diag.source import Source, Span
 from ktc.elaborate.values import KV, LV, RV, StructTy, TraitTy, Ty, show
 from ktc.ir.nodes import Local
+from ktc.records import record
 from ktc.syntax import ast
+
+
+@record
+class Arity:
+    """What a call must look like to fit a declaration, whatever the types: most overloads are put aside by it.
+
+    Args:
+        least, most: arguments by position, where none is named.
+        names: arguments that may be named; None: any name.
+        needed: of each argument without a default its position (beyond `most` if it has none), and its name if it may
+            be named.
+    """
+
+    least: float
+    most: float
+    names: frozenset[str] | None
+    needed: tuple[tuple[float, str], ...]
+
+    @staticmethod
+    def of(formals: Sequence[ast.Param]) -> "Arity":
+        """Read a declaration."""
+        most, names, needed = 0.0, set[str](), list[tuple[float, str]]()
+        kinds = {formal.kind for formal in formals}
+        for formal in formals:
+            if formal.convention == "out" or formal.kind in ("star", "starstar"):
+                continue
+            by_position, by_name = formal.kind in ("pos", "any"), formal.kind in ("any", "kw", "infer")
+            if formal.default is None:
+                needed.append((most if by_position else math.inf, formal.name if by_name else ""))
+            most += by_position
+            if by_name:
+                names.add(formal.name)
+        most = math.inf if "star" in kinds else most
+        least = max((at + 1 for at, _ in needed), default=0.0)
+        return Arity(least, most, None if "starstar" in kinds else frozenset(names), tuple(needed))
+
+    def fits(self, count: int, names: Set[str]) -> bool:
+        """Say whether a call with `count` arguments by position and these names could fit."""
+        if not names:
+            return self.least <= count <= self.most
+        if count > self.most or (self.names is not None and not names <= self.names):
+            return False
+        return all(at < count or name in names for at, name in self.needed)
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -43,6 +88,7 @@ class FnInfo:
     captures: bool = False
     closure: str = ""
     patterns: dict[Any, Any] = field(default_factory=dict)
+    _arity: "Arity | None" = None
 
     @property
     def raises(self) -> bool:
@@ -53,6 +99,13 @@ class FnInfo:
     def title(self) -> str:
         """Its name in quotes, as a person speaks of it: a constructor goes by its struct's name."""
         return f"'{self.owner.name if self.name == '__init__' and self.owner is not None else self.name}'"
+
+    @property
+    def arity(self) -> "Arity":
+        """How many arguments it takes, and which."""
+        if self._arity is None:
+            self._arity = Arity.of(self.node.args)
+        return self._arity
 
     def span(self) -> Span:
         """Where its name stands."""
