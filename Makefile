@@ -9,7 +9,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check format format-check lint types test test-device kernels fuzz differential bench scaling clean
+.PHONY: help setup run check format format-check lint types test test-device kernels fuzz differential bench scaling ulp clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -67,6 +67,9 @@ bench: $(READY) ## measure builds, against mojo and nvcc where they are found (M
 
 scaling: $(READY) ## measure how builds grow with kernels, their size, and the depth of instantiation
 	$(BIN)/python benchmarks/scaling.py
+
+ulp: $(READY) ## measure the errors of the mathematical functions (MOJO=, FUNCTIONS=, TYPES=)
+	KTC=$(BIN)/ktc $(BIN)/python benchmarks/ulp.py $(if $(MOJO),--mojo $(MOJO)) $(if $(FUNCTIONS),--functions $(FUNCTIONS)) $(if $(TYPES),--types $(TYPES))
 
 clean: ## remove what was built; .venv stays
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -307,8 +307,18 @@ def arguments_of(row: Row, type_name: str, count: int, chance: random.Random) ->
     return first, (second + first)[: len(first)]
 
 
+def table(found: dict[str, dict[tuple[str, str], list[str]]], with_reference: bool) -> str:
+    """Return results as a table: a row for each function and range, a column for each type and compiler."""
+    heads = [head for name in found for head in ((name, "reference") if with_reference else (name,))]
+    lines = [f"| function | range | {' | '.join(heads)} |", f"| --- | --- |{' --- |' * len(heads)}"]
+    for key in next(iter(found.values())):
+        texts = [text for of_type in found.values() for text in of_type[key]]
+        lines.append(f"| `{key[0]}` | {key[1]} | {' | '.join(texts)} |")
+    return "\n".join([*lines, ""])
+
+
 def main() -> int:
-    """Measure, and print the table row by row."""
+    """Measure, and print the tables."""
     words = argparse.ArgumentParser(description="Measure the errors of the mathematical functions.")
     words.add_argument("--functions", default="")
     words.add_argument("--types", default=",".join(FORMATS))
@@ -319,21 +329,27 @@ def main() -> int:
     given = words.parse_args()
     names = given.functions.split(",") if given.functions else list(dict.fromkeys(row.name for row in ROWS))
     mp.prec = 160
-    print("| type | function | range | ktc |" + (" reference |" if given.mojo else ""))
-    print("| --- | --- | --- | --- |" + (" --- |" if given.mojo else ""))
+    found: dict[str, dict[tuple[str, str], list[str]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         compilers = [Compiled([KTC], ".kpy", Path(folder))]
         compilers += [Compiled(given.mojo.split(), ".mojo", Path(folder))] if given.mojo else []
         for type_name in given.types.split(","):
+            of_type = found[type_name] = {}
             for compiler in compilers:
                 compiler.prepare(type_name, names)
             for row in rows_for(type_name, names):
                 chance = random.Random(f"{given.seed} {row}")
-                found = measure(row, type_name, compilers, *arguments_of(row, type_name, given.count, chance))
+                worst = measure(row, type_name, compilers, *arguments_of(row, type_name, given.count, chance))
                 place = "all" if row.scale == "all" else f"{row.low:g} … {row.high:g}".replace("-", "−")
-                texts = ["–" if worst is None else worst.text() for worst in found]
-                note = f" {[tuple(worst) for worst in found if worst]}" if given.worst else ""
-                print(f"| {type_name} | `{row.name}` | {place} | {' | '.join(texts)} |{note}", flush=True)
+                of_type[row.name, place] = ["–" if one is None else one.text() for one in worst]
+                if given.worst:
+                    print(
+                        type_name, row.name, place, *(tuple(one) for one in worst if one), file=sys.stderr, flush=True
+                    )
+    wide = [name for name in found if FORMATS[name].bits > 16]
+    for types in (wide, [name for name in found if name not in wide]):
+        if types:
+            print(table({name: found[name] for name in types}, bool(given.mojo)))
     return 0
 
 
