@@ -21,6 +21,9 @@ from ktc.syntax import ast
 MARK = "\u2063"
 """Begins the names of archetypes (a character that is not seen), so that a message tells that it speaks of one."""
 
+_PLACES = (0.5, 0.2, 0.55, 0.1, 0.3)
+"""Which of the constants that a type has itself are taken, one after the other."""
+
 _WORD = types.StructType((types.I64,))
 
 
@@ -31,8 +34,11 @@ class NoStandIn(Exception):
 class Archetypes(Functions):
     """The part of the elaborator that makes stand-ins."""
 
-    sampled: bool = False
-    """A constant was taken for a parameter: what depends on its value is not sure."""
+    doubt: int = 0
+    """1: a constant was taken for a parameter, and what depends on its value is not sure; 2: nothing is sure but what
+    speaks of an archetype."""
+    choice: int = 0
+    """Which constants are taken for parameters."""
     archetypes: dict[str, StructInfo]
     """Those of the declaration that is being checked, by their marked names."""
 
@@ -131,7 +137,7 @@ class Archetypes(Functions):
         if param.kind == "star":
             return PackPV(tuple(self._stand_in_for(want, param.name, module, param) for _ in range(2)), want)
         if param.default is not None and isinstance(want, StructTy) and want.info is not self.library_info("Origin"):
-            self.sampled = True
+            self.doubt = max(self.doubt, 1)
             value = self.evaluate(param.default, scope, module)
             return value if isinstance(value, KV) and value.ty is want else self._constant(want, value)
         return self._stand_in_for(want, param.name, module, param)
@@ -146,15 +152,15 @@ class Archetypes(Functions):
         if want.info is self.library_info("Origin"):
             flag = want.params[0]
             return KV(want, OriginValue("some", bool(flag.data) if isinstance(flag, KV) else True))
-        self.sampled = True
+        self.doubt = max(self.doubt, 1)
         return self._constant(want, None)
 
     def _constant(self, want: StructTy, given: Any) -> KV:
         """Return some constant of a type: one made from a literal, an alias of its struct, or one without bits."""
         tries = (
-            self.literal("IntLiteral", "!kgen.int_literal", 4),
-            self.bool_constant(True),
-            self.literal("StringLiteral", "!kgen.string", "x"),
+            self.literal("IntLiteral", "!kgen.int_literal", 4 << self.choice),
+            self.bool_constant(self.choice % 2 == 0),
+            self.literal("StringLiteral", "!kgen.string", "xyzvw"[self.choice]),
         )
         for value in (given,) if isinstance(given, KV) else tries:
             try:
@@ -163,14 +169,20 @@ class Archetypes(Functions):
                 continue
             if made is not None:
                 return made
-        for member in want.info.members.values():
-            if isinstance(member, AliasInfo) and not member.node.params and member.node.value is not None:
-                made = self.alias_value(member, want)
-                if isinstance(made, KV) and made.ty is want and made.data != 0:
-                    return made
+        found = [
+            made for member in want.info.members.values() if (made := self._own_constant(member, want)) is not None
+        ]
+        if found:  # the first ones mean something special more often than not
+            return found[int(len(found) * _PLACES[self.choice])]
         if want.info.bound is None and not types.size_of(self.ir(want)):
             return KV(want, zero_of(self.ir(want)))
         raise NoStandIn
+
+    def _own_constant(self, member: Any, want: StructTy) -> KV | None:
+        if not isinstance(member, AliasInfo) or member.node.params or member.node.value is None:
+            return None
+        made = self.alias_value(member, want)
+        return made if isinstance(made, KV) and made.ty is want and made.data != 0 else None
 
     def open_type(self, kind: Any, name: str, scope: Scope, module: ModuleInfo, at: ast.Node) -> Any:
         """Return what stands for the type of an argument that is declared by a trait or a struct with open parameters;

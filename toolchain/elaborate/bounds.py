@@ -24,7 +24,7 @@ from ktc.elaborate.mentions import gives
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo
 from ktc.elaborate.signatures import phantom
-from ktc.elaborate.values import StructTy, Ty
+from ktc.elaborate.values import KV, OriginValue, StructTy, Ty
 from ktc.syntax import ast
 
 _SURE = frozenset((
@@ -33,6 +33,9 @@ _SURE = frozenset((
     Code.PARAMETER_COUNT, Code.RAISES, Code.UNDEFINED_NAME,
 ))  # fmt: skip
 """Mistakes that are there for every value of the parameters if they are there for a stand-in that is no constant."""
+
+CHOICES, ENOUGH = 5, 3
+"""How many choices of constants are tried where nothing else shows a mistake, and how many of them must fit."""
 
 _ARCHETYPE = re.compile(f"'({MARK}[^']*)'")
 _NOT_MET = re.compile(f"'({MARK}[^']*)' does not conform to '([^']*)'")
@@ -44,11 +47,15 @@ class Trial:
 
     Args:
         node: the declaration; what is found elsewhere does not count.
-        found: what was reported, and whether a constant was taken for a parameter before.
+        found: what was reported, and how sure it was then (`Archetypes.doubt`).
+        clean: nothing was reported that a constant taken for a parameter may have caused.
+        constants: those that were taken, as a message shows them.
     """
 
     node: Any
-    found: list[tuple[Diagnostic, bool]] = field(default_factory=list)
+    found: list[tuple[Diagnostic, int]] = field(default_factory=list)
+    clean: bool = True
+    constants: str = ""
 
 
 class Bounds(Archetypes):
@@ -62,52 +69,59 @@ class Bounds(Archetypes):
             match value:
                 case FnSet():
                     for fn in value.functions:
-                        self.archetypes = {}
-                        self._check_generic(fn, None, False)
+                        self._check_generic(fn, lambda: None, False)
                 case StructInfo() if value.module is self.main:
                     self._check_struct(value)
                 case TraitInfo() if value.module is self.main:
-                    self.archetypes = {}
-                    at = ast.Name(value.node.name_start, value.node.name_start + len(value.name), value.name)
-                    ty = self.archetype("Self", self.trait((value,)), self.main, at)
-                    self._check_methods(value, ty, False)
+                    self._check_trait(value)
+
+    def _check_trait(self, info: TraitInfo) -> None:
+        self.archetypes = {}
+        at = ast.Name(info.node.name_start, info.node.name_start + len(info.name), info.name)
+        ty = self.archetype("Self", self.trait((info,)), self.main, at)
+        self._check_methods(info, lambda: ty, True)
 
     def _check_struct(self, info: StructInfo) -> None:
         if not info.node.params:
-            self._check_methods(info, None, False)
+            self._check_methods(info, lambda: self.struct(info, ()), False)
             return
-        made: list[StructTy] = []
-        self.archetypes = {}
+        made: dict[int, StructTy] = {}
+
+        def own() -> StructTy:
+            if self.choice not in made:
+                scope = Scope(info.scope, "function")
+                values = self.stand_ins(info.node.params, scope, info.module, {})
+                made[self.choice] = self.struct(info, tuple(values[p.name] for p in info.node.params))
+            return made[self.choice]
 
         def head() -> None:
-            scope = Scope(info.scope, "function")
-            values = self.stand_ins(info.node.params, scope, info.module, {})
-            ty = self.struct(info, tuple(values[p.name] for p in info.node.params))
+            ty = own()
             self.fields(ty)
             for member in info.members.values():
                 if isinstance(member, AliasInfo):
                     self.alias_value(member, ty)
-            made.append(ty)
 
-        self._try_alone(info.node, info.span(), head, False)
+        self.archetypes = {}
+        self._try_alone(info.node, info.span(), head, 0, False)
         if made:
-            self._check_methods(info, made[0], self.sampled)
+            self._check_methods(info, own, True)
 
-    def _check_methods(self, info: StructInfo | TraitInfo, ty: StructTy | None, sampled: bool) -> None:
-        around = self.archetypes if ty is not None else {}
+    def _check_methods(self, info: StructInfo | TraitInfo, own: Callable[[], StructTy], is_generic: bool) -> None:
+        around, doubt = self.archetypes, self.doubt if isinstance(info, StructInfo) and is_generic else 0
         for member in info.members.values():
-            if isinstance(member, FnSet):
-                for fn in member.functions:
-                    self.archetypes = dict(around)
-                    own = ty if ty is not None or not isinstance(info, StructInfo) else self.struct(info, ())
-                    self._check_generic(fn, own, sampled, ty is not None)
+            for fn in member.functions if isinstance(member, FnSet) else ():
+                self._check_generic(fn, own, is_generic, doubt, around)
 
-    def _check_generic(self, fn: FnInfo, ty: StructTy | None, sampled: bool, around: bool = False) -> None:
+    def _check_generic(
+        self, fn: FnInfo, own: Callable[[], StructTy | None], is_generic: bool, doubt: int = 0,
+        around: dict[str, StructInfo] | None = None,
+    ) -> None:  # fmt: skip
         if fn.module is not self.main or fn.node.body is None:
             return
-        if not (around or fn.node.params or self._is_open(fn)):
-            return
-        self._try_alone(fn.node, fn.span(), lambda: self._alone(fn, ty), sampled)
+        if is_generic or fn.node.params or self._is_open(fn):
+            self.archetypes = dict(around or {}) if is_generic else {}
+            called = fn.uid in self.elaborated
+            self._try_alone(fn.node, fn.span(), lambda: self._alone(fn, own(), called), doubt, not called)
 
     def _is_open(self, fn: FnInfo) -> bool:
         """Is an argument declared by a trait, or by a struct without its parameters."""
@@ -121,7 +135,7 @@ class Bounds(Archetypes):
                     return True
         return False
 
-    def _alone(self, fn: FnInfo, ty: StructTy | None) -> None:
+    def _alone(self, fn: FnInfo, ty: StructTy | None, called: bool) -> None:
         scope = Scope(self.fn_scope_parent(fn, ty), "function")
         given = self.stand_ins(fn.node.params, scope, fn.module, {})
         first = fn.node.args[0] if fn.node.args else None
@@ -130,10 +144,11 @@ class Bounds(Archetypes):
             if isinstance(written, StructTy) and written.info is ty.info:
                 ty = written
         actual = self._actual(fn, scope, ty)
-        if not self.archetypes and fn.uid in self.elaborated:
+        if not self.archetypes and called:
             return  # there is nothing in it that an instance does not show
         instance = self.instance(fn, ty, given, actual, None, None, span=fn.span())
         self._conditions(fn, instance.scope)
+        self._note_constants((*zip(fn.node.params, given.values(), strict=False),), ty)
         if self.open_arguments(instance):
             return
         self.elaborate_instance(instance)
@@ -145,11 +160,17 @@ class Bounds(Archetypes):
 
     def _conditions(self, fn: FnInfo, scope: Scope) -> None:
         """Look at the names in `where` conditions; whether these hold says nothing here."""
-        sampled, self.sampled = self.sampled, True
+        doubt, self.doubt = self.doubt, 2
         for node in fn.node.where:
             with contextlib.suppress(Abort, Symbolic, Mismatch):
                 self.evaluate(node, scope, fn.module)
-        self.sampled = sampled
+        self.doubt = doubt
+
+    def _note_constants(self, own: tuple[tuple[ast.Param, Any], ...], ty: StructTy | None) -> None:
+        around = zip(ty.info.node.params, ty.params, strict=True) if ty is not None else ()
+        taken = [(p, v) for p, v in (*around, *own) if isinstance(v, KV) and not isinstance(v.data, OriginValue)]
+        assert self.trial is not None
+        self.trial.constants = ", ".join(f"{p.name} = {self.type_name(v)}" for p, v in taken)
 
     def _actual(self, fn: FnInfo, scope: Scope, ty: StructTy | None) -> list[Any]:
         """Return types for the arguments whose declarations leave something open."""
@@ -164,27 +185,62 @@ class Bounds(Archetypes):
                 inner.names[arg.name] = phantom(arg.name, known, fn, arg)
         return found
 
-    def _try_alone(self, node: Any, span: Span, action: Callable[[], None], sampled: bool) -> None:
-        """Do something of which nothing stays but the sure mistakes."""
-        outer = self.state, self.sink, self.current
-        self.state, self.sink, self.current = self.states["host"], Sink(), None
-        trial = self.trial = Trial(node)
-        self.sampled = sampled
-        try:
-            action()
-        except Mismatch as why:
-            self.report(why.code, why.message, why.span or span)
-        except (Abort, Symbolic, OfProgram, CompileError, NoStandIn):
-            pass  # reported, or not to be told
-        finally:
-            self.trial = None
-            self.state, self.sink, self.current = outer
+    def _try_alone(self, node: Any, span: Span, action: Callable[[], None], doubt: int, alone: bool) -> None:
+        """Do something of which nothing stays but the sure mistakes.
+
+        Args:
+            doubt: what is not sure from the start.
+            alone: no instance will show mistakes that have nothing to do with archetypes. They count if other constants
+                show the same, and nothing else is wrong.
+        """
+        trial = self._tried(node, span, action, doubt)
         sure = [one for one, unsure in trial.found if self._is_sure(one, unsure, node)]
+        if alone and self.doubt and (trial.found or not trial.clean):
+            sure += self._common(trial, node, span, action, doubt, sure)
         if sure:
             places = {one.span.start for one in sure if one.span is not None}
             self.sink.withdraw(lambda one: self._is_at(one.span, places))
         for one in sure:
             self.sink.report(self._told(one))
+
+    def _common(
+        self, first: Trial, node: Any, span: Span, action: Callable[[], None], doubt: int, known: list[Diagnostic]
+    ) -> list[Diagnostic]:
+        """Return what all choices of constants show for which nothing else is wrong; there must be some of them."""
+        clean = [first] if first.clean else []
+        for self.choice in range(1, CHOICES):
+            other = self._tried(node, span, action, doubt)
+            clean += [other] if other.clean else []
+        self.choice = 0
+        if len(clean) < ENOUGH:
+            return []
+        every = [{(one.code, one.span.start) for one, _ in trial.found if one.span is not None} for trial in clean]
+        seen = set.intersection(*every)
+        told = {one.span.start for one in known if one.span is not None}
+        note = Label(span, f"looked at with {clean[0].constants}")
+        return [
+            replace(one, notes=(*one.notes, note)) for one, unsure in clean[0].found
+            if unsure == 1 and self._is_sure(one, 0, node) and one.span is not None
+            and one.span.start not in told and (one.code, one.span.start) in seen
+        ]  # fmt: skip
+
+    def _tried(self, node: Any, span: Span, action: Callable[[], None], doubt: int) -> Trial:
+        outer = self.state, self.sink, self.current
+        self.state, self.sink, self.current = self.states["host"], Sink(), None
+        trial = self.trial = Trial(node)
+        self.doubt = doubt
+        try:
+            action()
+        except Mismatch as why:
+            self.report(why.code, why.message, why.span or span)
+        except Abort:
+            pass  # reported
+        except (Symbolic, OfProgram, CompileError, NoStandIn):
+            trial.clean = False
+        finally:
+            self.trial = None
+            self.state, self.sink, self.current = outer
+        return trial
 
     def _is_at(self, span: Span | None, places: set[int]) -> bool:
         return span is not None and span.source is self.main.source and span.start in places
@@ -203,9 +259,12 @@ class Bounds(Archetypes):
         before = len(self.sink.diagnostics)
         super().report(code, message, span, help, instance, extra)
         if span is not None and span.source is self.main.source:
-            self.trial.found += [(one, self.sampled) for one in self.sink.diagnostics[before:]]
+            self.trial.found += [(one, self.doubt) for one in self.sink.diagnostics[before:]]
+        if self.doubt < 2:
+            own = span is not None and span.source is self.main.source
+            self.trial.clean = self.trial.clean and own and code in _SURE
 
-    def _is_sure(self, one: Diagnostic, unsure: bool, node: Any) -> bool:
+    def _is_sure(self, one: Diagnostic, unsure: int, node: Any) -> bool:
         span = one.span
         if span is None or not self._is_inside(span, node):
             return False

@@ -15,6 +15,7 @@ from ktc.elaborate.values import (
     FnVal,
     Method,
     Opaque,
+    OriginValue,
     PackPV,
     PackVal,
     StructTy,
@@ -52,7 +53,7 @@ class Places(BodyBase):
         number, slot = self.elab.slot(val.ty, name)
         ty = self.elab.fields(val.ty)[number][1]
         if isinstance(val, KV):
-            if slot == -2:
+            if slot == -2 or isinstance(val.data, OriginValue):  # which takes no memory
                 return KV(ty, val.data)
             return KV(ty, val.data[slot] if slot >= 0 else zero_of(self.elab.ir(ty)))
         if slot == -2:

@@ -116,7 +116,7 @@ class Statements(Raising):
             self.launch_targets = targets_where(self, node.condition, bool(condition))
             self.block(taken) if taken else None
             self.launch_targets = outer
-            if self.elab.trial is not None:
+            if self.elab.trial is not None and self._is_tried(node):
                 self._other_arm(node.orelse if condition else node.body)
             return
         value = self.truth(node.condition)
@@ -137,14 +137,19 @@ class Statements(Raising):
         self.emit(nodes.If(value, then, orelse, self.at(node)))
         self.dead = dead_then and dead_else
 
+    def _is_tried(self, node: ast.If) -> bool:
+        """Does a statement stand in the declaration that is elaborated by itself."""
+        trial = self.elab.trial
+        return self.module is self.elab.main and trial is not None and trial.node.start <= node.start < trial.node.end
+
     def _other_arm(self, body: tuple[ast.Stmt, ...]) -> None:
         """Look at the arm that is not taken: the body of a generic is checked for all values of its parameters."""
-        sampled, assigned, dead = self.elab.sampled, set(self.assigned), self.dead
-        self.elab.sampled, self.dead = True, False
+        doubt, assigned, dead = self.elab.doubt, set(self.assigned), self.dead
+        self.elab.doubt, self.dead = 2, False
         self.open()
         self.block(body)
         self.close()
-        self.elab.sampled, self.assigned, self.dead = sampled, assigned, dead
+        self.elab.doubt, self.assigned, self.dead = doubt, assigned, dead
 
     def alias(self, node: ast.Alias) -> None:
         """Elaborate a local alias."""
