@@ -24,13 +24,6 @@ class Item(ast.Node):
     action: Any
 
 
-def _is_reached(node: ast.Expr) -> bool:
-    """Say whether an expression is a path of fields that begins with an index or a call."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return not isinstance(node, ast.Name)
-
-
 class Assignments(Variables):
     """The part of a body that stores into things."""
 
@@ -50,11 +43,13 @@ class Assignments(Variables):
         if isinstance(last, ast.Subscript) and len(node.targets) == 1:
             self.store_item(last, node.value, node)
             return
-        if isinstance(last, ast.Attribute) and len(node.targets) == 1 and _is_reached(last.value):
+        if isinstance(last, ast.Attribute) and len(node.targets) == 1 and self._is_reached(last.value):
             self.store_reached(last, node.value, node)
             return
         if want is None and isinstance(last, ast.Name):
             known = self.find(last.id)
+            if len(node.targets) == 1 and self._replaces_behind(known, node.value):
+                return
             want = known.ty if isinstance(known, Var) else None
         elif want is None and isinstance(last, ast.Attribute):
             want = self._attribute_type(last)
@@ -63,6 +58,20 @@ class Assignments(Variables):
             value = self.convert(value, want, self.at(node.value))
         for target in node.targets:
             self.store(target, value, node)
+
+    def _is_reached(self, node: ast.Expr) -> bool:
+        """Say whether an expression is a path of fields that begins with an index, a call or a reference."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        found = self.find(node.id) if isinstance(node, ast.Name) else None
+        return not isinstance(node, ast.Name) or (isinstance(found, Var) and found.kind in ("ref", "loop"))
+
+    def _replaces_behind(self, var: Any, value: ast.Expr) -> bool:
+        """Assign to what a reference stands for, if its old value can be destroyed first."""
+        if not isinstance(var, Var) or var.kind not in ("ref", "loop") or var.body is not self:
+            return False
+        place = var.value
+        return isinstance(place, LV) and place.mutable and not place.owned and self.replace_first(place, value)
 
     def _attribute_type(self, node: ast.Attribute) -> Ty | None:
         if isinstance(node.value, ast.Name):

@@ -10,6 +10,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
+from ktc.elaborate.function_forms import check_forms
 from ktc.elaborate.inference import Candidate, Inference
 from ktc.elaborate.instances import Instance, Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
@@ -132,6 +133,8 @@ class Matching(Inference):
         """Of candidates that cost the same the ones with the fewest open types; several of a user's are an error."""
         fewest = min(map(self._open_types, best))
         best = [found for found in best if self._open_types(found) == fewest]
+        unfit = [_unfit(found) for found in best]
+        best = [found for found, count in zip(best, unfit, strict=True) if count == min(unfit)]
         words = {
             tuple(
                 sig.convention
@@ -140,7 +143,11 @@ class Matching(Inference):
             )
             for found in best
         }
-        if len(best) == 1 or len(words) > 1 or any(found.instance.fn.module.is_library for found in best):
+        if (
+            len(best) == 1
+            or any("ref" in word for word in words)
+            or any(found.instance.fn.module.is_library for found in best)
+        ):
             return best
         notes = tuple(Label(found.instance.fn.span(), "this overload fits") for found in best[:10])
         text = f"{len(best)} overloads of '{name}' fit this call equally well"
@@ -206,6 +213,8 @@ class Matching(Inference):
                 if value is not None and not isinstance(value, (Sym, Opaque)):
                     given[name.name] = value
             cost += GENERIC * len(names)
+        if not fn.module.is_library:
+            check_forms(elab, fn, given, slots)
         scope = Scope(elab.fn_scope_parent(fn, self_ty), "function")
         given = elab.settle(fn.node.params, given, scope, fn.module, what)
         actual = self._actual_types(fn, slots)
@@ -359,3 +368,18 @@ class Matching(Inference):
             self.inferring = outer
         memo[key] = found
         return found
+
+
+def _unfit(found: Candidate) -> int:
+    """Return how many arguments are kept by the caller where the function takes them, or given away where it does not.
+
+    A value of registers is never given away.
+    """
+    count = 0
+    for sig, slot in zip(found.instance.signature.args, found.slots, strict=True):
+        if not isinstance(slot, Arg) or sig.convention == "out":
+            continue
+        in_registers = isinstance(sig.ty, StructTy) and sig.ty.info.register_trivial
+        given = not in_registers and not (isinstance(slot.value, LV) and not slot.value.owned)
+        count += given != (sig.convention in ("var", "owned", "deinit"))
+    return count

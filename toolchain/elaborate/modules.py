@@ -113,7 +113,7 @@ class Modules:
         for x, y in zip(a.args, b.args, strict=True):
             if x.kind != y.kind or (x.kind == "kw" and x.name != y.name) or _shape(x.type) != _shape(y.type):
                 return False
-            if x.convention != y.convention and "ref" in (x.convention, y.convention):
+            if (x.convention or "read") != (y.convention or "read"):
                 return False
             if (x.default is None) != (y.default is None):
                 return False

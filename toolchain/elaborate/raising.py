@@ -236,6 +236,9 @@ class Raising(Loops):
         if enter is None:
             self.fail(Code.NO_MEMBER, f"'{self.elab.type_name(manager.ty)}' has no '__enter__'", span)
         taken = enter.functions[0].node.args[0].convention in ("var", "owned", "deinit")
+        if taken and leave is not None and not self.module.is_library:
+            text = f"'__enter__' of '{self.elab.type_name(manager.ty)}' takes its value away, and '__exit__' wants it"
+            self.fail(Code.TYPE_MISMATCH, text, span, "let '__enter__' take 'self', or leave '__exit__' out")
         subject = LV(manager.ty, manager.pointer, True, manager.local, manager.path, taken)
         bound = self.call_fn(FnVal(enter, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
         outer, self.scope = self.scope, Scope(self.scope, "block", {}, body=self)

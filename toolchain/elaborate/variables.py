@@ -79,7 +79,22 @@ class Variables(Expressions):
             if isinstance(want, (StructTy, FnTy))
             else self.materialize(value)
         )
+        if isinstance(value, FnVal) and not self.module.is_library:
+            self._check_function(value, self.at(node.value))
         self.declare_var(name, value, self.at(node.target), value_span=self.at(node.value))
+
+    def _check_function(self, value: FnVal, span: Span) -> None:
+        """Report a function that a variable cannot hold: it is known at compile time only, or is not one alone."""
+        info = value.set.functions[0]
+        if len(value.set.functions) > 1:
+            why, help = "has several overloads", "declare the variable with the function's type"
+        elif info.parameter and info.parent is not None:
+            why, help = "captures by reference and is known only at compile time", "leave '@parameter' out"
+        elif info.node.params and len(value.params) + len(value.named) < len(info.node.params):
+            why, help = "has parameters that are not given", f"write '{value.set.name}[…]'"
+        else:
+            return
+        self.fail(Code.TYPE_MISMATCH, f"a variable cannot hold '{value.set.name}', which {why}", span, help)
 
     def declared_type(self, node: ast.Expr) -> Any:
         """Return the type that an annotation names; a partial type asks only for what it gives."""
