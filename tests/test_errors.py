@@ -91,6 +91,20 @@ def test_warnings(path: Path, program_cache: Path, tmp_path: Path) -> None:
     assert again.stderr == done.stderr, "a build with nothing to do warns as the first did"
 
 
+def test_wide_numbers_and_floats_in_a_kernel(program_cache: Path, tmp_path: Path) -> None:
+    path = tmp_path / "wide.kpy"
+    path.write_text(
+        "from gpu.host import DeviceContext\n\n\n"
+        "fn kernel(data: UnsafePointer[Float64, MutAnyOrigin]):\n    data[0] = Float64(Int128(data[0]))\n\n\n"
+        "def main():\n    var ctx = DeviceContext()\n    var data = ctx.enqueue_create_buffer[DType.float64](1)\n"
+        "    ctx.enqueue_function_checked[kernel, kernel](data, grid_dim=1, block_dim=1)\n"
+    )
+    done = run_ktc([*BUILD, "--target-accelerator", "sm_90", str(path)], program_cache, tmp_path)
+    found = diagnostics(done.stderr)[0]
+    assert (done.returncode, found["code"], found["place"]["line"]) == (1, "unsupported-on-target", 5)
+    assert "between floats and numbers of 128 bits" in found["message"]
+
+
 def test_a_function_of_the_host_in_a_kernel(program_cache: Path, tmp_path: Path) -> None:
     path = tmp_path / "kernel.kpy"
     path.write_text(

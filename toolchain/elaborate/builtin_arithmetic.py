@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from ktc.diag.codes import Code
 from ktc.elaborate.builtin_context import Use
 from ktc.elaborate.builtin_types import BOOL_CODE, comptime_int
 from ktc.elaborate.values import KV, RV, PackPV, PackVal, PrimTy, Result
@@ -138,13 +139,23 @@ def convert(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) -> nod
         case ("f", "f"):
             return _between_floats(use, value, before, target)
         case ("f", kind):
+            _check_wide(use, after)
             return use.op("fptosi" if kind == "s" else "fptoui", (value,), wanted)
         case (kind, "f"):
+            _check_wide(use, before)
             return use.op("sitofp" if kind == "s" else "uitofp", (value,), wanted)
     if before.bits == after.bits:
         return value
     wider = "sext" if origin.kind == "s" else "zext"
     return use.op("trunc" if after.bits < before.bits else wider, (value,), wanted)
+
+
+def _check_wide(use: Use, whole: "types.IntType | types.FloatType") -> None:
+    """No GPU's back end converts between floats and numbers of 128 bits."""
+    target = use.body.target
+    if whole.bits > 64 and target.is_device and target.vendor != "cpu":
+        text = f"{target.name} has no conversion between floats and numbers of {whole.bits} bits"
+        use.fail(Code.UNSUPPORTED_ON_TARGET, text)
 
 
 def _between_floats(
