@@ -313,7 +313,11 @@ class Assignments(Variables):
             fn = FnVal(setter, (args[0].value,), (), base.ty)
             self.call_fn(fn, [Arg(base, span), Arg(value, span)], [], span, True)
             return
-        self.call_fn(FnVal(setter, (), (), base.ty), [Arg(base, span), *args, Arg(value, span)], [], span, True)
+        name = _value_keyword(setter, len(args))
+        given, named = ([Arg(base, span), *args], [Arg(value, span, name)]) if name else ([], [])
+        self.call_fn(
+            FnVal(setter, (), (), base.ty), given or [Arg(base, span), *args, Arg(value, span)], named, span, True
+        )
 
     def aug_assign(self, node: ast.AugAssign) -> None:
         """Elaborate `t op= v`."""
@@ -355,3 +359,16 @@ class Assignments(Variables):
         var = self.find(owner.id) if isinstance(owner, ast.Name) else None
         help = f"declare it 'mut {var.name}'" if isinstance(var, Var) and var.kind == "arg" else ""
         self.fail(Code.IMMUTABLE, text, self.at(target), help)
+
+
+def _value_keyword(setter: FnSet, count: int) -> str:
+    """Return the name of the value where `__setitem__` takes any number of indices before it."""
+    by_name = ""
+    for fn in setter.functions:
+        formals = fn.node.args
+        kinds = [formal.kind for formal in formals]
+        if "star" in kinds:
+            by_name = formals[-1].name if kinds[-1] != "star" else ""
+        elif len(formals) == count + 2:
+            return ""
+    return by_name
