@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import CompileError, Diagnostic, Label, Sink
+from ktc.diag.diagnostic import Diagnostic, Label, Sink
 from ktc.diag.source import Span
-from ktc.elaborate.archetypes import MARK, Archetypes, NoStandIn
-from ktc.elaborate.instances import Instance, OfProgram, Symbolic
+from ktc.elaborate.archetypes import MARK, Archetypes
+from ktc.elaborate.instances import Instance, Symbolic
 from ktc.elaborate.mentions import gives
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo
@@ -62,9 +62,20 @@ class Bounds(Archetypes):
     """The part of the elaborator that checks generic declarations."""
 
     trial: Trial | None
+    only_used: bool = False
+    """Only what has instances is checked."""
 
     def check_generics(self) -> None:
-        """Check the main file's generic declarations."""
+        """Check the main file's generic declarations, and those of the program's other modules that are used."""
+        self._check_module()
+        main, self.only_used = self.main, True
+        for module in list(self.module_infos.values()):
+            if module is not main and not module.is_library:
+                self.main = module
+                self._check_module()
+        self.main, self.only_used = main, False
+
+    def _check_module(self) -> None:
         for value in list(self.main.scope.names.values()):
             match value:
                 case FnSet():
@@ -102,6 +113,8 @@ class Bounds(Archetypes):
                     self.alias_value(member, ty)
 
         self.archetypes = {}
+        if self.only_used and not info.instances:
+            return
         self._try_alone(info.node, info.span(), head, 0, False)
         if made:
             self._check_methods(info, own, True)
@@ -116,7 +129,7 @@ class Bounds(Archetypes):
         self, fn: FnInfo, own: Callable[[], StructTy | None], is_generic: bool, doubt: int = 0,
         around: dict[str, StructInfo] | None = None,
     ) -> None:  # fmt: skip
-        if fn.module is not self.main or fn.node.body is None:
+        if fn.module is not self.main or fn.node.body is None or (self.only_used and fn.uid not in self.elaborated):
             return
         if is_generic or fn.node.params or self._is_open(fn):
             self.archetypes = dict(around or {}) if is_generic else {}
@@ -235,7 +248,9 @@ class Bounds(Archetypes):
             self.report(why.code, why.message, why.span or span)
         except Abort:
             pass  # reported
-        except (Symbolic, OfProgram, CompileError, NoStandIn):
+        except (
+            Exception
+        ):  # Symbolic, NoStandIn, or what else a stand-in makes impossible: the program need not be wrong
             trial.clean = False
         finally:
             self.trial = None

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ktc import config
 from ktc.cache import Cache
+from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Severity, Sink
 from ktc.elaborate.elaborator import Elaborator
 from ktc.syntax.loader import load
@@ -44,3 +45,13 @@ def test_library(program_cache: Path, tmp_path: Path) -> None:
 def _of_primitive(message: str) -> bool:
     """Is it about what a primitive takes: which types, no trait says."""
     return message.startswith("primitive operation")
+
+
+def test_imported_module(program_cache: Path, tmp_path: Path) -> None:
+    wrong = "fn {}[T: Copyable & Movable](a: T, b: T) -> T:\n    return a + b\n\n\n"
+    (tmp_path / "sums.kpy").write_text(wrong.format("add") + wrong.format("unused"))
+    sink = Sink()
+    text = "from sums import add, unused\n\n\nfn main():\n    print(add(1, 2))\n"
+    elaborator(text, tmp_path, sink, program_cache).program()
+    found = [(one.code, one.span.location()) for one in sink.diagnostics if one.span is not None]
+    assert [(code, place.rpartition("/")[2]) for code, place in found] == [(Code.BEYOND_BOUND, "sums.kpy:2:12")]
