@@ -143,6 +143,22 @@ def check_method(fn: FnInfo, sink: Sink) -> None:
         text = f"'{node.name}' must take 'out self': it makes the value"
         sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, "write 'out self'"))
         fn.node = replace(node, args=(replace(first, convention="out"), *node.args[1:]))
+    if node.name in ("__del__", "__moveinit__"):
+        _check_ending(fn, sink)
+
+
+def _check_ending(fn: FnInfo, sink: Sink) -> None:
+    """Let `owned`, the old word, mean `deinit` where a value ends: nothing is left of it to destroy."""
+    args = list(fn.node.args)
+    at = next((i for i, arg in enumerate(args) if arg.convention != "out"), None)
+    if at is None or args[at].convention == "deinit":
+        return
+    if args[at].convention not in ("owned", "var"):
+        span = Span(fn.module.source, args[at].start, args[at].end)
+        text = f"'{fn.name}' ends the value of '{args[at].name}', which must be 'deinit'"
+        sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"write 'deinit {args[at].name}'"))
+    args[at] = replace(args[at], convention="deinit")
+    fn.node = replace(fn.node, args=tuple(args))
 
 
 def _instead(decorator: ast.Decorator) -> str:

@@ -81,15 +81,17 @@ class Places(BodyBase):
         only to pass the value on, so that moving it is nothing that a program can see."""
         if self.elab.is_trivial(ty):
             self.check_copy(val, span)
+            is_struct = isinstance(ty, StructTy) and not ty.info.register_passable
+            if is_struct and isinstance(val, LV) and val.owned and val.local in self.late_locals and not passed:
+                self._check_movable(ty, span)
             self.store_bits(pointer, val)
             if isinstance(val, LV) and val.owned and val.local in self.late_locals:
                 self.mark("consume", val, span)
             return
         if isinstance(val, LV) and val.owned:
             named = val.local is not None and val.local.name and val.local not in self.awaited and not passed
-            if named and not self.module.is_library and not self._may_move(ty):
-                text = f"a value of type '{self.elab.type_name(ty)}' can be neither copied nor moved"
-                self.fail(Code.NOT_COPYABLE, text, span, "let the struct conform to 'Movable'")
+            if named:
+                self._check_movable(ty, span)
             self.move_bits(ty, pointer, val)
             return
         place = self.place(val)
@@ -107,6 +109,11 @@ class Places(BodyBase):
         copy = self.close()
         self.emit(nodes.Mark("copy", local, (), span, instead))
         self.emit(nodes.Block(self.fresh(), copy))
+
+    def _check_movable(self, ty: Ty, span: Span | None) -> None:
+        if not self.module.is_library and not self._may_move(ty):
+            text = f"a value of type '{self.elab.type_name(ty)}' can be neither copied nor moved"
+            self.fail(Code.NOT_COPYABLE, text, span, "let the struct conform to 'Movable'")
 
     def init_moved(self, ty: Ty, pointer: Value, val: Val, span: Span | None) -> None:
         """Construct as `init_place`; a temporary has its own place first, and `__moveinit__` is called."""
