@@ -248,9 +248,9 @@ class Bounds(Archetypes):
             self.report(why.code, why.message, why.span or span)
         except Abort:
             pass  # reported
-        except (
-            Exception
-        ):  # Symbolic, NoStandIn, or what else a stand-in makes impossible: the program need not be wrong
+        except Exception:
+            # Symbolic, NoStandIn, or what else a stand-in makes impossible: the program need not be wrong, and where it
+            # is, the instances that are used tell.
             trial.clean = False
         finally:
             self.trial = None
