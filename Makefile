@@ -68,8 +68,8 @@ bench: $(READY) ## measure builds, against mojo and nvcc where they are found (M
 scaling: $(READY) ## measure how builds grow with kernels, their size, and the depth of instantiation
 	$(BIN)/python benchmarks/scaling.py
 
-ulp: $(READY) ## measure the errors of the mathematical functions (MOJO=, FUNCTIONS=, TYPES=)
-	KTC=$(BIN)/ktc $(BIN)/python benchmarks/ulp.py $(if $(MOJO),--mojo $(MOJO)) $(if $(FUNCTIONS),--functions $(FUNCTIONS)) $(if $(TYPES),--types $(TYPES))
+ulp: $(READY) ## measure the errors of the mathematical functions (MOJO=, FUNCTIONS=, FLOATS=)
+	KTC=$(BIN)/ktc $(BIN)/python benchmarks/ulp.py $(if $(MOJO),--mojo $(MOJO)) $(if $(FUNCTIONS),--functions $(FUNCTIONS)) $(if $(FLOATS),--types $(FLOATS))
 
 clean: ## remove what was built; .venv stays
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
