@@ -313,6 +313,26 @@ class BodyBase:
         addresses = tuple(nodes.Address(one.name) for one in made)
         return self._constant(f"addresses {texts}", types.ArrayType(types.PTR, len(items)), addresses)
 
+    def constant_items(self, ty: Ty, items: list[Any]) -> list[LV] | None:
+        """Return places in one constant array for many values of a trivial type, or None if one is no constant."""
+        data = []
+        for item in items:
+            known = item.data if isinstance(item, KV) else getattr(getattr(item, "ir", None), "value", None)
+            if known is None or item.ty is not ty or not (isinstance(item, KV) or isinstance(item.ir, nodes.Const)):
+                return None
+            data.append(known)
+        kind = self.elab.ir(ty)
+        text = f"items {self.elab.key_text(ty)} {data}"
+        name = self._constant(text, types.ArrayType(kind, len(data)), tuple(data)).name
+        size = types.size_of(kind)
+        places = (nodes.Const(types.PTR, nodes.Address(name, size * i)) for i in range(len(data)))
+        return [LV(ty, place, False, why="a constant") for place in places]
+
+    def constant_addresses(self, places: list[LV]) -> Value:
+        """Return where the addresses of constant places lie, one after the other."""
+        found = tuple(place.pointer.value for place in places)  # type: ignore[union-attr]
+        return self._constant(f"addresses {found}", types.ArrayType(types.PTR, len(found)), found)
+
     def temporary(self, ty: Ty, name: str = "", loans: tuple[nodes.Local, ...] | None = None) -> LV:
         """Return a new place without a value, owned by whoever fills it."""
         local = self.local(self.elab.ir(ty), name, ty, loans=loans)

@@ -36,6 +36,9 @@ from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 from ktc.syntax import ast
 
+MANY_ITEMS = 32
+"""So many constants that are passed as `*values` lie in one constant array; fewer are better seen by LLVM."""
+
 
 class Calls(Conversions):
     """The part of a body that emits calls."""
@@ -205,7 +208,7 @@ class Calls(Conversions):
             elif isinstance(slot, list):
                 if not found.instance.rest_spans:
                     found.instance.rest_spans = tuple(arg.span for arg in slot)
-                values.append(self._star(sig, slot, span))
+                values.append(self._star(sig, slot, span, found.instance.fn.module.is_library))
             elif isinstance(slot.value, FnVal) and isinstance(sig.ty, FnTy) and sig.ty.of is not None:
                 values.append(sig.ty.of)
             else:
@@ -255,8 +258,12 @@ class Calls(Conversions):
         finally:
             self.scope, self.module = outer
 
-    def _star(self, sig: ArgSig, slot: list[Arg], span: Span) -> Any:
-        """Gather variadic arguments: the addresses of the values in an array or a pack."""
+    def _star(self, sig: ArgSig, slot: list[Arg], span: Span, library: bool) -> Any:
+        """Gather variadic arguments: the addresses of the values in an array or a pack.
+
+        Args:
+            library: the callee is the library's, which changes no trivial value that it is given.
+        """
         items: list[Any] = []
         for arg in slot:
             items += [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackVal) else [arg]
@@ -264,6 +271,10 @@ class Calls(Conversions):
             values = [self.convert(a.value, kind, a.span) for a, kind in zip(items, sig.pack, strict=True)]
         else:
             values = [self.convert(a.value, sig.ty, a.span) for a in items]
+            if len(values) >= MANY_ITEMS and (sig.convention == "read" or library) and self.elab.is_trivial(sig.ty):
+                constants = self.constant_items(sig.ty, values)
+                if constants is not None:
+                    return PackVal(tuple(constants))
         owned = sig.convention in ("var", "owned")
         places = []
         for value, arg in zip(values, items, strict=True):

@@ -224,6 +224,8 @@ class Passing(Matching):
         places = [item for item in value.items if isinstance(item, LV)]
         if sig.variadic == "pack":
             args.extend(place.pointer for place in places)
+        elif places and all(isinstance(place.pointer, nodes.Const) for place in places):
+            args += [self.constant_addresses(places), nodes.Const(types.I64, len(places))]
         else:
             kind = types.ArrayType(types.PTR, max(1, len(places)))
             local = self.local(kind, "arguments")

@@ -89,6 +89,8 @@ class Workers:
         job_read, job_write = os.pipe()
         result_read, result_write = os.pipe()
         pid = os.fork()
+        with suppress(OSError):  # whoever is first; then all of it can be ended at once
+            os.setpgid(pid, pid)
         if pid == 0:
             status = 1
             try:
@@ -133,6 +135,9 @@ class Workers:
             return
         os.close(self._to)
         os.close(self._from)
+        # Another copy of this process may hold the pipes open (`forks`): the child cannot be trusted to see their end.
+        with suppress(ProcessLookupError):
+            os.killpg(self._child, signal.SIGKILL)
         os.waitpid(self._child, 0)
         self._child = 0
 

@@ -105,3 +105,15 @@ def test_a_child_that_is_killed():
         os.kill(running._child, signal.SIGKILL)
         with pytest.raises(Bug, match="its process is gone"):
             running.result(ticket)
+
+
+def test_closing_does_not_wait_for_a_copy_of_the_process_that_holds_the_pipes() -> None:
+    running = Workers(1).start()
+    copy = os.fork()
+    if copy == 0:
+        time.sleep(60)
+        os._exit(0)
+    running.close()
+    assert os.waitpid(copy, os.WNOHANG) == (0, 0)
+    os.kill(copy, signal.SIGKILL)
+    os.waitpid(copy, 0)
