@@ -32,6 +32,10 @@ class Conversions(Passing):
         """Emit the call of a chosen candidate (in `Calls`)."""
         raise NotImplementedError
 
+    def construct(self, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+        """Make a value of a struct by its constructors (in `Calls`)."""
+        raise NotImplementedError
+
     def call_init(self, ty: Ty, init: FnSet, pointer: Value, val: LV) -> None:
         """Run `__copyinit__` or `__moveinit__` on a place."""
         assert isinstance(ty, StructTy)
@@ -101,9 +105,9 @@ class Conversions(Passing):
 
     def _through_init(self, value: Any, have: Ty, want: StructTy, span: Span | None) -> Any:
         found = self.implicit_init(have, want)
-        if found is None:
-            return None
         where = span or self.span or self.elab.main_span()
+        if found is None:
+            return self.construct(want, [Arg(value, where)], [], where) if self.through_only_field(have, want) else None
         slots = [Arg(value, where) if isinstance(slot, Arg) else slot for slot in found.slots]
         made = self.emit_call(Candidate(found.instance, slots, 0), where)
         if isinstance(made, (RV, LV)) and made.ty is not want:

@@ -74,6 +74,7 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
             info.register_trivial = isinstance(first, ast.StrLit) and first.value == "trivial"
         case "fieldwise_init" | "value":
             info.fieldwise = True
+            info.fieldwise_implicit = isinstance(first, ast.StrLit) and first.value == "implicit"
         case "nonmaterializable":
             info.materialized = first
             if call:

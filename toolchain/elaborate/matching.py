@@ -345,10 +345,16 @@ class Matching(Inference):
             return None
         found = self.implicit_init(have, want)
         if found is None:
-            return None
+            return CONVERSION if self.through_only_field(have, want) else None
         if isinstance(have, StructTy) and have.info.materialized is not None:
             return LITERAL if self.elab.materialized(have, False) is want else CONVERSION
         return CONVERSION
+
+    def through_only_field(self, have: Ty, want: StructTy) -> bool:
+        """Say whether a value becomes the only field of a struct marked with `@fieldwise_init("implicit")`."""
+        if not want.info.fieldwise_implicit or len(want.info.field_nodes) != 1:
+            return False
+        return self.conversion(have, self.elab.fields(want)[0][1], strict=True) is not None
 
     def implicit_init(self, have: Ty, want: StructTy) -> Candidate | None:
         """Return the implicit constructor of `want` that takes a `have`; kept for the next time."""

@@ -143,6 +143,7 @@ class StructInfo:
     register_trivial: bool = False
     register_passable: bool = False
     fieldwise: bool = False
+    fieldwise_implicit: bool = False
     materialized: ast.Expr | None = None
     materialized_in_packs: ast.Expr | None = None
     first_shown: int = 0
