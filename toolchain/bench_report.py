@@ -163,8 +163,9 @@ def draw(plan: Plan, results: Sequence[Result], path: Path) -> list[Path]:
     for line, file in zip(axes, plan.files, strict=True):
         for axis, panel in zip(line, _PANELS, strict=True):
             _panel(plan, results, file, axis, panel)
-    axes[0][0].legend(fontsize=8)
-    figure.tight_layout()
+    handles, names = axes[0][0].get_legend_handles_labels()
+    figure.tight_layout(rect=(0, 0, 1, 0.97))
+    figure.legend(handles, names, fontsize=8, loc="upper center", ncols=len(names))  # over the bars of no panel
     made = [path.with_suffix(".svg"), path.with_suffix(".png")]
     for one in made:
         figure.savefig(one, dpi=120, metadata={"Date": None} if one.suffix == ".svg" else None)
