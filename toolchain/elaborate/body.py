@@ -310,8 +310,7 @@ class BodyBase:
         """Return where the addresses of constants lie, one after the other."""
         texts = [self.elab.key_text(item) for item in items]
         made = [self._constant(t, self.elab.ir(i.ty), i.data) for t, i in zip(texts, items, strict=True)]
-        addresses = tuple(nodes.Address(one.name) for one in made)
-        return self._constant(f"addresses {texts}", types.ArrayType(types.PTR, len(items)), addresses)
+        return self.constant_addresses(tuple(nodes.Address(one.name) for one in made))
 
     def constant_items(self, ty: Ty, items: list[Any]) -> list[LV] | None:
         """Return places in one constant array for many values of a trivial type, or None if one is no constant."""
@@ -328,10 +327,9 @@ class BodyBase:
         places = (nodes.Const(types.PTR, nodes.Address(name, size * i)) for i in range(len(data)))
         return [LV(ty, place, False, why="a constant") for place in places]
 
-    def constant_addresses(self, places: list[LV]) -> Value:
-        """Return where the addresses of constant places lie, one after the other."""
-        found = tuple(place.pointer.value for place in places)  # type: ignore[union-attr]
-        return self._constant(f"addresses {found}", types.ArrayType(types.PTR, len(found)), found)
+    def constant_addresses(self, addresses: tuple[Any, ...]) -> Value:
+        """Return where addresses of constants lie, one after the other."""
+        return self._constant(f"addresses {addresses}", types.ArrayType(types.PTR, len(addresses)), addresses)
 
     def temporary(self, ty: Ty, name: str = "", loans: tuple[nodes.Local, ...] | None = None) -> LV:
         """Return a new place without a value, owned by whoever fills it."""

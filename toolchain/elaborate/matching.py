@@ -95,15 +95,20 @@ class Matching(Inference):
         functions = [fn for fn in fns.functions if fn.implicit] if implicit_only else fns.functions
         names = {arg.name for arg in kw}
         fitting = [fn for fn in functions if fn.arity.fits(len(pos) - (receiver and fn.static), names)]
-        for fn in fitting or (() if quiet else functions):
+
+        def attempt(fn: FnInfo) -> Candidate | None:
             arguments = pos[1:] if receiver and fn.static else pos
             try:
-                found = self._try(fn, self_ty, params, named, arguments, kw, env, implicit_only)
+                return self._try(fn, self_ty, params, named, arguments, kw, env, implicit_only)
             except Mismatch as mismatch:
                 failures.append((fn, mismatch))
-                continue
             except Symbolic:
                 failures.append((fn, Mismatch(Code.CANNOT_INFER, "a parameter cannot be inferred")))
+            return None
+
+        for fn in fitting:
+            found = attempt(fn)
+            if found is None:
                 continue
             if receiver and fn.static:
                 found.cost += 1  # through a value the methods are meant first
@@ -117,14 +122,9 @@ class Matching(Inference):
             return best[0]
         if quiet:
             return None
-        for fn in functions if fitting else ():
-            if fn not in fitting:  # for its reason
-                try:
-                    self._try(fn, self_ty, params, named, pos[1:] if receiver and fn.static else pos, kw, env, False)
-                except Mismatch as mismatch:
-                    failures.append((fn, mismatch))
-                except Symbolic:
-                    pass
+        for fn in functions:
+            if fn not in fitting:  # only for its reason
+                attempt(fn)
         failures.sort(key=lambda failure: functions.index(failure[0]))
         self._no_match(fns.name, failures, pos, kw, span)
         return None

@@ -224,8 +224,10 @@ class Passing(Matching):
         places = [item for item in value.items if isinstance(item, LV)]
         if sig.variadic == "pack":
             args.extend(place.pointer for place in places)
-        elif places and all(isinstance(place.pointer, nodes.Const) for place in places):
-            args += [self.constant_addresses(places), nodes.Const(types.I64, len(places))]
+        elif places and len(fixed := [p.pointer.value for p in places if isinstance(p.pointer, nodes.Const)]) == len(
+            places
+        ):
+            args += [self.constant_addresses(tuple(fixed)), nodes.Const(types.I64, len(places))]
         else:
             kind = types.ArrayType(types.PTR, max(1, len(places)))
             local = self.local(kind, "arguments")
