@@ -92,6 +92,8 @@ ROWS = (
     Row("erf", -1, 1), Row("erf", 1e-10, 6, "both"), Row("erfc", -6, 1), Row("erfc", 1, 26.5),
     Row("gamma", 0.1, 5), Row("gamma", 5, 170), Row("gamma", -20, 0),
     Row("lgamma", 0.1, 3), Row("lgamma", 3, 1e5, "log"), Row("lgamma", -20, 0),
+    Row("j0", 0, 10), Row("j0", 10, 1e6, "log"), Row("j1", 0, 10), Row("j1", 10, 1e6, "log"),
+    Row("y0", 0, 10), Row("y0", 10, 1e6, "log"), Row("y1", 0, 10), Row("y1", 10, 1e6, "log"),
     Row("cbrt", 1e-300, HUGE, "both"), Row("sqrt", 1e-320, HUGE, "log"), Row("rsqrt", 1e-300, HUGE, "log"),
     Row("hypot", -10, 10), Row("hypot", 1e-160, 1e160, "log"),
 )  # fmt: skip
@@ -101,6 +103,7 @@ TURNS: dict[str, tuple[float, ...]] = {
     "sin": (math.pi / 4, math.pi / 2, math.pi, 2 * math.pi, 355.0), "exp": (math.log(2) / 2, math.log(2)),
     "log": (0.70710678, 1.0, 1.41421356), "erf": (0.5, 0.84375, 1.0, 1.25), "gamma": (1.0, 2.0, 3.0, 12.0, 40.0),
     "lgamma": (1.0, 2.0, 12.0), "expm1": (0.34, math.log(2) / 2), "atan": (0.198912367, 0.414213562, 0.668178637, 1.0),
+    "j0": (2.40482556, 4.0, 8.0), "j1": (3.83170597, 4.0, 8.0), "y0": (0.89357697, 3.0, 8.0), "y1": (2.19714133, 3.0, 8.0),
     "asin": (0.5, 0.70710678, 1.0), "tanh": (0.25, 0.625, 1.0), "acosh": (1.0,), "log1p": (-0.29289321, 0.41421356),
 }  # fmt: skip
 """Places near which algorithms change, or results vanish; tried with their neighbours."""
@@ -116,6 +119,8 @@ def exact(name: str, x: Any, y: Any) -> Any:
         "exp2": lambda: mp.power(2, x), "exp10": lambda: mp.power(10, x), "log2": lambda: mp.log(x) / mp.log(2),
         "pow": lambda: mp.power(x, y), "atan2": lambda: mp.atan2(x, y), "hypot": lambda: mp.hypot(x, y),
         "cbrt": lambda: mp.sign(x) * mp.cbrt(abs(x)), "rsqrt": lambda: 1 / mp.sqrt(x), "log1p": lambda: mp.log1p(x),
+        "j0": lambda: mp.besselj(0, x), "j1": lambda: mp.besselj(1, x),
+        "y0": lambda: mp.bessely(0, x) if x >= 0 else None, "y1": lambda: mp.bessely(1, x) if x >= 0 else None,
         "lgamma": lambda: mp.log(abs(mp.gamma(x))) if x < 1e4 else mp.loggamma(x),
     }  # fmt: skip
     if name == "pow" and x == 0 and y < 0:
@@ -126,7 +131,7 @@ def exact(name: str, x: Any, y: Any) -> Any:
         value = special[name]() if name in special else getattr(mp, name)(x)
     except (ValueError, ZeroDivisionError):
         return None
-    return None if isinstance(value, mpmath.mpc) and value.imag != 0 else mp.re(value)
+    return None if value is None or (isinstance(value, mpmath.mpc) and value.imag != 0) else mp.re(value)
 
 
 def error(format: Format, got: float, wanted: Any) -> float:
