@@ -33,7 +33,7 @@ class TypeTable:
     def __init__(self, target: Target) -> None:
         self.target = target
         self._narrow = {int(space) for space in re.findall(r"-p(\d+):32:", target.data_layout)}
-        self._wide_i128 = "i128:128" in target.data_layout
+        self._wide = {bits for bits in (128, 256) if f"i{bits}:{bits}" in target.data_layout}
         self._values: dict[int, str] = {}
         self._memory: dict[int, str] = {}
         self._empty: dict[int, bool] = {}
@@ -141,8 +141,8 @@ class TypeTable:
         match kind:
             case VectorType():
                 return size_of(kind) > _MAX_NATURAL_ALIGN
-            case IntType(128):
-                return not self._wide_i128
+            case IntType(128 | 256 as bits):
+                return bits not in self._wide
             case ArrayType(element, _):
                 return self._is_odd(element)
             case StructType(fields):

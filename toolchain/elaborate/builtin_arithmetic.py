@@ -151,7 +151,7 @@ def convert(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) -> nod
 
 
 def _check_wide(use: Use, whole: "types.IntType | types.FloatType") -> None:
-    """No GPU's back end converts between floats and numbers of 128 bits."""
+    """No GPU's back end converts between floats and numbers of 128 or 256 bits."""
     target = use.body.target
     if whole.bits > 64 and target.is_device and target.vendor != "cpu":
         text = f"{target.name} has no conversion between floats and numbers of {whole.bits} bits"

@@ -41,6 +41,8 @@ DTYPES: Mapping[int, tuple[str, "types.IntType | types.FloatType"]] = MappingPro
         9: ("u", types.I64),
         10: ("s", types.I128),
         11: ("u", types.I128),
+        12: ("s", types.I256),
+        13: ("u", types.I256),
         16: ("f", types.F16),
         17: ("f", types.BF16),
         18: ("f", types.F32),

@@ -100,8 +100,8 @@ def _parts(kind: Type) -> _Parts:
     if letter:
         return letter, next, _spread_scalar
     match kind:
-        case IntType():
-            return "QQ", lambda parts: next(parts) | next(parts) << 64, _spread_wide
+        case IntType(bits):
+            return _wide(bits // 64)
         case FloatType():
             return "H", lambda parts: float_from_bits(BF16, next(parts)), _spread_bf16
         case VectorType(element, count) | ArrayType(element, count):
@@ -113,8 +113,16 @@ def _parts(kind: Type) -> _Parts:
     raise Bug(f"no layout for {kind}", "ir.memory")
 
 
-def _spread_wide(value: Any, out: list[Any]) -> None:
-    out += (value & (1 << 64) - 1, value >> 64)
+def _wide(words: int) -> _Parts:
+    """An integer of several words of 64 bits, the lowest first."""
+
+    def build(parts: Iterator[Any]) -> Any:
+        return sum(next(parts) << 64 * place for place in range(words))
+
+    def spread(value: Any, out: list[Any]) -> None:
+        out += (value >> 64 * place & (1 << 64) - 1 for place in range(words))
+
+    return "Q" * words, build, spread
 
 
 def _spread_bf16(value: Any, out: list[Any]) -> None:

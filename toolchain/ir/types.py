@@ -12,7 +12,7 @@ from typing import Union
 
 @dataclass(frozen=True)
 class IntType:
-    """`iN`, N in 1, 8, 16, 32, 64, 128."""
+    """`iN`, N in 1, 8, 16, 32, 64, 128, 256."""
 
     bits: int
 
@@ -111,6 +111,7 @@ I16 = IntType(16)
 I32 = IntType(32)
 I64 = IntType(64)
 I128 = IntType(128)
+I256 = IntType(256)
 F16 = FloatType("f16")
 BF16 = FloatType("bf16")
 F32 = FloatType("f32")
