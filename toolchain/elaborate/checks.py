@@ -4,6 +4,7 @@ In: the main file. Out: diagnostics. Generic declarations are checked by themsel
 instances.
 """
 
+import contextlib
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -11,8 +12,10 @@ from ktc.elaborate import conformance
 from ktc.elaborate.bounds import Bounds
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
-from ktc.elaborate.scope import FnInfo, FnSet, StructInfo
+from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, StructInfo
 from ktc.elaborate.values import StructTy
+
+_NEEDS_A_USE = frozenset((Code.CONSTRAINT_FAILED, Code.COMPILE_TIME_FAILED, Code.COMPILE_TIME_LIMIT))
 
 
 class Checks(Bounds):
@@ -22,7 +25,7 @@ class Checks(Bounds):
 
     def report(self, code: Code, *args: Any, **named: Any) -> None:
         # what nothing calls is for a target that nobody asked about, so what it needs there says nothing
-        if not (self.checks_rest and code is Code.CONSTRAINT_FAILED):
+        if not (self.checks_rest and code in _NEEDS_A_USE):
             super().report(code, *args, **named)
 
     def check_rest(self) -> None:
@@ -38,6 +41,9 @@ class Checks(Bounds):
                 for fn in value.functions:
                     self._check_function(fn)
                 continue
+            if isinstance(value, AliasInfo):
+                self._check_alias(value)
+                continue
             if not isinstance(value, StructInfo) or value.module is not self.main:
                 continue
             conformance.check_traits(self, value)
@@ -51,6 +57,16 @@ class Checks(Bounds):
                     if isinstance(member, FnSet):
                         for fn in member.functions:
                             self._check_function(fn, ty)
+                    elif isinstance(member, AliasInfo):
+                        self._check_alias(member, ty)
+
+    def _check_alias(self, alias: AliasInfo, ty: StructTy | None = None) -> None:
+        if alias.module is not self.main or alias.node.params or alias.node.value is None:
+            return
+        used = alias.values or (ty is not None and any(key.startswith(f"{alias.uid}@") for key in ty.aliases))
+        if not used:  # one that only kernels use may mean nothing on the host
+            with contextlib.suppress(Abort, Symbolic, Mismatch):
+                self.alias_value(alias, ty)
 
     def _check_function(self, fn: FnInfo, ty: StructTy | None = None) -> None:
         if fn.module is not self.main or fn.node.params or fn.node.body is None:

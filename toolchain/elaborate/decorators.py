@@ -3,7 +3,7 @@
 In: a declaration's info, just made. Out: the same with its facts filled in; mistakes in the sink.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ktc.diag.codes import Code
@@ -89,8 +89,9 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
 
 def check_form(fn: FnInfo, sink: Sink) -> None:
     """Report what is wrong with the form of a declaration of the user's."""
-    source, seen, optional = fn.module.source, set[str](), False
-    check_parameters(fn.node.params, source, sink)
+    source, optional = fn.module.source, False
+    outer = {param.name for param in fn.owner.node.params} if isinstance(fn.owner, StructInfo) else set[str]()
+    seen = check_parameters(fn.node.params, source, sink, outer)
     for arg in fn.node.args:
         if arg.name in seen and arg.name != "_":
             _twice(arg, "argument", source, sink)
@@ -113,13 +114,14 @@ def check_form(fn: FnInfo, sink: Sink) -> None:
         check_method(fn, sink)
 
 
-def check_parameters(params: Sequence[ast.Param], source: Source, sink: Sink) -> None:
-    """Report parameters of one name."""
-    seen = set[str]()
+def check_parameters(params: Sequence[ast.Param], source: Source, sink: Sink, outer: Collection[str] = ()) -> set[str]:
+    """Report parameters of one name, or of a name of the struct's; return all names."""
+    seen = set[str](outer)
     for param in params:
         if param.name in seen and param.name != "_":
             _twice(param, "parameter", source, sink)
         seen.add(param.name)
+    return seen
 
 
 def _twice(param: ast.Param, what: str, source: Source, sink: Sink) -> None:

@@ -7,6 +7,7 @@ means, and signatures by which values of these types are called.
 from typing import Any
 
 from ktc.diag.codes import Code
+from ktc.diag.source import Span
 from ktc.elaborate.instances import ArgSig, Instance, Signature, Symbolic
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.parameters import Parameters
@@ -27,6 +28,24 @@ def convention_of(node: ast.Param) -> str:
 
 class FunctionTypes(Parameters):
     """The part of the elaborator that knows function types."""
+
+    def check_bound(self, fn: FnVal, span: Span) -> None:
+        """Report it where no function of a name takes the parameters that are given so far."""
+        first: Mismatch | None = None
+        for one in fn.set.functions:
+            params = one.node.params
+            try:
+                given = self.give(params, fn.params, fn.named, one.title)
+                if one.owner is None:
+                    scope, unbound = Scope(one.scope, "function"), [param.name for param in params]
+                    self.settle(params, given, scope, one.module, one.title, allow_open=True, unbound=unbound)
+                return
+            except Symbolic:
+                return
+            except Mismatch as why:
+                first = first or why
+        if first is not None:
+            self.fail(first.code, first.message, first.span or span, first.help())
 
     def library_type(self, name: str) -> StructTy:
         """Return a library struct (in `Elaborator`)."""

@@ -292,10 +292,16 @@ class Instances(Symbols):
                 result = self.fn_as(result, want) or body.convert(result, want, span)
             elif want is not None:
                 result = body.convert(result, want, span)
+            elif isinstance(result, FnVal) and (result.params or result.named) and not module.is_library:
+                self.check_bound(result, span)
             return body.param(result, span)
         finally:
             if not module.is_library:
                 self.constants.pop()
+
+    def check_bound(self, fn: FnVal, span: Span) -> None:
+        """Check the parameters that a name for a function gives (in `FunctionTypes`)."""
+        raise NotImplementedError
 
     def elaborate_instance(self, instance: Instance) -> None:
         """Make the body of an instance (in `Elaborator`)."""

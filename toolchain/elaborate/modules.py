@@ -11,7 +11,7 @@ from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Span
-from ktc.elaborate.decorators import check_form, decorate_function, decorate_struct
+from ktc.elaborate.decorators import check_form, check_parameters, decorate_function, decorate_struct
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo, TraitInfo
 from ktc.elaborate.suggestions import missing_in_library, module_names, suggest
 from ktc.elaborate.values import ModuleVal
@@ -84,11 +84,11 @@ class Modules:
     def _add(self, names: dict[str, Any], name: str, value: Any, node: Any, module: ModuleInfo) -> None:
         old = names.get(name)
         if old is not None and not isinstance(old, ImportRef):
-            self.duplicate(name, Span(module.source, node.name_start, node.name_start + len(name)), old)
+            self.duplicate(name, Span(module.source, node.name_start, node.name_start + len(name)))
             return
         names[name] = value
 
-    def duplicate(self, name: str, span: Span, old: Any) -> None:
+    def duplicate(self, name: str, span: Span) -> None:
         """Report a second definition of a name."""
         self.sink.report(Diagnostic(Code.DUPLICATE_DEFINITION, span, f"'{name}' is already defined"))
 
@@ -98,13 +98,13 @@ class Modules:
         if isinstance(old, FnSet):
             for other in old.functions if self.is_archive or not fn.module.is_library else ():
                 if self._same_signature(fn.node, other.node):
-                    self.duplicate(fn.name, fn.span(), other)
+                    self.duplicate(fn.name, fn.span())
                     return
             old.functions.append(fn)
         elif old is None or isinstance(old, ImportRef):
             names[fn.name] = FnSet(fn.name, [fn])
         else:
-            self.duplicate(fn.name, fn.span(), old)
+            self.duplicate(fn.name, fn.span())
 
     @staticmethod
     def _same_signature(a: ast.FunctionDecl, b: ast.FunctionDecl) -> bool:
@@ -168,6 +168,8 @@ class Modules:
         info = StructInfo(node.name, node, module, next(self.ids), module.scope)
         for decorator in node.decorators:
             decorate_struct(info, decorator, self.sink)
+        if not module.is_library:
+            self._check_names(info)
         info.first_shown = sum(param.kind == "infer" for param in node.params)
         for statement in node.body:
             match statement:
@@ -185,10 +187,22 @@ class Modules:
                     pass
         return info
 
+    def _check_names(self, info: StructInfo) -> None:
+        """Report parameters of a struct of one name, and members that have the name of one."""
+        params = check_parameters(info.node.params, info.module.source, self.sink)
+        for node in info.node.body if params else ():
+            match node:
+                case ast.VarDecl(target=ast.Name(id=name)) | ast.Alias(name=name) | ast.FunctionDecl(name=name):
+                    if name in params:
+                        start = getattr(node, "name_start", node.start)
+                        self.duplicate(name, Span(info.module.source, start, start + len(name)))
+                case _:
+                    pass
+
     def _add_member(self, info: StructInfo, name: str, value: Any) -> None:
         if name in info.members:
             node = value if isinstance(value, ast.VarDecl) else value.node
-            self.duplicate(name, Span(info.module.source, node.start, node.end), info.members[name])
+            self.duplicate(name, Span(info.module.source, node.start, node.end))
             return
         info.members[name] = value
 

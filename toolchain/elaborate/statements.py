@@ -153,6 +153,7 @@ class Statements(Raising):
 
     def alias(self, node: ast.Alias) -> None:
         """Elaborate a local alias."""
+        self.check_new(node.name, node.name_start)
         if node.params:
             self.scope.names[node.name] = AliasInfo(node.name, node, self.module, self.scope, next(self.elab.ids))
             return
@@ -161,6 +162,7 @@ class Statements(Raising):
 
     def nested(self, node: ast.FunctionDecl) -> None:
         """Elaborate a nested function: it is a function of its own that sees this body's variables."""
+        self.check_new(node.name, node.name_start)
         fn = self.elab.function(node, self.module, None, self.scope)
         fn.parent = self
         fn.closure = f"{fn.name} {self.fresh()} of {self.instance.symbol if self.instance else ''}"

@@ -7,7 +7,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.expressions import Expressions
 from ktc.elaborate.mentions import moved
-from ktc.elaborate.scope import Var
+from ktc.elaborate.scope import StructInfo, Var
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, PackPV, StructTy, Ty
 from ktc.ir import nodes
 from ktc.syntax import ast
@@ -66,6 +66,7 @@ class Variables(Expressions):
         name = node.target.id
         if name in self.scope.names and isinstance(self.scope.names[name], Var) and self.scope.names[name].body is self:
             self.fail(Code.DUPLICATE_DEFINITION, f"'{name}' is already declared in this block", self.at(node.target))
+        self.check_new(name, node.target.start)
         if node.value is None:
             self.late(name, want, node)
             return
@@ -82,6 +83,17 @@ class Variables(Expressions):
         if isinstance(value, FnVal) and not self.module.is_library:
             self._check_function(value, self.at(node.value))
         self.declare_var(name, value, self.at(node.target), value_span=self.at(node.value))
+
+    def check_new(self, name: str, start: int) -> None:
+        """Report a declaration in the outermost block of a function that has the name of one of its arguments or
+        parameters, or of a parameter of the struct."""
+        if self.module.is_library or self.instance is None or self.scope.parent is not self.function_scope:
+            return
+        fn = self.instance.fn
+        outer = fn.owner.node.params if isinstance(fn.owner, StructInfo) else ()
+        if any(param.name == name for param in (*fn.node.args, *fn.node.params, *outer)) and name != "_":
+            span = Span(self.module.source, start, start + len(name))
+            self.fail(Code.DUPLICATE_DEFINITION, f"'{name}' is already declared by this function", span)
 
     def _check_function(self, value: FnVal, span: Span) -> None:
         """Report a function that a variable cannot hold: it is known at compile time only, or is not one alone."""
