@@ -35,7 +35,7 @@ class Assignments(Variables):
         """Elaborate `t = v`."""
         want: Any = None
         if node.type is not None:
-            want = self.declared_type(node.type)
+            want = self.variable_type(node.type)
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.TupleLit):
             self.unpack(node.targets[0], node.value, node, False)
             return

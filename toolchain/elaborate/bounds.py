@@ -25,6 +25,7 @@ from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo
 from ktc.elaborate.signatures import phantom
 from ktc.elaborate.values import KV, OriginValue, StructTy, Ty
+from ktc.ir import nodes
 from ktc.syntax import ast
 
 _SURE = frozenset((
@@ -50,18 +51,22 @@ class Trial:
         found: what was reported, and how sure it was then (`Archetypes.doubt`).
         clean: nothing was reported that a constant taken for a parameter may have caused.
         constants: those that were taken, as a message shows them.
+        made: the instances that were elaborated.
     """
 
     node: Any
     found: list[tuple[Diagnostic, int]] = field(default_factory=list)
     clean: bool = True
     constants: str = ""
+    made: list[Instance] = field(default_factory=list)
 
 
 class Bounds(Archetypes):
     """The part of the elaborator that checks generic declarations."""
 
     trial: Trial | None
+    sound: list[nodes.Function]
+    """Bodies in which nothing was wrong: what owns their values is still to be checked."""
     only_used: bool = False
     """Only what has instances is checked."""
 
@@ -171,6 +176,12 @@ class Bounds(Archetypes):
             if inner.fn.parent is not None:
                 self.elaborate_instance(inner)
 
+    def elaborate_instance(self, instance: Instance) -> None:
+        """Make the body of an instance, and remember what a trial made."""
+        super().elaborate_instance(instance)
+        if self.trial is not None and not instance.fn.module.is_library:
+            self.trial.made.append(instance)
+
     def _conditions(self, fn: FnInfo, scope: Scope) -> None:
         """Look at the names in `where` conditions; whether these hold says nothing here."""
         doubt, self.doubt = self.doubt, 2
@@ -215,6 +226,8 @@ class Bounds(Archetypes):
             self.sink.withdraw(lambda one: self._is_at(one.span, places))
         for one in sure:
             self.sink.report(self._told(one))
+        if trial.clean and not trial.found:
+            self.sound += [one.function for one in trial.made if one.function is not None and not one.failed]
 
     def _common(
         self, first: Trial, node: Any, span: Span, action: Callable[[], None], doubt: int, known: list[Diagnostic]

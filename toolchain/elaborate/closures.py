@@ -7,15 +7,16 @@ An environment is an array of addresses in the frame of the function around: of 
 other closures. It is passed as an argument. What stands in it is known when the nested function has been elaborated.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.free_names import free_names
+from ktc.elaborate.free_names import first_use, free_names
 from ktc.elaborate.instances import Instance
 from ktc.elaborate.scope import FnInfo, Scope, Var
 from ktc.elaborate.statements import Statements
-from ktc.elaborate.values import LV, FnVal
+from ktc.elaborate.values import KV, LV, FnVal
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 
@@ -57,7 +58,8 @@ class Closures(Statements):
             return
         names = free_names(node)
         if node.captures is not None:
-            names = {name for name in names if capture_mode(fn, name) == "var"}
+            self._check_listed(fn, names)
+            names = {name for name in names if capture_mode(fn, name) in ("var", "move")}
         copies = {}
         for name in sorted(names):
             var = self.find(name)
@@ -66,20 +68,35 @@ class Closures(Statements):
         if copies:
             fn.scope = Scope(self.scope, "block", copies, body=self)
 
+    def _check_listed(self, fn: FnInfo, names: set[str]) -> None:
+        """Report a variable that a function with a list of captures uses, and the list does not name."""
+        for name in sorted(names):
+            var = self.find(name)
+            if isinstance(var, Var) and not isinstance(var.value, KV) and not capture_mode(fn, name):
+                text = f"'{fn.name}' says in braces what it captures, and '{name}' is not there"
+                at = self.at(first_use(fn.node, name))
+                self.fail(Code.UNDEFINED_NAME, text, at, f"write 'read {name}', 'mut {name}' or 'var {name}' there")
+
     def _copy_of(self, var: Var, fn: FnInfo) -> Var:
         value = self.variable(var, fn.node)
-        if not self.elab.is_copied_implicitly(var.ty):
+        moved = capture_mode(fn, var.name) == "move" and isinstance(value, LV) and value.local is not None
+        if not moved and not self.elab.is_copied_implicitly(var.ty):
             kind = self.elab.type_name(var.ty)
             text = f"'{fn.name}' captures '{var.name}' by value, and a '{kind}' cannot be copied implicitly"
-            self.fail(Code.NOT_COPYABLE, text, fn.span(), "mark it '@parameter' to capture by reference")
+            at = fn.span() if fn.node.captures is None else var.span
+            self.fail(Code.NOT_COPYABLE, text, at, "mark it '@parameter' to capture by reference")
         local = self.local(self.elab.ir(var.ty), var.name, var.ty)
+        fixed = fn.node.captures is not None
         place = LV(var.ty, nodes.LocalAddress(local), True, local)
-        if self.elab.is_trivial(var.ty):
+        if moved:
+            self.init_place(var.ty, place.pointer, replace(value, owned=True), fn.span())
+        elif self.elab.is_trivial(var.ty):
             self.init_place(var.ty, place.pointer, value, fn.span())
         else:
             self.copy_to(var.ty, place.pointer, self.place(value), fn.span())
         self.mark("init", place)
-        return Var(var.name, var.ty, place, fn.span(), "var", local, self)
+        held = replace(place, mutable=not fixed, why="a copy for the closure, which is read only" if fixed else "")
+        return Var(var.name, var.ty, held, fn.span(), "var", local, self)
 
     def is_by_value(self, var: Var, fn: FnInfo) -> bool:
         """Does a nested function have a copy of a variable around it, or a value that cannot change."""
@@ -87,7 +104,7 @@ class Closures(Statements):
             return True
         if fn.parameter or "capturing" in fn.node.effects:
             return False
-        return capture_mode(fn, var.name) == "var"
+        return capture_mode(fn, var.name) in ("var", "move")
 
     def captures_of(self, fn: FnInfo) -> list[Any]:
         """Return what a function nested in this body reaches through its environment; the list grows.
@@ -212,5 +229,7 @@ class Closures(Statements):
 
 def capture_mode(fn: FnInfo, name: str) -> str:
     """Return how a nested function captures a variable: as its list says, else "var"; "" where the list has no word."""
-    modes = {one: mode for mode, one in fn.node.captures or (("var", ""),)}
+    if fn.node.captures is None:
+        return "var"
+    modes = {one: mode for mode, one in fn.node.captures}
     return modes.get(name, modes.get("", ""))

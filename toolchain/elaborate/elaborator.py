@@ -56,6 +56,7 @@ class Elaborator(Checks, Warnings):
         self.checks_rest = False
         self.trial = None
         self.archetypes = {}
+        self.sound = []
         self.alone: dict[str, UnitState] = {}
         self.library_cache: dict[str, Any] = {}
         self.is_archive = is_archive
@@ -288,7 +289,7 @@ class Elaborator(Checks, Warnings):
             if one.function is not None and not one.failed and not one.fn.module.is_library and symbol not in used
         )  # fmt: skip
         self.check_generics()
-        return nodes.Program(host, devices, entry, apart=apart)
+        return nodes.Program(host, devices, entry, apart=(*apart, *self.sound))
 
     def archive(self) -> nodes.Unit:
         """Elaborate the seed of the library's archive."""

@@ -55,6 +55,14 @@ class Evaluation(Instances):
             known[key] = const.value
         return KV(value.ty, const.value)
 
+    def materialized(self, ty: Any, pack: bool = False) -> Any:
+        """Return a literal's run-time type (in `Elaborator`)."""
+        raise NotImplementedError
+
+    def settled_type(self, ty: Any) -> Any:
+        """Return the type that a parameter of this type says for another one: a literal's run-time type."""
+        return self.materialized(ty) if isinstance(ty, StructTy) else ty
+
     def _is_constant(self, name: str) -> bool:
         known = self.globals.get(name)
         return known.constant if known is not None else name in self.state.by_symbol

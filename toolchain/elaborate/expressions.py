@@ -109,8 +109,8 @@ class Expressions(Operators):
             if behind and not found.owned and not self.elab.is_trivial(found.ty):
                 self.fail(Code.IMMUTABLE, "this cannot be moved: it lies behind a reference", self.at(node))
             if isinstance(found.ty, StructTy) and found.ty.info.register_trivial:  # it stays there
-                return LV(found.ty, found.pointer, True, None, (), True, found.why, self.loans_of(found))
-            return LV(found.ty, found.pointer, True, found.local, found.path, True, found.why, found.loans)
+                return LV(found.ty, found.pointer, found.mutable, None, (), True, found.why, self.loans_of(found))
+            return LV(found.ty, found.pointer, found.mutable, found.local, found.path, True, found.why, found.loans)
         return found
 
     def _is_reference(self, name: str) -> bool:

@@ -28,6 +28,12 @@ def free_names(node: ast.FunctionDecl) -> set[str]:
     return used - own
 
 
+def first_use(node: ast.FunctionDecl, name: str) -> ast.Node:
+    """Return where a function's body names something first."""
+    uses = [part for part in _parts(node.body) if isinstance(part, ast.Name) and part.id == name]
+    return min(uses, key=lambda part: part.start)
+
+
 def _bound(target: Any) -> set[str]:
     return {part.id for part in _parts(target) if isinstance(part, ast.Name)}
 

@@ -280,7 +280,8 @@ class FunctionTypes(Parameters):
     def _same(self, signature: Signature, want: FnTy) -> bool:
         args = [sig for sig in signature.args if sig.convention != "out"]
         for sig, (word, kind) in zip(args, want.args, strict=True):
-            if sig.convention != word or not self.fits(kind, sig.ty):
+            # what only reads its argument may be called where it would be changed or given away
+            if sig.convention not in (word, "read") or not self.fits(kind, sig.ty):
                 return False
         ref = signature.result_mutable if signature.result == "ref" else None
         if (ref is None) != (want.result_ref is None):

@@ -26,13 +26,15 @@ class FunctionValues(KeptClosures):
         if not self.elab.is_plain(want):
             return None
         instance = self.elab.instance_as(fn, want)
-        if instance is None:
+        if instance is None or (instance.signature.raises != want.raises and not self.module.is_library):
             return None
         self.elab.request(instance)
         if want.kept:
             return self.keep_closure(fn, instance, want, span)
         symbol = instance.symbol
-        if instance.envs or instance.signature.raises != want.raises:
+        words = tuple(sig.convention for sig in instance.signature.args if sig.convention != "out")
+        differs = instance.signature.raises != want.raises or words != tuple(word for word, _ in want.args)
+        if instance.envs or differs:
             for env in instance.envs:
                 if self.captures_anything(env):
                     text = f"'{instance.fn.name}' uses variables of the function around it, so it is no '{want}'"
@@ -52,7 +54,7 @@ class FunctionValues(KeptClosures):
 
     def bridge(self, instance: Instance, want: FnTy) -> str:
         """Return the symbol of a function that has the convention of a type and calls another."""
-        text = f"{instance.symbol}:{want.raises}:{want.kept}"
+        text = f"{instance.symbol}:{want.raises}:{want.kept}:{' '.join(word for word, _ in want.args)}"
         symbol = f"bridge${hashlib.sha256(text.encode()).hexdigest()[:12]}"
         if symbol in self.state.extra:
             return symbol
@@ -63,20 +65,31 @@ class FunctionValues(KeptClosures):
             params.append((name, kind))
             return nodes.Argument(len(params) - 1, kind)
 
+        body = self.elab.new_body(instance.fn.module, instance.scope, None)
         back = take("result", types.PTR) if outer.through_memory else None
         args = [back] if inner.through_memory and back is not None else []
-        for sig in outer.args:
-            if sig.passing != "none":
-                args.append(take(sig.name, types.PTR if sig.passing == "memory" else self.elab.ir(sig.ty)))
+        owned: list[LV] = []
+        for sig, own in zip(outer.args, (sig for sig in inner.args if sig.convention != "out"), strict=True):
+            if sig.passing == "none":
+                continue
+            given = take(sig.name, types.PTR if sig.passing == "memory" else self.elab.ir(sig.ty))
+            place = LV(sig.ty, given)
+            if sig.passing == "memory" and own.passing != "memory":  # what is changed there, and only read here
+                args += [body.rvalue(place)] if own.passing == "direct" else []
+            else:
+                args.append(given)
+            if sig.convention in ("var", "deinit") and own.convention == "read":
+                owned += [place if sig.passing == "memory" else body.place(RV(sig.ty, given))]
         environment = take("env", types.PTR) if want.kept else nodes.Const(types.PTR, 0)
         args += [environment for _ in instance.envs]
         if inner.raises:
             args.append(take("error", types.PTR))
         elif outer.raises:
             take("error", types.PTR)
-        body = self.elab.new_body(instance.fn.module, instance.scope, None)
         kind = _result_type(self, inner)
         value = body.let(nodes.Call(instance.symbol, tuple(args), kind), kind)
+        for place in owned:
+            body.destroy_place(place.ty, place.pointer, None)
         if outer.raises and not inner.raises:
             if back is not None and inner.result in ("direct", "ref"):
                 body.emit(nodes.Store(back, value))

@@ -18,6 +18,7 @@ from ktc.elaborate.values import (
     DisplayVal,
     FnVal,
     Opaque,
+    OriginValue,
     PackPV,
     PackVal,
     PartialTy,
@@ -56,8 +57,9 @@ class Inference(Places):
         bound: dict[Sym, Any] = {pattern.symbols[name]: value for name, value in given.items()}
         for name, value in given.items():
             kind = elab.type_of_param(value)
-            if kind is not None and pattern.params.get(name) is not None:
-                elab.unify(pattern.params[name], kind, bound)
+            want = pattern.params.get(name)
+            if kind is not None and want is not None:
+                elab.unify(want, elab.settled_type(kind) if isinstance(want, Sym) else kind, bound)
         later: list[tuple[Any, Any, Any]] = []
         made: StructTy | None = None
         for formal, slot, want, origin in zip(fn.node.args, slots, pattern.args, pattern.origins, strict=True):
@@ -75,8 +77,10 @@ class Inference(Places):
                 later.append((formal, slot, want))
                 continue
             self._infer_one(slot, want, bound, formal)
-            if isinstance(origin, Sym) and isinstance(slot.value, (LV, RV, KV)):
-                value = self.origin_of(slot.value, isinstance(slot.value, LV) and slot.value.mutable)
+            if isinstance(origin, Sym) and isinstance(slot.value, (LV, RV, KV, DisplayVal)):
+                value = OriginValue("some", False)  # a display becomes a temporary
+                if not isinstance(slot.value, DisplayVal):
+                    value = self.origin_of(slot.value, isinstance(slot.value, LV) and self._may_change(slot.value))
                 bound.setdefault(origin, elab.origin_constant(value))
                 self._bind_mut(origin, self_ty, fn, value.mutable, bound)
         for formal, slot, want in later:
@@ -90,6 +94,11 @@ class Inference(Places):
                 if isinstance(have, Sym) and isinstance(value, Sym) and value in bound:
                     bound.setdefault(have, bound[value])
         return bound
+
+    def _may_change(self, place: LV) -> bool:
+        """May what points to an argument change it: a value that nobody else sees is lent to be read."""
+        is_temporary = place.owned and place.local is not None and not place.local.name
+        return place.mutable and (self.module.is_library or not is_temporary)
 
     def _infer_materialized(self, arg: Arg, want: StructTy, bound: dict[Sym, Any]) -> None:
         """Let a literal's run-time type say what nothing else has said."""

@@ -93,6 +93,8 @@ class Loops(Assignments):
         if not isinstance(iterable, (RV, LV, KV)):
             self.fail(Code.TYPE_MISMATCH, "this cannot be iterated over", span)
         iterable = self.materialize(iterable)
+        if isinstance(iterable, LV) and iterable.owned and not self.module.is_library:
+            iterable = replace(iterable, mutable=False)  # what nobody else sees is not changed either
         if self.elab.method_set(iterable.ty, "__iter__") is not None:
             iterator = self.dunder(iterable, "__iter__", [], node.iter)
             if iterator is None:

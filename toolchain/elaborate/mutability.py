@@ -12,8 +12,6 @@ from ktc.elaborate.instances import ArgSig, Instance, Signature
 from ktc.elaborate.values import KV, LV, RV, OriginValue, PackPV, StructTy, Ty
 from ktc.syntax import ast
 
-READ_ONLY = "read only"
-
 
 def is_open(sig: ArgSig) -> bool:
     """Say whether it is the caller who decides if an argument may be changed: a `ref` argument without an origin."""
@@ -71,9 +69,7 @@ def weakened(elab: Any, ty: Any, kept: set[Any]) -> Any:
 
 
 def _is_read_only(value: Any) -> bool:
-    if isinstance(value, RV):
-        return value.why.endswith(READ_ONLY)
-    return isinstance(value, LV) and not value.mutable
+    return value.read_only if isinstance(value, RV) else isinstance(value, LV) and not value.mutable
 
 
 def _types_in(ty: Any) -> Iterator[Any]:

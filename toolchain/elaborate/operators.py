@@ -11,6 +11,7 @@ from ktc.elaborate.arguments import Arguments
 from ktc.elaborate.computed import Waiting, taken
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort
+from ktc.elaborate.shown import said
 from ktc.elaborate.values import (
     KV,
     LV,
@@ -22,7 +23,6 @@ from ktc.elaborate.values import (
     Sym,
     TraitTy,
     Ty,
-    said,
 )  # fmt: skip
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast

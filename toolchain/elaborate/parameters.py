@@ -287,11 +287,11 @@ class Parameters(Evaluation):
             value = given.get(param.name)
             if value is None or param.type is None or param.kind == "star":
                 continue
-            kind = self.type_of_param(value)
-            if kind is None:
+            if (kind := self.type_of_param(value)) is None:
                 continue
             try:
-                self.unify(self.evaluate_open(param.type, trial, module), kind, bound)
+                want = self.evaluate_open(param.type, trial, module)
+                self.unify(want, self.settled_type(kind) if isinstance(want, Sym) else kind, bound)
             except Symbolic:
                 continue
         for param in open_params:

@@ -83,7 +83,7 @@ class Places(BodyBase):
             self.check_copy(val, span)
             is_struct = isinstance(ty, StructTy) and not ty.info.register_passable
             if is_struct and isinstance(val, LV) and val.owned and val.local in self.late_locals and not passed:
-                self._check_movable(ty, span)
+                self.check_movable(ty, span)
             self.store_bits(pointer, val)
             if isinstance(val, LV) and val.owned and val.local in self.late_locals:
                 self.mark("consume", val, span)
@@ -91,7 +91,7 @@ class Places(BodyBase):
         if isinstance(val, LV) and val.owned:
             named = val.local is not None and val.local.name and val.local not in self.awaited and not passed
             if named:
-                self._check_movable(ty, span)
+                self.check_movable(ty, span)
             self.move_bits(ty, pointer, val)
             return
         place = self.place(val)
@@ -110,7 +110,8 @@ class Places(BodyBase):
         self.emit(nodes.Mark("copy", local, (), span, instead))
         self.emit(nodes.Block(self.fresh(), copy))
 
-    def _check_movable(self, ty: Ty, span: Span | None) -> None:
+    def check_movable(self, ty: Ty, span: Span | None) -> None:
+        """Report that a value would have to be moved whose type does not allow it."""
         if not self.module.is_library and not self._may_move(ty):
             text = f"a value of type '{self.elab.type_name(ty)}' can be neither copied nor moved"
             self.fail(Code.NOT_COPYABLE, text, span, "let the struct conform to 'Movable'")
@@ -199,7 +200,7 @@ class Places(BodyBase):
     def check_copy(self, val: Val, span: Span | None) -> None:
         """Report that a value would have to be copied whose type does not do so by itself."""
         is_kept = isinstance(val, LV) and not val.owned
-        is_kept = is_kept or (isinstance(val, RV) and bool(val.why) and not self.module.is_library)
+        is_kept = is_kept or (isinstance(val, RV) and val.read_only and not self.module.is_library)
         if is_kept and not self.elab.is_copied_implicitly(val.ty):
             self._not_copyable(val.ty, span)
 

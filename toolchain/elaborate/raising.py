@@ -63,6 +63,8 @@ class Raising(Loops):
             self.leave(None)
         else:
             self.check_copy(value, self.at(node.value))
+            if isinstance(value, LV) and value.owned and value.local is not None and value.local.name:
+                self.check_movable(value.ty, self.at(node.value))
             self.leave(RV(value.ty, self.rvalue(value)))
 
     def _used_finally(self, name: str) -> bool:

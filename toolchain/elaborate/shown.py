@@ -103,3 +103,10 @@ def _as_printed(elab: "Structs", value: KV) -> str:
 def _cut(text: str, limit: int = _MAX_TEXT, quoted: bool = True) -> str:
     text = text if len(text) <= limit else text[:limit] + "…"
     return '"' + text.replace("\n", "\\n") + '"' if quoted else text
+
+
+def said(value: object) -> str:
+    """Return what a message calls an operand that has no type: a type, a function, a module, a method."""
+    if type(value).__str__ is not object.__str__:
+        return str(value)
+    return {"Method": "a method", "PackVal": "a pack", "DisplayVal": "a display"}.get(type(value).__name__, "a name")

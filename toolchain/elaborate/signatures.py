@@ -17,6 +17,7 @@ from ktc.elaborate.values import (
     KV,
     LV,
     FnTy,
+    FnVal,
     OriginValue,
     PackPV,
     PartialTy,
@@ -58,10 +59,6 @@ class Signatures(FunctionTypes):
         """Return an origin as a parameter value (in `Elaborator`)."""
         raise NotImplementedError
 
-    def materialized(self, ty: Any, pack: bool = False) -> Any:
-        """Return a literal's run-time type (in `Elaborator`)."""
-        raise NotImplementedError
-
     def _declared_types(self, fn: FnInfo, scope: Scope, self_ty: StructTy | None, actual: list[Any]) -> list[Any]:
         """Return the declared types; each may speak of the arguments before it."""
         inner = Scope(scope, "function")
@@ -84,6 +81,8 @@ class Signatures(FunctionTypes):
         value = self.evaluate(arg.type, scope, fn.module)
         if isinstance(value, KV) and isinstance(arg.type, ast.TupleLit):
             return value.ty
+        if isinstance(value, FnVal):  # of a parameter whose bound is a function type
+            return self.fn_type_of(value)
         if not isinstance(value, (Ty, PartialTy, PackPV)):
             span = Span(fn.module.source, arg.start, arg.end)
             self.fail(Code.TYPE_MISMATCH, f"the type of argument '{arg.name}' is not a type", span)
@@ -158,6 +157,9 @@ class Signatures(FunctionTypes):
             return kind if found is None else self.fn_type_of(found)
         if isinstance(kind, PartialTy):
             if isinstance(have, StructTy) and have.info is kind.info:
+                if not all(map(self._given_fits, kind.info.node.params, have.params, kind.params)):
+                    text = f"a '{self.type_name(have)}' is given, and what is wanted has other parameters"
+                    raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
                 return self.canonical(have)  # type: ignore[no-any-return]
             made = self._filled(kind)
             if have is not None and not isinstance(made, StructTy):
@@ -171,6 +173,22 @@ class Signatures(FunctionTypes):
                 raise Mismatch(Code.TRAIT_NOT_MET, text, None, 2)
             return self.canonical(plain)  # type: ignore[no-any-return]
         return kind  # type: ignore[no-any-return]
+
+    def settle_struct(self, open_ty: PartialTy) -> StructTy:
+        """Return the type that a partial one means where nothing else says its parameters: their defaults do.
+
+        Raises:
+            Mismatch: one has none, or is left open by '_'.
+        """
+        info = open_ty.info
+        given = {p.name: v for p, v in zip(info.node.params, open_ty.params, strict=True) if v is not None}
+        scope = Scope(info.scope, "function")
+        found = self.settle(info.node.params, given, scope, info.module, f"'{info.name}'")
+        return self.struct(info, tuple(found[p.name] for p in info.node.params))
+
+    def _given_fits(self, param: ast.Param, have: Any, want: Any) -> bool:
+        """Does a parameter of an argument's type fit what a partial type says, if it says it: it may be a default."""
+        return want is None or param.default is not None or self._param_fits(have, want)
 
     def _arg(self, fn: FnInfo, arg: ast.Param, kind: Any, have: Any) -> ArgSig:
         convention = convention_of(arg)

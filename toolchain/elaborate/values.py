@@ -256,6 +256,11 @@ class RV:
     loans: tuple[nodes.Local, ...] | None = None
     back: Any = None
 
+    @property
+    def read_only(self) -> bool:
+        """Has it a name: any other is a temporary, which may be changed."""
+        return bool(self.why)
+
 
 @dataclass(repr=False, slots=True)
 class LV:
@@ -283,6 +288,11 @@ class LV:
     loans: tuple[nodes.Local, ...] | None = None
     back: Any = None
     via: tuple[nodes.Value, ...] = ()
+
+    @property
+    def read_only(self) -> bool:
+        """May the place not be changed; a temporary, which nobody else sees, may."""
+        return not self.mutable and not (self.owned and self.local is not None and not self.local.name)
 
 
 @dataclass(repr=False, slots=True)
@@ -334,13 +344,6 @@ class Arg:
     value: Any
     span: Span
     name: str = ""
-
-
-def said(value: object) -> str:
-    """Return what a message calls an operand that has no type: a type, a function, a module, a method."""
-    if type(value).__str__ is not object.__str__:
-        return str(value)
-    return {"Method": "a method", "PackVal": "a pack", "DisplayVal": "a display"}.get(type(value).__name__, "a name")
 
 
 def show(value: Any) -> str:

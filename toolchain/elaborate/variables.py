@@ -7,8 +7,9 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.expressions import Expressions
 from ktc.elaborate.mentions import moved
+from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import StructInfo, Var
-from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, PackPV, StructTy, Ty
+from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, PackPV, PartialTy, StructTy, Ty
 from ktc.ir import nodes
 from ktc.syntax import ast
 
@@ -58,7 +59,7 @@ class Variables(Expressions):
 
     def var_decl(self, node: ast.VarDecl) -> None:
         """Elaborate `var x: T = v` and `ref x = v`."""
-        want = self.declared_type(node.type) if node.type is not None else None
+        want = self.variable_type(node.type) if node.type is not None else None
         if isinstance(node.target, ast.TupleLit):
             self.unpack(node.target, node.value, node, True)
             return
@@ -108,8 +109,19 @@ class Variables(Expressions):
             return
         self.fail(Code.TYPE_MISMATCH, f"a variable cannot hold '{value.set.name}', which {why}", span, help)
 
+    def variable_type(self, node: ast.Expr) -> Any:
+        """Return the type that is written for a variable; its value says nothing of parameters that are left out."""
+        want = self.declared_type(node)
+        if not isinstance(want, PartialTy) or self.module.is_library:
+            return want
+        try:
+            return self.elab.settle_struct(want)
+        except Mismatch as why:
+            text = f"'{want.info.name}' is not complete here: {why.message}"
+            self.fail(Code.CANNOT_INFER, text, self.at(node), "write its parameters, or leave the type out")
+
     def declared_type(self, node: ast.Expr) -> Any:
-        """Return the type that an annotation names; a partial type asks only for what it gives."""
+        """Return the type that an annotation names; it may be a partial one."""
         value = self.param_arg(node)
         if value is not None and not isinstance(value, Ty) and not hasattr(value, "info"):
             if isinstance(value, KV) and isinstance(node, ast.TupleLit):

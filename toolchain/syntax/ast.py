@@ -328,7 +328,8 @@ class FunctionDecl(_Packed):
         result: the type after `->`, or None.
         result_ref: what stands in `-> ref [a, b] T`; None if the result is no reference.
         effects: capturing, escaping, unified, async … as written.
-        captures: `unified {read a, mut b, var c}` gives (("read", "a"), …); None if there is no list.
+        captures: `unified {read a, mut b, var c}` gives (("read", "a"), …), `var c^` ("move", "c"); None if there is
+            no list.
         body: None for a trait's requirement (`...`).
         doc: the docstring or "".
     """

@@ -188,9 +188,14 @@ class DeclarationBuilder(ExpressionBuilder):
     def effect_unified(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
         return "unified", tuple(kids)
 
-    # NAME | (CONVENTION | VAR | REF) NAME
+    def effect_unified_type(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
+        return "unified", None
+
+    # NAME | (CONVENTION | VAR | REF) NAME | VAR NAME TRANSFER
     def capture(self, kids: Kids, start: int, end: int) -> tuple[str, str]:
         words = [self.word(token) for token in kids]
+        if len(words) == 3:
+            return "move", words[1]
         if len(words) == 2:
             return words[0], words[1]
         alone = words[0] in ("read", "mut", "var", "ref")  # a default for whatever is captured
