@@ -269,10 +269,10 @@ def _title(unit: Unit, kernel: str, kind: str) -> str:
 def _ended(session: Session, unit: Unit) -> device.Ended:
     titles = {kernel.symbol: kernel.title for kernel in unit.kernels}
 
-    def ended(usage: Usage, kernels: int) -> None:
+    def ended(usage: Usage) -> None:
         steps = tuple((step[0], titles.get(step[1], step[1]), *step[2:]) for step in usage.steps)
         session.timeline.job(replace(usage, steps=steps))
-        session.done = (session.done[0] + kernels, session.done[1])
+        session.done = (session.done[0] + 1, session.done[1])
 
     return ended
 

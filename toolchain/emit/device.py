@@ -1,25 +1,18 @@
 """Kernels to images: PTX, AMD code objects, AIR, or code for the processor.
 
 In: one `ModuleText` a kernel and the kinds that are wanted of it. Out: an `Image` a kernel. Kernels are compiled in
-processes of their own, small ones together, for LLVM ends the process for code that it cannot translate. A function
-that nobody defines is the user's mistake and is found before LLVM starts.
+other processes, for LLVM ends the process for code that it cannot translate. A function that nobody defines is the
+user's mistake and is found before LLVM starts.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
 
-from ktc.diag.diagnostic import Bug
 from ktc.emit.module_text import ModuleText
 from ktc.emit.workers import Job, Usage, Workers
 from ktc.targets.target import Image
 
-Batch = list[tuple[ModuleText, frozenset[str]]]
-"""Kernels that one process compiles, each with the kinds that are wanted of it."""
-
-Ended = Callable[[Usage, int], None]
-"""Told what a process took, and how many kernels it compiled."""
-
-_BATCH_CHARACTERS = 40_000
-"""Of LLVM assembly: about 50 ms of LLVM's time, ten times that of a process."""
+Ended = Callable[[Usage], None]
+"""Told what a kernel took."""
 
 KINDS = ("asm", "llvm", "llvm-opt", "object", "image")
 """What can be asked for: assembly (PTX for NVIDIA), LLVM text as handed over, the same optimised, what a tool reads
@@ -60,7 +53,7 @@ def images(
         jobs: processes at once, if `workers` is not given.
         workers: processes that run already; they stay open.
         ptxas: NVIDIA's assembler, for the kind "object".
-        ended: told of each process that has ended, and how many kernels it did.
+        ended: told of each kernel that is done.
         meanwhile: called when all work is handed out.
 
     Raises:
@@ -95,47 +88,23 @@ def _images(
 ) -> dict[str, Image]:
     for module in modules:
         _require_defined(module)
-    work = [(module, frozenset(kinds.get(module.kernel, {"image"}))) for module in modules]
-    tickets = [(batch, workers.submit(_job(batch, level, ptxas))) for batch in batches(work, workers.jobs)]
+    # The longest first, so that the last one to end is a short one.
+    order = sorted(modules, key=lambda module: (-len(module.text), module.kernel))
+    tickets = {}
+    for module in order:
+        wanted = frozenset(kinds.get(module.kernel, {"image"}))
+        job = Job(
+            f"kernel '{module.kernel}'", "ktc.emit.kernel:emit_kernel", (module, wanted, level, ptxas), timed=True
+        )
+        tickets[module.kernel] = workers.submit(job)
     if meanwhile is not None:
         meanwhile()
     made: dict[str, Image] = {}
-    for batch, ticket in tickets:
-        try:
-            found = workers.result(ticket)
-        except Bug:
-            if len(batch) == 1:
-                raise
-            # One of them has ended the process; alone, each says so itself.
-            found = [workers.result(workers.submit(_job([one], level, ptxas)))[0] for one in batch]
+    for kernel, ticket in tickets.items():
+        made[kernel] = Image(kernel, workers.result(ticket))
         if ended is not None:
-            ended(workers.usage[ticket], len(batch))
-        made |= {module.kernel: Image(module.kernel, data) for (module, _), data in zip(batch, found, strict=True)}
+            ended(workers.usage[ticket])
     return {module.kernel: made[module.kernel] for module in modules}
-
-
-def _job(batch: Batch, level: int, ptxas: str) -> Job:
-    names = ", ".join(f"'{module.kernel}'" for module, _ in batch)
-    name = f"kernel{'s' if len(batch) > 1 else ''} {names}"
-    return Job(name, "ktc.emit.kernel:emit_kernels", (batch, level, ptxas), timed=True)
-
-
-def batches(work: Batch, jobs: int) -> list[Batch]:
-    """Divide kernels among processes, the longest first, so that the last one to end is a short one.
-
-    A process costs about as much as a small kernel: small ones share one, as long as each of the `jobs` has enough.
-    """
-    total = sum(len(module.text) for module, _ in work)
-    size = min(_BATCH_CHARACTERS, total // max(1, 4 * jobs))
-    found: list[Batch] = []
-    room = 0
-    for module, wanted in sorted(work, key=lambda pair: (-len(pair[0].text), pair[0].kernel)):
-        if room < len(module.text):
-            found.append([])
-            room = size
-        found[-1].append((module, wanted))
-        room -= len(module.text)
-    return found
 
 
 def _require_defined(module: ModuleText) -> None:

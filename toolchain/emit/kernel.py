@@ -1,22 +1,15 @@
-"""One kernel through LLVM, in the process where this is called; `device` calls it in processes of their own.
+"""One kernel through LLVM, in the process where this is called; `device` calls it in other processes.
 
 In: the kernel's `ModuleText` and the kinds that are wanted. Out: bytes by kind.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from typing import Any
 
 from ktc.emit import air, hsaco, llvm
 from ktc.emit.module_text import ModuleText
 from ktc.emit.steps import Step, instructions, step
 from ktc.emit.tools import assemble_ptx
-
-
-def emit_kernels(
-    work: Sequence[tuple[ModuleText, Set[str]]], level: int, ptxas: str = "", steps: list[Step] | None = None
-) -> list[dict[str, bytes]]:
-    """Do several small kernels in one process."""
-    return [emit_kernel(module, kinds, level, ptxas, steps) for module, kinds in work]
 
 
 def emit_kernel(

@@ -1,17 +1,20 @@
 """Processes that run LLVM: jobs in, results out, several at once.
 
 LLVM is loaded once, in a child that is forked early and loads it while the parent still reads and elaborates; that
-child forks one process a job. So jobs run at the same time (llvmlite holds one lock in a process) and a job that LLVM
-kills takes nothing with it: it becomes one `Bug` that names the job and LLVM's last words.
+child forks as many processes as may run at once, and each does one job after the other. So jobs run at the same time
+(llvmlite holds one lock in a process) and a job that LLVM kills takes nothing with it but its process: it becomes one
+`Bug` that names the job and LLVM's last words.
 """
 
 import faulthandler
 import os
 import pickle
+import resource
 import select
 import selectors
 import signal
 import sys
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -31,7 +34,7 @@ _SERVER = -1
 
 @record
 class Job:
-    """A call in a process of its own.
+    """A call in another process, which does nothing else meanwhile.
 
     Args:
         name: what it works for, for messages: "kernel 'saxpy'".
@@ -51,8 +54,8 @@ class Usage:
     """What one job took.
 
     Args:
-        peak_bytes: the most memory that its process used.
-        cpu: seconds of user and system time of the whole process.
+        cpu: seconds of user and system time.
+        peak_bytes: the most memory that its process has used so far.
     """
 
     pid: int
@@ -133,12 +136,16 @@ class Workers:
         """End the child and whatever still runs below it."""
         if not self._child:
             return
+        # Another copy of this process may hold the pipes open (`forks`): the child cannot be trusted to see their end.
+        if self._names and len(self.usage) == len(self._names):
+            with suppress(BrokenPipeError):
+                self._push(_frame(None))  # it waits for its processes, so that the system counts what they took
+        else:
+            with suppress(ProcessLookupError):
+                os.killpg(self._child, signal.SIGKILL)
+        os.waitpid(self._child, 0)
         os.close(self._to)
         os.close(self._from)
-        # Another copy of this process may hold the pipes open (`forks`): the child cannot be trusted to see their end.
-        with suppress(ProcessLookupError):
-            os.killpg(self._child, signal.SIGKILL)
-        os.waitpid(self._child, 0)
         self._child = 0
 
     def _take(self) -> bool:
@@ -177,25 +184,37 @@ class Workers:
 
 
 @dataclass(slots=True)
-class _Running:
-    """A process of the server: what it has sent so far, as its result and to stderr."""
+class _Process:
+    """A process of the server, which does one job after the other.
 
-    ticket: int
-    name: str
+    Args:
+        to, result, words: pipes: jobs go in, results come out, and what it says on stderr.
+        job: what it does now: the ticket; None while it waits.
+        said: what it has said since that job began.
+        cpu: seconds that it told of so far.
+    """
+
     pid: int
-    result: bytearray = field(default_factory=bytearray)
-    words: bytearray = field(default_factory=bytearray)
-    open_pipes: int = 2
+    to: int
+    result: int
+    words: int
+    job: int | None = None
+    said: bytearray = field(default_factory=bytearray)
+    cpu: float = 0.0
 
 
 class _Server:
-    """The child's side. Ends when the parent closes the pipe of jobs; then it kills what still runs."""
+    """The child's side. Ends when the parent sends None or closes the pipe of jobs; then it kills what still runs.
+
+    A process below it lives for as many jobs as there are: LLVM's first kernel takes it twice as long as the second.
+    Only one that LLVM has ended is replaced.
+    """
 
     def __init__(self, jobs_in: int, results_out: int, limit: int) -> None:
         self.jobs_in, self.results_out, self.limit = jobs_in, results_out, max(1, limit)
         self.selector = selectors.DefaultSelector()
-        self.running: set[int] = set()
-        self.waiting: list[tuple[int, Job]] = []
+        self.processes: list[_Process] = []
+        self.waiting: deque[tuple[int, Job]] = deque()
 
     def serve(self, preload: tuple[str, ...]) -> None:
         try:
@@ -210,9 +229,9 @@ class _Server:
                 pass
         except BrokenPipeError:  # the parent is gone
             pass
-        for pid in self.running:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+        for process in self.processes:
+            os.kill(process.pid, signal.SIGKILL)
+            os.waitpid(process.pid, 0)
 
     def _turn(self) -> bool:
         for key, _ in self.selector.select():
@@ -221,73 +240,110 @@ class _Server:
                 if message is None:
                     return False
                 self.waiting.append(message)
-            else:
-                self._collect(key.fd, *key.data)
-        while self.waiting and len(self.running) < self.limit:
-            self._launch(*self.waiting.pop(0))
+            elif key.data in self.processes:  # else it was buried in this turn
+                (self._listen if key.fd == key.data.words else self._collect)(key.data)
+        while self.waiting and (process := self._idle()) is not None:
+            process.job, job = self.waiting.popleft()
+            process.said.clear()
+            with suppress(BrokenPipeError):  # it died while it waited: `_collect` tells
+                _write(process.to, _frame(job))
         return True
 
-    def _launch(self, ticket: int, job: Job) -> None:
+    def _idle(self) -> _Process | None:
+        """Return a process that has nothing to do, a new one if there may be more."""
+        found = next((process for process in self.processes if process.job is None), None)
+        return self._fork() if found is None and len(self.processes) < self.limit else found
+
+    def _fork(self) -> _Process:
+        job_read, job_write = os.pipe()
         result_read, result_write = os.pipe()
         words_read, words_write = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.dup2(words_write, 2)
-            _work(result_write, job)
-        os.close(result_write)
-        os.close(words_write)
-        process = _Running(ticket, job.name, pid)
-        self.running.add(pid)
-        self.selector.register(result_read, selectors.EVENT_READ, (process, process.result))
-        self.selector.register(words_read, selectors.EVENT_READ, (process, process.words))
+            # Whoever holds the server's end of a pipe open hides from the other end that the server is gone.
+            for pipe in (self.jobs_in, self.results_out, job_write, result_read, words_read, words_write):
+                os.close(pipe)
+            for process in self.processes:
+                os.close(process.to)
+            _work(job_read, result_write)
+        for pipe in (job_read, result_write, words_write):
+            os.close(pipe)
+        process = _Process(pid, job_write, result_read, words_read)
+        self.processes.append(process)
+        self.selector.register(result_read, selectors.EVENT_READ, process)
+        self.selector.register(words_read, selectors.EVENT_READ, process)
+        return process
 
-    def _collect(self, pipe: int, process: _Running, into: bytearray) -> None:
-        data = os.read(pipe, _READ_BYTES)
-        into += data
-        if data:
-            return
-        self.selector.unregister(pipe)
-        os.close(pipe)
-        process.open_pipes -= 1
-        if process.open_pipes:
-            return
+    def _listen(self, process: _Process) -> bool:
+        """Take some of what a process says; False if it can say nothing any more."""
+        data = os.read(process.words, _READ_BYTES)
+        process.said += data
+        return bool(data)
+
+    def _collect(self, process: _Process) -> None:
+        """Pass on the result of a job, or that LLVM has ended its process."""
+        message = _receive(process.result)
+        if message is None:
+            while self._listen(process):
+                pass
+            message = self._bury(process)
+        kind, value, usage = message
+        process.cpu += usage.cpu
+        if process.job is not None:
+            _write(self.results_out, _frame((process.job, kind, value, usage)))
+        process.job = None
+
+    def _bury(self, process: _Process) -> tuple[str, str, Usage]:
+        self.processes.remove(process)
+        self.selector.unregister(process.result)
+        self.selector.unregister(process.words)
+        for pipe in (process.to, process.result, process.words):
+            os.close(pipe)
         _, status, used = os.wait4(process.pid, 0)
-        self.running.discard(process.pid)
-        steps: tuple[Step, ...] = ()
-        if status == 0:
-            kind, value, steps = pickle.loads(bytes(process.result))
-        else:
-            kind, value = "died", _last_words(process.words, os.waitstatus_to_exitcode(status))
-        usage = Usage(process.pid, used.ru_utime + used.ru_stime, used.ru_maxrss * MAXRSS_BYTES, steps)
-        _write(self.results_out, _frame((process.ticket, kind, value, usage)))
+        cpu = used.ru_utime + used.ru_stime - process.cpu
+        usage = Usage(process.pid, cpu, used.ru_maxrss * MAXRSS_BYTES)
+        return "died", _last_words(process.said, os.waitstatus_to_exitcode(status)), usage
 
 
-def _work(pipe: int, job: Job) -> None:
-    """Run one job in its own process; never returns."""
+def _work(jobs: int, results: int) -> None:
+    """Do jobs in a process of their own until there are none; never returns."""
     faulthandler.disable()  # the last words are to be LLVM's
     status = 1
-    steps: list[Step] = []
     try:
-        try:
-            module, _, name = job.function.partition(":")
-            function = getattr(import_module(module), name)
-            value = function(*job.arguments, steps=steps) if job.timed else function(*job.arguments)
-            data = pickle.dumps(("value", value, tuple(steps)))
-        except Exception as error:  # whatever the job did wrong, the parent reports it
-            data = pickle.dumps(("raised", _portable(error), tuple(steps)))
-        _write(pipe, data)
+        before = 0.0
+        while (job := _receive(jobs)) is not None:
+            steps: list[Step] = []
+            kind, value = _done(job, steps)
+            used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+            cpu = sum(one.ru_utime + one.ru_stime for one in used)
+            usage = Usage(os.getpid(), cpu - before, max(one.ru_maxrss for one in used) * MAXRSS_BYTES, tuple(steps))
+            before = cpu
+            _write(results, _portable(kind, value, usage))
         status = 0
     finally:
         os._exit(status)
 
 
-def _portable(error: Exception) -> Exception:
-    """Return the exception if it survives the way to the parent, else a `Bug` with its text."""
+def _done(job: Job, steps: list[Step]) -> tuple[str, Any]:
+    module, _, name = job.function.partition(":")
     try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:  # whatever hinders pickling, the text is what matters
-        return Bug(f"{type(error).__name__}: {error}", "emit")
-    return error
+        function = getattr(import_module(module), name)
+        return "value", function(*job.arguments, steps=steps) if job.timed else function(*job.arguments)
+    except Exception as error:  # whatever the job did wrong, the parent reports it
+        return "raised", error
+
+
+def _portable(kind: str, value: Any, usage: Usage) -> bytes:
+    """Return the message for the parent; what cannot be sent becomes a `Bug` with its text."""
+    try:
+        data = _frame((kind, value, usage))
+        if kind == "raised":
+            pickle.loads(pickle.dumps(value))  # an exception may pickle and yet not come back
+    except Exception as error:  # whatever hinders pickling, the text is what matters
+        told = value if kind == "raised" else error
+        return _frame(("raised", Bug(f"{type(told).__name__}: {told}", "emit"), usage))
+    return data
 
 
 def _last_words(words: bytearray, status: int) -> str:
@@ -311,7 +367,7 @@ def _write(pipe: int, data: bytes) -> None:
 
 
 def _receive(pipe: int) -> Any:
-    """Read one message; None at the end of the pipe."""
+    """Read one message; None also at the end of the pipe."""
     head = _read_exactly(pipe, _LENGTH_BYTES)
     if head is None:
         return None

@@ -31,6 +31,10 @@ def unpicklable():
     return lambda: None
 
 
+def whoami():
+    return os.getpid()
+
+
 def nap(seconds):
     time.sleep(seconds)
     return seconds
@@ -84,6 +88,22 @@ def test_two_at_once(workers):
     for ticket in [workers.submit(job("nap", 0.2)) for _ in range(2)]:
         workers.result(ticket)
     assert time.monotonic() - start < 0.39
+
+
+def test_a_process_does_one_job_after_the_other_until_one_kills_it():
+    with Workers(1, preload=()) as running:
+        first, again = [running.result(running.submit(job("whoami"))) for _ in range(2)]
+        deadly, after = running.submit(job("die", int(signal.SIGABRT))), running.submit(job("whoami"))
+        assert first == again != running.result(after)
+        with pytest.raises(Bug, match="Cannot select"):
+            running.result(deadly)
+
+
+def test_a_process_that_is_killed_while_it_waits_is_replaced():
+    with Workers(1, preload=()) as running:
+        os.kill(running.result(running.submit(job("whoami"))), signal.SIGKILL)
+        time.sleep(0.05)
+        assert running.result(running.submit(job("double", 1))) == 2
 
 
 def test_closing_ends_what_runs():
