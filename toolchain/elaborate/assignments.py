@@ -54,7 +54,7 @@ class Assignments(Variables):
         elif want is None and isinstance(last, ast.Attribute):
             want = self._attribute_type(last)
         value = self.expr(node.value, want if isinstance(want, Ty) else None)
-        if node.type is not None and isinstance(want, (StructTy, FnTy)):
+        if isinstance(want, (StructTy, FnTy)) and (node.type is not None or len(node.targets) == 1):
             value = self.convert(value, want, self.at(node.value))
         for target in node.targets:
             self.store(target, value, node)
@@ -105,8 +105,8 @@ class Assignments(Variables):
                             self.fail(Code.IMMUTABLE, f"'{target.id}' is read only", span)
                         self.store_place(place, value, span, "")
                         return
-                if not self.module.is_library:
-                    self._not_a_parameter(target)
+                if not self.module.is_library and self._is_not_declared_by(target):
+                    return
                 self.declare_var(target.id, self.materialize(value), span, function_scope=True)
                 return
             self.store_var(found, value, target)
@@ -122,10 +122,14 @@ class Assignments(Variables):
                 self.fail(Code.IMMUTABLE, "this cannot be assigned to", span)
             self.store_place(place, value, span, "")
 
-    def _not_a_parameter(self, target: ast.Name) -> None:
+    def _is_not_declared_by(self, target: ast.Name) -> bool:
+        """Whether a declaration of the name failed, so that this one is none; an error if it is a parameter's."""
         for scope in self.scope.chain():
+            if target.id in scope.names and scope.names[target.id] is None:
+                return True
             if scope.kind == "function" and target.id in scope.names:
                 self.fail(Code.IMMUTABLE, f"'{target.id}' is a parameter, known at compile time", self.at(target))
+        return False
 
     def store_var(self, var: Var, value: Any, target: ast.Name) -> None:
         """Store a value in a variable."""
@@ -234,7 +238,10 @@ class Assignments(Variables):
         place = self.apply_index(base, args, target)
         if isinstance(place, LV) and place.mutable and not place.owned and self.replace_first(place, value):
             return
-        self.assign_item(place, self.expr(value, place.ty if isinstance(place, LV) else None), target)
+        made = self.expr(value, place.ty if isinstance(place, LV) else None)
+        if isinstance(place, LV) and place.mutable and not place.owned:
+            made = self.convert(made, place.ty, self.at(value))
+        self.assign_item(place, made, target)
 
     def replace_first(self, place: LV, value: ast.Expr) -> bool:
         """Replace what lies behind a reference by the result of a call that cannot see it and does not raise: the old

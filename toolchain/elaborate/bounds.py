@@ -13,6 +13,7 @@ import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
@@ -90,12 +91,47 @@ class Bounds(Archetypes):
                     self._check_struct(value)
                 case TraitInfo() if value.module is self.main:
                     self._check_trait(value)
+                case AliasInfo() if value.module is self.main and value.node.params and not self.only_used:
+                    self._check_open_alias(value)
 
     def _check_trait(self, info: TraitInfo) -> None:
         self.archetypes = {}
         at = ast.Name(info.node.name_start, info.node.name_start + len(info.name), info.name)
         ty = self.archetype("Self", self.trait((info,)), self.main, at)
+        if not self.only_used:
+            self._try_alone(info.node, info.span(), lambda: self._try_aliases(info, ty), 0, True)
+            for member in info.members.values():
+                for fn in member.functions if isinstance(member, FnSet) else ():
+                    if fn.node.body is None:
+                        self._try_alone(fn.node, fn.span(), partial(self._try_head, fn, ty), 0, True)
         self._check_methods(info, lambda: ty, True)
+
+    def _check_open_alias(self, info: AliasInfo) -> None:
+        """Check an alias with parameters."""
+        self.archetypes = {}
+
+        def value() -> None:
+            scope = Scope(info.scope, "function")
+            given = self.stand_ins(info.node.params, scope, info.module, {})
+            self._note_constants((*zip(info.node.params, given.values(), strict=False),), None)
+            assert info.node.value is not None
+            self.typed_constant(info.node.type, info.node.value, scope, info.module)
+
+        self._try_alone(info.node, info.span(), value, 0, True)
+
+    def _try_head(self, fn: FnInfo, ty: StructTy) -> None:
+        """Look at the types that a method without a body is declared with."""
+        scope = Scope(self.fn_scope_parent(fn, ty), "function")
+        self.stand_ins(fn.node.params, scope, fn.module, {})
+        self._actual(fn, scope, ty)
+        if fn.node.result is not None:
+            self.evaluate(fn.node.result, scope, fn.module)
+
+    def _try_aliases(self, info: StructInfo | TraitInfo, ty: StructTy) -> None:
+        for member in info.members.values():
+            if isinstance(member, AliasInfo):
+                with contextlib.suppress(Abort):
+                    self.alias_value(member, ty)
 
     def _check_struct(self, info: StructInfo) -> None:
         if not info.node.params:
@@ -111,16 +147,19 @@ class Bounds(Archetypes):
             return made[self.choice]
 
         def head() -> None:
+            self.fields(own())
+
+        def aliases() -> None:
             ty = own()
-            self.fields(ty)
-            for member in info.members.values():
-                if isinstance(member, AliasInfo):
-                    self.alias_value(member, ty)
+            self._note_constants((), ty)
+            self._try_aliases(info, ty)
 
         self.archetypes = {}
         if self.only_used and not info.instances:
             return
         self._try_alone(info.node, info.span(), head, 0, False)
+        if made and not self.only_used:
+            self._try_alone(info.node, info.span(), aliases, self.doubt, True)
         if made:
             self._check_methods(info, own, True)
 

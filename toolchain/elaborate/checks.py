@@ -35,6 +35,13 @@ class Checks(Bounds):
         self.drain()
         self.checks_rest = False
 
+    def check_sizes(self) -> None:
+        """Lay out the main file's structs: one that has no end is told, used or not."""
+        for value in list(self.main.scope.names.values()):
+            if isinstance(value, StructInfo) and value.module is self.main and not value.node.params:
+                with contextlib.suppress(Abort):
+                    self.ir(self.struct(value, ()))
+
     def _check_all(self) -> None:
         for value in list(self.main.scope.names.values()):
             if isinstance(value, FnSet):

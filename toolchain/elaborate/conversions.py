@@ -8,6 +8,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.inference import Candidate
 from ktc.elaborate.passing import Passing
 from ktc.elaborate.scope import FnSet
+from ktc.elaborate.suggestions import conversion_help
 from ktc.elaborate.values import (
     KV,
     LV,
@@ -64,8 +65,9 @@ class Conversions(Passing):
                 self.fail(Code.TYPE_MISMATCH, text, span)
             if not isinstance(value, (RV, LV, KV)):
                 self.fail(Code.TYPE_MISMATCH, f"a value of type '{self.elab.type_name(want)}' is wanted here", span)
-            shown = self.elab.type_name
-            self.fail(Code.TYPE_MISMATCH, f"'{shown(value.ty)}' does not convert to '{shown(want)}'", span)
+            have, wanted = self.elab.type_name(value.ty), self.elab.type_name(want)
+            text = f"'{have}' does not convert to '{wanted}'"
+            self.fail(Code.TYPE_MISMATCH, text, span, conversion_help(have, wanted))
         return made
 
     def build_display(self, late: DisplayVal, want: Ty | None) -> Any:

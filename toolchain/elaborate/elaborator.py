@@ -105,7 +105,7 @@ class Elaborator(Checks, Warnings):
         """Return a struct of the library that the language itself builds on."""
         found = self.library_cache.get(name)
         if found is None:
-            found = self.prelude_name(name)
+            found = self.prelude_name(name) or self.prelude_name("__" + name)  # programs import some of them
             if not isinstance(found, StructInfo):
                 self.fail(Code.MODULE_NOT_FOUND, f"the standard library has no '{name}'", self.main_span())
             self.library_cache[name] = found
@@ -289,6 +289,7 @@ class Elaborator(Checks, Warnings):
             if one.function is not None and not one.failed and not one.fn.module.is_library and symbol not in used
         )  # fmt: skip
         self.check_generics()
+        self.check_sizes()
         return nodes.Program(host, devices, entry, apart=(*apart, *self.sound))
 
     def archive(self) -> nodes.Unit:

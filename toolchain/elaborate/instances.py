@@ -258,10 +258,9 @@ class Instances(Symbols):
             key = f"{alias.uid}@{self.state.target.name}"
         if key in cache:
             return cache[key]
-        span = Span(alias.module.source, alias.node.name_start, alias.node.name_start + len(alias.name))
         busy = (alias.uid, self_ty)
         if busy in self.busy_aliases:
-            self.fail(Code.NOT_COMPILE_TIME, f"'{alias.name}' is defined by itself", span)
+            self.fail(Code.NOT_COMPILE_TIME, f"'{alias.name}' is defined by itself", alias.span())
         scope = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
         if alias.node.value is None:
             cache[key] = self.promised_alias(alias, self_ty, scope)
@@ -275,8 +274,7 @@ class Instances(Symbols):
 
     def promised_alias(self, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Any:
         """Return what an alias without a value stands for; only archetypes know (`Archetypes`)."""
-        span = Span(alias.module.source, alias.node.name_start, alias.node.name_start + len(alias.name))
-        self.fail(Code.NO_MEMBER, f"'{alias.name}' has no value here", span)
+        self.fail(Code.NO_MEMBER, f"'{alias.name}' has no value here", alias.span())
 
     def typed_constant(self, type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
         """Compute `value`, converted to the type if one is written."""

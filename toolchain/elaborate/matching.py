@@ -326,11 +326,9 @@ class Matching(Inference):
             return GENERIC
         cost = self.conversion(have, want, strict, value)
         if cost is None:
-            shown = self.elab.type_name
-            text = (
-                f"argument '{name}' of {instance.fn.title} has the type '{shown(have)}', but '{shown(want)}' is wanted"
-            )
-            raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2)
+            given, wanted = self.elab.type_name(have), self.elab.type_name(want)
+            text = f"argument '{name}' of {instance.fn.title} has the type '{given}', but '{wanted}' is wanted"
+            raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2, types=(given, wanted))
         return cost
 
     def conversion(self, have: Ty, want: Ty, strict: bool = False, value: Any = None) -> int | None:

@@ -2,7 +2,7 @@
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.suggestions import suggest
+from ktc.elaborate.suggestions import conversion_help, suggest
 
 
 class Mismatch(Exception):
@@ -11,17 +11,21 @@ class Mismatch(Exception):
     Args:
         weight: 0 another type is meant, 1 number or names of arguments, 2 types, 3 number or names of parameters.
         wrong: a name that does not exist, and those that do.
+        types: the type that is given, and the one that is wanted.
     """
 
     def __init__(
         self, code: Code, message: str, span: Span | None = None, weight: int = 0,
-        wrong: tuple[str, tuple[str, ...]] | None = None,
+        wrong: tuple[str, tuple[str, ...]] | None = None, types: tuple[str, str] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(message)
         self.code, self.message, self.span, self.weight, self.wrong = code, message, span, weight, wrong
+        self.types = types
 
     def help(self) -> str:
         """Return what was perhaps meant."""
+        if self.types:
+            return conversion_help(*self.types)
         return suggest(*self.wrong) if self.wrong else ""
 
 

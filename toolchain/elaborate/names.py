@@ -66,7 +66,7 @@ class Names(Displays, FunctionValues):
                 raise Abort  # a failed import, which was reported
             names += scope.names
         if self.elab.prelude_scope is not None:
-            names += self.elab.prelude_scope.names
+            names += (name for name in self.elab.prelude_scope.names if not name.startswith("__"))
         fn = self.instance.fn if self.instance is not None else None
         if fn is not None and isinstance(fn.owner, StructInfo) and node.id in fn.owner.members:
             help = f"write '{fn.owner.name if fn.static else 'self'}.{node.id}'"

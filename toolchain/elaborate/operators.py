@@ -12,6 +12,7 @@ from ktc.elaborate.computed import Waiting, taken
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.shown import said
+from ktc.elaborate.suggestions import operand_help
 from ktc.elaborate.values import (
     KV,
     LV,
@@ -106,8 +107,9 @@ class Operators(Arguments):
         if name is not None:
             self.promised(asked, f"__{name}__", node)
         a, b = (self.elab.type_name(v.ty) if isinstance(v, (RV, LV, KV)) else said(v) for v in (left, right))
-        help_text = "convert one of them" if isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV)) else ""
-        if help_text and a == b and isinstance(left.ty, StructTy) and not left.ty.info.module.is_library:
+        both = isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV))
+        help_text = operand_help(op, a, b) if both and a != b else ""
+        if both and a == b and isinstance(left.ty, StructTy) and not left.ty.info.module.is_library:
             name = BINARY.get(op) or COMPARE.get(op)
             help_text = f"give '{left.ty.info.name}' the method '__{name}__'" if name else ""
         self.fail(Code.TYPE_MISMATCH, f"'{op}' does not take '{a}' and '{b}'", self.at(node), help_text)

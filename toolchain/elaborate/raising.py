@@ -11,7 +11,7 @@ from ktc.elaborate.loops import NOT, Loops
 from ktc.elaborate.mentions import names_in
 from ktc.elaborate.mutability import own_result
 from ktc.elaborate.scope import FnSet, Scope, Var
-from ktc.elaborate.values import LV, RV, Arg, FnVal
+from ktc.elaborate.values import KV, LV, RV, Arg, FnVal, Ty
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
 
@@ -50,6 +50,8 @@ class Raising(Loops):
         want = signature.result_ty if self.module.is_library else own_result(self.elab, signature)
         value = self.expr(node.value, want)
         check_returned(self, value, self.at(node.value))
+        if signature.result == "none" and instance.fn.node.result is None and isinstance(value, (RV, LV, KV)):
+            self._check_result(value, want, node.value)
         value = self.convert(value, want, self.at(node.value))
         if signature.result == "memory":
             assert self.result_pointer is not None
@@ -66,6 +68,14 @@ class Raising(Loops):
             if isinstance(value, LV) and value.owned and value.local is not None and value.local.name:
                 self.check_movable(value.ty, self.at(node.value))
             self.leave(RV(value.ty, self.rvalue(value)))
+
+    def _check_result(self, value: RV | LV | KV, want: Ty, node: ast.Expr) -> None:
+        """Report a value that is returned where no result is declared."""
+        have = self.elab.materialized(value.ty, False)
+        if have is not want and self.instance is not None and self.instance.fn.node.name != "main":
+            kind, fn = self.elab.type_name(have), self.instance.fn
+            text = f"'{fn.name}' declares no result, and returns a value of type '{kind}' here"
+            self.fail(Code.RETURN_TYPE, text, self.at(node), f"write '-> {kind}' behind its arguments")
 
     def _used_finally(self, name: str) -> bool:
         """Say whether a 'finally' that will still run names a variable."""

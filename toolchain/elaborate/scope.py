@@ -196,6 +196,11 @@ class TraitInfo:
     members: dict[str, Any] = field(default_factory=dict)
     parents: "tuple[TraitInfo, ...] | None" = None
 
+    def span(self) -> Span:
+        """Where its name stands."""
+        start = self.node.name_start
+        return Span(self.module.source, start, start + len(self.name))
+
 
 @dataclass(eq=False, repr=False, slots=True)
 class AliasInfo:
@@ -207,6 +212,11 @@ class AliasInfo:
     scope: "Scope"
     uid: int
     values: dict[Any, Any] = field(default_factory=dict)
+
+    def span(self) -> Span:
+        """Where its name stands."""
+        start = self.node.name_start
+        return Span(self.module.source, start, start + len(self.name))
 
 
 @dataclass(eq=False, repr=False, slots=True)

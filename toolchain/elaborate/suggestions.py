@@ -14,6 +14,11 @@ _CLOSE, _SHORT = 0.7, 3
 """How alike names must be; those of up to three letters a little less."""
 _AS_CLOSE = 0.08
 """A second name is shown only if it is nearly as close as the first."""
+_NUMBERS = frozenset({
+    "Int", "UInt", "Bool", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float16",
+    "Float32", "Float64", "BFloat16", "IntLiteral", "FloatLiteral",
+})  # fmt: skip
+_TEXTS = frozenset(("String", "StringLiteral", "StringSlice", "StaticString"))
 _PUBLIC = re.compile(r"(?:fn|def|struct|trait|alias|comptime)\s+(\w+)")
 _FROM = re.compile(r"from\s+\.+[\w.]*\s+import\s+(\([^)]*\)|[^\n]*)")
 
@@ -26,6 +31,35 @@ def suggest(name: str, names: Iterable[str]) -> str:
     if len(near) == 2 and _ratio(name, near[0]) - _ratio(name, near[1]) > _AS_CLOSE:
         near = near[:1]
     return "did you mean " + " or ".join(f"'{one}'" for one in near) + "?" if near else ""
+
+
+def conversion_help(have: str, want: str) -> str:
+    """Return how a value of one type becomes one of another, where a common mistake is near; types as shown."""
+    family = have.partition("[")[0]
+    if have == f"Optional[{want}]":
+        return "take the value out with '.value()', or '.or_else(...)'"
+    if have == "NoneType":
+        return f"'{want}' is never None; 'Optional[{want}]' is the type of what may be"
+    if family in _NUMBERS and want in _NUMBERS:
+        return f"write '{want}(...)' to convert it"
+    if want == "String" and family in _NUMBERS:
+        return "write 'String(...)' to convert it"
+    if want in _NUMBERS and want != "Bool" and family in _TEXTS:
+        return f"'{want}(...)' reads a number from a text" if family != "StringLiteral" else ""
+    return ""
+
+
+def operand_help(op: str, left: str, right: str) -> str:
+    """Return what to do about an operator that does not take two types, as shown."""
+    for one, other in ((left, right), (right, left)):
+        if one == "NoneType" != other:
+            return f"'{other}' is never None; 'Optional[{other}]' is the type of what may be"
+    if left.startswith("Optional[") != right.startswith("Optional["):
+        return "take the value of the 'Optional' out with '.value()'"
+    texts = [one.partition("[")[0] in _TEXTS for one in (left, right)]
+    if op == "+" and texts[0] != texts[1]:
+        return "make a text of the other one with 'String(...)'"
+    return "convert one of them"
 
 
 def _ratio(one: str, other: str) -> float:

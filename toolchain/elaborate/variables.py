@@ -7,7 +7,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.expressions import Expressions
 from ktc.elaborate.mentions import moved
-from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import StructInfo, Var
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, PackPV, PartialTy, StructTy, Ty
 from ktc.ir import nodes
@@ -71,16 +71,18 @@ class Variables(Expressions):
         if node.value is None:
             self.late(name, want, node)
             return
-        value = self.expr(node.value, want if isinstance(want, Ty) else None)
-        if node.kind == "ref":
-            place = self.place(value)
-            self.scope.names[name] = Var(name, place.ty, place, self.at(node.target), "ref", body=self)
-            return
-        value = (
-            self.convert(value, want, self.at(node.value))
-            if isinstance(want, (StructTy, FnTy))
-            else self.materialize(value)
-        )
+        try:
+            value = self.expr(node.value, want if isinstance(want, Ty) else None)
+            if node.kind == "ref":
+                place = self.place(value)
+                self.scope.names[name] = Var(name, place.ty, place, self.at(node.target), "ref", body=self)
+                return
+            known = isinstance(want, (StructTy, FnTy))
+            value = self.convert(value, want, self.at(node.value)) if known else self.materialize(value)
+        except Abort:
+            if isinstance(want, StructTy) and not self.module.is_library:
+                self.late(name, want, node)  # what follows is wrong only if it does not fit this type
+            raise
         if isinstance(value, FnVal) and not self.module.is_library:
             self._check_function(value, self.at(node.value))
         self.declare_var(name, value, self.at(node.target), value_span=self.at(node.value))

@@ -186,12 +186,12 @@ def _indentation(failure: Failure) -> LexError | None:
         help = "indent it like the line before, or end that line with ':'"
         return _error(failure, "this line is indented more than the block it stands in", help, Code.BAD_INDENT)
     if failure.fitting == {"_INDENT"}:
-        lines = failure.tokens.lines
-        index = max(bisect.bisect_right(lines, max(failure.index - 1, 0)) - 1, 0)
-        at = failure.tokens.starts[lines[index]]
-        number = failure.text.count("\n", 0, at) + 1
-        message = f"expected an indented block after the ':' of line {number}"
-        return _error(failure, message, "indent its lines, or write 'pass' for an empty block", Code.BAD_INDENT)
+        tokens, index = failure.tokens, failure.index - 1
+        while index > 0 and failure.text[tokens.starts[index] : tokens.ends[index]] != ":":
+            index -= 1
+        help = "indent the lines below it, or write 'pass' for an empty block"
+        start, end = tokens.starts[index], tokens.ends[index]
+        return LexError(Code.BAD_INDENT, start, end, "no indented block follows this ':'", help)
     return None
 
 
@@ -296,9 +296,9 @@ def _expected(failure: Failure) -> LexError:
     """Say what would have fitted."""
     found, fitting = _shown(failure), failure.fitting
     if failure.kind() == "$END" and not failure.word:
-        found = "the end of the file"
+        found = "the end of the field" if failure.text[failure.start :].strip() else "the end of the file"
     if {"NAME", "INT", "STRING"} <= fitting:
-        if failure.index == failure.first:
+        if failure.index == failure.first and found != "the end of the field":
             help = "a comment begins with '#'" if failure.word == "//" else ""
             return _error(failure, f"{found} cannot start a statement", help)
         return _error(failure, f"expected an expression, found {found}")

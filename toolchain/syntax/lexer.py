@@ -298,7 +298,7 @@ class _Run:
 
     def fstring_end(self, quote: str, start: int, pos: int) -> int:
         """Like `string_end`; a string inside a field may use the same quotes."""
-        text, depth = self.text, 0
+        text, depth, opener = self.text, 0, pos
         while pos < self.limit:
             char = text[pos]
             if char == "\\":
@@ -316,8 +316,14 @@ class _Run:
                     break
                 pos = found.end()
             else:
+                opener = pos if char == "{" and depth == 0 else opener
                 depth += (char == "{") - (char == "}" and depth > 0)
                 pos += 1
+        line_end = text.find("\n", opener, self.limit)
+        if depth and quote in text[opener : line_end if line_end >= 0 else self.limit]:
+            raise LexError(
+                Code.BAD_LITERAL, opener, opener + 1, "this field of the f-string is never closed", "add '}'"
+            )
         raise self.unterminated(quote, start)
 
     def unterminated(self, quote: str, start: int) -> LexError:

@@ -97,8 +97,8 @@ def test_in_file(errors: Errors, text: str, line: int, column: int, message: str
 
 
 INDENTATION = [
-    ("fn f():\npass\n", 2, "expected an indented block after the ':' of line 1"),
-    ("fn f():", 1, "expected an indented block after the ':' of line 1"),
+    ("fn f():\npass\n", 1, "no indented block follows this ':'"),
+    ("fn f():", 1, "no indented block follows this ':'"),
     ("fn f():\n  x = 1\n    y = 2\n", 3, "this line is indented more than the block it stands in"),
     ("fn f():\n    x = 1\n  y = 2\n", 3, "this line's indentation matches no block around it"),
     ("fn f():\n\tx = 1\n        y = 2\n", 3, "tabs and spaces are mixed in this line's indentation"),
