@@ -73,10 +73,13 @@ def entry(context: Context, kernel: FunctionText) -> str:
         body.lines.append(f"  %launch{place} = getelementptr inbounds i32, ptr %launch, i64 {place}")
         body.lines.append(f"  %s{slot} = load i32, ptr %launch{place}, align 4, !range !2")
     passed = []
-    kinds = [kind for _, kind in function.params if not types.is_empty(kind)]
-    for index, kind in enumerate(kinds):
+    kinds = [(at, kind) for at, (_, kind) in enumerate(function.params) if not types.is_empty(kind)]
+    for index, (at, kind) in enumerate(kinds):
         place_name = body.new(f"getelementptr inbounds ptr, ptr %args, i64 {index}")
         held = body.new(f"load ptr, ptr {place_name}, align 8")
+        if at in function.values:
+            passed.append(f"ptr {held}")
+            continue
         text = body.new(f"load {types.memory(kind)}, ptr {held}, align {align_of(kind)}")
         passed.append(f"{types.value(kind)} {body.from_memory(text, kind)}")
     shared = []

@@ -15,6 +15,7 @@ from ktc.codegen.locality import LocalPointers
 from ktc.codegen.trailing import trailing
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import Function, Unit
+from ktc.ir.types import Type, align_of
 from ktc.records import record
 from ktc.targets.target import Target
 
@@ -95,7 +96,7 @@ class _Lowering:
             entry, places = debug.wrapped(context, lowered.function, cpu.entry(context, lowered))
             reached.metadata |= places
             metadata = list(cpu.METADATA)
-        elif name in reached.named:
+        elif name in reached.named or (lowered.function.values and self._target.vendor == "amd"):
             entry, places = debug.wrapped(context, lowered.function, _forward(context, lowered))
             reached.metadata |= places
         else:
@@ -228,10 +229,24 @@ def _group(function: Function) -> int:
 
 def _kernel_head(context: Context, text: FunctionText) -> str:
     convention = context.target.kernel_convention
+    values = {f"%a{index}": kind for index, kind in text.function.values.items()}
     # A kernel's arguments come from memory: nothing extends them.
-    parameters = ", ".join([f"{kind} {name.removeprefix('zeroext ')}" for kind, name in text.parameters])
+    parameters = ", ".join(
+        [
+            f"{_whole(context, values[name])} {name}" if name in values else f"{kind} {name.removeprefix('zeroext ')}"
+            for kind, name in text.parameters
+        ]
+    )
     name = symbol(text.function.symbol)
     return f"define {convention + ' ' if convention else ''}void {name}({parameters}) #6"
+
+
+def _whole(context: Context, kind: Type) -> str:
+    """Return how a kernel gets the address of a value that the launch passes."""
+    held, align = context.types.memory(kind), align_of(kind)
+    if context.target.vendor == "amd":
+        return f"ptr addrspace(4) byref({held}) align {align}"
+    return f'ptr byval({held}) align {align} "nvvm.grid_constant"'
 
 
 def _direct(context: Context, text: FunctionText) -> str:
@@ -241,9 +256,14 @@ def _direct(context: Context, text: FunctionText) -> str:
 
 def _forward(context: Context, text: FunctionText) -> str:
     """Return a kernel that calls its function, which others call too."""
-    passed = ", ".join([f"{kind} {name}" for kind, name in text.parameters])
+    passed = [f"{kind} {name}" for kind, name in text.parameters]
+    casts = ""
+    if context.target.vendor == "amd":
+        for index in text.function.values:
+            casts += f"  %v{index} = addrspacecast ptr addrspace(4) %a{index} to ptr\n"
+            passed[passed.index(f"ptr %a{index}")] = f"ptr %v{index}"
     name = symbol(context.body_name(text.function.symbol))
-    return f"{_kernel_head(context, text)} {{\n  call void {name}({passed})\n  ret void\n}}"
+    return f"{_kernel_head(context, text)} {{\n{casts}  call void {name}({', '.join(passed)})\n  ret void\n}}"
 
 
 def _attributes(target: Target, bounds: Mapping[str, tuple[int, ...]]) -> list[str]:

@@ -76,8 +76,14 @@ class Binding(Signatures):
         passed = {one.closure: at.index for one, at in body.env_args.items() if isinstance(at, nodes.Argument)}
         instance.function = nodes.Function(
             symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.lends,
-            bounds, passed,
+            bounds, passed, self._values(instance, params) if instance.kernel else {},
         )  # fmt: skip
+
+    def _values(self, instance: Instance, params: list[tuple[str, types.Type]]) -> dict[int, types.Type]:
+        """Return which arguments of a kernel are addresses of values, and the types of these."""
+        places = {name: index for index, (name, _) in enumerate(params)}
+        found = [sig for sig in instance.signature.args if sig.passing == "memory"]
+        return {places[sig.name]: self.ir(sig.ty) for sig in found}
 
     def _fall_off(self, body: Any, instance: Instance) -> None:
         signature = instance.signature

@@ -16,6 +16,7 @@ from ktc.syntax import ast
 _OF_FUNCTIONS = (
     "always_inline", "no_inline", "noinline", "staticmethod", "implicit", "export", "deprecated", "parameter",
     "doc_private", "fieldwise_init", "override", "compiler", "explicit_destroy", "__llvm_metadata",
+    "__llvm_arg_metadata",
 )  # fmt: skip
 _OF_STRUCTS = (
     "register_passable", "fieldwise_init", "nonmaterializable", "value", "deprecated", "explicit_destroy",
@@ -26,6 +27,7 @@ _FOREIGN = {
     "classmethod": "write '@staticmethod'", "abstractmethod": "a trait's method has the body '...'",
     "kernel": "a kernel is a plain 'fn'; the launch makes it one", "device": "any 'fn' can be called in a kernel",
 }  # fmt: skip
+_ARGUMENT = "__llvm_arg_metadata"
 _CONSTRUCTORS = ("__init__", "__copyinit__", "__moveinit__")
 
 
@@ -57,8 +59,20 @@ def decorate_function(fn: FnInfo, decorator: ast.Decorator, sink: Sink) -> None:
             fn.deprecated = argument or _instead(decorator) or fn.name
         case "parameter":
             fn.parameter = True
+        case "__llvm_arg_metadata":
+            _check_of_argument(fn, decorator, sink)
         case _ if name not in _OF_FUNCTIONS:
             _unknown(fn, decorator, name, "functions", _OF_FUNCTIONS, sink)
+
+
+def _check_of_argument(fn: FnInfo, decorator: ast.Decorator, sink: Sink) -> None:
+    """Report metadata of an argument that is none. What they say (`nvvm.grid_constant`) holds for all kernels."""
+    given = decorator.value.args if isinstance(decorator.value, ast.Call) else ()
+    if not given:
+        sink.report(Diagnostic(Code.SYNTAX_ERROR, _place(fn, decorator), f"'@{_ARGUMENT}' names an argument"))
+    elif not isinstance(given[0], ast.Name) or given[0].id not in [arg.name for arg in fn.node.args]:
+        at = Span(fn.module.source, given[0].start, given[0].end)
+        sink.report(Diagnostic(Code.UNKNOWN_ARGUMENT, at, f"'@{_ARGUMENT}': '{fn.name}' has no argument of this name"))
 
 
 def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> None:

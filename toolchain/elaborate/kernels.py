@@ -6,7 +6,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.call_places import arguments_start
 from ktc.elaborate.closures import Closures
-from ktc.elaborate.instances import TARGETS_TABLE, Instance, OfProgram, UnitState
+from ktc.elaborate.instances import TARGETS_TABLE, ArgSig, Instance, OfProgram, UnitState
 from ktc.elaborate.scope import FnInfo, Var
 from ktc.elaborate.values import KV, RV, FnVal, StructTy, Ty, Val, show
 from ktc.ir import nodes, ops, types
@@ -53,12 +53,12 @@ class KernelBody(Closures):
             instance = elab.instance_of(fn, span, self, kernel=True)
         finally:
             elab.state = outer
-        self._check_kernel(instance, span)
+        self._check_kernel(instance, target, span)
         state.kernels.setdefault(instance.symbol, nodes.Kernel(instance.symbol, instance.title, instance.fn.span()))
         elab.request(instance)
         return state, instance
 
-    def _check_kernel(self, instance: Instance, span: Span) -> None:
+    def _check_kernel(self, instance: Instance, target: Target, span: Span) -> None:
         name, signature = instance.fn.name, instance.signature
         if signature.raises:
             why = "it is a 'def'" if instance.fn.node.is_def else "it may raise"
@@ -68,10 +68,15 @@ class KernelBody(Closures):
         if signature.result != "none":
             self.fail(Code.BAD_KERNEL, f"'{name}' cannot be a kernel: it returns a value", span)
         for sig in signature.args:
-            if sig.passing == "memory":
+            if sig.passing == "memory" and not self._is_passed_whole(sig, target):
                 kind = self.elab.type_name(sig.ty)
                 text = f"argument '{sig.name}' of kernel '{name}' has the type '{kind}', which a kernel cannot take"
                 self.fail(Code.BAD_KERNEL, text, span)
+
+    def _is_passed_whole(self, sig: ArgSig, target: Target) -> bool:
+        """Say whether a launch can pass the value of an argument that the kernel gets the address of."""
+        by_value = sig.convention in ("read", "var") and not sig.variadic and isinstance(sig.ty, StructTy)
+        return by_value and self.elab.is_trivial(sig.ty) and target.vendor != "apple"
 
     def offload(self, target: Target, kind: int, option: str, fn: FnVal, info: StructTy, span: Span) -> Val:
         """Ask for a function's device code; the result names constants that the back end fills in."""

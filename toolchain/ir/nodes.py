@@ -414,6 +414,7 @@ class Function:
         bounds: of a kernel, by name: "threads" (of a block, at most), "resident_blocks" (on a multiprocessor, at
             least), "registers" (of a thread, at most), "cluster" (its extents in blocks).
         environments: by the name of a closure, which argument is its environment.
+        values: of a kernel: which arguments are addresses of values that the launch passes, and the values' types.
     """
 
     symbol: str
@@ -428,6 +429,7 @@ class Function:
     lends: bool = False
     bounds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     environments: Mapping[str, int] = field(default_factory=dict)
+    values: Mapping[int, Type] = field(default_factory=dict)
 
 
 @record
