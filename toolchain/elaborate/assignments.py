@@ -74,14 +74,14 @@ class Assignments(Variables):
         return isinstance(place, LV) and place.mutable and not place.owned and self.replace_first(place, value)
 
     def _attribute_type(self, node: ast.Attribute) -> Ty | None:
+        """Return the type of a field of a variable, or of a field of one."""
+        owner: Any = None
         if isinstance(node.value, ast.Name):
-            found = self.find(node.value.id)
-            if (
-                isinstance(found, Var)
-                and isinstance(found.ty, StructTy)
-                and isinstance(self.elab.member(found.ty, node.name), ast.VarDecl)
-            ):
-                return dict(self.elab.fields(found.ty)).get(node.name)
+            owner = getattr(self.find(node.value.id), "ty", None)
+        elif isinstance(node.value, ast.Attribute):
+            owner = self._attribute_type(node.value)
+        if isinstance(owner, StructTy) and isinstance(self.elab.member(owner, node.name), ast.VarDecl):
+            return dict(self.elab.fields(owner)).get(node.name)
         return None
 
     def store(self, target: ast.Expr, value: Any, node: Any) -> None:
@@ -157,8 +157,7 @@ class Assignments(Variables):
                 self.assigned.add(out_key)
             return
         fresh = self.own(value, span)
-        if place.local is not None and len(place.path) <= 1:
-            self._taken_apart(place.local)
+        if place.local is not None and self.taken_apart(place.local, place.path):
             self.mark("overwrite", place, span)
         elif place.local is not None or not out_key or out_key in self.assigned:
             self.mark("use", place, span)
@@ -185,7 +184,7 @@ class Assignments(Variables):
     def store_attribute(self, target: ast.Attribute, value: Any, node: Any, base: Any = None) -> None:
         """Store a value in a field."""
         base = base or self.part(target.value)
-        if isinstance(target.value, ast.Attribute):
+        if isinstance(target.value, ast.Attribute) and not self._stands_alone(base, target.name):
             self.required(base, target.value)
         if self.builtin_self is not None and isinstance(target.value, ast.Name):
             var = self.find(target.value.id)
@@ -214,6 +213,16 @@ class Assignments(Variables):
             key = target.name if "*" not in self.assigned else "*"
         self.store_place(self.field(base, target.name), value, self.at(target), key)
         put_back(self, after)
+
+    def _stands_alone(self, base: Any, name: str) -> bool:
+        """Say whether a field of a field may get a value while others beside it have none."""
+        if not isinstance(base, LV) or base.local is None or not isinstance(base.ty, StructTy):
+            return False
+        if self.out_var is not None and base.local is getattr(self.out_var.value, "local", None):
+            return False
+        if not isinstance(self.elab.member(base.ty, name), ast.VarDecl) or not self.tracked(base.local):
+            return False
+        return self.taken_apart(base.local, (*base.path, max(self.elab.slot(base.ty, name)[1], 0)))
 
     def set_attribute(self, base: Any, name: str, value: Any, node: Any) -> bool:
         """Call `__setattr__`; False if there is none."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.divided import divide
 from ktc.elaborate.instances import Instance, UnitState
 from ktc.elaborate.scope import ModuleInfo, Scope, Var
 from ktc.elaborate.values import (
@@ -210,8 +211,8 @@ class BodyBase:
 
     def mark(self, kind: str, place: LV, span: Span | None = None) -> None:
         """Emit a mark for the local of a place."""
-        if place.local is not None and place.path and not self._taken_apart(place.local):
-            return
+        if place.local is not None and place.path:
+            self.taken_apart(place.local, place.path)
         if place.local is not None and self.tracked(place.local):
             self.emit(nodes.Mark(kind, place.local, place.path, span))
             if kind == "consume":
@@ -221,13 +222,16 @@ class BodyBase:
         """Is it of interest whether a local has a value."""
         return bool(local.drop or local.field_drops) or local in self.late_locals
 
-    def _taken_apart(self, local: nodes.Local) -> bool:
-        """Prepare a local for marks of its fields; False if only the whole can be destroyed, by its `__del__`."""
+    def taken_apart(self, local: nodes.Local, path: tuple[int, ...]) -> bool:
+        """Prepare a local for marks of a field, or of a field of a field; False if that cannot stand alone."""
         ty = self.local_types.get(local)
-        if not isinstance(ty, StructTy) or not local.drop or local.field_drops:
+        if isinstance(ty, StructTy) and local.drop and not local.field_drops:
+            self.by_field(local, ty)
+        if len(path) <= 1:
             return True
-        self.by_field(local, ty)
-        return True
+        if not local.field_drops or not isinstance(ty, StructTy) or self.module.is_library:
+            return False
+        return divide(self, local, ty, path)
 
     def by_field(self, local: nodes.Local, ty: StructTy) -> None:
         """Let the fields of a local be given and destroyed one by one."""

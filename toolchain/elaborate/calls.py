@@ -126,7 +126,9 @@ class Calls(Conversions):
         made = self.temporary(ty, "", self._loans_of_all([a.value for a in given.values()]))
         for name, kind in self.elab.fields(ty):
             value = self.convert(given[name].value, kind, given[name].span)
-            self.init_place(kind, self.field(made, name).pointer, value, given[name].span)
+            if not (self.module.is_library or self.elab.is_trivial(kind)):
+                value = self.own(value, given[name].span, True)  # as for an argument, which is then moved
+            self.init_moved(kind, self.field(made, name).pointer, value, given[name].span)
         self.mark("init", made)
         return made
 

@@ -168,7 +168,7 @@ class Closures(Statements):
         """What a closure captures must be there when the closure is used."""
         local = place.local
         if local is not None and local.name and self.tracked(local) and local not in self.trusted:
-            self.emit(nodes.Mark("require", local, place.path[:1], span))
+            self.emit(nodes.Mark("require", local, place.path, span))
 
     def environment_place(self, var: Var) -> LV:
         """Return the place of a variable that a closure captures."""

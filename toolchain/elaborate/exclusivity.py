@@ -60,7 +60,7 @@ def _arguments(
 def _require(body: Any, place: LV, span: Span) -> None:
     local = place.local
     if local is not None and local not in body.trusted and body.tracked(local):
-        body.emit(nodes.Mark("require", local, place.path[:1], span))
+        body.emit(nodes.Mark("require", local, place.path, span))
 
 
 def _changed(sig: ArgSig, value: Any) -> bool:

@@ -44,8 +44,10 @@ def _replaced_in(node: Any, found: set[str], whole: set[str] | None = None) -> N
         case ast.Assign(targets=targets):
             for target in targets:
                 _names(target if isinstance(target, (ast.Name, ast.TupleLit)) else None, found)
-                if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-                    found.add(f"{target.value.id}.{target.name}")
+                while isinstance(target, ast.Attribute):
+                    if isinstance(target.value, ast.Name):
+                        found.add(f"{target.value.id}.{target.name}")
+                    target = target.value
     if isinstance(node, ast.Node):
         for name in node.__match_args__:
             _replaced_in(getattr(node, name), found, whole)

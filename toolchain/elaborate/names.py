@@ -103,7 +103,7 @@ class Names(Displays, FunctionValues):
         local = place.local
         if local is None or local in self.trusted or not self.tracked(local):
             return
-        self.emit(nodes.Mark("result" if leaves else "require", local, place.path[:1], self.at(node)))
+        self.emit(nodes.Mark("result" if leaves else "require", local, place.path, self.at(node)))
 
     def _require_behind(self, value: LV, node: Any) -> None:
         """A reference is used: what it surely refers to must still be there."""

@@ -37,7 +37,8 @@ class Places(BodyBase):
         number, slot = self.elab.slot(base.ty, name)
         ty = self.elab.fields(base.ty)[number][1]
         pointer = base.pointer
-        kept = base.local is not None and not base.path and (base.local.drop or base.local.field_drops)
+        kept = base.local is not None and bool(base.local.drop or base.local.field_drops)
+        kept = kept and not (base.path and self.module.is_library)
         if slot == 0 and (kept or (base.local is None and not self.module.is_library)):
             # the same address, but of this field alone: which fields a statement uses decides when they die, and
             # which of them the arguments of a call are

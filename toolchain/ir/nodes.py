@@ -216,6 +216,25 @@ Action = Union[Op, Load, Call, CallExternal, CallIndirect, CallIntrinsic, Inline
 # ---- locals ----------------------------------------------------------------------------------------------
 
 
+@record
+class Part:
+    """A field inside of a field of a local, which is given or moved away by itself.
+
+    Args:
+        path: the slots that lead to it.
+        drop: symbol of its destructor, or "".
+        name: as a person writes it, without the local's name.
+        steps: the fields that lead to its address: the struct and the index.
+        bound: the struct that it is a field of has a destructor of its own, so the fields die together.
+    """
+
+    path: tuple[int, ...]
+    drop: str
+    name: str
+    steps: tuple[tuple[Type, int], ...]
+    bound: bool
+
+
 @dataclass(eq=False, slots=True)
 class Local:
     """A variable in memory, of one function. Identity is equality.
@@ -234,6 +253,7 @@ class Local:
         at: its place is not in the frame but behind this argument; marks and drops speak of it, nothing declares it.
         kept: it belongs to the caller (a `mut` argument): there must be a value whenever the function returns.
         fields: the names of the fields, for messages.
+        parts: the fields of those fields that are themselves taken apart.
         environment_of: for the environment of a closure: the closure's name, which no other of the unit has.
     """
 
@@ -249,6 +269,7 @@ class Local:
     at: Argument | None = None
     kept: bool = False
     fields: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
     environment_of: str = ""
 
     @property

@@ -89,7 +89,10 @@ def _symbol(row: Slots, bit: int) -> str:
         raise Bug(
             f"'{row.local.name}' is destroyed in parts, but has no destructors of fields", "passes", row.local.span
         )
-    field = bit - row.first
+    part = row.part(bit)
+    if part is not None:
+        return part.drop
+    field = row.paths[bit - row.first][0]
     return row.local.field_drops[field] if field < len(row.local.field_drops) else ""
 
 
@@ -147,8 +150,12 @@ class _Emitter:
         effect = self.graph.effects[node]
         if effect.lead:
             maybe, sure = self.facts.maybe[node], self.facts.sure[node]
-            for bit in bits_of(effect.lead & maybe):
-                self.part(bit, bool(sure >> bit & 1), mark.span, out)
+            row = self.table.of_bit[next(bits_of(effect.lead))]
+            if row.paths and effect.lead.bit_count() > 1 and not effect.lead & ~(maybe & sure):
+                self.field(row, mark.path[0], effect.lead, mark.span, out)
+            else:
+                for bit in bits_of(effect.lead & maybe):
+                    self.part(bit, bool(sure >> bit & 1), mark.span, out)
         for bit in bits_of((effect.gain | effect.lose) & ~effect.lead):
             if bit in self.flags:
                 out.append(_set(self.flags[bit], effect.gain >> bit & 1))
@@ -169,9 +176,26 @@ class _Emitter:
                 out.append(Let(None, Call(row.local.drop, (row.local.place,), VOID), span))
                 out += [_set(flag, 0) for flag in self.flags_of(row)]
                 continue
+            done = 0
             for bit in bits_of(row.mask & dead):
-                self.part(bit, bool(sure >> bit & 1), span, out)
+                group = row.group(bit) if row.local.parts else 0
+                if group and not group & ~(dead & sure & ~self.whole[target]):
+                    if not done & group:
+                        self.field(row, row.paths[bit - row.first][0], group, span, out)
+                    done |= group
+                else:
+                    self.part(bit, bool(sure >> bit & 1), span, out)
         return out
+
+    def field(self, row: Slots, index: int, bits: int, span: Span | None, out: list[Statement]) -> None:
+        """Destroy a whole field of a local that is itself taken apart."""
+        symbol = row.local.field_drops[index]
+        if symbol:
+            address: Value = row.local.place
+            if isinstance(row.local.type, StructType):
+                address = Op("field", (address,), PTR, (row.local.type, index))
+            out.append(Let(None, Call(symbol, (address,), VOID), span))
+            out += [_set(self.flags[bit], 0) for bit in bits_of(bits) if bit in self.flags]
 
     def part(self, bit: int, sure: bool, span: Span | None, out: list[Statement]) -> None:
         """Destroy what one bit stands for, if `sure`, or if its flag says that there is a value."""
@@ -180,8 +204,12 @@ class _Emitter:
         if not symbol:
             return
         address: Value = row.local.place
-        if row.by_field and isinstance(row.local.type, StructType):
-            address = Op("field", (address,), PTR, (row.local.type, bit - row.first))
+        inner = row.part(bit) if row.by_field else None
+        if inner is not None:
+            for step in inner.steps:
+                address = Op("field", (address,), PTR, step)
+        elif row.by_field and isinstance(row.local.type, StructType):
+            address = Op("field", (address,), PTR, (row.local.type, row.paths[bit - row.first][0]))
         drop: tuple[Statement, ...] = (Let(None, Call(symbol, (address,), VOID), span),)
         if bit in self.flags:
             drop = (*drop, _set(self.flags[bit], 0))

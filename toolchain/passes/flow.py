@@ -215,7 +215,21 @@ def replaced_early(graph: Graph, live: list[int]) -> list[int]:
         parts |= effect.lead
     if not parts:
         return live
-    wanted = [0] * len(live)
+    wanted = _wanted(graph, live, parts, [0] * len(live))
+    groups = {effect.lead for effect in graph.effects if effect.lead.bit_count() > 1}
+    if groups:
+        several = _replaced_together(graph, groups)
+        while True:
+            found = [_completed(one, groups, inside) for one, inside in zip(wanted, several, strict=True)]
+            if found == wanted:
+                break
+            wanted = _wanted(graph, live, parts, found)
+    return [one & (found | ~parts) for one, found in zip(live, wanted, strict=True)]
+
+
+def _wanted(graph: Graph, live: list[int], parts: int, known: list[int]) -> list[int]:
+    """Return for each node the parts at which something looks before they are replaced; `known` are some of them."""
+    wanted = list(known)
     changed = True
     while changed:
         changed = False
@@ -223,10 +237,34 @@ def replaced_early(graph: Graph, live: list[int]) -> list[int]:
             effect, after = graph.effects[index], 0
             for successor in graph.successors[index]:
                 after |= wanted[successor]
-            before = parts & ((after & ~effect.lead) | effect.use | ~live[index])
+            before = known[index] | parts & ((after & ~effect.lead) | effect.use | ~live[index])
             if before != wanted[index]:
                 wanted[index], changed = before, True
-    return [one & (found | ~parts) for one, found in zip(live, wanted, strict=True)]
+    return wanted
+
+
+def _replaced_together(graph: Graph, groups: set[int]) -> list[int]:
+    """Return for each node the parts whose next replacement is one of several parts at once."""
+    several = [0] * len(graph.effects)
+    changed = True
+    while changed:
+        changed = False
+        for index in range(len(several) - 1, -1, -1):
+            effect, after = graph.effects[index], 0
+            for successor in graph.successors[index]:
+                after |= several[successor]
+            before = (after & ~effect.lead) | (effect.lead if effect.lead in groups else 0)
+            if before != several[index]:
+                several[index], changed = before, True
+    return several
+
+
+def _completed(wanted: int, groups: set[int], together: int) -> int:
+    """Add to wanted parts those that are replaced together with one of them."""
+    for group in groups:
+        if wanted & group & together:
+            wanted |= together & group
+    return wanted
 
 
 def holding(graph: Graph, live: list[int] | None = None, start: int = 0) -> Facts:

@@ -16,6 +16,7 @@ from ktc.diag.source import Span
 from ktc.ir.nodes import Declare, Function, Local, Mark, Return, Statement
 from ktc.passes import errors, flow
 from ktc.passes.slots import Slots, SlotTable, field_counts, marks
+from ktc.passes.uses import together
 
 
 def run(function: Function, config: object, sink: Sink) -> Function:
@@ -26,7 +27,7 @@ def run(function: Function, config: object, sink: Sink) -> Function:
     found = list(marks(function.body))
     required = {one.local for one in found if one.local.kept or (isinstance(one, Mark) and one.kind in _ASKING)}
     for one in found:
-        if isinstance(one, Mark) and one.kind == "consume" and len(one.path) > 1:
+        if isinstance(one, Mark) and one.kind == "consume" and not _is_divided(one.local, one.path):
             sink.report(errors.moved_from_inside(one.local, one.span))
     if not required:
         return function
@@ -55,6 +56,10 @@ def run(function: Function, config: object, sink: Sink) -> Function:
     return function
 
 
+def _is_divided(local: Local, path: tuple[int, ...]) -> bool:
+    return len(path) <= 1 or any(part.path == path for part in local.parts)
+
+
 _ASKING = frozenset(("require", "result"))
 
 
@@ -78,18 +83,19 @@ def _check_parts(
     parts = [one for one in found if isinstance(one, Mark) and one.kind == "consume" and one.path]
     ends = 0
     tracked = dict.fromkeys(one.local for one in found)
-    divided = [row for row in map(table.get, tracked) if row and row.by_field and row.local.drop and not row.local.at]
+    rows = [row for row in map(table.get, tracked) if row is not None]
+    divided = [(row, mask) for row in rows for mask in together(row) if not row.local.drop or not row.local.at]
     for step in _steps(graph.body) if parts or divided else ():
         if isinstance(step.statement, Return | Declare):
             ends |= facts.maybe[step.node] >> 2 * table.end
-            for row in list(divided):
-                there = facts.maybe[step.node] & row.mask
-                if there and there != row.mask and not ends & row.mask:
-                    name = row.named(row.mask & ~there)
-                    last = _nearest(moves.get(row.local, []), None)
+            for row, mask in list(divided):
+                there = facts.maybe[step.node] & mask
+                if there and there != mask and not (ends & mask and row.local.drop):
+                    name = row.named(mask & ~there)
+                    last = _nearest(moves.get(row.local, []), None) if row.local.drop else None
                     sink.report(errors.part_moved(name, row.local, last, last or row.local.span))
-                    divided.remove(row)
-    for mark in parts:
+                    divided.remove((row, mask))
+    for mark in reversed(parts):
         slots = table.get(mark.local)
         if slots is None or not mark.local.drop or mark.local.kept or not ends & slots.at(mark.path):
             continue
@@ -125,9 +131,9 @@ class _Effects:
         bits = row.at(statement.path)
         moved, part = bits << self.table.end, bits << 2 * self.table.end
         match statement.kind:
-            case "init" if len(statement.path) <= 1:
+            case "init" if row.is_exact(statement.path):
                 return flow.Effect(gain=bits, lose=moved | part)
-            case "overwrite" if len(statement.path) <= 1:
+            case "overwrite" if row.is_exact(statement.path):
                 # The old value is destroyed whether or not a new one comes (what makes it may raise).
                 return flow.Effect(lose=bits)
             case "consume":

@@ -5,7 +5,7 @@ In: a body. Out: a table that gives each tracked local one bit, or, where marks 
 
 from collections.abc import Iterator, Sequence
 
-from ktc.ir.nodes import Block, Declare, If, Local, Loop, Mark, Statement
+from ktc.ir.nodes import Block, Declare, If, Local, Loop, Mark, Part, Statement
 from ktc.ir.types import StructType
 from ktc.records import record
 
@@ -34,29 +34,54 @@ class Slots:
 
     Args:
         first: the lowest bit's index.
-        count: how many bits follow one another.
-        by_field: each bit is a field; else the only bit is the whole local.
+        paths: for each bit the field that it stands for; empty if the only bit is the whole local.
         mask: all of its bits.
     """
 
     local: Local
     first: int
-    count: int
-    by_field: bool
+    paths: tuple[tuple[int, ...], ...]
     mask: int
 
+    @property
+    def by_field(self) -> bool:
+        """Is each bit a field."""
+        return bool(self.paths)
+
     def at(self, path: tuple[int, ...]) -> int:
-        """Return the bits a mark with this path speaks of; only its first step counts."""
-        return 1 << (self.first + path[0]) if path and self.by_field else self.mask
+        """Return the bits a mark with this path speaks of: of what lies in it, or of what it lies in."""
+        if not path or not self.paths:
+            return self.mask
+        mask = 0
+        for i, own in enumerate(self.paths):
+            if own == path or own[: len(path)] == path or path[: len(own)] == own:
+                mask |= 1 << (self.first + i)
+        return mask
+
+    def is_exact(self, path: tuple[int, ...]) -> bool:
+        """Say whether there are bits for just this path."""
+        return len(path) <= 1 or any(own[: len(path)] == path for own in self.paths)
+
+    def group(self, bit: int) -> int:
+        """Return the bits of the local's own field in which a bit's field lies."""
+        return self.at(self.paths[bit - self.first][:1]) if self.paths else self.mask
+
+    def part(self, bit: int) -> Part | None:
+        """Return the field of a field that a bit stands for; None if it stands for a field of the local."""
+        path = self.paths[bit - self.first]
+        return next((part for part in self.local.parts if part.path == path), None)
 
     def named(self, bits: int) -> str:
         """Return what a person calls these bits: the value, or a field of it."""
         name = f"'{self.local.name}'" if self.local.name else "the value"
         if not self.by_field or bits == self.mask:
             return name
-        first = next(bits_of(bits >> self.first))
-        if first < len(self.local.fields):
-            return f"'{self.local.name}.{self.local.fields[first]}'"
+        bit = next(bits_of(bits))
+        field, part = self.paths[bit - self.first][0], self.part(bit)
+        if part is not None and self.group(bit) & ~bits:
+            return f"'{self.local.name}.{part.name}'"
+        if field < len(self.local.fields):
+            return f"'{self.local.name}.{self.local.fields[field]}'"
         return f"a field of {name}"
 
 
@@ -70,12 +95,13 @@ class SlotTable:
 
     def add(self, local: Local, by_field: bool, fields: int = 0) -> None:
         """Give bits to a local: one, or one for each of at least `fields` fields."""
-        count = 1
+        paths: tuple[tuple[int, ...], ...] = ()
         if by_field:
             inside = len(local.type.fields) if isinstance(local.type, StructType) else 1
             # A struct with one field that takes memory has that field's type.
-            count = len(local.field_drops) or max(inside, fields)
-        row = Slots(local, self.end, count, by_field, ((1 << count) - 1) << self.end)
+            paths = _leaves(local, len(local.field_drops) or max(inside, fields))
+        count = len(paths) or 1
+        row = Slots(local, self.end, paths, ((1 << count) - 1) << self.end)
         self.rows[local] = row
         for bit in range(self.end, self.end + count):
             self.of_bit[bit] = row
@@ -84,6 +110,14 @@ class SlotTable:
     def get(self, local: Local) -> Slots | None:
         """Return the local's row, or None if it is not tracked."""
         return self.rows.get(local)
+
+
+def _leaves(local: Local, count: int) -> tuple[tuple[int, ...], ...]:
+    """Return the fields of a local, and in place of those that are taken apart their own."""
+    inner = [part.path for part in local.parts]
+    divided = {path[:-1] for path in inner}
+    every = [(i,) for i in range(count)] + inner
+    return tuple(sorted(path for path in every if path not in divided))
 
 
 def field_counts(found: Sequence[Mark | Declare]) -> dict[Local, int]:

@@ -32,7 +32,7 @@ class Uses:
         self.scope = sum(row.mask for local, row in table.rows.items() if local not in declared)
         self.last_temp = self.last_local = 0
         self.behind = {local.at.index: local for local in table.rows if local.at is not None}
-        self.divided = [row.mask for row in table.rows.values() if row.by_field and not separate(row)]
+        self.divided = list(dict.fromkeys(mask for row in table.rows.values() for mask in together(row)))
         self.kept = sum(row.mask for local, row in table.rows.items() if local.kept)
 
     def enter(self) -> object:
@@ -100,21 +100,23 @@ class Uses:
         if row is None:
             return self.use((self.mask(mark.local),)) if mark.kind in ("use", "consume") else None
         bits, pinned = row.at(mark.path), self.in_scope(self.mask(mark.local) & ~row.mask)
-        together = bits if separate(row) else row.mask
-        kind = mark.kind if len(mark.path) <= 1 or mark.kind == "consume" else "use"
+        whole = bits | self.wholes(bits)
+        kind = mark.kind if row.is_exact(mark.path) or mark.kind == "consume" else "use"
         match kind:
             case "init":
                 # Its destructor may look at what it points to, even if nothing else uses the value. The init does not
                 # end the life of an older value (`overwrite` does that): what fills the place would look like a use.
-                return Effect(use=pinned & ~row.mask, keep=together & ~bits, gain=bits)
+                return Effect(use=pinned & ~row.mask, keep=whole & ~bits, gain=bits)
             case "consume":
-                return Effect(use=together | pinned, lose=bits, mentioned=(together,))
-            case "overwrite" if not mark.path or separate(row):
+                return Effect(use=bits | pinned, keep=whole & ~bits, lose=bits, mentioned=(whole,))
+            case "overwrite" if not mark.path or not self.wholes(bits):
                 return Effect(kill=bits)
             case "overwrite":
                 # A field of a whole that lives on: when it dies depends on all of it (`flow.replaced_early`).
-                return Effect(lead=bits)
-        return Effect(use=together | pinned, mentioned=(together,))
+                # What is taken apart itself, but must die as a whole, waits until it is replaced.
+                waits = any(part.bound and row.at(part.path) & bits for part in row.local.parts)
+                return Effect(use=bits if waits and bits.bit_count() > 1 else 0, lead=bits)
+        return Effect(use=whole | pinned, mentioned=(whole,))
 
     def mentions(self, values: Sequence[Value]) -> tuple[int, ...]:
         """Return the sets that the values mention, in the order of mention; a shared operation is visited once."""
@@ -125,28 +127,41 @@ class Uses:
             value = stack.pop()
             match value:
                 case LocalAddress(local):
-                    found.append(self.address(local, None))
+                    found.append(self.address(local, ()))
                 case Argument(index):
                     if index in self.behind:
-                        found.append(self.address(self.behind[index], None))
+                        found.append(self.address(self.behind[index], ()))
                 case Temp(id_):
                     found.extend(self.derived.get(id_, ()))
-                case Op("field", (LocalAddress(local),), _, (_, int(index))):
-                    found.append(self.address(local, index))
-                case Op("field", (Argument(at),), _, (_, int(index))) if at in self.behind:
-                    found.append(self.address(self.behind[at], index))
+                case Op("field") if (place := self.field_of(value)) is not None:
+                    found.append(self.address(*place))
                 case Op(_, args) if args and id(value) not in seen:
                     seen.add(id(value))
                     stack += reversed(args)
         return tuple(filter(None, found))
 
-    def address(self, local: Local, field: int | None) -> int:
+    def field_of(self, value: Value) -> tuple[Local, tuple[tuple[object, int], ...]] | None:
+        """Return the local in which the address of a field lies, and the steps to it; None if it lies in none."""
+        steps: list[tuple[object, int]] = []
+        while isinstance(value, Op) and value.name == "field" and isinstance(value.attr, tuple):
+            steps.append((value.attr[0], value.attr[1]))
+            value = value.args[0]
+        if isinstance(value, Argument):
+            behind = self.behind.get(value.index)
+            return None if behind is None else (behind, tuple(reversed(steps)))
+        return (value.local, tuple(reversed(steps))) if isinstance(value, LocalAddress) else None
+
+    def address(self, local: Local, steps: tuple[tuple[object, int], ...]) -> int:
         """Return what the address of a local, or of one of its fields, speaks of."""
         self.last_local = max(self.last_local, local.id)
         mask, row = self.mask(local), self.table.get(local)
-        if field is not None and row is not None and row.by_field and field < row.count:
-            return (mask & ~row.mask) | row.at((field,))
-        return mask
+        if not steps or row is None or not row.by_field:
+            return mask
+        bits = row.at((steps[0][1],))
+        for part in local.parts:  # all that the address lies in, and the innermost of these
+            if part.steps == steps[: len(part.steps)]:
+                bits &= row.at(part.path)
+        return (mask & ~row.mask) | bits if bits else mask
 
     def mask(self, local: Local) -> int:
         """Return the local's own bits and those of what it pins, directly or not."""
@@ -165,6 +180,12 @@ class Uses:
         return mask
 
 
-def separate(row: Slots) -> bool:
-    """Say whether the fields live and die one by one: there is no destructor of the whole."""
-    return row.by_field and not row.local.drop
+def together(row: Slots) -> tuple[int, ...]:
+    """Return the sets of bits that live and die together: all where there is a destructor of the whole, else those of
+    a field that is taken apart itself."""
+    if not row.by_field:
+        return ()
+    if row.local.drop:
+        return (row.mask,)
+    groups = (row.at((i,)) for i in dict.fromkeys(path[0] for path in row.paths))
+    return tuple(group for group in groups if group.bit_count() > 1)
