@@ -11,6 +11,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
 from ktc.elaborate.function_forms import check_forms
+from ktc.elaborate.heads import worth_a_try
 from ktc.elaborate.inference import Candidate, Inference
 from ktc.elaborate.instances import Instance, Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
@@ -95,6 +96,8 @@ class Matching(Inference):
         functions = [fn for fn in fns.functions if fn.implicit] if implicit_only else fns.functions
         names = {arg.name for arg in kw}
         fitting = [fn for fn in functions if fn.arity.fits(len(pos) - (receiver and fn.static), names)]
+        if len(fitting) > 1 or implicit_only:
+            fitting = worth_a_try(self.elab, fitting, pos, receiver, implicit_only)
 
         def attempt(fn: FnInfo) -> Candidate | None:
             arguments = pos[1:] if receiver and fn.static else pos
