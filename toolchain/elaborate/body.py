@@ -266,7 +266,8 @@ class BodyBase:
             self.refs.add(data.name)
         elif isinstance(data, tuple):
             for item in data:
-                self._note(item)
+                if type(item) is not int:
+                    self._note(item)
 
     def string_global(self, text: str) -> nodes.Const:
         """Return the constant {address, length} of a text."""

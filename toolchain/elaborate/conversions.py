@@ -54,6 +54,9 @@ class Conversions(Passing):
 
     def convert(self, value: Any, want: Ty | None, span: Span, convention: str = "read") -> Any:
         """Return a value converted implicitly to a type; an error if it cannot be."""
+        kind = type(value)
+        if (kind is RV or kind is LV or kind is KV) and value.ty is want:
+            return value
         if want is None or isinstance(want, TraitTy) or isinstance(value, PackVal):
             return self.build_display(value, None) if isinstance(value, DisplayVal) else value
         if isinstance(value, DisplayVal):

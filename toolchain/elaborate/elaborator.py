@@ -19,7 +19,7 @@ from ktc.elaborate.checks import Checks
 from ktc.elaborate.instances import TARGETS_TABLE, Instance, OfProgram, Symbolic, UnitState
 from ktc.elaborate.kernels import KernelBody
 from ktc.elaborate.mismatch import Abort, Mismatch
-from ktc.elaborate.scope import FnSet, ImportRef, ModuleInfo, Scope, StructInfo
+from ktc.elaborate.scope import AliasInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo
 from ktc.elaborate.values import KV, OPAQUE, RV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, Ty
 from ktc.elaborate.warnings import Warnings
 from ktc.ir import nodes, types
@@ -86,6 +86,25 @@ class Elaborator(Checks, Warnings):
 
     def new_body(self, module: ModuleInfo, scope: Scope, instance: Instance | None) -> Body:
         return Body(self, module, scope, instance)
+
+    def find(self, name: str, scope: Scope, module: ModuleInfo) -> Any:
+        """Return the binding of a name in a scope of a module, or None."""
+        at: Scope | None = scope
+        while at is not None:
+            found = at.names.get(name)
+            if found is not None:
+                if isinstance(found, ImportRef):
+                    found = self.follow(found)
+                    if found is not None:  # `unknown` knows a failed import by what stays
+                        at.names[name] = found
+                return found
+            if at.struct is not None:
+                member = self.member(at.struct, name)
+                if isinstance(member, AliasInfo):
+                    return self.alias_value(member, at.struct)
+            at = at.parent
+        found = self.module_name(module, name)
+        return self.prelude_name(name) if found is None else found
 
     def prelude_name(self, name: str) -> Any:
         """Return what the prelude calls `name`, or None."""

@@ -14,9 +14,10 @@ from ktc.diag.diagnostic import Bug, Diagnostic, Label
 from ktc.diag.source import Span
 from ktc.elaborate.bodies import Bodies
 from ktc.elaborate.mismatch import Abort
-from ktc.elaborate.scope import AliasInfo, FnInfo, ModuleInfo, Scope
+from ktc.elaborate.scope import AliasInfo, FnInfo, ModuleInfo, Scope, StructInfo
 from ktc.elaborate.symbols import Symbols
 from ktc.elaborate.values import (
+    KV,
     BoundAlias,
     FnTy,
     FnVal,
@@ -185,6 +186,10 @@ class Instances(Symbols):
         """Return the overload that a function type means (in `FunctionTypes`)."""
         raise NotImplementedError
 
+    def find(self, name: str, scope: Scope, module: ModuleInfo) -> Any:
+        """Return the binding of a name (in `Elaborator`)."""
+        raise NotImplementedError
+
     def new_body(self, module: ModuleInfo, scope: Scope, instance: Instance | None) -> "Body":
         """Make a body (in `Elaborator`)."""
         raise NotImplementedError
@@ -237,6 +242,12 @@ class Instances(Symbols):
 
     def evaluate(self, node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None) -> Any:
         """Compute a parameter value of an expression."""
+        if type(node) is ast.Name:  # most types are, and need no body
+            found = self.find(node.id, scope, module)
+            if type(found) is StructTy or type(found) is KV:
+                return found
+            if type(found) is StructInfo and not found.node.params and not found.deprecated:
+                return self.struct(found, ())
         body = self.new_body(module, scope, self.current)
         return body.param(body.expr(node, expected), Span(module.source, node.start, node.end))
 

@@ -9,7 +9,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate.displays import Displays
 from ktc.elaborate.function_values import FunctionValues
 from ktc.elaborate.mismatch import Abort
-from ktc.elaborate.scope import AliasInfo, FnSet, ImportRef, Scope, StructInfo, TraitInfo, Var
+from ktc.elaborate.scope import AliasInfo, FnSet, StructInfo, TraitInfo, Var
 from ktc.elaborate.suggestions import suggest_name
 from ktc.elaborate.values import (
     FOREIGN,
@@ -28,28 +28,11 @@ class Names(Displays, FunctionValues):
 
     def find(self, name: str) -> Any:
         """Return the binding of a name, or None."""
-        scope: Scope | None = self.scope
-        while scope is not None:
-            found = scope.names.get(name)
-            if found is not None:
-                if isinstance(found, ImportRef):
-                    found = self.elab.follow(found)
-                    if found is not None:  # `unknown` knows a failed import by what stays
-                        scope.names[name] = found
-                return found
-            if scope.struct is not None:
-                member = self.elab.member(scope.struct, name)
-                if isinstance(member, AliasInfo):
-                    return self.elab.alias_value(member, scope.struct)
-            scope = scope.parent
-        found = self.elab.module_name(self.module, name)
-        if found is None and self.elab.prelude_scope is not None:
-            found = self.elab.prelude_name(name)
-        return found
+        return self.elab.find(name, self.scope, self.module)
 
     def name(self, node: ast.Name) -> Any:
         """Elaborate a name."""
-        found = self.find(node.id)
+        found = self.elab.find(node.id, self.scope, self.module)
         if found is None:
             return self.unknown(node)
         return self.resolve(found, node)

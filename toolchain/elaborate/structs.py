@@ -207,8 +207,6 @@ class Structs(Modules):
 
     def ir(self, ty: Ty) -> types.Type:
         """Return the representation of a type; UNIT for what takes no memory."""
-        if isinstance(ty, PrimTy):
-            return types.UNIT if ty.ir is None else ty.ir
         if isinstance(ty, StructTy):
             if ty.ir_type is None:
                 fields = self.fields(ty)
@@ -217,6 +215,8 @@ class Structs(Modules):
                 ty.slots_of = {name: (i, slot) for i, ((name, _), slot) in enumerate(zip(fields, slots, strict=True))}
                 ty.ir_type = kind
             return ty.ir_type
+        if isinstance(ty, PrimTy):
+            return types.UNIT if ty.ir is None else ty.ir
         if isinstance(ty, FnTy):
             return types.PTR
         return types.UNIT

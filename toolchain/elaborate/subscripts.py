@@ -36,8 +36,12 @@ class Subscripts(Members):
 
     def param_arg(self, node: ast.Expr) -> Any:
         """Elaborate one value in a parameter list."""
-        if isinstance(node, ast.Name) and node.id == "_":
-            return None
+        if type(node) is ast.Name:
+            if node.id == "_":
+                return None
+            found = self.find(node.id)
+            if type(found) is KV or type(found) is StructTy:
+                return found
         if isinstance(node, ast.Star):
             return self.param_arg(node.value) if node.value is not None else None
         body = self.elab.new_body(self.module, self.scope, self.instance)

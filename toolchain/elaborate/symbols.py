@@ -33,7 +33,9 @@ class Symbols(Structs):
             f"{fn.module.name}:{fn.owner.name if fn.owner else ''}:{fn.name}:{self._overload(fn)}:{self.key_text(key)}"
         )
         digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[: 8 if kernel else 12]
-        base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in fn.name)
+        base = fn.name
+        if not (base.isascii() and base.isidentifier()):
+            base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in base)
         return f"{base}_{digest}" if kernel else f"{base}${digest}"
 
     def _overload(self, fn: FnInfo) -> str:
@@ -91,7 +93,7 @@ class Symbols(Structs):
             case OriginValue(kind, mutable):
                 return f"{kind}{mutable}"
             case tuple():
-                return "(" + ",".join(map(self._data_text, data)) + ")"
+                return "(" + ",".join([repr(p) if type(p) is int else self._data_text(p) for p in data]) + ")"
             case nodes.Address(name, offset):
                 return f"&{name}+{offset}"
             case Target():

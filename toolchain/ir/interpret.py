@@ -91,7 +91,7 @@ class Interpreter:
 
     def run(self, function: ir.Function, args: Sequence[ir.Plain] = ()) -> Any:
         """Run a function that is in no unit, as `call`; it is translated anew each time."""
-        return self._run(lambda: self._translate(function), args)
+        return self._run(lambda: self._translate(function, once=True), args)
 
     def prepare(self, function: ir.Function) -> Callable[[Sequence[ir.Plain]], Any]:
         """Translate a function that is in no unit once, and return what runs it, as `run` does."""
@@ -148,8 +148,8 @@ class Interpreter:
             trace = trace.tb_next
         return tuple(stack), innermost
 
-    def _translate(self, function: ir.Function) -> Callable[..., Any]:
-        translation = translate(function, self)
+    def _translate(self, function: ir.Function, once: bool = False) -> Callable[..., Any]:
+        translation = translate(function, self, once)
         code = compiled(translation.text, self.shapes)
         self._translations[id(code)] = (code, function, translation)
         return FunctionType(code, self._namespace, function.symbol)

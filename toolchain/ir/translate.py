@@ -87,21 +87,21 @@ class _Scope:
     escapes: set[tuple[int, str]] = field(default_factory=set)
 
 
-def translate(function: ir.Function, environment: Environment) -> Translation:
-    """Return the Python text of a function.
+def translate(function: ir.Function, environment: Environment, once: bool = False) -> Translation:
+    """Return the Python text of a function; `once`: it runs only once, and making its code is what it costs.
 
     Raises:
         Failure: it is nested more deeply than Python allows.
     """
-    writer = _Writer(function, environment)
+    writer = _Writer(function, environment, once)
     return writer.run()
 
 
 class _Writer(Values):
     """Writes one function, statement by statement."""
 
-    def __init__(self, function: ir.Function, environment: Environment) -> None:
-        super().__init__(environment)
+    def __init__(self, function: ir.Function, environment: Environment, once: bool) -> None:
+        super().__init__(environment, once)
         self.function = function
         self.registers = _registers(function)
         self.lines: list[str] = []

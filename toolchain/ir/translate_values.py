@@ -141,11 +141,13 @@ _SCALARS = IntType | FloatType | PointerType
 class Values:
     """Writes values as Python expressions.
 
-    `spilled`: operations of the statement being written that have a name already, by identity.
+    `spilled`: operations of the statement being written that have a name already, by identity. `binds_numbers`: numbers
+    get names too, so that code that differs in nothing else has one text.
     """
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, binds_numbers: bool = False) -> None:
         self.environment = environment
+        self.binds_numbers = binds_numbers
         self.spilled: dict[int, str] = {}
 
     def texts(self, values: tuple[ir.Value, ...]) -> str:
@@ -177,14 +179,14 @@ class Values:
         if isinstance(plain, tuple) and _has_symbol(plain):
             kinds = member_types(kind)
             return "(" + "".join(self.constant(k, p) + ", " for k, p in zip(kinds, plain, strict=True)) + ")"
-        return str(plain) if isinstance(plain, int) else self.environment.bind(plain)
+        return str(plain) if isinstance(plain, int) and not self.binds_numbers else self.environment.bind(plain)
 
     def address(self, name: str, offset: int) -> str:
         """Return the address of a global as a Python expression."""
         base = self.environment.address(name)
         if base is None:
             return f"unsupported({f'{name} has no address at compile time'!r})"
-        return str(base + offset & _M64)
+        return self.environment.bind(base + offset & _M64)
 
     def zero(self, kind: Type) -> str:
         """Return what a variable of this type holds before it is set."""
