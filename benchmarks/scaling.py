@@ -174,10 +174,10 @@ def phase_cpu(times: dict[str, object], name: str) -> float:
 
 
 def backend(times: dict[str, object]) -> float:
-    """Return the seconds from the first kernel's LLVM to the last's."""
+    """Return the seconds from the beginning of LLVM's first job to the end of its last, the host's included."""
     phases = times["phases"]
     assert isinstance(phases, list)
-    llvm = [one for one in phases if one["name"] in ("optimise", "emit") and one["unit"] != "host"]
+    llvm = [one for one in phases if one["name"] in ("optimise", "emit")]
     return max(one["start"] + one["wall"] for one in llvm) - min(one["start"] for one in llvm)
 
 
@@ -185,7 +185,7 @@ def parallel(bencher: Bencher, console: Console) -> dict[str, float]:
     """Compare one process of LLVM with one for each core, on 50 kernels of some size."""
     text = many_kernels(50).replace("sum += p[k]", "sum += p[(k * 7 + number) % n] / (sum + 1) + p[k]")
     found = {}
-    table = Table(title="LLVM for 50 kernels")
+    table = Table(title="LLVM for 50 kernels and their host")
     for head in ("processes", "elapsed (s)", "times faster"):
         table.add_column(head, justify="right")
     for jobs in (1, os.cpu_count() or 1):
