@@ -1,5 +1,6 @@
 """Debug information: what gdb and ptxas make of it."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -95,6 +96,35 @@ def test_kernels_have_line_tables_that_ptxas_reads(level: str) -> None:
     ptxas = find_ptxas()
     if ptxas:
         subprocess.run([ptxas, "-lineinfo", "-arch=sm_90", "kernel.ptx", "-o", "kernel.cubin"], check=True, timeout=60)
+
+
+def test_what_the_library_does_for_a_line_is_at_that_line() -> None:
+    program = """\
+from gpu import global_idx
+from gpu.host import DeviceContext
+from layout import Layout, LayoutTensor
+
+alias Row = LayoutTensor[DType.float32, Layout.row_major(8), MutAnyOrigin]
+
+
+fn add(a: Row, b: Row):
+    var i = Int(global_idx.x)
+    if i < 8:
+        a[i] = a[i] + b[i]
+
+
+def main():
+    var ctx = DeviceContext()
+    var buffer = ctx.enqueue_create_buffer[DType.float32](8)
+    ctx.enqueue_function_checked[add, add](Row(buffer), Row(buffer), grid_dim=1, block_dim=8)
+"""
+    Path("add.kpy").write_text(program)
+    assert main(["emit", "-g1", "--kind", "asm", "--target-accelerator", "sm_90", "add.kpy", "-o", "add.ptx"]) == 0
+    text = Path("add.ptx").read_text()
+    assert [line.split()[-1] for line in text.splitlines() if ".file" in line] == ['"add.kpy"']
+    accesses = re.findall(r"\.loc\t1 (\d+) (\d+)\n\t(?:ld|st)\.global", text)
+    assert accesses == [("11", "16"), ("11", "23")], text
+    assert re.search(r"\.loc\t1 11 9\n\tadd.*\n\tst\.global", text), text
 
 
 def test_full_information_survives_optimisation() -> None:

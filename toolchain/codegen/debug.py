@@ -15,6 +15,11 @@ _KINDS = {"nvidia": "DebugDirectivesOnly"}
 """By vendor: with the other kinds NVIDIA's assembler does not optimise."""
 
 
+def is_described(context: Context, function: Function) -> bool:
+    """Say whether line tables tell of a function: LLVM gives what it expands of another one the caller's place."""
+    return context.debug > 0 and function.span is not None and function.traced
+
+
 def subprogram(context: Context, function: Function, signature: int = 0, kind_of: str = "function") -> int:
     """Return the number of the function's node.
 
@@ -49,8 +54,9 @@ def wrapped(context: Context, function: Function, text: str) -> tuple[str, dict[
 
     LLVM forgets the places of what it expands into a function that has none.
     """
-    if not context.debug or function.span is None:
+    if not is_described(context, function):
         return text, {}
+    assert function.span is not None
     context.uses = uses = Uses()
     scope = subprogram(context, function, 0, "wrapper")
     at = location(context, function, scope, function.span)

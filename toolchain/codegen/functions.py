@@ -103,7 +103,7 @@ class _Writer(Operations):
         self.scope = 0
         self._variables = False
         self._described_locals: list[tuple[Local, str]] = []
-        if context.debug and function.span is not None:
+        if debug.is_described(context, function):
             self._variables = debug.describes_variables(context)
             signature = variables.subroutine(context, function) if self._variables else 0
             self.scope = debug.subprogram(context, function, signature)

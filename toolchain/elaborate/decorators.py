@@ -44,6 +44,7 @@ def decorate_function(fn: FnInfo, decorator: ast.Decorator, sink: Sink) -> None:
     match name:
         case "always_inline":
             fn.inline = "builtin" if argument == "builtin" else "always"
+            fn.traced = argument not in ("builtin", "nodebug")
         case "no_inline" | "noinline":
             fn.inline = "never"
         case "staticmethod":

@@ -67,6 +67,7 @@ class FnInfo:
         owner: the struct or trait that it is a method of.
         scope: where its names are looked up (the module's; the struct's are added per instance; a body's if nested).
         inline: "", "always", "builtin" or "never".
+        traced: line tables tell of it (`ir.nodes.Function`).
         parent: for a nested function the body it stands in.
         captures: a nested function that reads variables of its parent.
         closure: of a nested function: a name that no other of its unit has.
@@ -79,6 +80,7 @@ class FnInfo:
     scope: "Scope"
     uid: int
     inline: str = ""
+    traced: bool = True
     static: bool = False
     implicit: bool = False
     export: str = ""

@@ -431,6 +431,7 @@ class Function:
         linkage: "internal", "export" (visible symbol), "hidden" (seen by other objects of the same executable) or
             "external" (hidden in another object; it has no body).
         inline: "", "always" or "never".
+        traced: line tables tell of it; else what comes of it is at its caller's place (`@always_inline("nodebug")`).
         lends: it hands out memory of its frame or of the block, so that `inline` "always" must be done in the IR.
         bounds: of a kernel, by name: "threads" (of a block, at most), "resident_blocks" (on a multiprocessor, at
             least), "registers" (of a thread, at most), "cluster" (its extents in blocks).
@@ -451,6 +452,7 @@ class Function:
     bounds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     environments: Mapping[str, int] = field(default_factory=dict)
     values: Mapping[int, Type] = field(default_factory=dict)
+    traced: bool = True
 
 
 @record
