@@ -109,8 +109,10 @@ class Conversions(Passing):
         raise NotImplementedError
 
     def _through_init(self, value: Any, have: Ty, want: StructTy, span: Span | None) -> Any:
-        found = self.implicit_init(have, want)
         where = span or self.span or self.elab.main_span()
+        outer, self.span = self.span, where  # what the constructor finds wrong is wrong here
+        found = self.implicit_init(have, want)
+        self.span = outer
         if found is None:
             return self.construct(want, [Arg(value, where)], [], where) if self.through_only_field(have, want) else None
         slots = [Arg(value, where) if isinstance(slot, Arg) else slot for slot in found.slots]

@@ -115,10 +115,11 @@ class Subscripts(Members):
             case AliasInfo():
                 return self.elab.apply_alias(base, *self.param_list(node), self._alias_owner(base))
             case PackPV(items):
-                index = self.elab.index_of(self.param_arg(node.args[0]))
-                index += len(items) if index < 0 else 0
+                given = self.elab.index_of(self.param_arg(node.args[0]))
+                index = given + (len(items) if given < 0 else 0)
                 if not 0 <= index < len(items):
-                    text = f"there is no item {index} among {len(items)}"
+                    has = {0: "there are none", 1: "there is one"}.get(len(items), f"there are {len(items)}")
+                    text = f"there is no item {given}: {has}, counted from 0"
                     self.fail(Code.CONSTRAINT_FAILED, text, self.at(node))
                 return items[index]
             case Sym() | Opaque():
@@ -152,7 +153,10 @@ class Subscripts(Members):
         fn = FnVal(getter, (), (), base.ty)
         if static:
             fn = self.elab.partial_of(fn, *self.param_list(node))
-            return self.call_fn(fn, [Arg(base, span)], [], span, True)
+            outer, self.span = self.span, span  # what the signature finds wrong with the parameter is wrong here
+            made = self.call_fn(fn, [Arg(base, span)], [], span, True)
+            self.span = outer
+            return made
         args = [Arg(base, span), *(self.late_arg(item) for item in node.args)]
         if self.waiting is not None and waits(self, base, node):
             return Waiting(fn, args, node)

@@ -121,6 +121,14 @@ class DeclarationBuilder(ExpressionBuilder):
                 help = f"write '{param.name}: ' and a type"
                 self.wrong(param.start, param.end, f"{what} '{param.name}' needs a type", help)
 
+    def check_no_method(self, item: Any) -> None:
+        """A function that stands in no struct or trait has no `self`."""
+        if isinstance(item, ast.FunctionDecl):
+            for arg in item.args:
+                if arg.type is None and arg.name == "self":
+                    help = "indent the function if it is a method, else write a type"
+                    self.wrong(arg.start, arg.end, "argument 'self' needs a type outside of a struct", help)
+
     # ---- function types ----
 
     # expr opt_type opt_default
@@ -227,6 +235,8 @@ class DeclarationBuilder(ExpressionBuilder):
             if arg.where is not None:
                 self.wrong(arg.where.start, arg.where.end, "an argument takes no 'where'", "write it after the result")
         doc, body = docstring(block)
+        for inner in body:
+            self.check_no_method(inner)
         where = (*conditions(params), *where)
         at, is_def = self.token_starts[name], self.word(word) == "def"
         return ast.FunctionDecl(

@@ -4,6 +4,7 @@ Expressions and declarations are in `build_expressions` and `build_declarations`
 what the grammar lets through and the language does not is in `errors`.
 """
 
+import re
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -16,6 +17,8 @@ MAX_CLAUSES = 500  # each `elif` stands inside the one before
 _FILE_SCOPE = (
     ast.FunctionDecl, ast.StructDecl, ast.TraitDecl, ast.Alias, ast.Import, ast.FromImport, ast.StaticAssert, ast.Pass,
 )  # fmt: skip
+_BETWEEN = re.compile(r"(?:\s|#[^\n]*)*")
+"""What lies between two statements."""
 _ASSIGNABLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 
 
@@ -38,6 +41,7 @@ class Builder(DeclarationBuilder):
 
     def check_file_scope(self, item: Any) -> None:
         """Only declarations stand at file scope."""
+        self.check_no_method(item)
         if isinstance(item, ast.VarDecl):
             help = "use 'alias' for a constant, or declare the variable inside a function"
             self.wrong(item.start, item.end, "global variables are not supported", help)
@@ -165,7 +169,11 @@ class Builder(DeclarationBuilder):
     def try_stmt(self, kids: Kids, start: int, end: int) -> ast.Try:
         body, handler, orelse, final = kids
         if handler is None and not final:
-            self.wrong(start, start + 3, "'try' needs an 'except' or a 'finally'")
+            found = _BETWEEN.match(self.text, end)
+            at = found.end() if found is not None and found.end() < len(self.text) else start
+            line = self.text.count("\n", 0, start) + 1
+            message = f"the 'try' of line {line} needs an 'except' or a 'finally'"
+            self.wrong(at, at + 1, message, "write 'except e:' behind its block")
         return ast.Try(start, end, body, handler, orelse, final)
 
     def except_none(self, kids: Kids, start: int, end: int) -> None:

@@ -191,6 +191,10 @@ def _indentation(failure: Failure) -> LexError | None:
             index -= 1
         help = "indent the lines below it, or write 'pass' for an empty block"
         start, end = tokens.starts[index], tokens.ends[index]
+        head = tokens.starts[tokens.lines[max(bisect.bisect_right(tokens.lines, index) - 1, 0)]]
+        if failure.word and (head == 0 or failure.text[head - 1] == "\n"):  # a declaration: another one may follow
+            line = failure.text.count("\n", 0, start) + 1
+            return _error(failure, f"no indented block follows the ':' of line {line}", help, Code.BAD_INDENT)
         return LexError(Code.BAD_INDENT, start, end, "no indented block follows this ':'", help)
     return None
 

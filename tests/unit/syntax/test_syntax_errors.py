@@ -39,7 +39,7 @@ IN_FUNCTION = [
     ("@parameter if a: b", 5, "syntax-error", "a decorator must stand on a line of its own"),
     ("g(x=1, 2)", 12, "syntax-error", "a positional argument follows a keyword argument"),
     ("x = a if b", 15, "syntax-error", "expected 'else' and what the value is otherwise, found the end of the line"),
-    ("try: pass", 5, "syntax-error", "'try' needs an 'except' or a 'finally'"),
+    ("try: pass", 5, "syntax-error", "the 'try' of line 2 needs an 'except' or a 'finally'"),
     ("x = 'abc", 9, "bad-literal", "this string is never closed"),
     ('x = """abc', 9, "bad-literal", "this string is never closed"),
     ("x = 'a\\u00e9'", 11, "bad-literal", "'\\u' is not an escape"),
@@ -97,7 +97,8 @@ def test_in_file(errors: Errors, text: str, line: int, column: int, message: str
 
 
 INDENTATION = [
-    ("fn f():\npass\n", 1, "no indented block follows this ':'"),
+    ("fn f():\npass\n", 2, "no indented block follows the ':' of line 1"),
+    ("fn f():\n    if x:\n    pass\n", 2, "no indented block follows this ':'"),
     ("fn f():", 1, "no indented block follows this ':'"),
     ("fn f():\n  x = 1\n    y = 2\n", 3, "this line is indented more than the block it stands in"),
     ("fn f():\n    x = 1\n  y = 2\n", 3, "this line's indentation matches no block around it"),

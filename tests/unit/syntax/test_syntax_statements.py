@@ -60,12 +60,12 @@ def test_argument_kinds(parsed: Parse) -> None:
 
 @pytest.mark.parametrize("word", ["read", "mut", "out", "var", "owned", "ref", "deinit"])
 def test_conventions(parsed: Parse, word: str) -> None:
-    function = first(parsed, f"fn f({word} self, {word} x: Int, {word} *xs: Int): pass\n")
-    assert [(a.name, a.convention) for a in function.args] == [("self", word), ("x", word), ("xs", word)]
+    function = first(parsed, f"fn f({word} a: T, {word} x: Int, {word} *xs: Int): pass\n")
+    assert [(a.name, a.convention) for a in function.args] == [("a", word), ("x", word), ("xs", word)]
 
 
 def test_ref_with_origin(parsed: Parse) -> None:
-    function = first(parsed, "fn f(ref [a, b] self, ref[c] x: Int) -> ref [self.d, e] T: pass\n")
+    function = first(parsed, "fn f(ref [a, b] s: S, ref[c] x: Int) -> ref [s.d, e] T: pass\n")
     assert [[o.id for o in a.origin] for a in function.args] == [["a", "b"], ["c"]]
     assert len(function.result_ref) == 2
     assert function.result.id == "T"
