@@ -62,7 +62,7 @@ class Arguments(Subscripts):
     def operand(self, node: Any, elaborate: Callable[[Any], Any]) -> Any:
         """Elaborate one of several operands; an item that a getter gives may wait for the others."""
         item = node.value if isinstance(node, ast.Keyword) else node
-        if not isinstance(item, ast.Subscript) or self.module.is_library:
+        if not isinstance(item, (ast.Subscript, ast.Attribute)) or self.module.is_library:
             return elaborate(node)
         outer, self.waiting = self.waiting, item
         try:

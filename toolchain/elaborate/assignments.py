@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.computed import lend, put_back
+from ktc.elaborate.computed import Waiting, lend, put_back, taken, waits
 from ktc.elaborate.escapes import check_stored
 from ktc.elaborate.mentions import names_in
 from ktc.elaborate.operators import BINARY
@@ -342,18 +342,25 @@ class Assignments(Variables):
             base = self.expr(target.base)
             args = [self._index_arg(item) for item in target.args]
             setter = self.elab.method_set(base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
+            self.waiting, outer = target, self.waiting
+            late = setter is not None and waits(self, base, target)
+            self.waiting = outer
+            value = self.expr(node.value) if late else None
             old = self.apply_index(base, args, target)
             if setter is not None:
-                value = self.expr(node.value)
+                value = value if late else self.expr(node.value)
                 self.put_item(base, setter, args, self.operate(node.op, self._held(old), value, node), target)
                 return
             place = old
         else:
-            place = self.expr(target)
+            place = self.operand(target, self.expr)
         after: list[Any] = []
+        late = isinstance(place, Waiting)
+        value = self.expr(node.value) if late else None
+        place = taken(self, place)
         if isinstance(place, (RV, LV)) and place.back is not None:
             place = lend(self, place, after)
-        value = self.expr(node.value)
+        value = value if late else self.expr(node.value)
         if isinstance(place, (RV, KV)) or (isinstance(place, LV) and not place.mutable):
             self._read_only(place, target)
         if not isinstance(place, LV):

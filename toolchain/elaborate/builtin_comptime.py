@@ -27,6 +27,10 @@ def _is_trivial(use: Use) -> Result:
     return use.truth(use.elab.is_trivial(use.type_of("type")))
 
 
+def _moves_plainly(use: Use) -> Result:
+    return use.truth(use.elab.moves_plainly(use.type_of("type")))
+
+
 def _type_eq(use: Use) -> Result:
     return use.truth(use.elab.same_type(use.type_of("a"), use.type_of("b")))
 
@@ -315,6 +319,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.size_of": (_size_of, 0, ("type",)),
         "kgen.align_of": (_align_of, 0, ("type",)),
         "kgen.is_trivial": (_is_trivial, 0, ("type",)),
+        "kgen.moves_plainly": (_moves_plainly, 0, ("type",)),
         "kgen.type_eq": (_type_eq, 0, ("a", "b")),
         "kgen.conforms": (_conforms, 0, ("type", "trait")),
         "kgen.type_name": (_type_name, 0, ("type",)),

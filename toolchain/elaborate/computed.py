@@ -25,20 +25,21 @@ class Computed:
 
 @dataclass(slots=True, eq=False)
 class Waiting:
-    """An item that a getter will give when the other operands have been evaluated."""
+    """An item, or what `__getattr__` gives for `name`, that is fetched when the other operands have been evaluated."""
 
     getter: FnVal
     args: list[Arg]
     node: Any
+    name: str = ""
 
 
-def waits(body: Any, base: Any, node: Any) -> bool:
+def waits(body: Any, base: Any, node: Any, setter: str = "__setitem__") -> bool:
     """Is the getter of this index called after the other operands: it is the program's own, beside a setter."""
-    if body.waiting is not node or node.keywords or not isinstance(base.ty, StructTy):
+    if body.waiting is not node or bool(getattr(node, "keywords", None)) or not isinstance(base.ty, StructTy):
         return False
     if base.ty.info.module.is_library or not _writable(base):
         return False
-    return body.elab.method_set(base.ty, "__setitem__") is not None
+    return body.elab.method_set(base.ty, setter) is not None
 
 
 def taken(body: Any, value: Any) -> Any:
@@ -46,6 +47,8 @@ def taken(body: Any, value: Any) -> Any:
     if not isinstance(value, Waiting):
         return value
     made = body.call_fn(value.getter, value.args, [], body.at(value.node), True)
+    if value.name:
+        return attribute_of(body, made, value.args[0].value, value.name, value.node)
     return item_of(body, made, value.args[0].value, value.args[1:], value.node)
 
 

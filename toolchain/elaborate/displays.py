@@ -4,10 +4,12 @@ In: the nodes of a display and, where it is known, the type that is wanted. Out:
 display stays a `DisplayVal` until the function is chosen, for the declared type of the argument says what it becomes.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate.calls import Calls
+from ktc.elaborate.computed import taken
 from ktc.elaborate.matching import CONVERSION, LITERAL
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.values import KV, LV, RV, Arg, DisplayVal, FnTy, FnVal, PackVal, StructTy, Ty
@@ -23,6 +25,10 @@ class Displays(Calls):
         """Elaborate one argument; `Expressions` does."""
         raise NotImplementedError
 
+    def operand(self, node: Any, elaborate: Callable[[Any], Any]) -> Any:
+        """Elaborate one of several operands (in `Arguments`)."""
+        raise NotImplementedError
+
     def late_arg(self, node: ast.Expr) -> Arg:
         """Elaborate one argument of a call; a display waits for the type that the function wants."""
         match node:
@@ -36,12 +42,10 @@ class Displays(Calls):
         return self.arg(node)
 
     def _late(self, name: str, keys: tuple[ast.Expr, ...], values: tuple[ast.Expr, ...], node: ast.Expr) -> Any:
-        first: list[Arg] = []
-        second: list[Arg] = []
-        for i, key in enumerate(keys):
-            first.append(self.late_arg(key))
-            if values:
-                second.append(self.late_arg(values[i]))
+        first = [self.operand(key, self.late_arg) for key in keys]
+        second = [self.operand(value, self.late_arg) for value in values]
+        for arg in (*first, *second):
+            arg.value = taken(self, arg.value)
         late = DisplayVal(name, tuple(first), tuple(second), node, None)
         kinds = [self._common_element(part) for part in ([first, second] if name == "Dict" else [first])]
         if all(kind is not None for kind in kinds):

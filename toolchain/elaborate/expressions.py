@@ -8,6 +8,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.computed import taken
 from ktc.elaborate.function_types import convention_of
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.operators import Operators
@@ -57,7 +58,8 @@ class Expressions(Operators):
 
     def tuple_of(self, node: Any, items: tuple[ast.Expr, ...]) -> Any:
         """Make a tuple; of types, the type of tuples."""
-        values = [self.expr(item) for item in items]
+        values = [self.operand(item, self.expr) for item in items]
+        values = [taken(self, value) for value in values]
         if any(isinstance(v, (Sym, Opaque)) for v in values):
             raise Symbolic
         if values and all(isinstance(v, Ty) for v in values):

@@ -4,7 +4,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate.body import UNIT_CONST
-from ktc.elaborate.computed import attribute_of, field_of
+from ktc.elaborate.computed import Waiting, attribute_of, field_of, waits
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.names import Names
 from ktc.elaborate.scope import AliasInfo, FnSet, Var
@@ -170,7 +170,10 @@ class Members(Names):
             text = self.elab.literal("StringLiteral", "!kgen.string", name)
             span, static = self.at(node), bool(getter.functions[0].node.params)
             pos = [Arg(base, span)] if static else [Arg(base, span), Arg(text, span)]
-            made = self.call_fn(FnVal(getter, (text,) if static else (), (), ty), pos, [], span, True)
+            called = FnVal(getter, (text,) if static else (), (), ty)
+            if self.waiting is node and waits(self, base, node, "__setattr__"):
+                return Waiting(called, pos, node, name)
+            made = self.call_fn(called, pos, [], span, True)
             return attribute_of(self, made, base, name, node)
         self.no_member(ty, name, node)
         return None

@@ -149,16 +149,20 @@ class Operators(Arguments):
 
     def compare(self, node: ast.Compare) -> Any:
         """Elaborate a chain of comparisons; each operand is evaluated once."""
-        left = self.expr(node.first)
+        left = self.operand(node.first, self.expr)
         if len(node.ops) == 1:
-            return self.compare_two(node.ops[0], left, self.expr(node.rest[0]), node)
+            right = self.operand(node.rest[0], self.expr) if isinstance(left, Waiting) else self.expr(node.rest[0])
+            left = taken(self, left)
+            return self.compare_two(node.ops[0], left, taken(self, right), node)
         bool_ty = self.elab.library_type("Bool")
         local = self.local(types.BOOL, "chain")
         self.emit(nodes.Store(nodes.LocalAddress(local), nodes.Const(types.BOOL, 0)))
         label = self.fresh()
         self.open()
         for i, (op, rest) in enumerate(zip(node.ops, node.rest, strict=True)):
-            right = self.expr(rest)
+            right = self.operand(rest, self.expr) if isinstance(left, Waiting) else self.expr(rest)
+            left = taken(self, left)
+            right = taken(self, right)
             if isinstance(right, LV) and self.elab.abi(right.ty) == "direct":
                 right = RV(right.ty, self.rvalue(right))
             truth = self.condition(self.compare_two(op, left, right, node), node)

@@ -5,6 +5,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.computed import taken
 from ktc.elaborate.expressions import Expressions
 from ktc.elaborate.mentions import moved
 from ktc.elaborate.mismatch import Abort, Mismatch
@@ -147,7 +148,8 @@ class Variables(Expressions):
         if isinstance(value, ast.TupleLit) and len(value.items) == len(target.items):
             # as in `a[i] = v`, what a target is indexed with is evaluated before the values
             places = [self.indexed(part) if isinstance(part, ast.Subscript) else None for part in target.items]
-            values = [self.materialize(self.expr(item)) for item in value.items]
+            given = [self.operand(item, lambda one: self.materialize(self.expr(one))) for item in value.items]
+            values = [self.materialize(taken(self, one)) for one in given]
             held = [self._held(v) for v in values]
             for part, place, one in zip(target.items, places, held, strict=True):
                 if place is not None and isinstance(part, ast.Subscript):

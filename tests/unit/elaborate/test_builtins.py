@@ -69,6 +69,9 @@ class Elab:
     def is_trivial(self, ty: Ty) -> bool:
         return True
 
+    def moves_plainly(self, value: object) -> bool:
+        return True
+
     def type_name(self, ty: Ty) -> str:
         return getattr(ty, "name", str(ty))
 
