@@ -148,9 +148,7 @@ def _multiply(a: Real, b: Real) -> Real:
 
 def _divide(a: Real, b: Real) -> Real:
     if b == 0:
-        if a == 0 or a != a:  # noqa: PLR0124 - NaN
-            return math.nan
-        return math.copysign(math.inf, _sign(a)) * math.copysign(1.0, _sign(b))
+        return math.nan  # as the reference has it, whatever is divided
     if _finite(a) and _finite(b) and a:
         return Fraction(a) / Fraction(b)
     return normal(_sign(a) / _sign(b))
