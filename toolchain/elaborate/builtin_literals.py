@@ -225,6 +225,10 @@ def _real_unary(use: Use) -> Result:
 
 
 def _real_to(use: Use) -> Result:
+    ir = use.prim_of()[1].ir
+    if not isinstance(ir.element if isinstance(ir, types.VectorType) else ir, types.FloatType):
+        text = "a literal with a decimal point does not become a whole number by itself: leave the point out"
+        use.fail(Code.CONSTRAINT_FAILED, f"{text}, or convert a 'Float64'")
     return _constant(use, _real(use, 0))
 
 

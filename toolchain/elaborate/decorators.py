@@ -130,12 +130,18 @@ def check_form(fn: FnInfo, sink: Sink) -> None:
 
 
 def check_parameters(params: Sequence[ast.Param], source: Source, sink: Sink, outer: Collection[str] = ()) -> set[str]:
-    """Report parameters of one name, or of a name of the struct's; return all names."""
-    seen = set[str](outer)
+    """Report parameters of one name, or of a name of the struct's, and one that must be given after one that need
+    not; return all names."""
+    seen, optional = set[str](outer), False
     for param in params:
         if param.name in seen and param.name != "_":
             _twice(param, "parameter", source, sink)
         seen.add(param.name)
+        if param.kind in ("pos", "any"):
+            if optional and param.default is None:
+                text = f"parameter '{param.name}' needs a default value: the one before it has one"
+                sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, param.start, param.end), text))
+            optional = optional or param.default is not None
     return seen
 
 

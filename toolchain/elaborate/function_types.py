@@ -12,7 +12,7 @@ from ktc.elaborate.instances import ArgSig, Instance, Signature, Symbolic
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.parameters import Parameters
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
-from ktc.elaborate.values import KV, FnTy, FnVal, PackPV, PartialTy, StructTy, Sym, TraitTy, Ty, is_symbolic
+from ktc.elaborate.values import KV, PV, FnTy, FnVal, PackPV, PartialTy, StructTy, Sym, TraitTy, Ty, is_symbolic
 from ktc.ir import types
 from ktc.syntax import ast
 
@@ -35,7 +35,7 @@ class FunctionTypes(Parameters):
         for one in fn.set.functions:
             params = one.node.params
             try:
-                given = self.give(params, fn.params, fn.named, one.title)
+                given = self.give_function(params, fn, one.title)
                 if one.owner is None:
                     scope, unbound = Scope(one.scope, "function"), [param.name for param in params]
                     self.settle(params, given, scope, one.module, one.title, allow_open=True, unbound=unbound)
@@ -46,6 +46,21 @@ class FunctionTypes(Parameters):
                 first = first or why
         if first is not None:
             self.fail(first.code, first.message, first.span or span, first.help())
+
+    def partial_of(self, fn: FnVal, positional: tuple[PV, ...], named: tuple[tuple[str, PV], ...]) -> FnVal:
+        """Give (more) parameters to a function value; the first go where `_` left one open."""
+        params = fn.params
+        if None in params:
+            rest = iter(positional)
+            params = tuple(next(rest, None) if value is None else value for value in params)
+            positional = tuple(rest)
+        named = tuple(one for one in named if one[1] is not None)
+        return FnVal(fn.set, params + positional, fn.named + named, fn.self_ty, fn.env)
+
+    def give_function(self, params: tuple[ast.Param, ...], fn: FnVal, what: str) -> dict[str, Any]:
+        """Assign the parameters that a function value has to names, without those that `_` leaves open."""
+        given = self.give(params, fn.params, fn.named, what)
+        return {name: value for name, value in given.items() if value is not None} if None in fn.params else given
 
     def library_type(self, name: str) -> StructTy:
         """Return a library struct (in `Elaborator`)."""
@@ -239,7 +254,7 @@ class FunctionTypes(Parameters):
             return None
         single = FnVal(self.single_set(fn.set, info), *_rest(fn)) if len(fn.set.functions) > 1 else fn
         if want.ast is not None:
-            takes = len(info.node.params) - len(fn.params) - len(fn.named)
+            takes = len(info.node.params) - len(fn.params) - len(fn.named) + fn.params.count(None)
             return (single, None) if takes >= len(want.ast.params) else None
         if not all(_is_complete(kind) for _, kind in want.args) or want.symbolic:
             return single, None
@@ -250,7 +265,7 @@ class FunctionTypes(Parameters):
         return (single, instance) if self._same(instance.signature, want) else None
 
     def _instance_for(self, fn: FnVal, info: FnInfo, want: FnTy) -> tuple[Instance, FnVal]:
-        given = self.give(info.node.params, fn.params, fn.named, f"'{info.name}'")
+        given = self.give_function(info.node.params, fn, f"'{info.name}'")
         actual = [kind for _, kind in want.args]
         if len(given) < len(info.node.params):
             pattern = self.pattern(info, fn.self_ty)
@@ -273,7 +288,7 @@ class FunctionTypes(Parameters):
         """
         info = fn.set.functions[0]
         scope = Scope(self.fn_scope_parent(info, fn.self_ty), "function")
-        given = self.give(info.node.params, fn.params, fn.named, f"'{info.name}'")
+        given = self.give_function(info.node.params, fn, f"'{info.name}'")
         given = self.settle(info.node.params, given, scope, info.module, f"'{info.name}'")
         return self.instance(info, fn.self_ty, given, actual, fn.env, asking, span, kernel)
 

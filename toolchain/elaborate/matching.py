@@ -197,6 +197,8 @@ class Matching(Inference):
         elab = self.elab
         what = fn.title
         given = elab.give(fn.node.params, params, named, what)
+        if None in params:
+            given = {name: value for name, value in given.items() if value is not None}
         constructor = fn.name == "__init__" and self_ty is not None
         slots = self._slots(fn, pos, kw, constructor)
         names = [p for p in fn.node.params if p.name not in given]

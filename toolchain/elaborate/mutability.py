@@ -6,6 +6,7 @@ whether its `ref` arguments may be changed, so its result type says that they ma
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ktc.elaborate.instances import ArgSig, Instance, Signature
@@ -78,3 +79,9 @@ def _types_in(ty: Any) -> Iterator[Any]:
         if isinstance(value, StructTy):
             yield value
         yield from _types_in(value)
+
+
+def as_mutable(origin: OriginValue, want: StructTy) -> OriginValue:
+    """Return an origin as one of a type of origins: what may be written to can be taken as what is only read."""
+    mut = want.params[0] if want.params else None
+    return replace(origin, mutable=False) if origin.mutable and isinstance(mut, KV) and not mut.data else origin

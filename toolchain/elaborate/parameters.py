@@ -13,13 +13,13 @@ from ktc.diag.source import Span
 from ktc.elaborate.evaluation import Evaluation
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
+from ktc.elaborate.mutability import as_mutable
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo, Var
 from ktc.elaborate.values import (
     FOREIGN,
     KV,
     LV,
     OPAQUE,
-    PV,
     FnTy,
     FnVal,
     OriginValue,
@@ -234,7 +234,7 @@ class Parameters(Evaluation):
             if name and name not in by_name:
                 text = f"{what} has no parameter '{name}'"
                 raise Mismatch(Code.UNKNOWN_ARGUMENT, text, weight=3, wrong=(name, tuple(p.name for p in params)))
-            if name in given:
+            if given.get(name) is not None:
                 raise Mismatch(Code.PARAMETER_COUNT, f"parameter '{name}' of {what} is given twice", weight=3)
             given[name] = value
         return given
@@ -325,7 +325,9 @@ class Parameters(Evaluation):
                 raise Mismatch(Code.TRAIT_NOT_MET, text, weight=2)
             return value
         if isinstance(want, StructTy) and isinstance(value, KV) and value.ty is not want and not want.symbolic:
-            if self.fits(value.ty, want) or isinstance(value.data, OriginValue):
+            if isinstance(value.data, OriginValue):
+                return KV(want, as_mutable(value.data, want))
+            if self.fits(value.ty, want):
                 return KV(want, value.data)
             converted = self.convert_constant(value, want)
             if converted is None:
@@ -394,7 +396,3 @@ class Parameters(Evaluation):
             else:
                 alias.values[key] = self.typed_constant(node.type, node.value, scope, alias.module)
         return alias.values[key]
-
-    def partial_of(self, fn: FnVal, positional: tuple[PV, ...], named: tuple[tuple[str, PV], ...]) -> FnVal:
-        """Give (more) parameters to a function value."""
-        return FnVal(fn.set, fn.params + positional, fn.named + named, fn.self_ty, fn.env)

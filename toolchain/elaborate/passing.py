@@ -162,15 +162,15 @@ class Passing(Matching):
             pointer: Value = nodes.LocalAddress(local)
         elif self.error_argument is not None:
             label, local, pointer = 0, None, self.error_argument
-        elif self.comptime:
+        elif self.comptime and self.module.is_library:
             kind = self.elab.error_type()
             label, local = -1, self.local(self.elab.ir(kind), "error")
             pointer = nodes.LocalAddress(local)
         else:
-            self.fail(
-                Code.RAISES, f"{name} may raise, and nothing here catches it", span,
-                "put the call in a 'try' block, or declare this function with 'raises'",
-            )  # fmt: skip
+            help = "put the call in a 'try' block, or declare this function with 'raises'"
+            if self.comptime:
+                help = "call a function that catches the error: a value at compile time cannot be missing"
+            self.fail(Code.RAISES, f"{name} may raise, and nothing here catches it", span, help)
         raised = self.let(call((*args, pointer), types.BOOL), types.BOOL)
         for place in consumed:
             self.mark("consume", place, span)
