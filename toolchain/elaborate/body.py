@@ -17,6 +17,7 @@ from ktc.elaborate.values import (
     KV,
     LV,
     RV,
+    Method,
     ModuleVal,
     OriginValue,
     PartialTy,
@@ -120,6 +121,8 @@ class BodyBase:
                 text, help = "a module is no value", "name something of it"
             case Ty() | PartialTy():
                 text, help = f"the type '{self.elab.type_name(val)}' is no value", "call it to make one"
+            case Method(fn=fn):
+                text, help = f"'{fn.set.name}' is a method, which nothing calls here", f"write '{fn.set.name}(...)'"
             case _:
                 self.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported here", span)
         self.fail(Code.TYPE_MISMATCH, text, span, help)

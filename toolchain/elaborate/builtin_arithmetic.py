@@ -126,6 +126,9 @@ def _zero(kind: types.Type) -> nodes.Const:
 
 def convert(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) -> nodes.Value:
     """Return a number or a vector of numbers converted to another primitive type with as many lanes."""
+    if origin.lanes > 1 == target.lanes and target.ir == types.BOOL:
+        text = f"{origin.lanes} lanes give no single truth value; compare lane by lane: 'a.lt(b)', 'a.eq(b)', ..."
+        use.fail(Code.CONSTRAINT_FAILED, text)
     if not origin.kind or not target.kind or origin.lanes != target.lanes or target.ir is None:
         use.mismatch(f"cannot convert '{origin}' to '{target}'")
     before, after, wanted = _element(origin), _element(target), target.ir

@@ -17,6 +17,7 @@ from ktc.elaborate.values import (
     DisplayVal,
     FnTy,
     FnVal,
+    Method,
     PackVal,
     StructTy,
     TraitTy,
@@ -66,6 +67,8 @@ class Conversions(Passing):
             if isinstance(value, FnVal):
                 text = f"'{value.set.name}', a '{value.described()}', is no '{self.elab.type_name(want)}'"
                 self.fail(Code.TYPE_MISMATCH, text, span)
+            if isinstance(value, Method):
+                self.fail_no_value(value, span)
             if not isinstance(value, (RV, LV, KV)):
                 self.fail(Code.TYPE_MISMATCH, f"a value of type '{self.elab.type_name(want)}' is wanted here", span)
             have, wanted = self.elab.type_name(value.ty), self.elab.type_name(want)

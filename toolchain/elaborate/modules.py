@@ -83,14 +83,19 @@ class Modules:
 
     def _add(self, names: dict[str, Any], name: str, value: Any, node: Any, module: ModuleInfo) -> None:
         old = names.get(name)
-        if old is not None and not isinstance(old, ImportRef):
-            self.duplicate(name, Span(module.source, node.name_start, node.name_start + len(name)))
+        if old is not None and (not isinstance(old, ImportRef) or _is_chosen(old)):
+            self.duplicate(name, Span(module.source, node.name_start, node.name_start + len(name)), old)
             return
         names[name] = value
 
-    def duplicate(self, name: str, span: Span) -> None:
+    def duplicate(self, name: str, span: Span, old: Any = None) -> None:
         """Report a second definition of a name."""
-        self.sink.report(Diagnostic(Code.DUPLICATE_DEFINITION, span, f"'{name}' is already defined"))
+        if isinstance(old, ImportRef):
+            help = "choose another name, or import the other one with 'as'"
+            found = Diagnostic(Code.DUPLICATE_DEFINITION, span, f"'{name}' is imported already", help)
+        else:
+            found = Diagnostic(Code.DUPLICATE_DEFINITION, span, f"'{name}' is already defined")
+        self.sink.report(found)
 
     def add_function(self, names: dict[str, Any], fn: FnInfo) -> None:
         """Add a function to the overloads of its name."""
@@ -101,10 +106,10 @@ class Modules:
                     self.duplicate(fn.name, fn.span())
                     return
             old.functions.append(fn)
-        elif old is None or isinstance(old, ImportRef):
+        elif old is None or (isinstance(old, ImportRef) and not _is_chosen(old)):
             names[fn.name] = FnSet(fn.name, [fn])
         else:
-            self.duplicate(fn.name, fn.span())
+            self.duplicate(fn.name, fn.span(), old)
 
     @staticmethod
     def _same_signature(a: ast.FunctionDecl, b: ast.FunctionDecl) -> bool:
@@ -139,6 +144,8 @@ class Modules:
             old = names.get(alias or name)
             if old is None or isinstance(old, ImportRef):
                 names[alias or name] = ImportRef(node.module, node.level, name, module, span)
+            elif not module.is_library:
+                self.duplicate(alias or name, span)
 
     def _star(self, names: dict[str, Any], ref: ImportRef) -> None:
         found = self._module_of(ref)
@@ -294,3 +301,9 @@ def _shape(node: Any) -> Any:
         names = [n for n in type(node).__match_args__ if n not in ("start", "end", "name_start")]
         return (type(node).__name__, *(_shape(getattr(node, n)) for n in names))
     return node
+
+
+def _is_chosen(ref: ImportRef) -> bool:
+    """Whether a program's import names what it brings; what `*` brings gives way to declarations."""
+    source = ref.span.source
+    return not source.is_library and not source.text[ref.span.start : ref.span.end].endswith("*")

@@ -19,6 +19,7 @@ from ktc.elaborate.values import (
     RV,
     Arg,
     FnVal,
+    Method,
     Opaque,
     StructTy,
     Sym,
@@ -106,6 +107,9 @@ class Operators(Arguments):
         name = "contains" if op == "in" else BINARY.get(op) or COMPARE.get(op)
         if name is not None:
             self.promised(asked, f"__{name}__", node)
+        for one in (left, right):
+            if isinstance(one, Method):
+                self.fail_no_value(one, self.at(node))
         a, b = (self.elab.type_name(v.ty) if isinstance(v, (RV, LV, KV)) else said(v) for v in (left, right))
         both = isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV))
         help_text = operand_help(op, a, b) if both and a != b else ""
@@ -144,6 +148,8 @@ class Operators(Arguments):
             if converted is not None:
                 return self.rvalue(converted)
             self.promised(value, "__bool__", node)
+        if isinstance(value, Method):
+            self.fail_no_value(value, self.at(node))
         shown = self.elab.type_name(value.ty) if isinstance(value, (RV, LV, KV)) else said(value)
         self.fail(Code.TYPE_MISMATCH, f"'{shown}' is neither true nor false: it has no '__bool__'", self.at(node))
 

@@ -9,7 +9,7 @@ from ktc.elaborate.launch_targets import targets_where
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.raising import Raising
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope
-from ktc.elaborate.values import LV
+from ktc.elaborate.values import LV, Method
 from ktc.ir import nodes
 from ktc.syntax import ast
 
@@ -57,6 +57,8 @@ class Statements(Raising):
             case ast.ExprStmt(value=value):
                 if not isinstance(value, (ast.StrLit, ast.EllipsisLit)):
                     made = self.expr(value)
+                    if isinstance(made, Method) and made.base is not None:
+                        self.fail_no_value(made, self.at(value))
                     self.effect(made)
                     if not self.module.is_library:
                         self.elab.warn_unused(self, made, value)
@@ -134,6 +136,10 @@ class Statements(Raising):
             orelse, dead_else = self.close(), self.dead
         self.assigned = after if dead_else else self.assigned if dead_then else self.assigned | after
         self.dead = False
+        if isinstance(value, nodes.Const):  # only this arm gives variables their values, and returns
+            self.statements += then if value.value else orelse
+            self.dead = dead_then if value.value else dead_else
+            return
         self.emit(nodes.If(value, then, orelse, self.at(node)))
         self.dead = dead_then and dead_else
 

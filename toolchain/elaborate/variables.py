@@ -10,7 +10,7 @@ from ktc.elaborate.expressions import Expressions
 from ktc.elaborate.mentions import moved
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import StructInfo, Var
-from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, PackPV, PartialTy, StructTy, Ty
+from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, Method, PackPV, PartialTy, StructTy, Ty
 from ktc.ir import nodes
 from ktc.syntax import ast
 
@@ -38,6 +38,8 @@ class Variables(Expressions):
             if isinstance(value, (FnVal, Ty, PackPV)):
                 (self.function_scope if function_scope else self.scope).names[name] = value
                 return Var(name, self.elab.prim("!kgen.none"), KV(self.elab.prim("!kgen.none"), ()), span)
+            if isinstance(value, Method):
+                self.fail_no_value(value, value_span or span)
             self.fail(Code.TYPE_MISMATCH, f"'{name}' cannot hold this", span)
         ty = value.ty
         local = nodes.Local(self.fresh(), self.elab.ir(ty), name, span=span)
