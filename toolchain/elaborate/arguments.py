@@ -82,7 +82,8 @@ class Arguments(Subscripts):
         special = self.special_call(node)
         if special is not None:
             return special
-        outer, self.span = self.span, self.at(node)
+        span = self.at(node)
+        outer, self.span = self.span, span
         try:
             callee = self.expr(node.func)
             if isinstance(callee, (Sym, Opaque)):
@@ -93,9 +94,9 @@ class Arguments(Subscripts):
                 arg.value = taken(self, arg.value)
             if isinstance(callee, FnVal) and not callee.set.functions:
                 return self.synthesised(callee, pos, node)
-            return self.call(callee, pos, kw, self.at(node))
+            return self.call(callee, pos, kw, span)
         except Mismatch as why:
-            self.fail(why.code, why.message, why.span or self.at(node), why.help())
+            self.fail(why.code, why.message, why.span or span, why.help())
         finally:
             self.span = outer
 
@@ -133,9 +134,10 @@ class Arguments(Subscripts):
                         raise Symbolic
                     values[key.name] = value
             args = [self.arg(item).value for item in node.args]
-            outer, self.span = self.span, self.span or self.at(node)
+            span = self.at(node)
+            outer, self.span = self.span, self.span or span
             try:
-                return builtins.operation(self, func.name, values, args, self.at(node))  # type: ignore[arg-type]
+                return builtins.operation(self, func.name, values, args, span)  # type: ignore[arg-type]
             finally:
                 self.span = outer
         return None

@@ -71,7 +71,7 @@ class Matching(Inference):
                 return None
             kinds.append(ty)
             if not isinstance(value, KV) and value.back is not None:
-                return None
+                kinds.append("back")
             if isinstance(value, LV):
                 if any(o.kind == "local" for o in self.elab.origins(ty)):
                     return None

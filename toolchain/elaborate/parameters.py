@@ -346,13 +346,13 @@ class Parameters(Evaluation):
         return value
 
     def convert_constant(self, value: KV, want: Ty) -> KV | None:
-        """Convert a constant to another type by an implicit conversion, or return None."""
-        body = self.new_body(self.main, self.main.scope, self.current)
-        result = body.try_convert(value, want, None)
-        if result is None:
-            return None
-        made = body.param(result, None)
-        return made if isinstance(made, KV) else None
+        """Convert a constant to another type by an implicit conversion, or return None; remembered."""
+        memo, key = self.state.memo, ("constant", value, want)
+        if key not in memo:
+            body = self.new_body(self.main, self.main.scope, self.current)
+            made = body.try_convert(value, want, None)
+            memo[key] = found if made and isinstance(found := body.param(made, None), KV) else None
+        return memo[key]  # type: ignore[no-any-return]
 
     # ---- structs with parameters ----
 

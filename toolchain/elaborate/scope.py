@@ -124,10 +124,10 @@ class FnSet:
     _by_types: bool | None = None
 
     def by_types(self) -> bool:
-        """Say whether the types of the arguments alone decide: none names an origin or takes any number."""
+        """Say whether the types of the arguments alone decide: none names an origin or takes any names."""
         if self._by_types is None:
             formals = [formal for fn in self.functions for formal in fn.node.args]
-            self._by_types = not any(formal.origin or formal.kind in ("star", "starstar") for formal in formals)
+            self._by_types = not any(formal.origin or formal.kind == "starstar" for formal in formals)
         return self._by_types
 
 
