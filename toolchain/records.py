@@ -1,10 +1,14 @@
-"""`@record`: a class of values, compared by their fields and never changed.
+"""`@record`: a class of values, compared by their fields and never changed. `@entity`: compared by identity.
 
-As `@dataclass(frozen=True, slots=True)`, which the type checker takes it for, at half the price at start-up and a third
-when a value is made: that nobody assigns to a field is checked by mypy, not when the program runs.
+A record is as `@dataclass(frozen=True, slots=True)`, which the type checker takes it for; that nobody assigns to a
+field is checked by mypy, not when the program runs. An entity is as `@dataclass(slots=True, eq=False, repr=False)`.
+Both cost a third of a data class at start-up: Python does not compile methods for each class, but once for each number
+of fields, and a class has that code under the names of its own.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from types import CodeType, FunctionType
 from typing import Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -14,13 +18,72 @@ T = TypeVar("T")
 def record(kind: type[T]) -> type[T]:
     """Make a class one of records."""
     own = vars(kind)
-    made: Any = dataclass(slots=True, unsafe_hash=own.get("__hash__") is None, repr=False)(kind)
+    made = _fielded(kind)
+    names = [item.name for item in fields(made) if item.compare]
+    if "__eq__" not in own:
+        made.__eq__ = _method(_EQUALS, _equal, names)
+    if own.get("__hash__") is None:
+        made.__hash__ = _method(_HASHES, _hash, names)
     if "__repr__" not in own:
         made.__repr__ = shown
     return made  # type: ignore[no-any-return]
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def entity(kind: type[T]) -> type[T]:
+    """Make a class one of entities."""
+    return _fielded(kind)  # type: ignore[no-any-return]
 
 
 def shown(value: Any) -> str:
     """Return a record as the call that makes it."""
     parts = (f"{name}={getattr(value, name)!r}" for name in value.__match_args__)
     return f"{type(value).__name__}({', '.join(parts)})"
+
+
+def _fielded(kind: Any) -> Any:
+    """Return the class with slots and a constructor; defaults that are made anew each time are left to `dataclass`."""
+    inherited = fields(kind) if is_dataclass(kind) else ()
+    own = [item for item in vars(kind).values() if isinstance(item, Field)]
+    anew = any(item.default_factory is not MISSING for item in (*inherited, *own))
+    made: Any = dataclass(slots=True, init=anew, eq=False, repr=False)(kind)
+    if not anew:
+        items = fields(made)
+        made.__init__ = _method(_INITS, _init, [item.name for item in items])
+        made.__init__.__defaults__ = tuple(item.default for item in items if item.default is not MISSING)
+    return made
+
+
+def _method(kept: tuple[CodeType, ...], write: Callable[[int], CodeType], names: list[str]) -> FunctionType:
+    """Return a method that is written for fields `_0`, `_1` …, for fields of other names."""
+    own = {f"_{at}": name for at, name in enumerate(names)}
+    made = kept[len(names)] if len(names) < len(kept) else write(len(names))
+    varnames = tuple([own.get(name, name) for name in made.co_varnames])
+    made = made.replace(co_names=tuple([own.get(name, name) for name in made.co_names]), co_varnames=varnames)
+    return FunctionType(made, {})
+
+
+def _init(count: int) -> CodeType:
+    names = [f"_{at}" for at in range(count)]
+    return _compiled("__init__", ["self", *names], "; ".join(f"self.{name} = {name}" for name in names) or "pass")
+
+
+def _equal(count: int) -> CodeType:
+    mine, others = ("".join(f"{of}._{at}, " for at in range(count)) for of in ("self", "other"))
+    body = f"return ({mine}) == ({others}) if self.__class__ is other.__class__ else NotImplemented"
+    return _compiled("__eq__", ["self", "other"], body)
+
+
+def _hash(count: int) -> CodeType:
+    return _compiled("__hash__", ["self"], f"return hash(({''.join(f'self._{at}, ' for at in range(count))}))")
+
+
+def _compiled(name: str, params: list[str], body: str) -> CodeType:
+    module = compile(f"def {name}({', '.join(params)}): {body}", "<record>", "exec")
+    return next(const for const in module.co_consts if isinstance(const, CodeType))
+
+
+_INITS = tuple(map(_init, range(12)))
+_EQUALS = tuple(map(_equal, range(6)))
+_HASHES = tuple(map(_hash, range(6)))
+"""For the usual numbers of fields."""

@@ -29,6 +29,7 @@ from ktc.elaborate.values import (
 )  # fmt: skip
 from ktc.ir import nodes, types
 from ktc.ir.interpret import Interpreter
+from ktc.records import entity
 from ktc.syntax import ast
 from ktc.targets.target import Target
 
@@ -103,7 +104,7 @@ class Signature:
         return self.result == "memory" or (self.raises and self.result in ("direct", "ref"))
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class Instance:
     """One function with all parameters known.
 
@@ -143,7 +144,7 @@ class Instance:
         return "[" in self.title
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class UnitState:
     """What has been elaborated for one target."""
 

@@ -6,13 +6,13 @@ tree at once; imports are followed when a name is asked for the first time.
 
 import math
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ktc.diag.source import Source, Span
 from ktc.elaborate.values import KV, LV, RV, StructTy, TraitTy, Ty, show
 from ktc.ir.nodes import Local
-from ktc.records import record
+from ktc.records import entity, record
 from ktc.syntax import ast
 
 
@@ -59,7 +59,7 @@ class Arity:
         return all(at < count or name in names for at, name in self.needed)
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class FnInfo:
     """One function declaration.
 
@@ -115,7 +115,7 @@ class FnInfo:
         return Span(self.module.source, start, start + len(self.name))
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class FnSet:
     """Overloads of one name, in order of declaration."""
 
@@ -131,7 +131,7 @@ class FnSet:
         return self._by_types
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class StructInfo:
     """One struct declaration."""
 
@@ -186,7 +186,7 @@ class StructInfo:
         return self.codes.get(data, "") if isinstance(data, int) else ""
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class TraitInfo:
     """One trait declaration."""
 
@@ -204,7 +204,7 @@ class TraitInfo:
         return Span(self.module.source, start, start + len(self.name))
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class AliasInfo:
     """One alias; its value is computed when it is asked for."""
 
@@ -221,7 +221,7 @@ class AliasInfo:
         return Span(self.module.source, start, start + len(self.name))
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class ImportRef:
     """A name that comes from another module; `name` "" is the module itself."""
 
@@ -232,7 +232,7 @@ class ImportRef:
     span: Span
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class Var:
     """A variable, argument or loop variable of a body.
 
@@ -252,7 +252,7 @@ class Var:
     body: Any = None
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class ModuleInfo:
     """A module."""
 
@@ -263,7 +263,7 @@ class ModuleInfo:
     is_library: bool
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class Scope:
     """Names and what they mean here; then the parent is asked.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from ktc.diag.source import Span
 from ktc.ir import nodes, types
-from ktc.records import record
+from ktc.records import entity, record
 
 if TYPE_CHECKING:
     from ktc.elaborate.scope import FnSet, ModuleInfo, Scope, StructInfo, TraitInfo
@@ -25,7 +25,7 @@ class Ty:
         return f"<{self}>"
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class PrimTy(Ty):
     """A primitive type. `ir` is None for types that exist only at compile time.
 
@@ -46,7 +46,7 @@ class PrimTy(Ty):
         return self.name + (f"[{', '.join(map(str, self.args))}]" if self.args else "")
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class StructTy(Ty):
     """An instance of a struct declaration; what is computed of it lazily is cached in its slots."""
 
@@ -75,7 +75,7 @@ class StructTy(Ty):
         return f"{self.info.name}[{', '.join(shown)}]" if shown else self.info.name
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class TraitTy(Ty):
     """A trait, or several joined by `&`; the type of a type parameter."""
 
@@ -85,7 +85,7 @@ class TraitTy(Ty):
         return " & ".join(trait.name for trait in self.traits)
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class FnTy(Ty):
     """A function type. A value of one without `of` and `ast` is at run time the address of the function's code.
 
@@ -215,7 +215,7 @@ class BoundAlias:
     self_ty: "StructTy | None"
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class Sym:
     """A parameter without a value yet, in the pattern of a signature; `pack`: a variadic one."""
 
@@ -310,7 +310,7 @@ class PackVal:
     items: tuple["RV | LV | KV", ...]
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@entity
 class DisplayVal:
     """A list, set or dictionary written as an argument: what it becomes is known when the function is.
 

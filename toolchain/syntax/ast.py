@@ -1,4 +1,4 @@
-"""The syntax tree: one dataclass a construct, nothing else.
+"""The syntax tree: one class a construct, nothing else.
 
 Every node has `start` and `end`, offsets into its module's text (`Module.source` is set by the loader).
 Nodes are made once by `syntax.builder` and never changed. They are not `frozen=True`, because a frozen
@@ -6,13 +6,13 @@ dataclass costs three times as much to unpickle, and unpickling is most of what 
 """
 
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Union
 
-from ktc.records import shown
+from ktc.records import entity, shown
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Node:
     """Base of all nodes: the characters `start` to `end` of the text."""
 
@@ -25,42 +25,42 @@ class Node:
 # ---- expressions ---------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Name(Node):
     """`x`; `Self`, `self` and backquoted names (without the quotes) too."""
 
     id: str
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class IntLit(Node):
     """`12`, `0xff`, `1_000`."""
 
     value: int
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class FloatLit(Node):
     """`1.5`, `1e-3`; the text without underscores, exact."""
 
     text: str
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class StrLit(Node):
     """A string, escapes resolved, adjacent literals joined. The value is text; its bytes are UTF-8."""
 
     value: str
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class FString(Node):
     """`f"a{x!r:>8}"`: texts and `FField`s."""
 
     parts: tuple["StrLit | FField", ...]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class FField(Node):
     """One `{value!conversion:spec}` of an f-string."""
 
@@ -69,52 +69,52 @@ class FField(Node):
     spec: str
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class BoolLit(Node):
     """`True`, `False`."""
 
     value: bool
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class NoneLit(Node):
     """`None`."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class EllipsisLit(Node):
     """`...`, as a body or in an expression."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class TupleLit(Node):
     """`(a, b)`, `a, b`, `()`."""
 
     items: tuple["Expr", ...]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class ListLit(Node):
     """`[a, b]`."""
 
     items: tuple["Expr", ...]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class DictLit(Node):
     """`{k: v}`; `{}` is an empty one."""
 
     items: tuple[tuple["Expr", "Expr"], ...]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class SetLit(Node):
     """`{a, b}`."""
 
     items: tuple["Expr", ...]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class ForClause(Node):
     """One `for target in iter if c if d` of a comprehension."""
 
@@ -123,7 +123,7 @@ class ForClause(Node):
     conditions: tuple["Expr", ...]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Comprehension(Node):
     """`[item for …]` (kind "list"), `{item for …}` ("set"), `{item: value for …}` ("dict")."""
 
@@ -133,7 +133,7 @@ class Comprehension(Node):
     clauses: tuple[ForClause, ...]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Unary(Node):
     """`op` is one of `- + ~ not`."""
 
@@ -141,7 +141,7 @@ class Unary(Node):
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Binary(Node):
     """`op` is one of `+ - * / // % ** @ << >> & | ^`."""
 
@@ -150,7 +150,7 @@ class Binary(Node):
     right: "Expr"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class BoolOp(Node):
     """`left and right`, `left or right`."""
 
@@ -159,7 +159,7 @@ class BoolOp(Node):
     right: "Expr"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Compare(Node):
     """`first op0 rest0 op1 rest1 …`; ops are `< <= > >= == != in not-in is is-not`."""
 
@@ -168,7 +168,7 @@ class Compare(Node):
     rest: tuple["Expr", ...]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Ternary(Node):
     """`then if condition else orelse`."""
 
@@ -177,7 +177,7 @@ class Ternary(Node):
     orelse: "Expr"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Keyword(Node):
     """`name = value` in a call or a subscript."""
 
@@ -185,7 +185,7 @@ class Keyword(Node):
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Call(Node):
     """`func(args, keywords)`. Arguments are in source order within each group; `*x` is a `Star`."""
 
@@ -194,7 +194,7 @@ class Call(Node):
     keywords: tuple[Keyword, ...]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Subscript(Node):
     """`base[args, keywords]`: an index or a parameter list, the elaborator decides. `x[]` has no args.
     `x[(a, b)]` has one argument, a TupleLit; `x[a, b]` has two."""
@@ -204,7 +204,7 @@ class Subscript(Node):
     keywords: tuple[Keyword, ...]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Attribute(Node):
     """`value.name`; `__mlir_type.`!x`` is an attribute of the name `__mlir_type`.
     `start` is the value's; `name_start` is where the name stands."""
@@ -214,7 +214,7 @@ class Attribute(Node):
     name_start: int
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Slice(Node):
     """`a:b:c` inside a subscript."""
 
@@ -223,14 +223,14 @@ class Slice(Node):
     step: "Expr | None"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Transfer(Node):
     """`value^`."""
 
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Walrus(Node):
     """`name := value`."""
 
@@ -238,14 +238,14 @@ class Walrus(Node):
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Star(Node):
     """`*value` in an argument or parameter list, `*Ts` in a type; a bare `*` has value None."""
 
     value: "Expr | None"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class FunctionType(Node):
     """`fn[params](args) effects -> result`. Arguments may lack names (name is "" then)."""
 
@@ -261,7 +261,7 @@ class FunctionType(Node):
 # ---- parameters and arguments --------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Param(Node):
     """One compile-time parameter or one run-time argument of a declaration.
 
@@ -289,7 +289,7 @@ class Param(Node):
 # ---- statements ----------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Decorator(Node):
     """`@value`; `@x("y")` is a Call."""
 
@@ -320,7 +320,7 @@ class _Packed(Node):
         return getattr(self, name)
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class FunctionDecl(_Packed):
     """A function; `start` is at `fn`/`def`, `name_start` at the name.
 
@@ -350,7 +350,7 @@ class FunctionDecl(_Packed):
     doc: str
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class StructDecl(Node):
     """A struct: fields are `VarDecl`s, methods `FunctionDecl`s, plus `Alias`es in `body`."""
 
@@ -364,7 +364,7 @@ class StructDecl(Node):
     doc: str
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class TraitDecl(Node):
     """A trait: methods (body None = requirement), aliases (value None = associated requirement)."""
 
@@ -377,7 +377,7 @@ class TraitDecl(Node):
     doc: str
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Alias(Node):
     """`alias name[params]: type = value`, `comptime …`; value None in a trait."""
 
@@ -388,7 +388,7 @@ class Alias(Node):
     value: "Expr | None"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class VarDecl(Node):
     """`var target: type = value`, `ref target = value`; a field of a struct.
 
@@ -403,7 +403,7 @@ class VarDecl(Node):
     value: "Expr | None"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Assign(Node):
     """`t0 = t1 = value`; `t0: type = value` has one target and a type."""
 
@@ -412,7 +412,7 @@ class Assign(Node):
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class AugAssign(Node):
     """`target op= value`; op without the `=`."""
 
@@ -421,14 +421,14 @@ class AugAssign(Node):
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class ExprStmt(Node):
     """An expression as a statement."""
 
     value: "Expr"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class If(Node):
     """`if`; an `elif` is an If alone in `orelse`. `comptime`: `@parameter if` / `comptime if`."""
 
@@ -438,7 +438,7 @@ class If(Node):
     comptime: bool
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class While(Node):
     """`while condition: body else: orelse`."""
 
@@ -447,7 +447,7 @@ class While(Node):
     orelse: "tuple[Stmt, ...]"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class For(Node):
     """`for [var|ref] target in iter`; `comptime`: `@parameter for` / `comptime for`."""
 
@@ -459,36 +459,36 @@ class For(Node):
     comptime: bool
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Return(Node):
     """`return value`."""
 
     value: "Expr | None"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Raise(Node):
     """`raise value`; None re-raises."""
 
     value: "Expr | None"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Break(Node):
     """`break`."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Continue(Node):
     """`continue`."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Pass(Node):
     """`pass`, and `...` as a statement."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Handler(Node):
     """`except name: body`; name "" if not given. `except T` is not in the language."""
 
@@ -496,7 +496,7 @@ class Handler(Node):
     body: "tuple[Stmt, ...]"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Try(Node):
     """`try: body except e: … else: orelse finally: final`."""
 
@@ -506,7 +506,7 @@ class Try(Node):
     final: "tuple[Stmt, ...]"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class WithItem(Node):
     """`value as name`; name "" if not given."""
 
@@ -514,7 +514,7 @@ class WithItem(Node):
     name: str
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class With(Node):
     """`with a as x, b as y: body`."""
 
@@ -522,7 +522,7 @@ class With(Node):
     body: "tuple[Stmt, ...]"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class StaticAssert(Node):
     """`comptime assert c, m`, `__comptime_assert c, m`."""
 
@@ -530,14 +530,14 @@ class StaticAssert(Node):
     message: "Expr | None"
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Import(Node):
     """`import a.b as c, d`: (("a.b", "c"), ("d", "")) ."""
 
     names: tuple[tuple[str, str], ...]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class FromImport(Node):
     """`from ..a.b import c as d, e`: level 2, module "a.b", names (("c", "d"), ("e", "")).
     `from m import *` has names (("*", ""),)."""
@@ -547,7 +547,7 @@ class FromImport(Node):
     names: tuple[tuple[str, str], ...]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@entity
 class Module(Node):
     """One file. `source` is the `diag.Source`, set by the loader after unpickling."""
 
