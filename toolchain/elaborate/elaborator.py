@@ -94,6 +94,8 @@ class Elaborator(Checks, Warnings):
             found = at.names.get(name)
             if found is not None:
                 if isinstance(found, ImportRef):
+                    if found.weak and (usual := self.prelude_name(name)) is not None:
+                        return usual
                     found = self.follow(found)
                     if found is not None:  # `unknown` knows a failed import by what stays
                         at.names[name] = found
@@ -279,7 +281,7 @@ class Elaborator(Checks, Warnings):
         for name, value in list(self.main.scope.names.items()):
             if isinstance(value, ImportRef):
                 found = self.follow(value)
-                if found is not None:
+                if found is not None and not value.weak:
                     self.main.scope.names[name] = found
 
     def program(self, ready: "Ready | None" = None) -> nodes.Program:

@@ -153,7 +153,8 @@ class Modules:
             return
         for name in found.scope.names:
             if not name.startswith("_"):
-                names.setdefault(name, ImportRef(ref.module, ref.level, name, ref.importer, ref.span))
+                weak = not ref.importer.is_library
+                names.setdefault(name, ImportRef(ref.module, ref.level, name, ref.importer, ref.span, weak))
 
     # ---- declarations ----
 
@@ -233,8 +234,9 @@ class Modules:
         """Return the binding of a name in a module, imports followed; None if there is none."""
         value = module.scope.names.get(name)
         if isinstance(value, ImportRef):
+            hidden = value.weak and self.prelude_scope is not None and name in self.prelude_scope.names
             value = self.follow(value)
-            if value is not None:
+            if value is not None and not hidden:
                 module.scope.names[name] = value
         return value
 

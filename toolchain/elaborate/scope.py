@@ -223,13 +223,18 @@ class AliasInfo:
 
 @entity
 class ImportRef:
-    """A name that comes from another module; `name` "" is the module itself."""
+    """A name that comes from another module; `name` "" is the module itself.
+
+    Args:
+        weak: from `import *` of a user: what every module sees goes before it.
+    """
 
     module: str
     level: int
     name: str
     importer: "ModuleInfo"
     span: Span
+    weak: bool = False
 
 
 @entity
