@@ -5,7 +5,6 @@ In: parameters as declared. Out: for a type parameter a struct that has what the
 else, for an origin or a function one of that kind, for any other value some constant of its type.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from ktc.diag.diagnostic import Sink
@@ -39,6 +38,10 @@ class Archetypes(Functions):
     speaks of an archetype."""
     choice: int = 0
     """Which constants are taken for parameters."""
+    lent: bool = False
+    """An origin was taken for one that may be mutable or not: what points there is not written."""
+    lent_around: bool = False
+    """The same for the parameters of the struct around a method."""
     archetypes: dict[str, StructInfo]
     """Those of the declaration that is being checked, by their marked names."""
 
@@ -102,16 +105,28 @@ class Archetypes(Functions):
     # ---- parameters ----
 
     def stand_ins(
-        self, params: Iterable[ast.Param], scope: Scope, module: ModuleInfo, given: dict[str, Any]
-    ) -> dict[str, Any]:
+        self, params: tuple[ast.Param, ...], scope: Scope, module: ModuleInfo, given: dict[str, Any],
+        is_open: bool = False,
+    ) -> dict[str, Any]:  # fmt: skip
         """Return a value for each parameter that has none, in order; they are entered into `scope`.
+
+        Args:
+            is_open: of a struct that an argument leaves open; nothing depends on values that are there by default.
 
         Raises:
             NoStandIn: for one of them there is none.
         """
+        flags = {flag for param in params if (flag := _mutable_flag(param))}
         for param in params:
-            if param.name not in given:
+            if param.name in given:
+                pass
+            elif param.name in flags:
+                self.lent = True
+                given[param.name] = self.bool_constant(False)
+            else:
+                doubt = self.doubt
                 given[param.name] = self._stand_in(param, scope, module)
+                self.doubt = doubt if is_open and param.default is not None else self.doubt
             scope.names[param.name] = given[param.name]
         return given
 
@@ -147,6 +162,9 @@ class Archetypes(Functions):
             return self.archetype(name, want, module, at)
         if isinstance(want, FnTy) and want.ast is None and not want.symbolic:
             return self._function(want, name, module, at)
+        if isinstance(want, PartialTy) and want.info is self.library_info("Origin"):
+            self.lent = True
+            return self.origin_constant(OriginValue("some", False))
         if not isinstance(want, StructTy):
             raise NoStandIn
         if want.info is self.library_info("Origin"):
@@ -192,9 +210,25 @@ class Archetypes(Functions):
         if isinstance(kind, PartialTy):
             given = {p.name: v for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None}
             inner = Scope(kind.info.scope, "function")
-            given = self.stand_ins(kind.info.node.params, inner, kind.info.module, given)
+            given = self.stand_ins(kind.info.node.params, inner, kind.info.module, given, True)
             return self.struct(kind.info, tuple(given[p.name] for p in kind.info.node.params))
         return None
+
+    def is_open(self, fn: FnInfo) -> bool:
+        """Is an argument declared by a trait, or by a struct without its parameters."""
+        for arg in fn.node.args:
+            match arg.type:
+                case ast.Name(id=name):
+                    found = self.module_name(self.main, name) or self.prelude_name(name)
+                    if isinstance(found, TraitInfo) or (isinstance(found, StructInfo) and found.node.params):
+                        return True
+                case ast.Subscript(base=ast.Name(id=name), args=args, keywords=keywords) if name != "Some":
+                    found = self.module_name(self.main, name) or self.prelude_name(name)
+                    if isinstance(found, StructInfo) and _leaves_open(found, args, keywords):
+                        return True
+                case ast.Subscript(base=ast.Name(id="Some")) | ast.Binary():
+                    return True
+        return False
 
     # ---- functions ----
 
@@ -239,6 +273,20 @@ class Archetypes(Functions):
         info.parameter = "capturing" in want.effects
         self.elaborated.add(info.uid)
         return FnVal(FnSet(name, [info]))
+
+
+def _mutable_flag(param: ast.Param) -> str:
+    """Return the name of the parameter that says whether an origin is mutable, "" if this is none or says it itself."""
+    match param.type:
+        case ast.Subscript(base=ast.Name(id="Origin"), args=(ast.Name(id=name), *_)):
+            return name
+    return ""
+
+
+def _leaves_open(info: StructInfo, args: tuple[ast.Expr, ...], keywords: tuple[ast.Keyword, ...]) -> bool:
+    """Say whether a struct's parameters are not all given."""
+    wanted = sum(p.kind not in ("infer", "star") and p.default is None for p in info.node.params)
+    return len(args) + len(keywords) < wanted or any(isinstance(arg, ast.Name) and arg.id == "_" for arg in args)
 
 
 def _add_member(members: dict[str, Any], name: str, value: Any) -> None:

@@ -85,6 +85,7 @@ class Bounds(Archetypes):
         for value in list(self.main.scope.names.values()):
             match value:
                 case FnSet():
+                    self.lent_around = False
                     for fn in value.functions:
                         self._check_generic(fn, lambda: None, False)
                 case StructInfo() if value.module is self.main:
@@ -134,6 +135,7 @@ class Bounds(Archetypes):
                     self.alias_value(member, ty)
 
     def _check_struct(self, info: StructInfo) -> None:
+        self.lent_around = False
         if not info.node.params:
             self._check_methods(info, lambda: self.struct(info, ()), False)
             return
@@ -143,6 +145,7 @@ class Bounds(Archetypes):
             if self.choice not in made:
                 scope = Scope(info.scope, "function")
                 values = self.stand_ins(info.node.params, scope, info.module, {})
+                self.lent_around = self.lent_around or self.lent
                 made[self.choice] = self.struct(info, tuple(values[p.name] for p in info.node.params))
             return made[self.choice]
 
@@ -175,22 +178,10 @@ class Bounds(Archetypes):
     ) -> None:  # fmt: skip
         if fn.module is not self.main or fn.node.body is None or (self.only_used and fn.uid not in self.elaborated):
             return
-        if is_generic or fn.node.params or self._is_open(fn):
+        if is_generic or fn.node.params or self.is_open(fn):
             self.archetypes = dict(around or {}) if is_generic else {}
             called = fn.uid in self.elaborated
             self._try_alone(fn.node, fn.span(), lambda: self._alone(fn, own(), called), doubt, not called)
-
-    def _is_open(self, fn: FnInfo) -> bool:
-        """Is an argument declared by a trait, or by a struct without its parameters."""
-        for arg in fn.node.args:
-            match arg.type:
-                case ast.Name(id=name):
-                    found = self.module_name(self.main, name) or self.prelude_name(name)
-                    if isinstance(found, TraitInfo) or (isinstance(found, StructInfo) and found.node.params):
-                        return True
-                case ast.Subscript(base=ast.Name(id="Some")) | ast.Binary():
-                    return True
-        return False
 
     def _alone(self, fn: FnInfo, ty: StructTy | None, called: bool) -> None:
         scope = Scope(self.fn_scope_parent(fn, ty), "function")
@@ -201,7 +192,7 @@ class Bounds(Archetypes):
             if isinstance(written, StructTy) and written.info is ty.info:
                 ty = written
         actual = self._actual(fn, scope, ty)
-        if not self.archetypes and called:
+        if not self.archetypes and called and not self.lent:
             return  # there is nothing in it that an instance does not show
         instance = self.instance(fn, ty, given, actual, None, None, span=fn.span())
         self._conditions(fn, instance.scope)
@@ -293,7 +284,7 @@ class Bounds(Archetypes):
         outer = self.state, self.sink, self.current
         self.state, self.sink, self.current = self.states["host"], Sink(), None
         trial = self.trial = Trial(node)
-        self.doubt = doubt
+        self.doubt, self.lent = doubt, self.lent_around
         try:
             action()
         except Mismatch as why:
