@@ -105,7 +105,7 @@ class Arguments(Subscripts):
         assert callee.self_ty is not None and pos
         ty = callee.self_ty
         made = self.temporary(ty)
-        value = self.place(pos[0].value)
+        value = self.place(self.convert(pos[0].value, ty, self.at(node)))
         if callee.set.name == "__copyinit__":
             self.copy_to(ty, made.pointer, value, self.at(node), True)
         else:

@@ -32,7 +32,8 @@ from ktc.syntax import ast
 _SURE = frozenset((
     Code.BEYOND_BOUND, Code.NO_MEMBER, Code.TYPE_MISMATCH, Code.TRAIT_NOT_MET, Code.NOT_COPYABLE, Code.NO_MATCHING_CALL,
     Code.NOT_CALLABLE, Code.MISSING_ARGUMENT, Code.TOO_MANY_ARGUMENTS, Code.UNKNOWN_ARGUMENT, Code.IMMUTABLE,
-    Code.PARAMETER_COUNT, Code.RAISES, Code.UNDEFINED_NAME, Code.DUPLICATE_DEFINITION,
+    Code.PARAMETER_COUNT, Code.RAISES, Code.UNDEFINED_NAME, Code.ESCAPING_REFERENCE, Code.ALIASING,
+    Code.DUPLICATE_DEFINITION,
 ))  # fmt: skip
 """Mistakes that are there for every value of the parameters if they are there for a stand-in that is no constant."""
 

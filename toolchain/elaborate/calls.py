@@ -11,6 +11,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.body import UNIT_CONST, zero_of
 from ktc.elaborate.computed import lend_all, put_back
 from ktc.elaborate.conversions import Conversions
+from ktc.elaborate.escapes import check_kept
 from ktc.elaborate.exclusivity import check_call
 from ktc.elaborate.function_types import NAMELESS
 from ktc.elaborate.inference import Candidate
@@ -177,6 +178,7 @@ class Calls(Conversions):
                 if instance.fn.deprecated:
                     self.elab.warn_deprecated(instance.fn, span)
                 after = lend_all(self, instance.signature.args, values)
+                check_kept(self, found)
                 check_call(self, instance, values, [getattr(slot, "span", None) for slot in found.slots])
                 if after:
                     made = self._emit(instance, values, span)

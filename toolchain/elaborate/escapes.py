@@ -8,8 +8,9 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.inference import Candidate
 from ktc.elaborate.scope import Var
-from ktc.elaborate.values import LV, RV, OriginValue, PackPV, StructTy
+from ktc.elaborate.values import LV, RV, Arg, OriginValue, PackPV, StructTy
 from ktc.ir import nodes
 from ktc.syntax import ast
 
@@ -56,6 +57,20 @@ def check_stored(body: Any, place: LV, value: Any, span: Span) -> None:
         local = _pointed(body, value)
         if local is not None:
             _fail(body, "this stays after the function and points", local, span)
+
+
+def check_kept(body: Any, found: Candidate) -> None:
+    """Report a pointer into a variable of the function that a method is given for a collection that outlives it."""
+    args, slots = found.instance.signature.args, found.slots
+    if len(args) < 2 or args[0].convention != "mut" or not isinstance(slots[0], Arg):
+        return
+    place = slots[0].value
+    if not isinstance(place, LV) or not isinstance(place.ty, StructTy) or not body.elab.origins(place.ty):
+        return
+    own = {param.name for param in place.ty.info.node.params}
+    for sig, slot in zip(args[1:], slots[1:], strict=True):
+        if isinstance(slot, Arg) and isinstance(sig.node.type, ast.Name) and sig.node.type.id in own:
+            check_stored(body, place, slot.value, slot.span)
 
 
 def _fail(body: Any, what: str, local: nodes.Local, span: Span) -> None:

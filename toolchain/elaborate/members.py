@@ -27,6 +27,9 @@ from ktc.elaborate.values import (
 )  # fmt: skip
 from ktc.syntax import ast
 
+_MAKERS = ("__init__", "__copyinit__", "__moveinit__")
+"""They make a new value, whatever value stands before the dot."""
+
 
 class Members(Names):
     """The part of a body that takes members."""
@@ -61,7 +64,8 @@ class Members(Names):
         if isinstance(base, LV) and base.local is not None and base.back is None:
             if isinstance(base.ty, StructTy) and isinstance(self.elab.member(base.ty, node.name), ast.VarDecl):
                 return self.field(base, node.name)
-            self.required(base, node.value)
+            if node.name not in _MAKERS:
+                self.required(base, node.value)
         return self.member_of(base, node.name, node)
 
     def member_of(self, base: Any, name: str, node: Any) -> Any:
@@ -158,6 +162,8 @@ class Members(Names):
                 return self.builtin_self[name]
             made = self.field(base, name) if isinstance(base, LV) else self.field_value(base, name)
             return made if isinstance(base, KV) or base.back is None else field_of(made, base, name)
+        if name in _MAKERS and not self.module.is_library:
+            return self.type_member(ty, name, node)
         if isinstance(member, FnSet):
             return Method(base, FnVal(member, (), (), ty))
         for param, value in zip(ty.info.node.params, ty.params, strict=True):
