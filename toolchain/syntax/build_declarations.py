@@ -54,6 +54,7 @@ class DeclarationBuilder(ExpressionBuilder):
     # (param ("," param)* ","?)?
     def param_list(self, kids: Kids, start: int, end: int) -> tuple[ast.Param, ...]:
         """Set the kinds from the marks, and drop them."""
+        self._check_marks(kids)
         out: list[ast.Param] = []
         keyword_only = False
         for item in kids:
@@ -71,6 +72,23 @@ class DeclarationBuilder(ExpressionBuilder):
             keyword_only = keyword_only or item.kind == "star"
             out.append(item)
         return tuple(out)
+
+    def _check_marks(self, items: Kids) -> None:
+        """Report marks that stand twice, or where they mean nothing."""
+        seen = ""
+        for item in items:
+            text = item.text if isinstance(item, _Mark) else {"star": "*", "starstar": "**"}.get(item.kind, "")
+            why = ""
+            if seen == "**":
+                why = "nothing can come after '**'"
+            elif text and (text == seen or (text == "/" and seen == "*")):
+                why = "there can be one '*' only" if text == "*" else f"'{text}' comes too late here"
+            elif text == "*" and isinstance(item, _Mark) and item is items[-1]:
+                why = "'*' must be followed by a name"
+            if why:
+                self.wrong(item.start, item.end, why)
+                return
+            seen = text or seen
 
     # (fn_arg ("," fn_arg)* ","?)?
     fn_args = param_list
