@@ -80,9 +80,7 @@ class Functions(Destructors):
             if symbol in state.by_symbol:  # of a function that is nested in a loop that is unrolled
                 symbol = next(s for s in (f"{symbol}_{i}" for i in itertools.count(2)) if s not in state.by_symbol)
             signature = self._signature(fn, canonical_self, scope, declared, actual)
-            found = Instance(
-                fn, symbol, _title(fn, values), scope, canonical_self, state, signature, parent, call_span, depth
-            )
+            found = Instance(fn, symbol, values, scope, canonical_self, state, signature, parent, call_span, depth)
             found.envs = environments((*values, *open_types, canonical_self))
             if env is not None and all(known.set.functions[0] is not fn for known in found.envs):
                 found.envs = (*found.envs, FnVal(FnSet(fn.name, [fn]), (), (), None, env))
@@ -243,10 +241,3 @@ class Functions(Destructors):
                     work += kept[1]
         unit.kernels = tuple(state.kernels[s] for s in sorted(state.kernels))
         return unit
-
-
-def _title(fn: FnInfo, values: tuple[Any, ...]) -> str:
-    """Return what messages call an instance."""
-    shown = tuple(value for param, value in zip(fn.node.params, values, strict=True) if param.kind != "infer")
-    title = str(FnVal(FnSet(fn.name, [fn]), shown))
-    return title if fn.owner is None else f"{fn.owner.name}.{title}"

@@ -14,7 +14,7 @@ from ktc.diag.diagnostic import Bug, Diagnostic, Label
 from ktc.diag.source import Span
 from ktc.elaborate.bodies import Bodies
 from ktc.elaborate.mismatch import Abort
-from ktc.elaborate.scope import AliasInfo, FnInfo, ModuleInfo, Scope, StructInfo
+from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, ModuleInfo, Scope, StructInfo
 from ktc.elaborate.symbols import Symbols
 from ktc.elaborate.values import (
     KV,
@@ -109,6 +109,7 @@ class Instance:
     """One function with all parameters known.
 
     Args:
+        given: the values of its parameters.
         rest_spans: where the variadic arguments of the first call stand.
         archived: its declaration, if the library's archive has the function; a body is then made only to run it at
             compile time.
@@ -117,7 +118,7 @@ class Instance:
 
     fn: FnInfo
     symbol: str
-    title: str
+    given: tuple[Any, ...]
     scope: Scope
     self_ty: StructTy | None
     state: "UnitState"
@@ -137,6 +138,16 @@ class Instance:
     rest_spans: tuple[Span, ...] = ()
     archived: nodes.Function | None = None
     kept: bool = False
+    _title: str = ""
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        if not self._title:
+            params = zip(self.fn.node.params, self.given, strict=True)
+            title = str(FnVal(FnSet(self.fn.name, [self.fn]), tuple(v for param, v in params if param.kind != "infer")))
+            self._title = title if self.fn.owner is None else f"{self.fn.owner.name}.{title}"
+        return self._title
 
     @property
     def is_parametric(self) -> bool:

@@ -361,6 +361,9 @@ def _cost(body: tuple[ir.Statement, ...]) -> int:
 
 def _registers(function: ir.Function) -> set[ir.Local]:
     """Return the locals whose address is only ever the whole pointer of a load or store of their own type."""
+    own = locals_of(function)
+    if not own:
+        return set()
     taken: set[ir.Local] = set()
     for statement in statements(function.body):
         values = operands(statement)
@@ -370,4 +373,4 @@ def _registers(function: ir.Function) -> set[ir.Local]:
             case ir.Store(ir.LocalAddress(local), value) if local.type == value.type:
                 values = (value,)
         taken.update(leaf.local for leaf in leaves(values) if isinstance(leaf, ir.LocalAddress))
-    return {local for local in locals_of(function) if local not in taken}
+    return {local for local in own if local not in taken}
