@@ -8,6 +8,7 @@ from ktc import targets
 from ktc.diag.codes import Code
 from ktc.elaborate.builtin_context import Use, comptime_str
 from ktc.elaborate.builtin_types import erase
+from ktc.elaborate.suggestions import conversion_help
 from ktc.elaborate.values import KV, LV, RV, FnTy, FnVal, OriginValue, PackPV, PackVal, Result, StructTy, TraitTy
 from ktc.ir import nodes, types
 from ktc.targets.target import Target
@@ -125,7 +126,9 @@ def _compile_error(use: Use) -> Result:
     asked = use.attrs.get("argument")
     if asked is None:
         use.fail(code, use.text("message"))
-    use.body.fail(code, use.text("message"), use.body.asking_span(use.number("argument")))
+    pair = [use.elab.type_name(use.type_of(key)) for key in ("given", "wanted") if key in use.attrs]
+    help = conversion_help(*pair) if len(pair) == 2 else ""
+    use.body.fail(code, use.text("message"), use.body.asking_span(use.number("argument")), help)
 
 
 def _target(use: Use, target: Target) -> KV:
@@ -332,7 +335,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.pack.get": (_pack_get, 1, ("index",)),
         "kgen.variadic.get": (_variadic_get, 0, ("index", "values")),
         "kgen.constrained": (_constrained, 0, ("cond", "message")),
-        "kgen.compile_error": (_compile_error, 0, ("message", "code", "argument")),
+        "kgen.compile_error": (_compile_error, 0, ("message", "code", "argument", "given", "wanted")),
         "kgen.target.current": (_target_current, 0, ()),
         "kgen.target.host": (_target_host, 0, ()),
         "kgen.target.info": (_target_info, 0, ("target", "key")),

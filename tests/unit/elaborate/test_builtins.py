@@ -102,7 +102,7 @@ class Body:
     def emit(self, statement) -> None:
         self.actions.append(statement)
 
-    def fail(self, code, message, span=None):
+    def fail(self, code, message, span=None, help=""):
         raise Failed(code, message)
 
     def string_global(self, text: str) -> nodes.Const:
