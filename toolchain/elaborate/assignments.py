@@ -7,13 +7,11 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.computed import Waiting, lend, put_back, taken, waits
 from ktc.elaborate.escapes import check_stored
-from ktc.elaborate.mentions import names_in
 from ktc.elaborate.operators import BINARY
+from ktc.elaborate.replacing import Replacing
 from ktc.elaborate.scope import FnSet, Var
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, StructTy, Ty
-from ktc.elaborate.variables import Variables
 from ktc.ir import nodes
-from ktc.ir.types import has_pointer
 from ktc.syntax import ast
 
 
@@ -24,7 +22,7 @@ class Item(ast.Node):
     action: Any
 
 
-class Assignments(Variables):
+class Assignments(Replacing):
     """The part of a body that stores into things."""
 
     def effect(self, value: Any) -> None:
@@ -162,7 +160,10 @@ class Assignments(Variables):
         elif place.local is not None or not out_key or out_key in self.assigned:
             self.mark("use", place, span)
             self.destroy_place(place.ty, place.pointer, span)
-        self.move_bits(place.ty, place.pointer, fresh)
+        if place.local is None and not place.path and isinstance(value, LV) and not (value.owned or value.local):
+            self.init_moved(place.ty, place.pointer, fresh, span)  # from one reference to another: copied, then moved
+        else:
+            self.move_bits(place.ty, place.pointer, fresh)
         if place.local is not None:
             self.mark("init", place)
         if out_key:
@@ -251,34 +252,6 @@ class Assignments(Variables):
         if isinstance(place, LV) and place.mutable and not place.owned:
             made = self.convert(made, place.ty, self.at(value))
         self.assign_item(place, made, target)
-
-    def replace_first(self, place: LV, value: ast.Expr) -> bool:
-        """Replace what lies behind a reference by the result of a call that cannot see it and does not raise: the old
-        value is destroyed before the call. False if it is not so simple; nothing is elaborated then."""
-        if self.module.is_library or not isinstance(value, ast.Call) or self.elab.is_trivial(place.ty):
-            return False
-        if (place.local is not None and len(place.path) <= 1) or not all(map(self._is_apart, names_in(value))):
-            return False
-        span = self.at(value)
-        self.open()
-        fresh = self.own(self.convert(self.expr(value, place.ty), place.ty, span), span)
-        made = self.close()
-        is_straight = not any(isinstance(one, (nodes.If, nodes.Loop, nodes.Block, nodes.Return)) for one in made)
-        if is_straight:
-            self.destroy_place(place.ty, place.pointer, span)
-        for statement in made:
-            self.emit(statement)
-        if not is_straight:
-            self.destroy_place(place.ty, place.pointer, span)
-        self.move_bits(place.ty, place.pointer, fresh)
-        return True
-
-    def _is_apart(self, name: str) -> bool:
-        """Say whether a name stands for a value that can point to nothing another name owns."""
-        found = self.find(name)
-        if not isinstance(found, Var):
-            return True
-        return found.body is self and self.elab.is_trivial(found.ty) and not has_pointer(self.elab.ir(found.ty))
 
     def _index_arg(self, item: ast.Expr) -> Arg:
         arg = self.arg(item)

@@ -188,6 +188,8 @@ class Calls(Conversions):
                 made = self._emit(instance, values, span)
             else:
                 made = self.expand(instance, values, span)
+                if isinstance(made, LV) and made.local is not None and not self.module.is_library:
+                    made.via = (nodes.LocalAddress(made.local),)  # an item of it, and which one is not asked
                 if isinstance(made, (RV, LV)) and made.loans is None and self.elab.origins(made.ty):
                     made.loans = self.loans_of_call(instance.signature, values)
             if not self.module.is_library and isinstance(made, (RV, LV)) and made.ty is instance.signature.result_ty:

@@ -77,7 +77,8 @@ def _overlap(body: Any, a: Any, b: Any) -> bool:
     """Do two arguments surely reach the same place."""
     if isinstance(a, LV) and isinstance(b, LV):
         if a.local is not None and a.local is b.local:
-            return (not a.owned or _moved(a)) and (not b.owned or _moved(b)) and _prefix(a.path, b.path)
+            same = _prefix(a.path, b.path) or bool(a.via and b.via)
+            return (not a.owned or _moved(a)) and (not b.owned or _moved(b)) and same
         if a.local is None and b.local is None:
             for root, path in map(_way, a.via or (a.pointer,)):
                 for other, way in map(_way, b.via or (b.pointer,)):

@@ -285,6 +285,11 @@ class Operators(Arguments):
             self.statements = self.blocks.pop()
             self.dead = False
         ty = self._common(values, expected, node)
+        are_places = all(
+            isinstance(v, LV) and not v.owned and v.ty is ty and v.pointer.type == types.PTR for v in values
+        )
+        if are_places and not self.module.is_library and not self.elab.is_trivial(ty):
+            return self._one_of(condition, values, lists, node)
         made = self.temporary(ty, "", self._loans_of_all(values))
         arms = []
         for value, statements, part in zip(values, lists, (node.then, node.orelse), strict=True):
@@ -297,6 +302,24 @@ class Operators(Arguments):
         if self.elab.abi(ty) == "direct":
             return RV(ty, self.rvalue(made), loans=self.loans_of(made))
         return made
+
+    def _one_of(self, condition: nodes.Value, places: list[LV], lists: list[Any], node: ast.Ternary) -> LV:
+        """Return one of two places: nothing is copied to choose."""
+        local = self.local(types.PTR, "")
+        loans: tuple[nodes.Local, ...] | None = ()
+        arms = []
+        for place, statements in zip(places, lists, strict=True):
+            self.blocks.append(self.statements)
+            self.statements = statements
+            self.emit(nodes.Store(nodes.LocalAddress(local), place.pointer, span=self.span))
+            arms.append(self.close())
+            own = place.loans if place.local is None else (place.local,)
+            loans = None if loans is None or own is None else (*loans, *own)
+        local.pins, local.pins_all = tuple(dict.fromkeys(loans or ())), loans is None
+        self.emit(nodes.If(condition, arms[0], arms[1], self.at(node)))
+        pointer = self.let(nodes.Load(nodes.LocalAddress(local), types.PTR), types.PTR)
+        mutable, why = all(place.mutable for place in places), "one of two values"
+        return LV(places[0].ty, pointer, mutable, why="" if mutable else why, loans=loans)
 
     def _literal_beside(self, value: KV, other: ast.Expr, node: ast.Ternary) -> Any:
         """Return a literal that was chosen while compiling: its type is common to both arms."""
