@@ -316,6 +316,8 @@ class Parameters(Evaluation):
         except Symbolic:
             return value
         if isinstance(want, TraitTy):
+            if isinstance(value, TraitTy):
+                raise Mismatch(Code.TYPE_MISMATCH, f"'{param.name}' of {what} wants a type, not a trait", weight=2)
             if isinstance(value, KV) and isinstance(value.data, (int, tuple, float)):
                 raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
             if isinstance(value, StructTy) and not value.symbolic and not self.conforms(value, want):
