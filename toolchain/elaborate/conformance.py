@@ -8,14 +8,12 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Sink
 from ktc.diag.source import Span
+from ktc.elaborate.defaults import SYNTHESISED
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo
 from ktc.elaborate.values import KV, StructTy, TraitTy, Ty
 from ktc.syntax import ast
-
-SYNTHESISED = frozenset(("__init__", "__copyinit__", "__moveinit__", "__del__", "copy"))
-"""Methods that a struct may have without writing them."""
 
 
 def check_traits(elab: Any, info: StructInfo) -> None:

@@ -9,6 +9,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
 from ktc.elaborate import builtin_types
+from ktc.elaborate.defaults import add_defaults, defaults_of
 from ktc.elaborate.endless import DEEP, check_finite, endless
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.modules import Modules
@@ -94,6 +95,8 @@ class Structs(Modules):
                 self._collect_traits(node, info.scope, info.module, found)
             info.traits = tuple(found)
             info.inherited.clear()  # what was looked for meanwhile
+            if not info.module.is_library:
+                add_defaults(info, info.traits)
         return info.traits
 
     def _collect_traits(self, node: ast.Expr, scope: Scope, module: Any, found: list[TraitInfo]) -> None:
@@ -130,6 +133,9 @@ class Structs(Modules):
         info = ty.info
         found = info.members.get(name)
         if found is not None:
+            if info.traits is None and info.node.traits and isinstance(found, FnSet) and not info.module.is_library:
+                self.traits_of(info)
+                return info.members[name]
             return found
         if name not in info.inherited:
             info.inherited[name] = self._inherited(info, name)
@@ -137,15 +143,9 @@ class Structs(Modules):
 
     def _inherited(self, info: StructInfo, name: str) -> Any:
         """Return what a struct has of its traits."""
-        for trait in self.traits_of(info):
-            found = trait.members.get(name)
-            if isinstance(found, FnSet):
-                bodies = [fn for fn in found.functions if fn.node.body is not None]
-                if bodies:
-                    return found if len(bodies) == len(found.functions) else FnSet(name, bodies)
-            elif isinstance(found, AliasInfo) and found.node.value is not None:
-                return found
-        return None
+        members = [trait.members[name] for trait in self.traits_of(info) if name in trait.members]
+        alias = next((one for one in members if isinstance(one, AliasInfo) and one.node.value is not None), None)
+        return alias or defaults_of(name, members, set())
 
     def method_set(self, ty: Ty, name: str) -> FnSet | None:
         """Return the methods of that name, or None."""
