@@ -96,7 +96,7 @@ class _Lowering:
             entry, places = debug.wrapped(context, lowered.function, cpu.entry(context, lowered))
             reached.metadata |= places
             metadata = list(cpu.METADATA)
-        elif name in reached.named or (lowered.function.values and self._target.vendor == "amd"):
+        elif name in reached.named or (lowered.function.values and self._target.value_space):
             entry, places = debug.wrapped(context, lowered.function, _forward(context, lowered))
             reached.metadata |= places
         else:
@@ -243,10 +243,7 @@ def _kernel_head(context: Context, text: FunctionText) -> str:
 
 def _whole(context: Context, kind: Type) -> str:
     """Return how a kernel gets the address of a value that the launch passes."""
-    held, align = context.types.memory(kind), align_of(kind)
-    if context.target.vendor == "amd":
-        return f"ptr addrspace(4) byref({held}) align {align}"
-    return f'ptr byval({held}) align {align} "nvvm.grid_constant"'
+    return context.target.value_argument.format(type=context.types.memory(kind), align=align_of(kind))
 
 
 def _direct(context: Context, text: FunctionText) -> str:
@@ -257,11 +254,10 @@ def _direct(context: Context, text: FunctionText) -> str:
 def _forward(context: Context, text: FunctionText) -> str:
     """Return a kernel that calls its function, which others call too."""
     passed = [f"{kind} {name}" for kind, name in text.parameters]
-    casts = ""
-    if context.target.vendor == "amd":
-        for index in text.function.values:
-            casts += f"  %v{index} = addrspacecast ptr addrspace(4) %a{index} to ptr\n"
-            passed[passed.index(f"ptr %a{index}")] = f"ptr %v{index}"
+    casts, space = "", context.target.value_space
+    for index in text.function.values if space else ():
+        casts += f"  %v{index} = addrspacecast ptr addrspace({space}) %a{index} to ptr\n"
+        passed[passed.index(f"ptr %a{index}")] = f"ptr %v{index}"
     name = symbol(context.body_name(text.function.symbol))
     return f"{_kernel_head(context, text)} {{\n{casts}  call void {name}({', '.join(passed)})\n  ret void\n}}"
 

@@ -76,7 +76,7 @@ class KernelBody(Closures):
     def _is_passed_whole(self, sig: ArgSig, target: Target) -> bool:
         """Say whether a launch can pass the value of an argument that the kernel gets the address of."""
         by_value = sig.convention in ("read", "var") and not sig.variadic and isinstance(sig.ty, StructTy)
-        return by_value and self.elab.is_trivial(sig.ty) and target.vendor != "apple"
+        return by_value and self.elab.is_trivial(sig.ty) and bool(target.value_argument)
 
     def offload(self, target: Target, kind: int, option: str, fn: FnVal, info: StructTy, span: Span) -> Val:
         """Ask for a function's device code; the result names constants that the back end fills in."""

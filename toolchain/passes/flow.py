@@ -189,19 +189,27 @@ class _Builder:
 
 def liveness(graph: Graph) -> list[int]:
     """Return for each node the set that is live before it: used later on some path, and not given up before that."""
-    count = len(graph.effects)
-    live = [0] * count
+    return _backward(graph, lambda _, effect, after: (after & ~effect.kill) | effect.use | effect.keep)
+
+
+def _backward(graph: Graph, before: Callable[[int, Effect, int], int], start: Sequence[int] = ()) -> list[int]:
+    """Return the least sets before each node, from `start` or empty ones on.
+
+    Args:
+        before: of a node's index, its effect and the set after it.
+    """
+    found = list(start) or [0] * len(graph.effects)
     changed = True
     while changed:
         changed = False
-        for index in range(count - 1, -1, -1):
-            effect, after = graph.effects[index], 0
+        for index in range(len(found) - 1, -1, -1):
+            after = 0
             for successor in graph.successors[index]:
-                after |= live[successor]
-            before = (after & ~effect.kill) | effect.use | effect.keep
-            if before != live[index]:
-                live[index], changed = before, True
-    return live
+                after |= found[successor]
+            new = before(index, graph.effects[index], after)
+            if new != found[index]:
+                found[index], changed = new, True
+    return found
 
 
 def replaced_early(graph: Graph, live: list[int]) -> list[int]:
@@ -229,34 +237,18 @@ def replaced_early(graph: Graph, live: list[int]) -> list[int]:
 
 def _wanted(graph: Graph, live: list[int], parts: int, known: list[int]) -> list[int]:
     """Return for each node the parts at which something looks before they are replaced; `known` are some of them."""
-    wanted = list(known)
-    changed = True
-    while changed:
-        changed = False
-        for index in range(len(live) - 1, -1, -1):
-            effect, after = graph.effects[index], 0
-            for successor in graph.successors[index]:
-                after |= wanted[successor]
-            before = known[index] | parts & ((after & ~effect.lead) | effect.use | ~live[index])
-            if before != wanted[index]:
-                wanted[index], changed = before, True
-    return wanted
+    return _backward(
+        graph,
+        lambda index, effect, after: known[index] | parts & ((after & ~effect.lead) | effect.use | ~live[index]),
+        known,
+    )
 
 
 def _replaced_together(graph: Graph, groups: set[int]) -> list[int]:
     """Return for each node the parts whose next replacement is one of several parts at once."""
-    several = [0] * len(graph.effects)
-    changed = True
-    while changed:
-        changed = False
-        for index in range(len(several) - 1, -1, -1):
-            effect, after = graph.effects[index], 0
-            for successor in graph.successors[index]:
-                after |= several[successor]
-            before = (after & ~effect.lead) | (effect.lead if effect.lead in groups else 0)
-            if before != several[index]:
-                several[index], changed = before, True
-    return several
+    return _backward(
+        graph, lambda _, effect, after: (after & ~effect.lead) | (effect.lead if effect.lead in groups else 0)
+    )
 
 
 def _completed(wanted: int, groups: set[int], together: int) -> int:

@@ -79,7 +79,6 @@ def _target(generation: int, wanted: Versions) -> Target:
         is_device=True,
         system_values=SYSTEM_VALUES,
         has_f64=False,
-        has_i128=False,
         has_recursion=False,
         title=f"Apple M{generation} (macOS {wanted.system[0]}, Metal {wanted.metal[0]}.{wanted.metal[1]})",
         aliases=(f"m{generation}", f"metal:{generation}", f"apple:m{generation}"),

@@ -52,6 +52,8 @@ def _target(name: str, lanes: int, shared_kib: int, title: str, further: tuple[s
         shared_bytes=shared_kib << 10,
         dynamic_shared_bytes=shared_kib << 10,
         artefact="hsaco",
+        value_argument="ptr addrspace(4) byref({type}) align {align}",
+        value_space=4,
         is_device=True,
         title=title,
         aliases=(f"amdgpu:{name}", f"amd:{name}", f"hip:{name}", *further, *(f"amdgpu:{word}" for word in further)),

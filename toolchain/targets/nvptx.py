@@ -64,6 +64,7 @@ def _target(name: str, ptx: int, shared_kib: int, title: str, further: tuple[str
         shared_bytes=_STATIC_SHARED_BYTES,
         dynamic_shared_bytes=shared_kib << 10,
         artefact="ptx",
+        value_argument='ptr byval({type}) align {align} "nvvm.grid_constant"',
         is_device=True,
         device_externals=_DRIVER_FUNCTIONS,
         title=title,

@@ -44,9 +44,11 @@ class Target:
         dynamic_shared_bytes: limit of shared memory that a launch may ask for, in bytes.
         artefact: what the driver loads: "ptx", "hsaco", "metallib", "native".
         is_device: kernels run here.
+        value_argument: how a kernel declares the address of a value that its launch passes (`{type}`, `{align}`); empty
+            where it cannot. value_space: LLVM's address space of that address.
         system_values: intrinsic name -> slot of an i32 that codegen must pass as trailing parameters, for targets where
             ids are no intrinsics (AIR, CPU); empty elsewhere.
-        has_f64, has_i128, has_recursion: what the back end can do.
+        has_f64, has_recursion: what the back end can do.
         device_externals: functions that the driver or its library supplies at load time, so may stay undefined.
         title: for people ("NVIDIA Hopper (H100, H200)").
         aliases: other names (`nvidia:90`).
@@ -71,9 +73,10 @@ class Target:
     dynamic_shared_bytes: int = 0
     artefact: str = "native"
     is_device: bool = False
+    value_argument: str = ""
+    value_space: int = 0
     system_values: Mapping[str, int] = field(default_factory=dict)
     has_f64: bool = True
-    has_i128: bool = True
     has_recursion: bool = True
     device_externals: frozenset[str] = frozenset()
     title: str = ""
