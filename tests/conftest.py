@@ -1,9 +1,41 @@
-"""What tests of whole programs share."""
+"""What tests of whole programs share, and the last words of a test process that crashes."""
 
+import faulthandler
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
+
+_FAULTS = "KTC_TEST_FAULTS"
+"""The folder where each test process writes its stack when a signal ends it; workers inherit the name."""
+_LINES = 14
+"""So many of them are shown: the innermost calls come first."""
+_kept_open = []
+
+
+@pytest.hookimpl(trylast=True)  # after pytest's own, whose words come in the middle of the dots
+def pytest_configure():
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        os.environ[_FAULTS] = tempfile.mkdtemp(prefix="ktc-faults-")
+    path = Path(os.environ[_FAULTS], os.environ.get("PYTEST_XDIST_WORKER", "main"))
+    _kept_open.append(path.open("a"))
+    faulthandler.enable(_kept_open[-1])
+
+
+def pytest_terminal_summary(terminalreporter, exitstatus):
+    for path in sorted(Path(os.environ[_FAULTS]).iterdir()):
+        if exitstatus and path.stat().st_size:
+            terminalreporter.section(f"stack of {path.name} when it crashed")
+            error, mark, stack = path.read_text().partition("Current thread")
+            terminalreporter.write_line("\n".join([error.partition("\n")[0], *(mark + stack).splitlines()[:_LINES]]))
+
+
+def pytest_unconfigure():
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        for path in Path(os.environ[_FAULTS]).iterdir():
+            path.unlink()
+        Path(os.environ.pop(_FAULTS)).rmdir()
 
 
 @pytest.fixture(scope="session")

@@ -153,7 +153,8 @@ def test_air(target: Target, kernels: dict[str, LlvmModule], workers: Workers) -
     code = emitted(module, "object", workers)
     assert code[:4] == bytes.fromhex("dec0170b")
     start, size = (int.from_bytes(code[at : at + 4], "little") for at in (8, 12))
-    again = str(llvm.parse_bitcode(code[start : start + size], llvm.create_context()))
+    with llvm.create_context() as context, llvm.parse_bitcode(code[start : start + size], context) as read:
+        again = str(read)
     assert re.search(rf"define void @{module.kernel}\(ptr addrspace\(1\)", again)
     assert "!air.kernel" in again and '"air.buffer"' in again
     assert "load float, ptr addrspace(1)" in again
@@ -162,8 +163,8 @@ def test_air(target: Target, kernels: dict[str, LlvmModule], workers: Workers) -
 def test_the_host_holds_the_kernel(cache: Cache) -> None:
     text = driver.emit(session(cache, "sm_90"), "llvm").decode()
     file_check("host", text)
-    parsed = llvm.parse_assembly(text, llvm.create_context())
-    parsed.verify()
+    with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
+        module.verify()
 
 
 MARKS = {

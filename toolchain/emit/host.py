@@ -5,6 +5,7 @@ These functions run LLVM where they are called; `workers` runs them beside the k
 """
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 from ktc.emit import llvm
 from ktc.emit.module_text import ModuleText
@@ -17,21 +18,23 @@ _IMAGE_ALIGN = 64
 
 def object_file(module: ModuleText, level: int, steps: list[Step] | None = None) -> bytes:
     """Return the relocatable object, optimised at -O`level`; `steps` gets what each step took."""
-    with step(steps, "optimise", "host", instructions(module.text)):
-        optimised = llvm.optimize(module.text, module.target, level)
-    with step(steps, "emit", "host"):
-        return llvm.object_code(optimised, module.target, level)
+    with ExitStack() as stack:
+        with step(steps, "optimise", "host", instructions(module.text)):
+            optimised = stack.enter_context(llvm.optimized(module.text, module.target, level))
+        with step(steps, "emit", "host"):
+            return llvm.object_code(optimised, module.target, level)
 
 
 def assembly(module: ModuleText, level: int) -> str:
     """Return the assembly, optimised at -O`level`."""
-    optimised = llvm.optimize(module.text, module.target, level)
-    return llvm.assembly(optimised, module.target, level)
+    with llvm.optimized(module.text, module.target, level) as optimised:
+        return llvm.assembly(optimised, module.target, level)
 
 
 def llvm_text(module: ModuleText, level: int) -> str:
     """Return the LLVM assembly after optimisation at -O`level`."""
-    return llvm.llvm_text(llvm.optimize(module.text, module.target, level))
+    with llvm.optimized(module.text, module.target, level) as optimised:
+        return llvm.llvm_text(optimised)
 
 
 def data_object(target: Target, constants: Mapping[str, bytes], steps: list[Step] | None = None) -> bytes:
@@ -50,7 +53,8 @@ def _data_object(target: Target, constants: Mapping[str, bytes]) -> bytes:
             f'@"{symbol}" = hidden constant [{len(data) + 1} x i8] c"{_quoted(data)}\\00", align {_IMAGE_ALIGN}'
         )
         lines.append(f'@"{symbol}$size" = hidden constant i64 {len(data)}, align 8')
-    return llvm.object_code(llvm.parse("\n".join(lines)), target, 0)
+    with llvm.parsed("\n".join(lines)) as module:
+        return llvm.object_code(module, target, 0)
 
 
 def _quoted(data: bytes) -> str:

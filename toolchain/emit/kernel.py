@@ -4,6 +4,7 @@ In: the kernel's `ModuleText` and the kinds that are wanted. Out: bytes by kind.
 """
 
 from collections.abc import Set
+from contextlib import ExitStack
 from typing import Any
 
 from ktc.emit import air, hsaco, llvm
@@ -27,16 +28,17 @@ def emit_kernel(
         made["llvm"] = module.text.encode()
     if not kinds - {"llvm"}:
         return made
-    with step(steps, "optimise", module.kernel, instructions(module.text)):
-        optimised = llvm.optimize(module.text, target, level, module.kernel)
-    if "llvm-opt" in kinds:
-        made["llvm-opt"] = llvm.llvm_text(optimised).encode()
-    forms = {"ptx": _ptx, "hsaco": _hsaco, "metallib": _metallib, "native": _native}
-    if kinds - {"llvm", "llvm-opt"}:
-        with step(steps, "emit", module.kernel):
-            if target.vendor != "cpu":
-                llvm.limit_sums(module.text.count("\n"))
-            made |= forms[target.artefact](optimised, module, kinds, level, ptxas)
+    with ExitStack() as stack:
+        with step(steps, "optimise", module.kernel, instructions(module.text)):
+            optimised = stack.enter_context(llvm.optimized(module.text, target, level, module.kernel))
+        if "llvm-opt" in kinds:
+            made["llvm-opt"] = llvm.llvm_text(optimised).encode()
+        forms = {"ptx": _ptx, "hsaco": _hsaco, "metallib": _metallib, "native": _native}
+        if kinds - {"llvm", "llvm-opt"}:
+            with step(steps, "emit", module.kernel):
+                if target.vendor != "cpu":
+                    llvm.limit_sums(module.text.count("\n"))
+                made |= forms[target.artefact](optimised, module, kinds, level, ptxas)
     return made
 
 
@@ -52,8 +54,8 @@ def _hsaco(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: s
     made: dict[str, bytes] = {}
     if "asm" in kinds:
         # Emission changes the module: each form starts from the same text.
-        again = llvm.parse(llvm.llvm_text(optimised), module.kernel)
-        made["asm"] = llvm.assembly(again, module.target, level).encode()
+        with llvm.parsed(llvm.llvm_text(optimised), module.kernel) as again:
+            made["asm"] = llvm.assembly(again, module.target, level).encode()
     if kinds & {"object", "image"}:
         linked = hsaco.link(llvm.object_code(optimised, module.target, level))
         made |= {kind: linked for kind in ("object", "image") if kind in kinds}
@@ -67,8 +69,8 @@ def _metallib(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _
 def _native(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:
     made: dict[str, bytes] = {}
     if "asm" in kinds:
-        again = llvm.parse(llvm.llvm_text(optimised), module.kernel)
-        made["asm"] = llvm.assembly(again, module.target, level).encode()
+        with llvm.parsed(llvm.llvm_text(optimised), module.kernel) as again:
+            made["asm"] = llvm.assembly(again, module.target, level).encode()
     if kinds & {"object", "image"}:
         code = llvm.object_code(optimised, module.target, level)
         made |= {kind: code for kind in ("object", "image") if kind in kinds}

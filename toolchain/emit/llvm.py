@@ -5,6 +5,8 @@ What LLVM reports in words becomes a `Bug`: text that it cannot read is our mist
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
@@ -40,24 +42,34 @@ def machine(target: Target, level: int) -> Any:
     )
 
 
-def parse(text: str, name: str = "") -> Any:
-    """Read and verify LLVM assembly; `name` is the kernel's, for the message."""
-    try:
-        # A context of its own: in a shared one, a second module's `%pair` would become `%pair.1`.
-        module = llvm.parse_assembly(text, llvm.create_context())
-        module.verify()
-    except RuntimeError as error:
-        raise Bug(f"LLVM rejects the code of {_called(name)}: {_explain(str(error), text)}", "codegen") from error
-    return module
+@contextmanager
+def parsed(text: str, name: str = "") -> Iterator[Any]:
+    """Read and verify LLVM assembly; `name` is the kernel's, for the message. The module is gone after the `with`.
+
+    A context of its own: in a shared one, a second module's `%pair` would become `%pair.1`. Both are closed here, in
+    this order: Python's collector, should an exception's traceback hold them, may take the context first and crash.
+    """
+    with llvm.create_context() as context:
+        try:
+            module = llvm.parse_assembly(text, context)
+        except RuntimeError as error:
+            raise _rejected(error, text, name) from error
+        with module:
+            try:
+                module.verify()
+            except RuntimeError as error:
+                raise _rejected(error, text, name) from error
+            yield module
 
 
-def optimize(text: str, target: Target, level: int, name: str = "") -> Any:
-    """Read `text` and run LLVM's default pipeline of -O`level` over it; returns llvmlite's module."""
-    module = parse(text + routines(text, target) if target.vendor == "cpu" else text, name)
-    if target.vendor == "apple" and _GENERIC.search(text):
-        level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs
-    _run_pipeline(module, machine(target, level), target, level)
-    return module
+@contextmanager
+def optimized(text: str, target: Target, level: int, name: str = "") -> Iterator[Any]:
+    """Read `text` and run LLVM's default pipeline of -O`level` over it; gives llvmlite's module as `parsed` does."""
+    with parsed(text + routines(text, target) if target.vendor == "cpu" else text, name) as module:
+        if target.vendor == "apple" and _GENERIC.search(text):
+            level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs
+        _run_pipeline(module, machine(target, level), target, level)
+        yield module
 
 
 def _run_pipeline(module: Any, target_machine: Any, target: Target, level: int) -> None:
@@ -95,6 +107,10 @@ def object_code(module: Any, target: Target, level: int) -> bytes:
 def llvm_text(module: Any) -> str:
     """Return the module as LLVM assembly."""
     return str(module)
+
+
+def _rejected(error: RuntimeError, text: str, name: str) -> Bug:
+    return Bug(f"LLVM rejects the code of {_called(name)}: {_explain(str(error), text)}", "codegen")
 
 
 def _called(name: str) -> str:

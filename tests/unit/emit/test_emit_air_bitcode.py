@@ -11,7 +11,7 @@ from ktc.emit import air
 from ktc.emit.air_bitcode import bitcode
 from ktc.emit.air_text import typed_text
 from ktc.emit.air_values import float_bits, signed
-from ktc.emit.llvm import optimize
+from ktc.emit.llvm import optimized
 
 TARGET = targets.find("apple-m4")
 
@@ -131,9 +131,21 @@ def without_casts(lines):
     return kept
 
 
-def instructions(module):
+def optimized_text(text, level):
+    with optimized(text, TARGET, level, "k") as module:
+        return str(module)
+
+
+def read_back(text):
+    """What LLVM reads in the bitcode that is written for LLVM assembly."""
+    with llvm.create_context() as context, llvm.parse_bitcode(bitcode(typed_text(text)), context) as module:
+        module.verify()
+        return str(module)
+
+
+def instructions(text):
     """The instructions of each function without names, and without the casts that typed pointers need."""
-    lines = [re.sub(r",? ![\w.]+ !\d+| #\d+$", "", line) for line in str(module).splitlines() if line.startswith("  ")]
+    lines = [re.sub(r",? ![\w.]+ !\d+| #\d+$", "", line) for line in text.splitlines() if line.startswith("  ")]
     lines = without_casts([line for line in lines if "@llvm.assume" not in line])
     lines = [re.sub(r"\b(?:fastcc|coldcc|nneg|disjoint|samesign) ", "", line) for line in lines]
     lines = [re.sub(r"(= trunc) (?:nuw |nsw )+", r"\1 ", line) for line in lines]
@@ -143,17 +155,15 @@ def instructions(module):
 
 @pytest.mark.parametrize("level", [0, 1, 3])
 def test_llvm_reads_the_same_instructions(level):
-    before = optimize(head(TARGET) + TEXT, TARGET, level, "k")
-    after = llvm.parse_bitcode(bitcode(typed_text(str(before))), llvm.create_context())
-    after.verify()
-    assert instructions(after) == instructions(before)
+    before = optimized_text(head(TARGET) + TEXT, level)
+    assert instructions(read_back(before)) == instructions(before)
 
 
 def test_globals_and_metadata():
-    before = optimize(head(TARGET) + TEXT, TARGET, 0, "k")
-    after = llvm.parse_bitcode(bitcode(typed_text(str(before))), llvm.create_context())
-    assert (after.triple, after.data_layout) == (TARGET.triple, TARGET.data_layout)
-    old, new = str(before), str(after).replace("%pair.0", "%pair")
+    old = optimized_text(head(TARGET) + TEXT, 0)
+    new = read_back(old).replace("%pair.0", "%pair")
+    for line in (f'target triple = "{TARGET.triple}"', f'target datalayout = "{TARGET.data_layout}"'):
+        assert line in new.splitlines()
     for start in ("@tab = ", "@str = ", "@sh = ", "!air.kernel", "!0 = ", "!2 = ", "!3 = "):
         (wanted,) = [line for line in old.splitlines() if line.startswith(start)]
         assert wanted in new.splitlines(), start
@@ -167,21 +177,21 @@ define void @k(ptr addrspace(1) noalias readonly captures(none) %a) {{
   call void @air.wg.barrier(i32 2, i32 1)
   ret void
 }}"""
-    after = str(llvm.parse_bitcode(bitcode(typed_text(str(optimize(text, TARGET, 0)))), llvm.create_context()))
+    after = read_back(optimized_text(text, 0))
     assert "convergent nounwind" in after
     assert re.search(r"@k\(ptr addrspace\(1\) noalias readonly captures\(none\)", after)
 
 
 def test_the_driver_gets_bitcode_in_its_wrapper_in_a_container():
-    module = optimize(head(TARGET) + TEXT, TARGET, 3, "k")
-    made = air.emit(module, TARGET, "k", {"asm", "object", "image"})
+    with optimized(head(TARGET) + TEXT, TARGET, 3, "k") as module:
+        made = air.emit(module, TARGET, "k", {"asm", "object", "image"})
     assert made["object"][:4] == (0x0B17C0DE).to_bytes(4, "little")
     assert made["image"][:4] == b"MTLB" and made["image"].endswith(made["object"])
     assert b"define void @k(" in made["asm"]
 
 
 def test_the_same_bytes_every_time():
-    texts = [typed_text(str(optimize(head(TARGET) + TEXT, TARGET, 3, "k"))) for _ in range(2)]
+    texts = [typed_text(optimized_text(head(TARGET) + TEXT, 3)) for _ in range(2)]
     assert bitcode(texts[0]) == bitcode(texts[1])
 
 

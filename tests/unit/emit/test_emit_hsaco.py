@@ -15,7 +15,12 @@ TARGET = targets.find("gfx942")
 
 def relocatable(target=TARGET, **more):
     module = vector_add(target, **more)
-    return llvm.object_code(llvm.optimize(module.text, target, 3), target, 3)
+    return compiled(module.text, target)
+
+
+def compiled(text, target):
+    with llvm.optimized(text, target, 3) as module:
+        return llvm.object_code(module, target, 3)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +126,7 @@ def test_linking_is_repeatable(source):
 def test_an_undefined_symbol_is_refused():
     module = vector_add(TARGET).text.replace("define amdgpu", "declare hidden float @other(float)\ndefine amdgpu")
     module = module.replace("%s = fadd float %va, %vb", "%s = call float @other(float %va)")
-    code = llvm.object_code(llvm.optimize(module, TARGET, 3), TARGET, 3)
+    code = compiled(module, TARGET)
     with pytest.raises(Bug, match="'other'"):
         hsaco.link(code)
 
@@ -136,6 +141,6 @@ def test_an_object_of_the_host_is_refused():
     from ktc.targets.host import host_target
 
     host = host_target()
-    code = llvm.object_code(llvm.parse(f'target datalayout = "{host.data_layout}"\n@x = global i32 1'), host, 0)
+    code = compiled(f'target datalayout = "{host.data_layout}"\n@x = global i32 1', host)
     with pytest.raises(Bug, match="not AMDGPU"):
         hsaco.link(code)
