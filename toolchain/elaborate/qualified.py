@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ktc.elaborate.scope import ModuleInfo
-from ktc.elaborate.values import KV, OriginValue, PackPV, PrimTy, StructTy, Ty, is_symbolic, show
-from ktc.ir.types import ArrayType, FloatType, StructType
+from ktc.elaborate.values import KV, OriginValue, PackPV, PrimTy, StructTy, Ty, is_symbolic, show, signed
+from ktc.ir.types import ArrayType, FloatType, StructType, VectorType
 
 if TYPE_CHECKING:
     from ktc.elaborate.structs import Structs
@@ -66,6 +66,10 @@ def _constant(elab: "Structs", ty: StructTy, data: Any, builtins: bool) -> str:
     if isinstance(prim, PrimTy) and isinstance(prim.ir, FloatType):
         number = show(KV(prim, data)).removesuffix(".0")
         return f"{number} : {_struct(elab, ty, builtins)}"
+    if isinstance(data, tuple) and isinstance(prim, PrimTy) and isinstance(prim.ir, VectorType) and prim.kind in "su":
+        bits = prim.ir.element.bits
+        lanes = ", ".join(str(signed(lane, bits) if prim.kind == "s" else lane) for lane in data)
+        return f"[{lanes}] : {_struct(elab, ty, builtins)}"
     name = ty.info.show_constant(ty, data)
     if builtins and name.startswith(f"{ty.info.name}."):
         return f"{_struct(elab, ty, builtins)}{name.removeprefix(ty.info.name)}"

@@ -41,6 +41,8 @@ def shown(elab: "Structs", value: Any) -> str:
             return ", ".join(shown(elab, item) for item in items)
         case KV(StructTy(params=(), info=info), (_, *_)) if "write_to" in info.members:
             return _cut(_as_printed(elab, value), 3 * _MAX_TEXT, quoted=False)
+        case KV(StructTy() as ty, tuple() as lanes) if isinstance(elab.base_prim(ty), PrimTy):
+            return _cut("[" + ", ".join(map(str, lanes)) + "]", 3 * _MAX_TEXT, quoted=False)
         case FnVal():
             return _cut(str(value), 3 * _MAX_TEXT, quoted=False)
         case Ty():
@@ -76,13 +78,13 @@ def _struct(elab: "Structs", ty: StructTy) -> str:
 def _is_default(elab: "Structs", ty: StructTy, params: list[Any]) -> bool:
     """Has the last parameter the value of its default, which may depend on those before it."""
     param, value = params[-1]
-    if ty.scope is None or not isinstance(value, KV):
+    if ty.scope is None or not isinstance(value, (KV, StructTy)):
         return False
     try:
         usual = elab.evaluate(param.default, ty.scope, ty.info.module)
     except Exception:  # whatever is wrong with it, this is not the place to say so
         return False
-    return isinstance(usual, KV) and usual.data == value.data
+    return usual is value if isinstance(value, StructTy) else isinstance(usual, KV) and usual.data == value.data
 
 
 def _as_printed(elab: "Structs", value: KV) -> str:
