@@ -94,7 +94,7 @@ def _of_host(config: Config, cache: Cache, workers: Workers) -> Archive:
         return kept
     try:
         unit, library, names = _elaborate(config, cache)
-        modules = [lower_host(part, {}, "", config.debug) for part in parts(unit, PARTS)]
+        modules = [lower_host(part, {}, "", config.debug, config.level) for part in parts(unit, PARTS)]
     except BaseException:
         lock.release()
         raise

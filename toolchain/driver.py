@@ -90,7 +90,7 @@ def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False)
             return _whole_object(session, program, workers)
         images, _ = units.compile_kernels(session, program, workers)
         with session.stage("lower", "host"):
-            module = lower_host(program.host, images, program.entry, session.config.debug)
+            module = lower_host(program.host, images, program.entry, session.config.debug, session.config.level)
         if kind == "llvm":
             return module.text.encode()
         ticket = workers.submit(device.host_job(module, kind, session.config.level))
@@ -169,7 +169,8 @@ def _emit_kernel(session: Session, unit: Unit, kernel: str, kind: str, workers: 
     """Emit one kernel of a device unit in one kind."""
     symbol = _choose_kernel(session, unit, kernel)
     with session.stage("lower", unit_name(unit)):
-        module = next(one for one in lower_device(unit, session.config.debug) if one.kernel == symbol)
+        modules = lower_device(unit, session.config.debug, session.config.level)
+        module = next(one for one in modules if one.kernel == symbol)
     return units.emit_cached(session, unit, [module], {symbol: {kind}}, workers)[symbol][kind]
 
 

@@ -130,7 +130,7 @@ def start_host(session: Session, unit: Unit, entry: str, images: Images | None, 
         ImagesNeeded: without images, where a constant of the host holds the size of one.
     """
     with session.stage("lower", "host") as phase:
-        module = lower_host(unit, images, entry, session.config.debug)
+        module = lower_host(unit, images, entry, session.config.debug, session.config.level)
         phase.instructions = instructions(module.text)
         key = key_of(session, "host-object", module, "object", builds.emitter_fingerprint())
         data = session.find("the host", key)
@@ -170,7 +170,7 @@ def look_up(session: Session, program: Program) -> None:
         for (kernel, kind), key in _keys(session, modules, kinds, _ptxas(modules, kinds)).items():
             session.find(_title(unit, kernel, kind), key)
     with suppress(ImagesNeeded):  # such a host is looked up only when its kernels are there
-        module = lower_host(program.host, None, program.entry, session.config.debug)
+        module = lower_host(program.host, None, program.entry, session.config.debug, session.config.level)
         session.find("the host", key_of(session, "host-object", module, "object", builds.emitter_fingerprint()))
 
 
@@ -189,7 +189,7 @@ def _kernels(session: Session, program: Program) -> Iterator[tuple[Unit, tuple[L
 
 def _lower(session: Session, unit: Unit) -> tuple[LlvmModule, ...]:
     with session.stage("lower", name_of(unit)) as phase:
-        modules = lower_device(unit, session.config.debug)
+        modules = lower_device(unit, session.config.debug, session.config.level)
         phase.instructions = sum(instructions(module.text) for module in modules)
     return modules
 

@@ -130,8 +130,7 @@ def _finish(body: Operations, kind: Type, call: str) -> str:
 
 def _call(body: Operations, action: Call) -> str:
     context = body.context
-    uses = context.uses
-    uses.functions[action.function] = None
+    context.use(action.function)
     args = [*_arguments(body, action.args), *context.trailing.parameters(action.function)]
     name = symbol(context.body_name(action.function))
     return _finish(body, action.type, f"call {result(body, action.type)} {name}({', '.join(args)})")
@@ -147,7 +146,7 @@ def _call_external(body: Operations, action: CallExternal) -> str:
         kinds[action.fixed_args :] = ["..."]
         signature = f" ({', '.join(kinds)})"
     if action.symbol in context.unit.functions:
-        context.uses.functions[action.symbol] = None
+        context.use(action.symbol)
     else:
         declared = f"declare {back} {symbol(action.symbol)}({', '.join(kinds)}) #{EXTERNAL_DECLARATION}"
         context.uses.externals[action.symbol] = declared

@@ -30,13 +30,14 @@ class Uses:
     """What a function or a global refers to. Dictionaries keep the order of first use.
 
     Args:
-        functions, globals: by name.
+        functions: by name, how often, where nothing can come back (a message before the end) counted twice.
+        globals: by name.
         externals: declarations by symbol.
         intrinsics: declarations of the target's own functions (AIR), by symbol.
         metadata: numbered nodes, whole lines by number.
     """
 
-    functions: dict[str, None] = field(default_factory=dict)
+    functions: dict[str, int] = field(default_factory=dict)
     globals: dict[str, None] = field(default_factory=dict)
     externals: dict[str, str] = field(default_factory=dict)
     intrinsics: dict[str, str] = field(default_factory=dict)
@@ -83,14 +84,20 @@ class Context:
         self.kernels = frozenset(kernel.symbol for kernel in unit.kernels)
         self.private_accesses: LocalPointers | None = None
         self.numbers: dict[tuple[object, ...], int] = {}
+        self.is_rare = False
         is_archive = any(function.linkage == "hidden" for function in unit.functions.values())
         self.sections = is_archive and not self.target.is_device and "linux" in self.target.triple
         self.file_of: dict[int, int] = {}
 
+    def use(self, function: str) -> None:
+        """Note that what is lowered now calls a function, or takes its address."""
+        known = self.uses.functions
+        known[function] = known.get(function, 0) + 1 + self.is_rare
+
     def refer(self, name: str, space: int) -> str:
         """Return the address of a global, function or external as a constant in the language's address space."""
         if name in self.unit.functions:
-            self.uses.functions[name] = None
+            self.use(name)
             if self.trailing.parameters(name):
                 raise Bug(f"the address of '{name}' is taken, which needs its thread's ids as arguments", "codegen")
             return symbol(self.body_name(name))

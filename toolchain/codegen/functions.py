@@ -125,6 +125,13 @@ class _Writer(Operations):
         return variables.records(self.context, self._function, self.scope, arguments, self._described_locals)
 
     def _block(self, body: tuple[Statement, ...]) -> None:
+        context = self.context
+        around = context.is_rare
+        context.is_rare = around or (bool(body) and body[-1].__class__ is Unreachable)
+        self._statements(body)
+        context.is_rare = around
+
+    def _statements(self, body: tuple[Statement, ...]) -> None:
         for statement in body:
             if not self._open:
                 return

@@ -4,7 +4,7 @@ In: checked units. Out: `LlvmModule`s that parse and verify. Each function is lo
 functions and globals that the kernel reaches.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from ktc.codegen import air, cpu, debug
 from ktc.codegen.constants import symbol
@@ -35,17 +35,18 @@ class LlvmModule:
     undefined: tuple[str, ...]
 
 
-def lower_device(unit: Unit, debug: int = 0) -> tuple[LlvmModule, ...]:
+def lower_device(unit: Unit, debug: int = 0, level: int = 0) -> tuple[LlvmModule, ...]:
     """Lower a device unit, one module a kernel, in the order of `Unit.kernels`.
 
     Args:
         debug: 0 none, 1 line tables, 2 variables too (on a GPU as 1).
+        level: LLVM's -O that the modules are meant for.
     """
-    lowering = _Lowering(unit, {}, debug)
+    lowering = _Lowering(unit, {}, debug, level)
     return tuple(lowering.kernel(kernel.symbol) for kernel in unit.kernels)
 
 
-def lower_host(unit: Unit, images: Images | None, entry: str = "", debug: int = 0) -> LlvmModule:
+def lower_host(unit: Unit, images: Images | None, entry: str = "", debug: int = 0, level: int = 0) -> LlvmModule:
     """Lower the host's unit.
 
     Args:
@@ -53,11 +54,12 @@ def lower_host(unit: Unit, images: Images | None, entry: str = "", debug: int = 
             object will define `image_constants`.
         entry: symbol of the `fn(i32, ptr) -> i32` that C's `main` calls; "" for a library, which has no `main`.
         debug: 0 none, 1 line tables, 2 variables too (on a GPU as 1).
+        level: LLVM's -O that the module is meant for.
 
     Raises:
         ImagesNeeded: without images, where a constant of the host holds the size of one.
     """
-    return _Lowering(unit, images, debug).host(entry)
+    return _Lowering(unit, images, debug, level).host(entry)
 
 
 _FIRST_FLAG = 10_000_000
@@ -69,11 +71,11 @@ _ALWAYS_INLINE = 1
 class _Lowering:
     """The lowering of one unit; functions and globals that are wanted twice are lowered once."""
 
-    def __init__(self, unit: Unit, images: Images | None, debug: int) -> None:
+    def __init__(self, unit: Unit, images: Images | None, debug: int, level: int) -> None:
         target = unit.target
         if not isinstance(target, Target):
             raise Bug("a unit has no target", "codegen")
-        self._unit, self._images, self._target = unit, images, target
+        self._unit, self._images, self._target, self._level = unit, images, target, level
         self._context = Context(unit, image_sizes(unit, images), debug, trailing(unit, target))
         if target.vendor == "cpu" and target.is_device:
             self._context.private_accesses = LocalPointers(unit.functions)
@@ -102,7 +104,7 @@ class _Lowering:
         else:
             entry = _direct(context, lowered)
             own = []
-        bodies = [_define(context, text) for text in reached.functions.values()]
+        bodies = self._bodies(reached)
         return self._module(name, reached, [entry, *own, *bodies], metadata, flags)
 
     def host(self, entry: str) -> LlvmModule:
@@ -119,8 +121,20 @@ class _Lowering:
             text, places = debug.wrapped(self._context, self._unit.functions[entry], text)
             reached.metadata |= places
             main.append(text)
-        bodies = [_define(self._context, text) for text in reached.functions.values()]
+        bodies = self._bodies(reached)
         return self._module("", reached, [*main, *bodies], [], self._target.module_flags)
+
+    def _bodies(self, reached: "_Reached") -> list[str]:
+        """Return the functions of a module.
+
+        One that is called at one place only becomes a part of its caller. LLVM would do the same, but from the
+        innermost function outwards, and optimise the caller's growing body again and again: of a host's time in LLVM
+        that was two fifths, and quadratic in the length of a chain of calls.
+        """
+        context, once = self._context, reached.called_once() if self._level else frozenset()
+        return [
+            _define(context, text, _ALWAYS_INLINE if name in once else -1) for name, text in reached.functions.items()
+        ]
 
     def function(self, name: str) -> FunctionText:
         """Return a lowered function."""
@@ -172,7 +186,8 @@ class _Reached:
         self.externals: dict[str, str] = {}
         self.intrinsics: dict[str, str] = {}
         self.metadata: dict[int, str] = {}
-        self.named: set[str] = set()
+        self.named: dict[str, int] = {}
+        """How often each function is mentioned, as `Uses.functions`."""
         self._lowering = lowering
         work = list(reversed(roots))
         self._add(Uses(globals=dict.fromkeys(variables)), work)
@@ -184,7 +199,8 @@ class _Reached:
 
     def _add(self, uses: Uses, work: list[str]) -> None:
         work.extend(reversed(uses.functions))
-        self.named.update(uses.functions)
+        for name, count in uses.functions.items():
+            self.named[name] = self.named.get(name, 0) + count
         for name, line in uses.externals.items():
             # A call knows the signature, a mere address does not.
             if name not in self.externals or not line.endswith("()"):
@@ -195,6 +211,14 @@ class _Reached:
             if name not in self.globals:
                 self.globals[name], inner = self._lowering.variable(name)
                 self._add(inner, work)
+
+    def called_once(self) -> Set[str]:
+        """Return the functions that one place calls and that nothing says not to inline."""
+        return {
+            name for name, text in self.functions.items()
+            if self.named.get(name) == 1 and text.function.linkage == "internal"
+            and not text.function.inline and not text.function.noreturn
+        }  # fmt: skip
 
 
 # ---- headers ---------------------------------------------------------------------------------------------------

@@ -19,6 +19,10 @@ KINDS = ("asm", "llvm", "llvm-opt", "object", "image")
 (an ELF; for NVIDIA a cubin if ptxas is at hand, else PTX), what the driver loads."""
 
 
+_LONG = 8_000
+"""Lines of a GPU's module from which on LLVM leaves out what takes the square of its length."""
+
+
 class UndefinedFunctions(Exception):
     """A kernel calls functions that do not exist on its target; the driver words the diagnostic.
 
@@ -93,9 +97,9 @@ def _images(
     tickets = {}
     for module in order:
         wanted = frozenset(kinds.get(module.kernel, {"image"}))
-        job = Job(
-            f"kernel '{module.kernel}'", "ktc.emit.kernel:emit_kernel", (module, wanted, level, ptxas), timed=True
-        )
+        is_long = module.target.vendor != "cpu" and module.text.count("\n") > _LONG
+        arguments = (module, wanted, level, ptxas, is_long)
+        job = Job(f"kernel '{module.kernel}'", "ktc.emit.kernel:emit_kernel", arguments, timed=True, last=is_long)
         tickets[module.kernel] = workers.submit(job)
     if meanwhile is not None:
         meanwhile()

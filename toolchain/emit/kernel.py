@@ -14,15 +14,23 @@ from ktc.emit.tools import assemble_ptx
 
 
 def emit_kernel(
-    module: ModuleText, kinds: Set[str], level: int, ptxas: str = "", steps: list[Step] | None = None
+    module: ModuleText,
+    kinds: Set[str],
+    level: int,
+    ptxas: str = "",
+    is_long: bool = False,
+    steps: list[Step] | None = None,
 ) -> dict[str, bytes]:
     """Return the kernel in each of `kinds`.
 
     Args:
         ptxas: path of NVIDIA's assembler for "object", or empty: then the object is the PTX text too.
+        is_long: leave out what takes too long for it; the process can then do nothing else.
         steps: gets what each step took.
     """
     target = module.target
+    if is_long:
+        llvm.skip_strength_reduction()
     made: dict[str, bytes] = {}
     if "llvm" in kinds:
         made["llvm"] = module.text.encode()

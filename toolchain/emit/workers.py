@@ -41,12 +41,14 @@ class Job:
         function: "module:function"; a name, so that the parent need not load LLVM.
         arguments: plain values.
         timed: the function takes `steps`, a list to which it appends a `Step` for each of its own.
+        last: the process ends with it, for it leaves LLVM changed.
     """
 
     name: str
     function: str
     arguments: tuple[Any, ...]
     timed: bool = False
+    last: bool = False
 
 
 @record
@@ -189,7 +191,7 @@ class _Process:
 
     Args:
         to, result, words: pipes: jobs go in, results come out, and what it says on stderr.
-        job: what it does now: the ticket; None while it waits.
+        job: what it does now: the ticket; None while it waits. is_last: it does nothing after that.
         said: what it has said since that job began.
         cpu: seconds that it told of so far.
     """
@@ -199,6 +201,7 @@ class _Process:
     result: int
     words: int
     job: int | None = None
+    is_last: bool = False
     said: bytearray = field(default_factory=bytearray)
     cpu: float = 0.0
 
@@ -207,7 +210,7 @@ class _Server:
     """The child's side. Ends when the parent sends None or closes the pipe of jobs; then it kills what still runs.
 
     A process below it lives for as many jobs as there are: LLVM's first kernel takes it twice as long as the second.
-    Only one that LLVM has ended is replaced.
+    Only one that LLVM has ended, or that a `last` job has, is replaced.
     """
 
     def __init__(self, jobs_in: int, results_out: int, limit: int) -> None:
@@ -244,6 +247,7 @@ class _Server:
                 (self._listen if key.fd == key.data.words else self._collect)(key.data)
         while self.waiting and (process := self._idle()) is not None:
             process.job, job = self.waiting.popleft()
+            process.is_last = job.last
             process.said.clear()
             with suppress(BrokenPipeError):  # it died while it waited: `_collect` tells
                 _write(process.to, _frame(job))
@@ -293,6 +297,8 @@ class _Server:
         if process.job is not None:
             _write(self.results_out, _frame((process.job, kind, value, usage)))
         process.job = None
+        if process.is_last and process in self.processes:
+            self._bury(process)
 
     def _bury(self, process: _Process) -> tuple[str, str, Usage]:
         self.processes.remove(process)
@@ -320,6 +326,8 @@ def _work(jobs: int, results: int) -> None:
             usage = Usage(os.getpid(), cpu - before, max(one.ru_maxrss for one in used) * MAXRSS_BYTES, tuple(steps))
             before = cpu
             _write(results, _portable(kind, value, usage))
+            if job.last:
+                break
         status = 0
     finally:
         os._exit(status)

@@ -7,7 +7,7 @@ from elftools.elf.elffile import ELFFile
 from emit_modules import Module, vector_add
 from ktc import targets
 from ktc.diag.diagnostic import Bug
-from ktc.emit import llvm
+from ktc.emit import device, llvm
 from ktc.emit.device import UndefinedFunctions, host_job, images
 from ktc.emit.kernel import emit_kernel
 from ktc.emit.tools import assemble_ptx, find_ptxas
@@ -82,6 +82,17 @@ def test_the_result_does_not_depend_on_the_process():
     target = targets.find("sm_80")
     here = emit_kernel(vector_add(target), {"image"}, 3)
     assert images([vector_add(target)], {}, 3, jobs=1)["vadd"].data == here
+
+
+def test_a_long_kernel_is_the_last_of_its_process(monkeypatch):
+    target = targets.find("sm_80")
+    usual = emit_kernel(vector_add(target), {"image"}, 3)
+    monkeypatch.setattr(device, "_LONG", 1)
+    with Workers(1) as workers:
+        for _ in range(2):
+            assert images([vector_add(target)], {}, 3, workers=workers)["vadd"].data == usual
+        first, second = sorted(workers.usage)
+        assert workers.usage[first].pid != workers.usage[second].pid
 
 
 def test_unreadable_text_is_a_bug_with_its_line(workers):

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 from ktc.diag.diagnostic import Bug
@@ -97,6 +98,14 @@ def test_a_process_does_one_job_after_the_other_until_one_kills_it():
         assert first == again != running.result(after)
         with pytest.raises(Bug, match="Cannot select"):
             running.result(deadly)
+
+
+def test_a_process_ends_with_its_last_job():
+    with Workers(1, preload=()) as running:
+        last = replace(job("whoami"), last=True)
+        tickets = [running.submit(one) for one in (job("whoami"), last, job("whoami"), last, last)]
+        first, second, third, fourth, fifth = map(running.result, tickets)
+        assert first == second != third == fourth != fifth
 
 
 def test_a_process_that_is_killed_while_it_waits_is_replaced():
