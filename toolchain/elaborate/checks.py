@@ -10,6 +10,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.elaborate import conformance
 from ktc.elaborate.bounds import Bounds
+from ktc.elaborate.given_defaults import check_defaults
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, StructInfo
@@ -33,6 +34,8 @@ class Checks(Bounds):
         self.checks_rest = not self.is_archive
         self._check_all()
         self.drain()
+        self._check_nested()
+        self.drain()
         self.checks_rest = False
 
     def check_sizes(self) -> None:
@@ -44,6 +47,7 @@ class Checks(Bounds):
 
     def _check_all(self) -> None:
         for value in list(self.main.scope.names.values()):
+            check_defaults(self, value)
             if isinstance(value, FnSet):
                 for fn in value.functions:
                     self._check_function(fn)
@@ -66,6 +70,22 @@ class Checks(Bounds):
                             self._check_function(fn, ty)
                     elif isinstance(member, AliasInfo):
                         self._check_alias(member, ty)
+
+    def _check_nested(self) -> None:
+        """Elaborate nested functions that nothing calls, in functions that have no parameters."""
+        called = {fn.node for fn in self.nested if fn.uid in self.elaborated}
+        for fn in self.nested:
+            around = fn.parent.instance
+            open_ = fn.node.params or any(arg.type is None for arg in fn.node.args)
+            if fn.module is not self.main or around is None or around.is_parametric or open_ or fn.node in called:
+                continue
+            called.add(fn.node)
+            outer, self.state = self.state, around.state
+            try:
+                self._check_instance(fn, None, fn.parent)
+            finally:
+                self.state = outer
+        self.nested.clear()
 
     def _check_alias(self, alias: AliasInfo, ty: StructTy | None = None) -> None:
         if alias.module is not self.main or alias.node.params or alias.node.value is None:
@@ -90,10 +110,10 @@ class Checks(Bounds):
         finally:
             self.state = outer
 
-    def _check_instance(self, fn: FnInfo, ty: StructTy | None) -> None:
+    def _check_instance(self, fn: FnInfo, ty: StructTy | None, env: Any = None) -> None:
         try:
             actual = [None] * len(fn.node.args)
-            instance = self.instance(fn, ty, {}, actual, None, None, span=fn.span())
+            instance = self.instance(fn, ty, {}, actual, env, None, span=fn.span())
         except (Abort, Symbolic, Mismatch):
             return
         if not self.open_arguments(instance):

@@ -137,6 +137,9 @@ def check_parameters(params: Sequence[ast.Param], source: Source, sink: Sink, ou
         if param.name in seen and param.name != "_":
             _twice(param, "parameter", source, sink)
         seen.add(param.name)
+        if param.kind == "infer" and param.default is not None:
+            text = f"parameter '{param.name}' is inferred, so it cannot have a default value"
+            sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, param.start, param.end), text))
         if param.kind in ("pos", "any"):
             if optional and param.default is None:
                 text = f"parameter '{param.name}' needs a default value: the one before it has one"

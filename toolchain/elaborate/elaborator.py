@@ -52,7 +52,7 @@ class Elaborator(Checks, Warnings):
         self.constants = []
         self.told_by_library = set()
         self.busy_aliases = set()
-        self.elaborated = set()
+        self.elaborated, self.nested = set(), []
         self.checks_rest = False
         self.trial = None
         self.archetypes = {}

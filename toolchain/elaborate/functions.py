@@ -38,6 +38,8 @@ class Functions(Destructors):
     """The part of the elaborator that makes functions."""
 
     elaborated: set[int]
+    nested: list[FnInfo]
+    """The nested functions of the program, as often as their declarations were met."""
     entry_refs: str = ""
 
     def instance(

@@ -6,6 +6,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate import unreachable
 from ktc.elaborate.escapes import check_returned, check_returned_place
 from ktc.elaborate.loops import NOT, Loops
 from ktc.elaborate.mentions import names_in
@@ -169,6 +170,10 @@ class Raising(Loops):
             self._handle(node, caught)
         elif node.handler is not None and not self.module.is_library:
             self.elab.warn_unreached(self, node.handler)
+            if unreachable.is_checked(self, node):
+                with unreachable.looked_at(self):
+                    error_ty = self.elab.error_type()
+                    self._handle(node, self.local(self.elab.ir(error_ty), "error", error_ty))
         inside = self.close()
         reaches = not self.dead or end in self.used_labels
         self.dead = False

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ktc.diag.codes import Code
+from ktc.elaborate import unreachable
 from ktc.elaborate.assignments import Item
 from ktc.elaborate.broken import declared_names
 from ktc.elaborate.launch_targets import targets_where
@@ -22,8 +23,11 @@ class Statements(Raising):
         outer, self.scope = self.scope, Scope(self.scope, "block", names or {}, body=self)
         depths = len(self.blocks), len(self.loops), len(self.handlers), len(self.finals), len(self.current_error)
         try:
-            for statement in body:
+            for i, statement in enumerate(body):
                 if self.dead:
+                    if i and unreachable.is_checked(self, body[i - 1]):
+                        with unreachable.looked_at(self):
+                            self.block(body[i:], self.scope.names)
                     break
                 self.span = self.at(statement)
                 try:
@@ -174,6 +178,8 @@ class Statements(Raising):
         fn.closure = f"{fn.name} {self.fresh()} of {self.instance.symbol if self.instance else ''}"
         self.copy_captures(fn)
         self.elab.add_function(self.scope.names, fn)
+        if not self.module.is_library and not self.comptime:
+            self.elab.nested.append(fn)
 
     def copy_captures(self, fn: FnInfo) -> None:
         """Copy what a nested function captures by value (in `Closures`)."""

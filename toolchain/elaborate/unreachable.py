@@ -1,0 +1,56 @@
+"""Statements that control does not reach: they are checked like all others, and nothing of them becomes code.
+
+In: the statements behind a `return`, a jump or what else does not go on. Out: their mistakes (`syntax/lint_flow.py`
+warns of them).
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from ktc.syntax import ast
+
+
+def is_checked(body: Any, before: ast.Stmt) -> bool:
+    """Say whether what follows a statement that does not go on is looked at: not if `@parameter if` chose that it does
+    not, for what stands there is meant for other parameters then."""
+    if body.module.is_library or body.comptime or body.instance is None or body.inline_result is not None:
+        return False
+    return not _chooses(before)
+
+
+@contextlib.contextmanager
+def looked_at(body: Any) -> Iterator[None]:
+    """Elaborate statements for their mistakes alone."""
+    sets = [(name, set(getattr(body, name))) for name in ("assigned", "refs", "used_labels", "moved", "late_locals")]
+    queues = [(state.queue, len(state.queue)) for state in body.elab.states.values()]
+    depth = len(body.blocks)
+    body.open()
+    body.dead = False
+    try:
+        yield
+    finally:
+        while len(body.blocks) > depth:
+            body.close()
+        for name, before in sets:
+            setattr(body, name, before)
+        for queue, length in queues:
+            del queue[length:]
+        body.dead = True
+
+
+def _chooses(node: Any) -> bool:
+    """Is there a choice at compile time in a statement."""
+    if isinstance(node, tuple):
+        return any(map(_chooses, node))
+    if isinstance(node, (ast.If, ast.For)) and node.comptime:
+        return True
+    match node:
+        case ast.If(body=body, orelse=rest) | ast.While(body=body, orelse=rest) | ast.For(body=body, orelse=rest):
+            return _chooses(body) or _chooses(rest)
+        case ast.With(body=body):
+            return _chooses(body)
+        case ast.Try():
+            handler = node.handler.body if node.handler is not None else ()
+            return any(map(_chooses, (node.body, handler, node.orelse, node.final)))
+    return False
