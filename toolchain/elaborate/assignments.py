@@ -10,6 +10,7 @@ from ktc.elaborate.escapes import check_stored
 from ktc.elaborate.operators import BINARY
 from ktc.elaborate.replacing import Replacing
 from ktc.elaborate.scope import FnSet, Var
+from ktc.elaborate.suggestions import mutability_help
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, StructTy, Ty
 from ktc.ir import nodes
 from ktc.syntax import ast
@@ -251,7 +252,7 @@ class Assignments(Replacing):
         made = self.expr(value, place.ty if isinstance(place, LV) else None)
         if isinstance(place, LV) and place.mutable and not place.owned:
             made = self.convert(made, place.ty, self.at(value))
-        self.assign_item(place, made, target)
+        self.assign_item(place, made, target, base)
 
     def _index_arg(self, item: ast.Expr) -> Arg:
         arg = self.arg(item)
@@ -272,10 +273,12 @@ class Assignments(Replacing):
             return self.call_fn(fn, [Arg(base, span)], [], span, True)
         return self.call_fn(FnVal(getter, (), (), base.ty), [Arg(base, span), *args], [], span, True)
 
-    def assign_item(self, place: Any, value: Any, node: Any) -> None:
+    def assign_item(self, place: Any, value: Any, node: Any, base: Any) -> None:
         """Store to what an index gave."""
         if not isinstance(place, LV) or not place.mutable or place.owned:
-            self.fail(Code.IMMUTABLE, "this item cannot be assigned to", self.at(node))
+            help = "" if base is None or self.elab.is_trivial(base.ty) else mutability_help(base.why)
+            text = f"this item cannot be assigned to{f': it is part of {base.why}' if help else ''}"
+            self.fail(Code.IMMUTABLE, text, self.at(node), help)
         self.store_place(place, value, self.at(node), "")
 
     def set_item(self, target: ast.Subscript, value: Any) -> None:
@@ -292,7 +295,7 @@ class Assignments(Replacing):
         if setter is not None:
             self.put_item(base, setter, args, value, target)
         else:
-            self.assign_item(self.apply_index(base, args, target), value, target)
+            self.assign_item(self.apply_index(base, args, target), value, target, base)
 
     def put_item(self, base: Any, setter: FnSet, args: list[Arg], value: Any, node: Any) -> None:
         """Call `__setitem__`."""

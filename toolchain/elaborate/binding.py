@@ -17,6 +17,7 @@ from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.mutability import is_fixed
 from ktc.elaborate.scope import Scope, Var
 from ktc.elaborate.signatures import Signatures
+from ktc.elaborate.suggestions import read_only_argument
 from ktc.elaborate.values import (
     KV,
     LV,
@@ -115,7 +116,7 @@ class Binding(Signatures):
         ty = sig.ty
         if isinstance(ty, FnTy) and ty.of is not None:
             return ty.of
-        why = f"the argument '{sig.name}', which is read only"
+        why = read_only_argument(sig.name)
         if sig.convention in ("mut", "ref"):
             pointer = argument(sig.name, types.PTR)
             if sig.convention == "mut" and not self.is_trivial(ty) and self._is_replaced(body, sig):

@@ -3,11 +3,13 @@
 Methods are compared as far as their types can be known without a call: parametric ones by their name only.
 """
 
+import contextlib
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Sink
 from ktc.diag.source import Span
+from ktc.elaborate.archetypes import MARK
 from ktc.elaborate.defaults import SYNTHESISED
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
@@ -25,6 +27,7 @@ def check_traits(elab: Any, info: StructInfo) -> None:
     given = {name for trait in traits for name, member in trait.members.items() if _gives(member)}
     ty = elab.own_type(info)
     _check_defaults(elab, info, ty, traits)
+    _check_fields(elab, info, ty, {trait.name for trait in traits})
     for trait in traits:
         for name, member in trait.members.items():
             own = info.members.get(name)
@@ -57,6 +60,23 @@ def _check_defaults(elab: Any, info: StructInfo, ty: StructTy, traits: tuple[Tra
                         help = f"let '{info.name}' have its own"
                         elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, info.span(), text, help, notes))
                 first.setdefault(name, []).append((trait, fn))
+
+
+def _check_fields(elab: Any, info: StructInfo, ty: StructTy, traits: set[str]) -> None:
+    """Report a field that keeps its struct from being copied or moved, where the struct says that it can be."""
+    with contextlib.suppress(Abort, Mismatch, Symbolic):
+        for (name, kind), node in zip(elab.fields(ty), info.field_nodes, strict=True):
+            copied = elab.has_trait(kind, "Copyable") or elab.method_set(kind, "__copyinit__") is not None
+            moved = copied or elab.has_trait(kind, "Movable") or elab.method_set(kind, "__moveinit__") is not None
+            for trait, method, can in (("Copyable", "__copyinit__", copied), ("Movable", "__moveinit__", moved)):
+                if trait in traits and not can and method not in info.members:
+                    done = "copied" if trait == "Copyable" else "moved"
+                    shown = elab.type_name(kind).replace(MARK, "")
+                    text = f"field '{name}' of type '{shown}' cannot be {done}, so '{info.name}' is not "
+                    help = f"give '{info.name}' the method '{method}', or take '{trait}' from its head"
+                    span = Span(info.module.source, node.start, node.end)
+                    elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, f"{text}'{trait}'", help))
+                    return
 
 
 def _alias_fits(elab: Any, ty: StructTy, want: AliasInfo, own: AliasInfo) -> bool:

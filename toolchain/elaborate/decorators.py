@@ -117,6 +117,8 @@ def check_form(fn: FnInfo, sink: Sink) -> None:
             text = "only the 'self' of a method can be 'deinit'"
             span = Span(source, arg.start, arg.end)
             sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"write 'var {arg.name}' to take the value"))
+        if arg.convention == "out":
+            _check_out(fn, arg, sink)
         if arg.convention in ("mut", "ref") and arg.default is not None:
             text = f"argument '{arg.name}' is changed, so it cannot have a default value"
             sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, arg.start, arg.end), text))
@@ -127,6 +129,20 @@ def check_form(fn: FnInfo, sink: Sink) -> None:
             optional = optional or arg.default is not None
     if fn.owner is not None:
         check_method(fn, sink)
+
+
+def _check_out(fn: FnInfo, arg: ast.Param, sink: Sink) -> None:
+    """Report a second result: of another 'out', or behind '->'."""
+    source, text = fn.module.source, ""
+    outs = [one for one in fn.node.args if one.convention == "out"]
+    if arg is not outs[0]:
+        start, end = arg.start, arg.end
+        text, help = f"'{fn.name}' has an 'out' argument already", f"write 'mut {arg.name}', or give a Tuple back"
+    elif fn.node.result is not None:
+        start, end = fn.node.result.start, fn.node.result.end
+        text, help = f"the result of '{fn.name}' is its 'out' argument, and it declares another", "remove the '->'"
+    if text:
+        sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, start, end), text, help))
 
 
 def check_parameters(params: Sequence[ast.Param], source: Source, sink: Sink, outer: Collection[str] = ()) -> set[str]:
@@ -170,8 +186,22 @@ def check_method(fn: FnInfo, sink: Sink) -> None:
         text = f"'{node.name}' must take 'out self': it makes the value"
         sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, "write 'out self'"))
         fn.node = replace(node, args=(replace(first, convention="out"), *node.args[1:]))
+    if node.name == "__copyinit__":
+        _check_copied(fn, sink)
     if node.name in ("__del__", "__moveinit__"):
         _check_ending(fn, sink)
+
+
+def _check_copied(fn: FnInfo, sink: Sink) -> None:
+    """Report a value to copy that is not only read; go on as if it were."""
+    args = list(fn.node.args)
+    for at, arg in enumerate(args):
+        if arg.convention in ("var", "owned", "mut", "inout", "ref", "deinit"):
+            span = Span(fn.module.source, arg.start, arg.end)
+            text = f"'__copyinit__' only reads '{arg.name}', the value that it copies"
+            sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"remove the '{arg.convention}'"))
+            args[at] = replace(arg, convention="")
+    fn.node = replace(fn.node, args=tuple(args))
 
 
 def _check_ending(fn: FnInfo, sink: Sink) -> None:

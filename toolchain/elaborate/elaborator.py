@@ -51,7 +51,8 @@ class Elaborator(Checks, Warnings):
         self.current = None
         self.constants = []
         self.told_by_library = set()
-        self.busy_aliases = set()
+        self.busy_aliases = {}
+        self.circular, self.open_fields = set(), set()
         self.elaborated, self.nested = set(), []
         self.checks_rest = False
         self.trial = None

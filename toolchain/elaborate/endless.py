@@ -4,12 +4,12 @@ In: a struct's type. Out: the error, which ends the build.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
 from ktc.diag.source import Span
-from ktc.elaborate.values import StructTy, Ty
+from ktc.elaborate.values import PackPV, StructTy, Ty
 
 MANY, DEEP = 1000, 400
 """Types of the fields of one struct, and types within one another, that no program needs."""
@@ -39,6 +39,7 @@ def endless(ty: StructTy, holds_itself: bool, sink: Sink) -> NoReturn:
     Raises:
         CompileError: always.
     """
+    ty = _of_the_program(ty) or ty
     at = ty.info.node.name_start
     span = Span(ty.info.module.source, at, at + len(ty.info.name))
     text, help = "has fields of ever more types", ""
@@ -46,3 +47,13 @@ def endless(ty: StructTy, holds_itself: bool, sink: Sink) -> NoReturn:
         text, help = "holds a value of its own type", "hold it behind an UnsafePointer, or in a List"
     sink.report(Diagnostic(Code.RECURSIVE_STRUCT, span, f"struct '{ty.info.name}' {text}", help))
     raise CompileError(sink.diagnostics)
+
+
+def _of_the_program(ty: Any) -> StructTy | None:
+    """Return the struct of the user's that a type of the library's is about: `Optional[Node]` holds nodes."""
+    match ty:
+        case StructTy(info=info) if not info.module.is_library:
+            return ty
+        case StructTy(params=inside) | PackPV(items=inside):
+            return next((found for found in map(_of_the_program, inside) if found is not None), None)
+    return None

@@ -1,4 +1,5 @@
-"""Words of other languages, and of other versions of this one, that are no names here, each with what to write."""
+"""Words of other languages, and of other versions of this one, that are no names or members here, each with what to
+write."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -19,7 +20,25 @@ FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
         "false": "write 'False'",
         "null": "write 'None'",
         "nullptr": "write 'None', or 'UnsafePointer[T]()' for a null pointer",
+        "NULL": "write 'None', or 'UnsafePointer[T]()' for a null pointer",
         "nil": "write 'None'",
+        "void": "a function without '->' returns nothing; its type is 'None'",
+        "unsigned": "the type is called 'UInt'",
+        "long": "the type is called 'Int'",
+        "char": "the type is called 'UInt8'",
+        "size_t": "the type is called 'UInt'",
+        "uint": "the type is called 'UInt'",
+        "int8_t": "the type is called 'Int8'",
+        "int16_t": "the type is called 'Int16'",
+        "int32_t": "the type is called 'Int32'",
+        "int64_t": "the type is called 'Int64'",
+        "uint8_t": "the type is called 'UInt8'",
+        "uint16_t": "the type is called 'UInt16'",
+        "uint32_t": "the type is called 'UInt32'",
+        "uint64_t": "the type is called 'UInt64'",
+        "half": "the type is called 'Float16'",
+        "vector": "the type is called 'List'",
+        "std": "names are imported: 'from module import name'",
         "none": "write 'None'",
         "this": "the object that a method belongs to is its argument 'self'",
         "println": "write 'print(...)'",
@@ -40,8 +59,55 @@ FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
         "blockIdx": "write 'block_idx', from the module 'gpu'",
         "blockDim": "write 'block_dim', from the module 'gpu'",
         "gridDim": "write 'grid_dim', from the module 'gpu'",
+        "__syncwarp": "write 'syncwarp()', from the module 'gpu'",
+        "__shfl_down_sync": "write 'warp.shuffle_down', from the module 'gpu'",
+        "__shfl_xor_sync": "write 'warp.shuffle_xor', from the module 'gpu'",
+        "__shfl_sync": "write 'warp.shuffle_idx', from the module 'gpu'",
+        "warpSize": "write 'WARP_SIZE', from the module 'gpu'",
+        "atomicAdd": "write 'Atomic.fetch_add(pointer, value)', with 'Atomic' from the module 'os'",
+        "dim3": "write a tuple: 'grid_dim=(x, y)'",
+        "cudaMalloc": "write 'ctx.enqueue_create_buffer[dtype](size)'",
+        "cudaMemcpy": "write 'ctx.enqueue_copy(to, of)'",
+        "cudaDeviceSynchronize": "write 'ctx.synchronize()'",
+        "sqrtf": "write 'sqrt', from the module 'math'",
+        "expf": "write 'exp', from the module 'math'",
+        "logf": "write 'log', from the module 'math'",
+        "fabs": "write 'abs'",
+        "fabsf": "write 'abs'",
+        "fmaxf": "write 'max'",
+        "fminf": "write 'min'",
+        "powf": "write 'x ** y'",
+        "hasattr": "types are known at compile time; let a trait ask for it",
+        "type": "write 'type_of(x)' for the type of a value",
+        "static_cast": "write the type's name: 'T(x)'",
         "malloc": "write 'alloc[T](count)'",
         "new": "write the type's name and its arguments: 'T(...)'",
         "sizeof": "write 'size_of[T]()', from the module 'sys'",
     }
 )
+
+_COUNT = (("__len__", "write 'len(...)'"), ("size", "did you mean 'size'?"))
+_APPEND = (("append", "did you mean 'append'?"), ("add", "did you mean 'add'?"))
+_HOLDS = (("__contains__", "write '... in ...'"),)
+_TEXT = (("__str__", "write 'String(...)'"), ("write_to", "write 'String(...)'"))
+_ITEM = (("__getitem__", "write 'x[...]'"),)
+FOREIGN_MEMBERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(("len", "length", "size", "count", "Length", "Count"), _COUNT),
+        **dict.fromkeys(("push", "push_back", "add", "append", "Add", "emplace_back", "insert"), _APPEND),
+        **dict.fromkeys(("contains", "has", "includes", "has_key", "containsKey"), _HOLDS),
+        **dict.fromkeys(("toString", "to_string", "str", "ToString"), _TEXT),
+        **dict.fromkeys(("at", "charAt", "get", "item"), _ITEM),
+        **dict.fromkeys(("put", "set"), (("__setitem__", "write 'x[key] = value'"),)),
+        **dict.fromkeys(("substr", "substring", "slice"), (("__getitem__", "write 'x[start:end]'"),)),
+        **dict.fromkeys(("empty", "isEmpty", "is_empty"), (("__len__", "write 'len(...) == 0'"),)),
+        **dict.fromkeys(("clone", "deepcopy"), (("copy", "write '.copy()'"), ("__copyinit__", "write '.copy()'"))),
+        "sort": (("__getitem__", "write 'sort(...)'"),),
+        "reverse": (("__reversed__", "write 'reversed(...)'"),),
+        "trim": (("strip", "did you mean 'strip'?"),),
+        "indexOf": (("find", "did you mean 'find'?"), ("index", "did you mean 'index'?")),
+        "toUpperCase": (("upper", "did you mean 'upper'?"),),
+        "toLowerCase": (("lower", "did you mean 'lower'?"),),
+    }
+)
+"""For a member of other languages: what to write if the type has the member named first."""

@@ -192,7 +192,8 @@ class Instances(Symbols):
     """The user's constants that are being computed, the outermost first, each with the instance that needs it."""
     told_by_library: set[tuple[Code, str]]
     """Places where the library has said that the target has not something."""
-    busy_aliases: set[Any]
+    busy_aliases: dict[Any, AliasInfo]
+    circular: set[Any]
 
     def fn_as(self, fn: FnVal, want: FnTy) -> FnVal | None:
         """Return the overload that a function type means (in `FunctionTypes`)."""
@@ -283,17 +284,28 @@ class Instances(Symbols):
             return cache[key]
         busy = (alias.uid, self_ty)
         if busy in self.busy_aliases:
-            self.fail(Code.NOT_COMPILE_TIME, f"'{alias.name}' is defined by itself", alias.span())
+            self._circular(alias, busy)
         scope = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
         if alias.node.value is None:
             cache[key] = self.promised_alias(alias, self_ty, scope)
             return cache[key]
-        self.busy_aliases.add(busy)
+        if busy in self.circular:
+            raise Abort
+        self.busy_aliases[busy] = alias
         try:
             cache[key] = self.typed_constant(alias.node.type, alias.node.value, scope, alias.module)
         finally:
-            self.busy_aliases.discard(busy)
+            del self.busy_aliases[busy]
         return cache[key]
+
+    def _circular(self, alias: AliasInfo, busy: Any) -> NoReturn:
+        """Report aliases that are defined by one another, once for all of them."""
+        keys = list(self.busy_aliases)
+        ring = keys[keys.index(busy) :]
+        self.circular.update(ring)
+        notes = tuple(Label(self.busy_aliases[one].span(), "by this one, which needs it") for one in ring[1:])
+        self.report(Code.NOT_COMPILE_TIME, f"'{alias.name}' is defined by itself", alias.span(), extra=notes)
+        raise Abort
 
     def promised_alias(self, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Any:
         """Return what an alias without a value stands for; only archetypes know (`Archetypes`)."""

@@ -16,6 +16,7 @@ from ktc.elaborate.inference import Candidate, Inference
 from ktc.elaborate.instances import Instance, Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
+from ktc.elaborate.suggestions import mutability_help
 from ktc.elaborate.values import (
     KV,
     LV,
@@ -298,7 +299,7 @@ class Matching(Inference):
                 text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed cannot be"
                 if slot.value.why:
                     text += f": it is {slot.value.why}"
-                raise Mismatch(Code.IMMUTABLE, text, slot.span, 2)
+                raise Mismatch(Code.IMMUTABLE, text, slot.span, 2, hint=mutability_help(slot.value.why))
         return cost
 
     @staticmethod

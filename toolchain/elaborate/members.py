@@ -8,7 +8,7 @@ from ktc.elaborate.computed import Waiting, attribute_of, field_of, waits
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.names import Names
 from ktc.elaborate.scope import AliasInfo, FnSet, Var
-from ktc.elaborate.suggestions import suggest
+from ktc.elaborate.suggestions import suggest, suggest_member
 from ktc.elaborate.values import (
     KV,
     LV,
@@ -138,7 +138,7 @@ class Members(Names):
         """Report a missing member."""
         self.promised(KV(ty, ()), name, node)
         names = list(ty.info.members) if isinstance(ty, StructTy) else []
-        help_text = suggest(name, [n for n in names if not n.startswith("_")])
+        help_text = suggest_member(name, names)
         start = getattr(node, "name_start", node.start)
         span = self.at(node)
         span = type(span)(span.source, start, max(node.end, start + 1))

@@ -12,18 +12,22 @@ class Mismatch(Exception):
         weight: 0 another type is meant, 1 number or names of arguments, 2 types, 3 number or names of parameters.
         wrong: a name that does not exist, and those that do.
         types: the type that is given, and the one that is wanted.
+        hint: what to do about it.
     """
 
     def __init__(
         self, code: Code, message: str, span: Span | None = None, weight: int = 0,
         wrong: tuple[str, tuple[str, ...]] | None = None, types: tuple[str, str] | None = None,
+        hint: str = "",
     ) -> None:  # fmt: skip
         super().__init__(message)
         self.code, self.message, self.span, self.weight, self.wrong = code, message, span, weight, wrong
-        self.types = types
+        self.types, self.hint = types, hint
 
     def help(self) -> str:
         """Return what was perhaps meant."""
+        if self.hint:
+            return self.hint
         if self.types:
             return conversion_help(*self.types)
         return suggest(*self.wrong) if self.wrong else ""

@@ -10,7 +10,7 @@ from ktc.elaborate.displays import Displays
 from ktc.elaborate.function_values import FunctionValues
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import AliasInfo, FnSet, StructInfo, TraitInfo, Var
-from ktc.elaborate.suggestions import suggest_name
+from ktc.elaborate.suggestions import read_only_argument, suggest_name
 from ktc.elaborate.values import (
     FOREIGN,
     KV,
@@ -113,7 +113,8 @@ class Names(Displays, FunctionValues):
                 self._require_behind(value, node)
             return LV(value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why, value.loans)
         if isinstance(value, RV):
-            return RV(value.ty, value.ir, f"'{var.name}', which is read only", value.loans)
+            why = read_only_argument(var.name) if var.kind == "arg" else f"'{var.name}', which is read only"
+            return RV(value.ty, value.ir, why, value.loans)
         return value
 
     def foreign(self, var: Var, node: Any) -> Any:

@@ -88,7 +88,9 @@ class Operators(Arguments):
         span = self.at(node)
         pos = [Arg(base, span), *(Arg(a, span) for a in args)]
         fn = FnVal(fns, (), (), base.ty)  # type: ignore[arg-type]
-        outer, self.span = self.span, self.span or span
+        outer = self.span
+        if outer is None or not self.module.is_library:
+            self.span = span
         try:
             found = self.chosen(fn, pos, [], span, True, quiet=True)
         finally:

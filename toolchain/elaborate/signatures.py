@@ -1,5 +1,6 @@
 """Signatures: what an instance takes and gives, in types."""
 
+import contextlib
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -8,10 +9,11 @@ from ktc.elaborate.function_types import FunctionTypes, convention_of
 from ktc.elaborate.instances import (
     ArgSig,
     Signature,
+    Symbolic,
 )  # fmt: skip
-from ktc.elaborate.mentions import lenders, root_of
-from ktc.elaborate.mismatch import Mismatch
-from ktc.elaborate.scope import FnInfo, Scope, StructInfo, Var
+from ktc.elaborate.mentions import lenders, names_in, root_of
+from ktc.elaborate.mismatch import Abort, Mismatch
+from ktc.elaborate.scope import FnInfo, FnSet, Scope, StructInfo, Var
 from ktc.elaborate.values import (
     FOREIGN,
     KV,
@@ -63,14 +65,30 @@ class Signatures(FunctionTypes):
         """Return the declared types; each may speak of the arguments before it."""
         inner = Scope(scope, "function")
         found = []
-        for arg, have in zip(fn.node.args, actual, strict=True):
-            kind = self._declared_type(arg, inner, fn, self_ty)
+        for number, (arg, have) in enumerate(zip(fn.node.args, actual, strict=True), 1):
+            try:
+                kind = self._declared_type(arg, inner, fn, self_ty)
+            except Abort:
+                if not fn.module.is_library:
+                    self._look_at_rest(fn, inner, number, self_ty)
+                raise
             found.append(kind)
             if isinstance(kind, (PartialTy, TraitTy)) and have is not None and not isinstance(have, list):
                 kind = self._known(kind, have)
             if isinstance(kind, Ty):
                 inner.names[arg.name] = phantom(arg.name, kind, fn, arg)
         return found
+
+    def _look_at_rest(self, fn: FnInfo, scope: Scope, first: int, self_ty: StructTy | None) -> None:
+        """Report what else is wrong with a signature, as far as it does not speak of the arguments."""
+        names = {arg.name for arg in fn.node.args}
+        for arg in fn.node.args[first:]:
+            if arg.type is not None and not names & names_in(arg.type):
+                with contextlib.suppress(Abort, Mismatch, Symbolic):
+                    self._declared_type(arg, scope, fn, self_ty)
+        if fn.node.result is not None and not names & names_in(fn.node.result):
+            with contextlib.suppress(Abort, Mismatch, Symbolic):
+                self.library_result(fn, scope)
 
     def _declared_type(self, arg: ast.Param, scope: Scope, fn: FnInfo, self_ty: StructTy | None) -> Any:
         if arg.type is None:
@@ -81,12 +99,15 @@ class Signatures(FunctionTypes):
         value = self.evaluate(arg.type, scope, fn.module)
         if isinstance(value, KV) and isinstance(arg.type, ast.TupleLit):
             return value.ty
-        if isinstance(value, FnVal):  # of a parameter whose bound is a function type
+        if isinstance(value, FnVal) and not self._is_function(arg.type, scope, fn):  # of a parameter of function type
             return self.fn_type_of(value)
         if not isinstance(value, (Ty, PartialTy, PackPV)):
             span = Span(fn.module.source, arg.start, arg.end)
             self.fail(Code.TYPE_MISMATCH, f"the type of argument '{arg.name}' is not a type", span)
         return value
+
+    def _is_function(self, node: ast.Expr, scope: Scope, fn: FnInfo) -> bool:
+        return isinstance(node, ast.Name) and isinstance(self.find(node.id, scope, fn.module), FnSet)
 
     def _signature(
         self, fn: FnInfo, self_ty: StructTy | None, scope: Scope, declared: list[Any], actual: list[Any]

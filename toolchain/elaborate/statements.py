@@ -103,10 +103,9 @@ class Statements(Raising):
             case Item():
                 node.action()
             case _:
-                what = type(node).__name__.lower()
-                self.fail(
-                    Code.UNSUPPORTED, f"this statement ({what}) is not supported inside a function", self.at(node)
-                )
+                what = {"StructDecl": "struct", "TraitDecl": "trait"}.get(type(node).__name__, "statement of this kind")
+                text = f"a {what} inside a function is not supported"
+                self.fail(Code.UNSUPPORTED, text, self.at(node), "declare it at the first column of the file")
 
     def effect(self, value: Any) -> None:
         """Drop the value of an expression."""

@@ -41,6 +41,8 @@ class Structs(Modules):
 
     nesting: int = 0
 
+    open_fields: set[StructTy]
+    """Those whose fields are being found."""
     prims: dict[Any, PrimTy]
     trait_tys: dict[tuple[TraitInfo, ...], TraitTy]
     fn_tys: dict[Any, FnTy]
@@ -192,24 +194,30 @@ class Structs(Modules):
         """Return names and types of a struct's fields."""
         if ty.fields is None:
             ty.fields = ()
-            found = []
-            for node in ty.info.field_nodes:
-                assert ty.scope is not None and isinstance(node.target, ast.Name)
-                kind = self.evaluate(node.type, ty.scope, ty.info.module) if node.type is not None else None
-                if not isinstance(kind, Ty) or isinstance(kind, TraitTy):
-                    span = Span(ty.info.module.source, node.start, node.end)
-                    text = f"the type of field '{node.target.id}' is not complete"
-                    self.sink.report(Diagnostic(Code.PARAMETER_COUNT, span, text))
-                    kind = self.prim("!kgen.none")
-                found.append((node.target.id, kind))
-            ty.fields = tuple(found)
+            self.open_fields.add(ty)
+            try:
+                ty.fields = tuple(self._find_field(ty, node) for node in ty.info.field_nodes)
+            finally:
+                self.open_fields.discard(ty)
         return ty.fields
+
+    def _find_field(self, ty: StructTy, node: ast.VarDecl) -> tuple[str, Ty]:
+        assert ty.scope is not None and isinstance(node.target, ast.Name)
+        kind = self.evaluate(node.type, ty.scope, ty.info.module) if node.type is not None else None
+        if not isinstance(kind, Ty) or isinstance(kind, TraitTy):
+            span = Span(ty.info.module.source, node.start, node.end)
+            text = f"the type of field '{node.target.id}' is not complete"
+            self.sink.report(Diagnostic(Code.PARAMETER_COUNT, span, text))
+            kind = self.prim("!kgen.none")
+        return node.target.id, kind
 
     def ir(self, ty: Ty) -> types.Type:
         """Return the representation of a type; UNIT for what takes no memory."""
         if isinstance(ty, StructTy):
             if ty.ir_type is None:
                 fields = self.fields(ty)
+                if ty in self.open_fields:  # a field's type asks for the size of what it is a field of
+                    endless(ty, True, self.sink)
                 check_finite(ty, self.fields, self.sink)
                 kind, slots = builtin_types.erase([self.ir(field) for _, field in fields])
                 ty.slots_of = {name: (i, slot) for i, ((name, _), slot) in enumerate(zip(fields, slots, strict=True))}

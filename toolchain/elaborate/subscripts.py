@@ -161,5 +161,9 @@ class Subscripts(Members):
         if self.waiting is not None and waits(self, base, node):
             return Waiting(fn, args, node)
         kw = [self.keyword(k) for k in node.keywords]
+        outer = self.span
+        if not self.module.is_library:
+            self.span = span
         made = self.call_fn(fn, args, kw, span, True)
+        self.span = outer
         return made if kw or self.module.is_library else item_of(self, made, base, args[1:], node)

@@ -4,11 +4,11 @@ In: a name that means nothing. Out: the text of a help line, or "". Only asked f
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 
-from ktc.elaborate.foreign_names import FOREIGN_NAMES
+from ktc.elaborate.foreign_names import FOREIGN_MEMBERS, FOREIGN_NAMES
 
 _CLOSE, _SHORT = 0.7, 3
 """How alike names must be; those of up to three letters a little less."""
@@ -19,6 +19,8 @@ _NUMBERS = frozenset({
     "Float32", "Float64", "BFloat16", "IntLiteral", "FloatLiteral",
 })  # fmt: skip
 _TEXTS = frozenset(("String", "StringLiteral", "StringSlice", "StaticString"))
+_MATERIALIZED = {"IntLiteral": "Int", "FloatLiteral": "Float64", "StringLiteral": "String"}
+_READ_ONLY = re.compile(r"the argument '(\w+)', which is read only")
 _PUBLIC = re.compile(r"(?:fn|def|struct|trait|alias|comptime)\s+(\w+)")
 _FROM = re.compile(r"from\s+\.+[\w.]*\s+import\s+(\([^)]*\)|[^\n]*)")
 
@@ -31,6 +33,27 @@ def suggest(name: str, names: Iterable[str]) -> str:
     if len(near) == 2 and _ratio(name, near[0]) - _ratio(name, near[1]) > _AS_CLOSE:
         near = near[:1]
     return "did you mean " + " or ".join(f"'{one}'" for one in near) + "?" if near else ""
+
+
+def suggest_member(name: str, names: Collection[str]) -> str:
+    """Return a help text for a member that a type with these members has not."""
+    for needed, help in FOREIGN_MEMBERS.get(name, ()):
+        if needed in names:
+            return help
+    public = [one for one in names if not one.startswith("_")]
+    longer = [one for one in public if len(name) > _SHORT and one.startswith(name)]
+    return suggest(name, public) or (f"did you mean '{longer[0]}'?" if len(longer) == 1 else "")
+
+
+def read_only_argument(name: str) -> str:
+    """Return why an argument cannot be changed."""
+    return f"the argument '{name}', which is read only"
+
+
+def mutability_help(why: str) -> str:
+    """Return what to do where `read_only_argument` says why something cannot be changed."""
+    found = _READ_ONLY.fullmatch(why)
+    return f"declare it 'mut {found[1]}'" if found else ""
 
 
 def conversion_help(have: str, want: str) -> str:
@@ -53,6 +76,8 @@ def operand_help(op: str, left: str, right: str) -> str:
     """Return what to do about an operator that does not take two types, as shown."""
     for one, other in ((left, right), (right, left)):
         if one == "NoneType" != other:
+            kind = other.partition("[")[0]
+            other = _MATERIALIZED.get(kind, other)
             return f"'{other}' is never None; 'Optional[{other}]' is the type of what may be"
     if left.startswith("Optional[") != right.startswith("Optional["):
         return "take the value of the 'Optional' out with '.value()'"
@@ -68,10 +93,10 @@ def _ratio(one: str, other: str) -> float:
 
 def suggest_name(name: str, names: Iterable[str], library: Path) -> str:
     """Return a help text for a name that is not defined: its module, what it is called here, or `suggest`."""
+    if name in FOREIGN_NAMES:
+        return FOREIGN_NAMES[name]
     home = home_of(name, library)
-    if home:
-        return f"write 'from {home} import {name}' at the top of the file"
-    return FOREIGN_NAMES.get(name) or suggest(name, names)
+    return f"write 'from {home} import {name}' at the top of the file" if home else suggest(name, names)
 
 
 def home_of(name: str, library: Path) -> str:

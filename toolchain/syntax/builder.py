@@ -78,7 +78,7 @@ class Builder(DeclarationBuilder):
     def annotated(self, kids: Kids, start: int, end: int) -> Any:
         target, type_, value = kids
         if not isinstance(target, ast.Name):
-            self.wrong(target.start, target.end, "only a name can be declared with a type")
+            self.wrong(target.start, target.end, "only a name can be declared with a type", "leave the type out")
         if value is None:
             return ast.VarDecl(start, end, "var", target, type_, None)
         return ast.Assign(start, end, (target,), type_, value)

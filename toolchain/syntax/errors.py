@@ -6,34 +6,14 @@ expected if none of them applies.
 
 import bisect
 import re
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from ktc.diag.codes import Code
-from ktc.syntax.lexer import FOREIGN, Lexer, LexError, Tokens
-from ktc.syntax.tables import Tables
+from ktc.syntax.failure import Failure, error_at
+from ktc.syntax.foreign_syntax import FOREIGN_STATEMENTS, foreign_form, foreign_keyword, foreign_operator
+from ktc.syntax.lexer import LexError
 
 _DECLARATION = re.compile(r"^(?:(?:fn|def|struct|trait|alias|comptime|from|import|async)\b|@)", re.MULTILINE)
-_FOREIGN_HELP = {
-    "lambda": ("lambda expressions are not supported", "declare a nested function with 'fn'"),
-    "class": ("classes are not supported", "use 'struct'"),
-    "assert": ("'assert' is not a statement", "call 'debug_assert', or write 'comptime assert' for compile time"),
-    "del": ("'del' is not a statement", "a value is destroyed after its last use; nothing needs to be written"),
-    "global": ("'global' is not a statement", "there are no global variables; pass the value as an argument"),
-    "nonlocal": ("'nonlocal' is not a statement", "a nested function sees the variables around it"),
-    "yield": ("generators are not supported", "write a struct with '__iter__' and '__next__'"),
-    "let": ("'let' is not a statement", "use 'var'"),
-}
-_FOREIGN_STATEMENTS = {
-    "function": "write 'fn' or 'def'", "func": "write 'fn' or 'def'", "fun": "write 'fn' or 'def'",
-    "void": "write 'fn' or 'def'", "elseif": "write 'elif'", "elsif": "write 'elif'", "const": "write 'alias'",
-    "constexpr": "write 'alias'", "static": "write 'alias'", "mut": "write 'var'", "int": "write 'var name: Int = …'",
-    "float": "write 'var name: Float64 = …'", "switch": "write 'if' and 'elif'", "include": "write 'import'",
-    "using": "write 'import'", "throw": "write 'raise'", "catch": "write 'except'", "foreach": "write 'for'",
-    "interface": "write 'trait'", "impl": "name the trait in the head of the struct: 'struct S(Trait):'",
-    "enum": "write a struct with aliases", "unless": "write 'if not'", "until": "write 'while not'",
-    "echo": "write 'print(...)'", "public": "everything is public; leave it out", "type": "write 'alias'",
-}  # fmt: skip
 _STATEMENTS = (
     "return", "while", "for", "if", "def", "fn", "struct", "trait", "alias", "comptime", "import", "from", "raise",
     "var", "with", "try", "pass", "break", "continue", "elif", "else", "except", "finally", "async",
@@ -52,85 +32,6 @@ _OPERATORS = frozenset({
 })  # fmt: skip
 
 
-@dataclass(slots=True)
-class Failure:
-    """Token `index` does not fit; `states` is the automaton's stack.
-
-    Filled in on making: the token's place and text, the offsets of brackets open before it, the first token of its
-    line, and the texts of the tokens that would fit (names of terminals for those without a fixed text).
-    """
-
-    text: str
-    tokens: Tokens
-    tables: Tables
-    lexer: Lexer
-    index: int
-    states: list[int]
-    start: int = 0
-    end: int = 0
-    word: str = ""
-    brackets: list[int] = field(default_factory=list)
-    first: int = 0
-    fitting: frozenset[str] = frozenset()
-    accepting: frozenset[int] = frozenset()
-
-    def __post_init__(self) -> None:
-        tokens, lines = self.tokens, self.tokens.lines
-        self.start, self.end = tokens.starts[self.index], tokens.ends[self.index]
-        self.word = self.text[self.start : self.end]
-        self.first = lines[max(bisect.bisect_right(lines, self.index) - 1, 0)] if lines else 0
-        for index in range(self.first, self.index):
-            at = tokens.starts[index]
-            if tokens.ends[index] - at == 1 and self.text[at] in "([{":
-                self.brackets.append(at)
-            elif tokens.ends[index] - at == 1 and self.text[at] in ")]}":
-                self.brackets.pop()
-        self.accepting = frozenset(end for _, end in self.tables.starts.values())
-        self.fitting = self._fitting()
-
-    def kind(self) -> str:
-        """Return the name of the token's terminal."""
-        number = self.tokens.types[self.index]
-        return self.tables.terminals[number] if number >= 0 else ""
-
-    def before(self, back: int = 1) -> str:
-        """Return the text of an earlier token of the same line, or ""."""
-        index = self.index - back
-        return self.text[self.tokens.starts[index] : self.tokens.ends[index]] if index >= self.first else ""
-
-    def head(self) -> str:
-        """Return the first word of the line."""
-        return self.text[self.tokens.starts[self.first] : self.tokens.ends[self.first]]
-
-    def _fitting(self) -> frozenset[str]:
-        """Run the automaton for each token that its last state knows, to see which would be shifted."""
-        texts = {number: text for text, number in self.tables.words.items()}
-        names = (texts.get(t, self.tables.terminals[t]) for t in self.tables.actions[self.states[-1]] if self._fits(t))
-        return frozenset(names)
-
-    def _fits(self, terminal: int) -> bool:
-        # Reductions pop from the real stack and push onto a short one of their own.
-        kept, pushed = len(self.states), list[int]()
-        while True:
-            top = pushed[-1] if pushed else self.states[kept - 1]
-            action = self.tables.actions[top].get(terminal)
-            if action is None:
-                return False
-            if action >= 0:
-                return True
-            left, size = self.tables.rules[~action][:2]
-            from_pushed = min(size, len(pushed))
-            if from_pushed:
-                del pushed[-from_pushed:]
-            kept -= size - from_pushed
-            goto = self.tables.gotos[pushed[-1] if pushed else self.states[kept - 1]].get(left)
-            if goto is None:
-                return False
-            pushed.append(goto)
-            if terminal == self.lexer.end and goto in self.accepting:
-                return True
-
-
 def next_declaration(text: str, after: int) -> int:
     """Return where the next declaration in column 1 starts, after the line of an offset, or -1."""
     line_end = text.find("\n", after)
@@ -141,25 +42,14 @@ def next_declaration(text: str, after: int) -> int:
 def describe(failure: Failure) -> LexError:
     """Return the error to report."""
     general = (
-        _foreign, _unclosed, _indentation, _condition, _handler, _operator, _clause, _colon, _keyword, _newer,
-        _misspelt,
+        foreign_keyword, _unclosed, _indentation, _condition, _handler, foreign_operator, _clause, _colon,
+        foreign_form, _keyword, _newer, _misspelt,
     )  # fmt: skip
     for explain in general:
         error = explain(failure)
         if error is not None:
             return error
     return _expected(failure)
-
-
-def _error(failure: Failure, message: str, help: str = "", code: Code = Code.SYNTAX_ERROR) -> LexError:
-    return LexError(code, failure.start, max(failure.end, failure.start + 1), message, help)
-
-
-def _foreign(failure: Failure) -> LexError | None:
-    """A statement of another language."""
-    if failure.word in FOREIGN and failure.before() != ".":
-        return _error(failure, *_FOREIGN_HELP[failure.word])
-    return None
 
 
 def _unclosed(failure: Failure) -> LexError | None:
@@ -184,7 +74,7 @@ def _indentation(failure: Failure) -> LexError | None:
     """A block where none can be, or none where one must be."""
     if failure.kind() == "_INDENT":
         help = "indent it like the line before, or end that line with ':'"
-        return _error(failure, "this line is indented more than the block it stands in", help, Code.BAD_INDENT)
+        return error_at(failure, "this line is indented more than the block it stands in", help, Code.BAD_INDENT)
     if failure.fitting == {"_INDENT"}:
         tokens, index = failure.tokens, failure.index - 1
         while index > 0 and failure.text[tokens.starts[index] : tokens.ends[index]] != ":":
@@ -194,7 +84,7 @@ def _indentation(failure: Failure) -> LexError | None:
         head = tokens.starts[tokens.lines[max(bisect.bisect_right(tokens.lines, index) - 1, 0)]]
         if failure.word and (head == 0 or failure.text[head - 1] == "\n"):  # a declaration: another one may follow
             line = failure.text.count("\n", 0, start) + 1
-            return _error(failure, f"no indented block follows the ':' of line {line}", help, Code.BAD_INDENT)
+            return error_at(failure, f"no indented block follows the ':' of line {line}", help, Code.BAD_INDENT)
         return LexError(Code.BAD_INDENT, start, end, "no indented block follows this ':'", help)
     return None
 
@@ -202,44 +92,31 @@ def _indentation(failure: Failure) -> LexError | None:
 def _condition(failure: Failure) -> LexError | None:
     """`if a = b:`."""
     if failure.word == "=" and failure.head() in ("if", "elif", "while") and not failure.brackets:
-        return _error(failure, "'=' cannot stand in a condition", "write '==' to compare")
+        return error_at(failure, "'=' cannot stand in a condition", "write '==' to compare")
     return None
 
 
 def _handler(failure: Failure) -> LexError | None:
     """`except T as e:`."""
-    if failure.head() == "except" and failure.word != ":" and failure.kind() != "_NEWLINE":
-        return _error(failure, "'except' takes only a name for the error", "write 'except e:'; every error is an Error")
-    return None
-
-
-def _operator(failure: Failure) -> LexError | None:
-    """Operators of other languages: `&&`, `||`, `++`, `--`, `=>`."""
-    if failure.text.startswith("=>", failure.start):
-        error = _error(failure, "'=>' is not an operator", "write '->'")
-        error.end = failure.start + 2
-        return error
-    previous = failure.before()
-    joined = failure.index and failure.tokens.ends[failure.index - 1] == failure.start
-    if joined and failure.word == previous and previous in ("&", "|"):
-        word = "and" if previous == "&" else "or"
-        error = _error(failure, f"'{previous * 2}' is not an operator", f"write '{word}'")
-        error.start -= 1
-        return error
-    if previous in ("+", "-") and failure.before(2) == previous and failure.kind() in ("_NEWLINE", "RPAR", "SEMICOLON"):
-        error = _error(failure, f"'{previous * 2}' is not an operator", f"write '{previous}= 1'")
-        error.start, error.end = failure.start - 2, failure.start
-        return error
+    if (
+        failure.head() == "except"
+        and failure.index > failure.first
+        and failure.word != ":"
+        and failure.kind() != "_NEWLINE"
+    ):
+        return error_at(
+            failure, "'except' takes only a name for the error", "write 'except e:'; every error is an Error"
+        )
     return None
 
 
 def _clause(failure: Failure) -> LexError | None:
     """`else if`, and clauses that belong to nothing."""
     if failure.word == "if" and failure.before() == "else" and failure.index - 1 == failure.first:
-        return _error(failure, "'else if' is not a clause", "write 'elif'")
+        return error_at(failure, "'else if' is not a clause", "write 'elif'")
     owners = {"elif": "'if'", "else": "'if', 'for', 'while' or 'except'", "except": "'try'", "finally": "'try'"}
     if failure.index == failure.first and failure.word in owners:
-        return _error(failure, f"'{failure.word}' without {owners[failure.word]} before it")
+        return error_at(failure, f"'{failure.word}' without {owners[failure.word]} before it")
     return None
 
 
@@ -252,7 +129,7 @@ def _colon(failure: Failure) -> LexError | None:
     if ":" not in failure.fitting or failure.brackets or head not in _HEADS or failure.index == failure.first:
         return None
     help = "blocks are made by ':' and indentation" if failure.word == "{" else ""
-    return _error(failure, f"expected ':' after {_BEFORE_COLON.get(head, repr(head))}", help)
+    return error_at(failure, f"expected ':' after {_BEFORE_COLON.get(head, repr(head))}", help)
 
 
 def _keyword(failure: Failure) -> LexError | None:
@@ -262,16 +139,16 @@ def _keyword(failure: Failure) -> LexError | None:
         return None
     if ("NAME" in names and len(names) <= 3) or failure.before() in _NAMING:
         help = f"choose another name, or write `{failure.word}` in backquotes"
-        return _error(failure, f"'{failure.word}' is a keyword and cannot be a name", help)
+        return error_at(failure, f"'{failure.word}' is a keyword and cannot be a name", help)
     return None
 
 
 def _newer(failure: Failure) -> LexError | None:
     """`await x` and `match x:` look like two names in a row."""
     if failure.before() == "await":
-        return _error(failure, "'await' is not supported yet", "ktc has no async functions; call a plain one")
+        return error_at(failure, "'await' is not supported yet", "ktc has no async functions; call a plain one")
     if failure.head() == "match" and failure.index == failure.first + 1 and failure.word not in ("(", "["):
-        return _error(failure, "'match' is not a statement", "write 'if' and 'elif'")
+        return error_at(failure, "'match' is not a statement", "write 'if' and 'elif'")
     return None
 
 
@@ -288,10 +165,10 @@ def _misspelt(failure: Failure) -> LexError | None:
         near = near or get_close_matches(head, _STATEMENTS, n=1, cutoff=0.65)
     else:
         return None
-    help = _FOREIGN_STATEMENTS.get(head) or (f"did you mean '{near[0]}'?" if near else "")
+    help = FOREIGN_STATEMENTS.get(head) or (f"did you mean '{near[0]}'?" if near else "")
     if not help:
         return None
-    error = _error(failure, f"'{head}' begins no statement", help)
+    error = error_at(failure, f"'{head}' begins no statement", help)
     error.start, error.end = failure.tokens.starts[failure.first], failure.tokens.ends[failure.first]
     return error
 
@@ -304,30 +181,30 @@ def _expected(failure: Failure) -> LexError:
     if {"NAME", "INT", "STRING"} <= fitting:
         if failure.index == failure.first and found != "the end of the field":
             help = "a comment begins with '#'" if failure.word == "//" else ""
-            return _error(failure, f"{found} cannot start a statement", help)
-        return _error(failure, f"expected an expression, found {found}")
+            return error_at(failure, f"{found} cannot start a statement", help)
+        return error_at(failure, f"expected an expression, found {found}")
     if {"fn", "struct"} <= fitting:
-        return _error(failure, f"expected a declaration after the decorator, found {found}")
+        return error_at(failure, f"expected a declaration after the decorator, found {found}")
     if "in" in fitting and failure.head() == "for" and not failure.brackets:
-        return _error(failure, f"expected 'in' after the loop variable, found {found}")
+        return error_at(failure, f"expected 'in' after the loop variable, found {found}")
     if "else" in fitting and "_NEWLINE" not in fitting and not failure.fitting & {")", "]", "}", ":"}:
-        return _error(failure, f"expected 'else' and what the value is otherwise, found {found}")
+        return error_at(failure, f"expected 'else' and what the value is otherwise, found {found}")
     if "$END" in fitting and "_NEWLINE" not in fitting:
-        return _error(failure, f"expected the end of the field, found {found}")
+        return error_at(failure, f"expected the end of the field, found {found}")
     if "NAME" in fitting:
         previous = failure.before()
-        return _error(failure, f"expected a name{f' after {previous!r}' if previous else ''}, found {found}")
+        return error_at(failure, f"expected a name{f' after {previous!r}' if previous else ''}, found {found}")
     rest = sorted(fitting - _OPERATORS - {"TRANSFER", "AUGMENTED", ";", ":=", "STRING", "**", "as", "NAME"})
     if "_NEWLINE" in rest:
         help = "write 'print(...)'" if failure.head() == "print" and failure.index == failure.first + 1 else ""
-        return _error(failure, f"expected the end of the line, found {found}", help)
+        return error_at(failure, f"expected the end of the line, found {found}", help)
     if not rest:
         rest = sorted(text for text in fitting if not text.isupper())
     if 0 < len(rest) <= 4:
         texts = [f"'{text}'" for text in rest]
         listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
-        return _error(failure, f"expected {listed}, found {found}")
-    return _error(failure, f"{found} has no place here")
+        return error_at(failure, f"expected {listed}, found {found}")
+    return error_at(failure, f"{found} has no place here")
 
 
 def _shown(failure: Failure) -> str:

@@ -11,7 +11,8 @@ from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
 from ktc.syntax import ast
 from ktc.syntax.builder import Builder
-from ktc.syntax.errors import Failure, describe, next_declaration
+from ktc.syntax.errors import describe, next_declaration
+from ktc.syntax.failure import Failure
 from ktc.syntax.lexer import Lexer, LexError, Tokens
 from ktc.syntax.tables import CALL, CHILD, LIST, UNIT, Tables
 

@@ -49,6 +49,7 @@ _AHEAD = frozenset((*_CONVENTIONS, "ref", "alias", "comptime", "async"))
 _SOFT = ("raises", "where", "capturing", "escaping", "unified", "ref")
 # Words of other languages; no rule takes them, so that `errors` can say what there is instead.
 FOREIGN = frozenset(("lambda", "class", "assert", "del", "global", "nonlocal", "yield", "let"))
+_CURLY = "\u201c\u201d\u2018\u2019\u201e"
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 # A line that starts with one of these, no deeper than the line that opened a bracket, starts a new statement.
 _STATEMENT = re.compile(
@@ -347,7 +348,9 @@ class _Run:
         if char == "!":
             return LexError(Code.SYNTAX_ERROR, pos, pos + 1, "'!' is not an operator", "write 'not'")
         shown = f"'{char}'" if char.isprintable() else f"the character U+{ord(char):04X}"
-        return LexError(Code.SYNTAX_ERROR, pos, pos + 1, f"{shown} has no place in a program")
+        help = "write 'a if condition else b' to choose" if char == "?" else ""
+        help = "write a plain quote, \" or '" if char in _CURLY else help
+        return LexError(Code.SYNTAX_ERROR, pos, pos + 1, f"{shown} has no place in a program", help)
 
     def finish(self, in_brackets: bool) -> None:
         if self.open:

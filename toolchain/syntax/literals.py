@@ -40,6 +40,7 @@ def unescape(text: str, start: int, end: int) -> str:
             return chr(int(escape, 8))
         at = start + found.start()
         help = "write the character itself" if escape in ("u", "U", "N") else "write '\\\\' for a backslash"
+        help = "two hexadecimal digits follow it" if escape == "x" else help
         raise LexError(Code.BAD_LITERAL, at, at + 1 + len(escape), f"'\\{escape}' is not an escape", help)
 
     return _ESCAPE.sub(one, raw)

@@ -1,0 +1,119 @@
+"""Forms of other languages, and of other versions of this one: what they are called and what to write here.
+
+In: a place where the grammar goes no further. Out: an error if such a form stands there, else None.
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ktc.syntax.failure import Failure, error_at
+from ktc.syntax.lexer import FOREIGN, LexError
+
+_KEYWORDS: Mapping[str, tuple[str, str]] = MappingProxyType({
+    "lambda": ("lambda expressions are not supported", "declare a nested function with 'fn'"),
+    "class": ("classes are not supported", "use 'struct'"),
+    "assert": ("'assert' is not a statement", "call 'debug_assert', or write 'comptime assert' for compile time"),
+    "del": ("'del' is not a statement", "a value is destroyed after its last use; nothing needs to be written"),
+    "global": ("'global' is not a statement", "there are no global variables; pass the value as an argument"),
+    "nonlocal": ("'nonlocal' is not a statement", "a nested function sees the variables around it"),
+    "yield": ("generators are not supported", "write a struct with '__iter__' and '__next__'"),
+    "let": ("'let' is not a statement", "use 'var'"),
+})  # fmt: skip
+_TYPED = "write 'var name: {} = …'"
+FOREIGN_STATEMENTS: Mapping[str, str] = MappingProxyType({
+    "function": "write 'fn' or 'def'", "func": "write 'fn' or 'def'", "fun": "write 'fn' or 'def'",
+    "sub": "write 'fn' or 'def'", "void": "write 'fn' or 'def'", "elseif": "write 'elif'", "elsif": "write 'elif'",
+    "const": "write 'alias'", "constexpr": "write 'alias'", "static": "write 'alias'", "mut": "write 'var'",
+    "auto": "write 'var'", "int": _TYPED.format("Int"), "long": _TYPED.format("Int"), "float": _TYPED.format("Float64"),
+    "double": _TYPED.format("Float64"), "bool": _TYPED.format("Bool"), "char": _TYPED.format("UInt8"),
+    "string": _TYPED.format("String"), "unsigned": _TYPED.format("UInt"), "size_t": _TYPED.format("UInt"),
+    "switch": "write 'if' and 'elif'", "include": "write 'import'", "using": "write 'import'",
+    "namespace": "a file is a module; its name is the file's", "throw": "write 'raise'", "catch": "write 'except'",
+    "foreach": "write 'for'", "do": "write 'while True:', and leave it with 'break'", "loop": "write 'while True:'",
+    "interface": "write 'trait'", "protocol": "write 'trait'", "enum": "write a struct with aliases",
+    "impl": "name the trait in the head of the struct: 'struct S(Trait):'", "unless": "write 'if not'",
+    "until": "write 'while not'", "echo": "write 'print(...)'", "public": "everything is public; leave it out",
+    "private": "everything is public; leave it out", "type": "write 'alias'", "typedef": "write 'alias'",
+    "template": "parameters stand behind the name: 'fn f[T: …](…)'", "extern": "use 'external_call', from 'sys.ffi'",
+    "__global__": "write 'fn'; the launch makes it a kernel", "__device__": "write 'fn'; kernels can call it",
+    "__shared__": "memory that a block shares is a LayoutTensor's 'stack_allocation()', with an 'address_space'",
+})  # fmt: skip
+
+
+def foreign_keyword(failure: Failure) -> LexError | None:
+    """A statement of another language."""
+    if failure.word in FOREIGN and failure.before() != ".":
+        return error_at(failure, *_KEYWORDS[failure.word])
+    return None
+
+
+def _operator(failure: Failure, text: str, help: str, back: int = 0) -> LexError:
+    error = error_at(failure, f"'{text}' is not an operator", help)
+    error.start -= back
+    error.end = error.start + len(text)
+    return error
+
+
+def foreign_operator(failure: Failure) -> LexError | None:
+    """Operators of other languages: `&&`, `||`, `++`, `--`, `=>`, `->`, `::`, `<>`, `===`, `&x`, `new`, `/*`."""
+    text, start, word, previous = failure.text, failure.start, failure.word, failure.before()
+    if text.startswith("=>", start):
+        return _operator(failure, "=>", "write '->'")
+    if text.startswith("/*", start):
+        return error_at(failure, "'/*' begins no comment", "a comment begins with '#'")
+    if text.startswith("::", start) and failure.head() not in ("fn", "def", "struct"):
+        return _operator(failure, "::", "write '.'")
+    joined = failure.index and failure.tokens.ends[failure.index - 1] == start
+    if joined and word == previous and previous in ("&", "|"):
+        return _operator(failure, previous * 2, f"write '{'and' if previous == '&' else 'or'}'", 1)
+    if joined and previous + word in ("<>", "===", "!=="):
+        return _operator(failure, previous + word, f"write '{'==' if previous == '==' else '!='}'", len(previous))
+    if previous in ("+", "-") and failure.before(2) == previous and failure.kind() in ("_NEWLINE", "RPAR", "SEMICOLON"):
+        error = _operator(failure, previous * 2, f"write '{previous}= 1'", 2)
+        return error
+    if word == "->" and failure.head() not in ("fn", "def", "async"):
+        return _operator(failure, "->", "write '.' for a member; 'p[]' is what a pointer points to")
+    if word == "&" and "NAME" in failure.fitting:
+        return error_at(failure, "'&' takes no address", "write 'UnsafePointer(to=x)'; a reference is passed as it is")
+    if previous == "new" and failure.kind() == "NAME":
+        error = _operator(failure, "new", f"write '{word}(...)'")
+        error.start = failure.tokens.starts[failure.index - 1]
+        error.end = error.start + 3
+        return error
+    return None
+
+
+def foreign_form(failure: Failure) -> LexError | None:
+    """Declarations and casts as other languages write them."""
+    head, word, previous, at = failure.head(), failure.word, failure.before(), failure.index - failure.first
+    is_name = failure.kind() == "NAME"
+    if head in ("fn", "def", "struct") and word == "<" and at == 2:
+        return error_at(failure, "parameters do not stand in '<>'", f"write '{head} {previous}[T: …]'")
+    if head in ("fn", "def") and failure.brackets and is_name and failure.before(2) in ("(", ","):
+        return error_at(failure, f"expected ':' after '{previous}'", f"the name comes first: '{word}: {previous}'")
+    if head in ("fn", "def") and failure.kind() == "_NEWLINE" and re.match(r"\)\s*:$", _behind(failure)):
+        error = error_at(failure, "the result type stands behind '->'", "write '->' in place of this ':'")
+        error.start = failure.tokens.starts[failure.index - 3]
+        error.end = error.start + 1
+        return error
+    if head == "var" and at == 2 and is_name:
+        return error_at(failure, f"expected the end of the line, found '{word}'", f"write 'var {word}: {previous}'")
+    if head == "var" and word == "==":
+        return error_at(failure, "'==' compares", "write '=' to give a value")
+    if at == 1 and word == ":=":
+        return error_at(failure, "':=' is no statement", f"write '{head} ='")
+    if head == "for" and word in ("=", "of") and not failure.brackets:
+        return error_at(failure, f"expected 'in' after the loop variable, found '{word}'", "write 'for i in range(…):'")
+    if head == "import" and word == "from":
+        return error_at(failure, "'from' comes first", "write 'from module import name'")
+    if is_name and previous == ")" and failure.before(3) == "(" and failure.before(2).isidentifier():
+        return error_at(failure, f"'({failure.before(2)})' converts nothing", f"write '{failure.before(2)}({word})'")
+    if failure.index > failure.first and failure.text[failure.start - 1] in "\"'" and word.isidentifier():
+        return error_at(failure, "a string ends before this", "write '\\' before a quote that belongs to it")
+    return None
+
+
+def _behind(failure: Failure) -> str:
+    """Return `):` if the head of the function ended in `): T:`."""
+    return failure.before(4) + failure.before(3) if failure.before() == ":" else ""
