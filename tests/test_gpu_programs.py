@@ -53,6 +53,45 @@ def test_launch_bounds(tmp_path: Path) -> None:
     assert '"nvvm.minctasm"="2"' in found["sm_90"][1].text and "minctasm" not in found["gfx942"][1].text
 
 
+READING = """
+from gpu import thread_idx
+from gpu.host import DeviceContext
+from gpu.memory import AddressSpace
+from layout import Layout, LayoutTensor
+
+alias row = Layout.row_major(64)
+
+
+fn kernel[mut: Bool, //, origin: Origin[mut]](
+    made: LayoutTensor[DType.float32, row, MutAnyOrigin], source: LayoutTensor[DType.float32, row, origin]
+):
+    var shared = LayoutTensor[
+        DType.float32, row, MutAnyOrigin, address_space = AddressSpace.SHARED
+    ].stack_allocation()
+    shared[thread_idx.x] = source[thread_idx.x]
+    made[thread_idx.x] = shared.get_immutable()[thread_idx.x] + source.load[2](Int(thread_idx.x), 0)[1]
+
+
+def main():
+    with DeviceContext() as ctx:
+        var a = ctx.enqueue_create_buffer[DType.float32](64)
+        var made = LayoutTensor[DType.float32, row, MutAnyOrigin](a)
+        var read = LayoutTensor[DType.float32, row, ImmutAnyOrigin](a)
+        alias reading = kernel[ImmutAnyOrigin]
+        alias writing = kernel[MutAnyOrigin]
+        ctx.enqueue_function_checked[reading, reading](made, read, grid_dim=1, block_dim=32)
+        ctx.enqueue_function_checked[writing, writing](made, made, grid_dim=1, block_dim=32)
+"""
+
+
+def test_immutable_tensors_are_invariant(tmp_path: Path) -> None:
+    """Loads of what an immutable tensor in global memory shows may go where they are best; no others."""
+    source = tmp_path / "reading.kpy"
+    source.write_text(READING, "utf-8")
+    found = device_modules(source, ["sm_90"], Cache(tmp_path / "cache"))["sm_90"]
+    assert sorted(one.text.count("!invariant.load") for one in found) == [0, 2]
+
+
 VENDORS = """
 from gpu import thread_idx
 from gpu.cluster import cluster_sync

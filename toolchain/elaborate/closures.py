@@ -19,6 +19,7 @@ from ktc.elaborate.statements import Statements
 from ktc.elaborate.values import KV, LV, FnVal
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
+from ktc.syntax import ast
 
 
 class Closures(Statements):
@@ -50,14 +51,17 @@ class Closures(Statements):
     def copy_captures(self, fn: FnInfo) -> None:
         """Copy, where a nested function is declared, the variables that it captures by value.
 
-        `@parameter` functions capture by reference, `unified` ones as their list says, all others by value. The copies
-        hide the variables from the nested function.
+        `@parameter` functions capture by reference what `@__copy_capture` does not name, `unified` ones as their list
+        says, all others by value. The copies hide the variables from the nested function.
         """
         node = fn.node
-        if fn.parameter or "capturing" in node.effects or self.dead:
+        by_reference = fn.parameter or "capturing" in node.effects
+        if self.dead or (by_reference and not fn.copied):
             return
         names = free_names(node)
-        if node.captures is not None:
+        if by_reference:
+            names = self._named_copies(fn)
+        elif node.captures is not None:
             self._check_listed(fn, names)
             names = {name for name in names if capture_mode(fn, name) in ("var", "move")}
         copies = {}
@@ -67,6 +71,17 @@ class Closures(Statements):
                 copies[name] = self._copy_of(var, fn)
         if copies:
             fn.scope = Scope(self.scope, "block", copies, body=self)
+
+    def _named_copies(self, fn: FnInfo) -> set[str]:
+        """Return the names in a function's `@__copy_capture`; report what is no variable."""
+        names = set()
+        for item in fn.copied:
+            name = item.id if isinstance(item, ast.Name) else ""
+            if not isinstance(self.find(name), Var):
+                text = f"'@__copy_capture' names variables around '{fn.name}'" + (f", not '{name}'" if name else "")
+                self.fail(Code.UNDEFINED_NAME, text, self.at(item))
+            names.add(name)
+        return names
 
     def _check_listed(self, fn: FnInfo, names: set[str]) -> None:
         """Report a variable that a function with a list of captures uses, and the list does not name."""
@@ -86,7 +101,7 @@ class Closures(Statements):
             at = fn.span() if fn.node.captures is None else var.span
             self.fail(Code.NOT_COPYABLE, text, at, "mark it '@parameter' to capture by reference")
         local = self.local(self.elab.ir(var.ty), var.name, var.ty)
-        fixed = fn.node.captures is not None
+        fixed = fn.node.captures is not None or bool(fn.copied)
         place = LV(var.ty, nodes.LocalAddress(local), True, local)
         if moved:
             self.init_place(var.ty, place.pointer, replace(value, owned=True), fn.span())
@@ -103,7 +118,7 @@ class Closures(Statements):
         if not isinstance(var.value, LV) or not var.value.mutable:
             return True
         if fn.parameter or "capturing" in fn.node.effects:
-            return False
+            return any(isinstance(item, ast.Name) and item.id == var.name for item in fn.copied)
         return capture_mode(fn, var.name) in ("var", "move")
 
     def captures_of(self, fn: FnInfo) -> list[Any]:

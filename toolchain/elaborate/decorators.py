@@ -16,7 +16,7 @@ from ktc.syntax import ast
 _OF_FUNCTIONS = (
     "always_inline", "no_inline", "noinline", "staticmethod", "implicit", "export", "deprecated", "parameter",
     "doc_private", "fieldwise_init", "override", "compiler", "explicit_destroy", "__llvm_metadata",
-    "__llvm_arg_metadata",
+    "__llvm_arg_metadata", "__copy_capture",
 )  # fmt: skip
 _OF_STRUCTS = (
     "register_passable", "fieldwise_init", "nonmaterializable", "value", "deprecated", "explicit_destroy",
@@ -60,6 +60,8 @@ def decorate_function(fn: FnInfo, decorator: ast.Decorator, sink: Sink) -> None:
             fn.deprecated = argument or _instead(decorator) or fn.name
         case "parameter":
             fn.parameter = True
+        case "__copy_capture":
+            fn.copied += decorator.value.args if isinstance(decorator.value, ast.Call) else ()
         case "__llvm_arg_metadata":
             _check_of_argument(fn, decorator, sink)
         case _ if name not in _OF_FUNCTIONS:

@@ -173,6 +173,30 @@ class FunctionTypes(Parameters):
                 return True
         return False
 
+    def unify_value(self, want: Any, kind: Any, scope: Scope, module: Any, bound: dict[Sym, Any]) -> None:
+        """Bind what the type of a parameter leaves open by the type of its value."""
+        if isinstance(want, FnTy) and want.ast is not None:
+            self._unify_parametric(want, kind, scope, module, bound)
+        self.unify(want, self.settled_type(kind) if isinstance(want, Sym) else kind, bound)
+
+    def _unify_parametric(self, want: FnTy, kind: Any, scope: Scope, module: Any, bound: dict[Sym, Any]) -> None:
+        """Bind what a function type with parameters of its own leaves open by the function that is given."""
+        if not isinstance(kind, FnTy) or kind.of is None or len(kind.of.set.functions) != 1:
+            return
+        info = kind.of.set.functions[0]
+        inner = Scope(scope, "function", {param.name: Sym(param.name, -3) for param in want.ast.params})
+        theirs = Scope(self.fn_scope_parent(info, kind.of.self_ty), "function")
+        theirs.names.update(self.pattern(info, kind.of.self_ty).symbols)
+        theirs.names.update(self.give_function(info.node.params, kind.of, info.title))
+        wanted = [arg.type for arg in want.ast.args if arg.convention != "out"]
+        found = [arg.type for arg in info.node.args if arg.convention != "out"]
+        if len(wanted) != len(found):
+            return
+        for ours, its in zip((*wanted, want.ast.result), (*found, info.node.result), strict=True):
+            if ours is not None and its is not None:
+                pattern = self.evaluate_open(ours, inner, module)
+                self.unify(pattern, self.evaluate_open(its, theirs, info.module), bound)
+
     def declared_type(self, fn: FnVal) -> FnTy | None:
         """Return the type of one function, closure or not; None if its parameters are open."""
         try:

@@ -291,12 +291,12 @@ class Parameters(Evaluation):
                 continue
             try:
                 want = self.evaluate_open(param.type, trial, module)
-                self.unify(want, self.settled_type(kind) if isinstance(want, Sym) else kind, bound)
+                self.unify_value(want, kind, trial, module, bound)  # type: ignore[attr-defined]
             except Symbolic:
                 continue
         for param in open_params:
             value = bound.get(syms[param.name])
-            if value is not None and not isinstance(value, Sym):
+            if value is not None and not is_symbolic(value):
                 given[param.name] = value
 
     def _declared(self, param: ast.Param, value: Any, scope: Scope, module: Any, what: str) -> Any:

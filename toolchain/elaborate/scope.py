@@ -70,6 +70,7 @@ class FnInfo:
         traced: line tables tell of it (`ir.nodes.Function`).
         parent: for a nested function the body it stands in.
         captures: a nested function that reads variables of its parent.
+        copied: what `@__copy_capture` names: variables that a `@parameter` function has copies of.
         closure: of a nested function: a name that no other of its unit has.
     """
 
@@ -88,6 +89,7 @@ class FnInfo:
     parameter: bool = False
     parent: Any = None
     captures: bool = False
+    copied: tuple[ast.Expr, ...] = ()
     closure: str = ""
     patterns: dict[Any, Any] = field(default_factory=dict)
     _arity: "Arity | None" = None

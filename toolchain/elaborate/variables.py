@@ -186,10 +186,17 @@ class Variables(Expressions):
 
     def _held(self, value: Any) -> Any:
         """Return a value that a later store cannot change."""
+        span = self.span or self.elab.main_span()
         if isinstance(value, LV) and not value.owned:
             if self.elab.abi(value.ty) == "direct":
                 return RV(value.ty, self.rvalue(value), loans=self.loans_of(value))
-            return self.own(value, self.span or self.elab.main_span())
+            return self.own(value, span)
+        if isinstance(value, LV) and value.local is not None:  # moved out of a variable, which may be a target
+            local = self.local(self.elab.ir(value.ty), "moved", value.ty)
+            place = LV(value.ty, nodes.LocalAddress(local), True, local, owned=True, loans=value.loans)
+            self.init_place(value.ty, place.pointer, value, span)
+            self.mark("init", place)
+            return place
         return value
 
     def bind_target(self, target: ast.Expr, value: Any, node: Any, declare: bool) -> None:
