@@ -116,10 +116,12 @@ class Arguments(Subscripts):
     def special_call(self, node: ast.Call) -> Any:
         """Elaborate the calls that the language itself defines; None for all others."""
         func = node.func
-        if isinstance(func, ast.Name) and func.id in ("__type_of", "type_of", "__origin_of", "origin_of"):
-            return self.reflect(func.id, node)
-        if isinstance(func, ast.Name) and func.id == "conforms_to" and self.find(func.id) is None:
-            return self.conforms_to(node)
+        if isinstance(func, ast.Name):
+            if func.id in ("__type_of", "type_of", "__origin_of", "origin_of"):
+                return self.reflect(func.id, node)
+            if func.id == "conforms_to" and self.find(func.id) is None:
+                return self.conforms_to(node)
+            return None
         attrs: ast.Subscript | None = None
         if isinstance(func, ast.Subscript):
             attrs, func = func, func.base

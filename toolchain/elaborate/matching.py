@@ -46,7 +46,12 @@ class Matching(Inference):
         """Choose a function, or take what was chosen for arguments of the same types before."""
         key = self._site_key(fn, pos, kw, receiver)
         memo = self.state.memo
-        found: Candidate | None = memo.get(key) if key is not None else None
+        found: Candidate | None = None
+        if key is not None:
+            try:
+                found = memo.get(key)
+            except TypeError:  # a parameter has a value without a hash
+                key = None
         if found is not None:
             callee = found.instance.fn
             arguments = pos[1:] if receiver and callee.static else pos
@@ -65,26 +70,23 @@ class Matching(Inference):
         kinds: list[Any] = []
         for arg in (*pos, *kw) if kw else pos:
             value = arg.value
-            if not isinstance(value, (RV, LV, KV)):
+            kind = value.__class__
+            if kind is not RV and kind is not LV and kind is not KV:
                 return None
             ty = value.ty
-            if isinstance(ty, FnTy):
+            if ty.__class__ is FnTy:
                 return None
             kinds.append(ty)
-            if not isinstance(value, KV) and value.back is not None:
+            if kind is not KV and value.back is not None:
                 kinds.append("back")
-            if isinstance(value, LV):
-                if any(o.kind == "local" for o in self.elab.origins(ty)):
+            if kind is LV:
+                origins = self.elab.origins(ty)
+                if origins and any(o.kind == "local" for o in origins):
                     return None
                 kinds.append(value.mutable and (2 if value.owned else 1))
             if arg.name:
                 kinds.append(arg.name)
-        key = (fn.set, fn.params, fn.named, fn.self_ty, receiver, tuple(kinds))
-        try:
-            hash(key)
-        except TypeError:
-            return None
-        return key
+        return fn.set, fn.params, fn.named, fn.self_ty, receiver, tuple(kinds)
 
     def choose(
         self, fns: FnSet, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
@@ -237,6 +239,10 @@ class Matching(Inference):
         """Assign arguments to the declaration's; the `out self` of a constructor has no argument."""
         formals = fn.node.args
         slots: list[Any] = [None] * len(formals)
+        plain = fn.arity.plain
+        if plain >= 0 and not kw and len(pos) == len(formals) - plain:  # most calls
+            slots[plain:] = pos
+            return slots
         at = 0
         for i, formal in enumerate(formals):
             if formal.convention == "out":

@@ -30,11 +30,13 @@ def moved(fn: FnInfo) -> set[str]:
 
 
 def _replaced_in(node: Any, found: set[str], whole: set[str] | None = None) -> None:
+    if isinstance(node, tuple):
+        for item in node:
+            _replaced_in(item, found, whole)
+        return
+    if not isinstance(node, ast.Node):
+        return
     match node:
-        case tuple():
-            for item in node:
-                _replaced_in(item, found, whole)
-            return
         case ast.Transfer(value=value):
             if whole is not None and isinstance(value, ast.Name):
                 whole.add(value.id)
@@ -48,9 +50,8 @@ def _replaced_in(node: Any, found: set[str], whole: set[str] | None = None) -> N
                     if isinstance(target.value, ast.Name):
                         found.add(f"{target.value.id}.{target.name}")
                     target = target.value
-    if isinstance(node, ast.Node):
-        for name in node.__match_args__:
-            _replaced_in(getattr(node, name), found, whole)
+    for name in node.__match_args__:
+        _replaced_in(getattr(node, name), found, whole)
 
 
 def lenders(fn: FnInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:

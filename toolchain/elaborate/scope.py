@@ -25,12 +25,14 @@ class Arity:
         names: arguments that may be named; None: any name.
         needed: of each argument without a default its position (beyond `most` if it has none), and its name if it may
             be named.
+        plain: where all arguments may go by position, after how many `out` ones these begin; -1 elsewhere.
     """
 
     least: float
     most: float
     names: frozenset[str] | None
     needed: tuple[tuple[float, str], ...]
+    plain: int
 
     @staticmethod
     def of(formals: Sequence[ast.Param]) -> "Arity":
@@ -48,7 +50,10 @@ class Arity:
                 names.add(formal.name)
         most = math.inf if "star" in kinds else most
         least = max((at + 1 for at, _ in needed), default=0.0)
-        return Arity(least, most, None if "starstar" in kinds else frozenset(names), tuple(needed))
+        results = sum(formal.convention == "out" for formal in formals)
+        is_plain = kinds <= {"pos", "any"} and not any(formal.convention == "out" for formal in formals[results:])
+        free = None if "starstar" in kinds else frozenset(names)
+        return Arity(least, most, free, tuple(needed), results if is_plain else -1)
 
     def fits(self, count: int, names: Set[str]) -> bool:
         """Say whether a call with `count` arguments by position and these names could fit."""
