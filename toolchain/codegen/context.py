@@ -23,6 +23,7 @@ _PLACES: Mapping[str, tuple[int, int]] = {"nvidia": (1, 1), "amd": (4, 1), "appl
 """By vendor: the language's space for a constant and for a variable that the IR has in the generic space."""
 
 SHARED_SPACE = 3
+CONSTANT_SPACE = 4
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ In: globals of a unit and the images that device units gave. Out: lines.
 from collections.abc import Mapping
 
 from ktc.codegen.constants import quoted, symbol
-from ktc.codegen.context import SHARED_SPACE, Context, Uses
+from ktc.codegen.context import CONSTANT_SPACE, SHARED_SPACE, Context, Uses
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import Const, Global, ImageRef, ImageSize, Unit
 from ktc.ir.types import align_of, size_of
@@ -64,6 +64,9 @@ def lower_global(context: Context, held: Global, images: Images | None) -> tuple
             # Its size is the launch's business.
             return f"{name} = external {where}global [0 x i8], align {max(align, _DYNAMIC_ALIGN)}", uses
         return f"{name} = internal {where}global {kind} poison, align {align}", uses
+    if held.space == CONSTANT_SPACE and context.target.is_device:
+        kind = context.types.memory(held.type)
+        return f"{name} = {where}externally_initialized constant {kind} zeroinitializer, align {align}", uses
     if held.linkage == "external":
         return f"{name} = external hidden global {context.types.memory(held.type)}, align {align}", uses
     linkage = "internal" if context.target.is_device or not held.constant else "private"

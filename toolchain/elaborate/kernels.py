@@ -1,5 +1,6 @@
 """Kernels of other targets and what they capture, and the other services that primitives ask of a body."""
 
+import re
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -12,6 +13,9 @@ from ktc.elaborate.values import KV, RV, FnVal, StructTy, Ty, Val, show
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 from ktc.targets.target import Target
+
+CONSTANT_SPACE = 4
+"""The language's address space of memory that only a launch writes."""
 
 IMAGE_KINDS = ("asm", "llvm", "llvm-opt", "object", "image")
 
@@ -203,10 +207,18 @@ class KernelBody(Closures):
 
     def shared_global(self, type: types.Type, space: int, align: int, span: Span | None, name: str = "") -> Value:
         """Return the address of memory that a block's threads share: one place for each use in each instance, or for
-        each `name`."""
+        each `name`. Constant memory goes by its name, under which the driver finds it."""
+        if space == CONSTANT_SPACE and not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+            self.fail(Code.UNSUPPORTED, f"constant memory cannot be named '{name}': letters, digits and '_' only", span)
         owner = self.home.symbol if self.home is not None else "main"
         where = span.start if span is not None else 0
-        symbol = f"shared${name}" if name else f"shared${owner}${where}_{len(self.refs)}".replace(".", "_")
+        symbol = (
+            name
+            if space == CONSTANT_SPACE
+            else f"shared${name}"
+            if name
+            else f"shared${owner}${where}_{len(self.refs)}".replace(".", "_")
+        )
         known = self.elab.globals.get(symbol)
         align = max(align, known.align) if known is not None else align
         self.elab.globals[symbol] = nodes.Global(symbol, type, None, False, space, align)
