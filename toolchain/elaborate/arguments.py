@@ -46,6 +46,9 @@ class Arguments(Subscripts):
         """Turn `*args` into the values of a pack."""
         pack = self.elab.pack_items(value.ty)
         if pack is None:
+            if not self.module.is_library:
+                text = f"'*' cannot unpack a value of type '{self.elab.type_name(value.ty)}' here"
+                self.fail(Code.TYPE_MISMATCH, text, self.at(node), "it passes on the arguments of '*args: *Ts' only")
             return value
         items = []
         for i in range(len(pack)):

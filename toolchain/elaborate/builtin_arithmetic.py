@@ -79,7 +79,7 @@ def kind_of(use: Use, prim: PrimTy, row: Mapping[str, str]) -> str:
     """Return the entry of a row for a type's kind."""
     found = row.get("u" if prim.kind == "b" else prim.kind)
     if found is None:
-        use.mismatch(f"does not take operands of type '{prim}'")
+        use.wrong_kind(prim)
     return found
 
 

@@ -83,6 +83,7 @@ class BodyLike(Protocol):
     def comptime(self) -> bool: ...
 
     lends: bool
+    instance: Any
 
     def rvalue(self, val: Any) -> nodes.Value: ...
 
@@ -173,6 +174,14 @@ class Use:
     def mismatch(self, why: str) -> NoReturn:
         """Report an operand or attribute of a wrong type."""
         self.fail(Code.TYPE_MISMATCH, f"primitive operation '{self.name}': {why}")
+
+    def wrong_kind(self, prim: PrimTy) -> NoReturn:
+        """Report operands of a kind that the operation is not for; in a method of the library's the method is named."""
+        at = self.body.instance
+        if at is None or at.self_ty is None or self.span is None or not self.span.source.is_library:
+            self.mismatch(f"does not take operands of type '{prim}'")
+        text = f"{at.fn.title} is not for values of type '{self.elab.type_name(at.self_ty)}'"
+        self.fail(Code.TYPE_MISMATCH, text)
 
     # ---- attributes --------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from ktc.elaborate.defaults import SYNTHESISED
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo
+from ktc.elaborate.suggestions import nearest
 from ktc.elaborate.values import KV, StructTy, TraitTy, Ty
 from ktc.syntax import ast
 
@@ -111,7 +112,10 @@ def _report(elab: Any, info: StructInfo, trait: TraitInfo, what: str, member: Al
     start = member.node.name_start
     notes = (Label(Span(member.module.source, start, start + len(member.name)), "declared here"),)
     text = f"struct '{info.name}' {what} its trait '{trait.name}' asks for"
-    elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, text, "", () if trait.module.is_library else notes))
+    wanted = {name for one in elab.traits_of(info) for name in one.members}
+    near = "" if member.name in info.members else nearest(member.name, info.members.keys() - wanted)
+    help = f"rename '{near}' to '{member.name}'" if near else ""
+    elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, text, help, () if trait.module.is_library else notes))
 
 
 def _compare(elab: Any, info: StructInfo, ty: StructTy, trait: TraitInfo, wanted: FnSet, own: FnSet) -> None:

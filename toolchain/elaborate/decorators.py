@@ -15,15 +15,17 @@ from ktc.syntax import ast
 
 _OF_FUNCTIONS = (
     "always_inline", "no_inline", "noinline", "staticmethod", "implicit", "export", "deprecated", "parameter",
-    "doc_private", "fieldwise_init", "override", "compiler", "explicit_destroy", "__llvm_metadata",
-    "__llvm_arg_metadata", "__copy_capture",
+    "doc_private", "override", "compiler", "explicit_destroy", "__llvm_metadata", "__llvm_arg_metadata",
+    "__copy_capture",
 )  # fmt: skip
 _OF_STRUCTS = (
-    "register_passable", "fieldwise_init", "nonmaterializable", "value", "deprecated", "explicit_destroy",
+    "register_passable", "fieldwise_init", "nonmaterializable", "deprecated", "explicit_destroy",
     "doc_private", "no_trivial_register_passable",
 )  # fmt: skip
 _FOREIGN = {
-    "dataclass": "write '@fieldwise_init'", "inline": "write '@always_inline'", "property": "write a method",
+    "dataclass": "write '@fieldwise_init'", "fieldwise_init": "it stands above a struct",
+    "value": "write '@fieldwise_init', and let the struct conform to 'Copyable' and 'Movable'",
+    "inline": "write '@always_inline'", "property": "write a method",
     "classmethod": "write '@staticmethod'", "abstractmethod": "a trait's method has the body '...'",
     "kernel": "a kernel is a plain 'fn'; the launch makes it one", "device": "any 'fn' can be called in a kernel",
 }  # fmt: skip
@@ -89,7 +91,7 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
         case "register_passable":
             info.register_passable = True
             info.register_trivial = isinstance(first, ast.StrLit) and first.value == "trivial"
-        case "fieldwise_init" | "value":
+        case "fieldwise_init":
             info.fieldwise = True
             info.fieldwise_implicit = isinstance(first, ast.StrLit) and first.value == "implicit"
         case "nonmaterializable":
@@ -140,6 +142,8 @@ def _check_out(fn: FnInfo, arg: ast.Param, sink: Sink) -> None:
     if arg is not outs[0]:
         start, end = arg.start, arg.end
         text, help = f"'{fn.name}' has an 'out' argument already", f"write 'mut {arg.name}', or give a Tuple back"
+        args = tuple(replace(one, convention="mut") if one is arg else one for one in fn.node.args)
+        fn.node = replace(fn.node, args=args)  # one mistake, one message
     elif fn.node.result is not None:
         start, end = fn.node.result.start, fn.node.result.end
         text, help = f"the result of '{fn.name}' is its 'out' argument, and it declares another", "remove the '->'"

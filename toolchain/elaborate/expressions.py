@@ -113,6 +113,10 @@ class Expressions(Operators):
             if isinstance(found.ty, StructTy) and found.ty.info.register_trivial:  # it stays there
                 return LV(found.ty, found.pointer, found.mutable, None, (), True, found.why, self.loans_of(found))
             return LV(found.ty, found.pointer, found.mutable, found.local, found.path, True, found.why, found.loans)
+        plain = isinstance(value, (ast.Name, ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit))
+        if plain and isinstance(found, KV) and not self.module.is_library:
+            text = "this is known at compile time and cannot be moved away"
+            self.fail(Code.TYPE_MISMATCH, text, self.at(node), "leave the '^' out")
         return found
 
     def _is_reference(self, name: str) -> bool:

@@ -102,7 +102,7 @@ class Inference(Places):
 
     def _infer_materialized(self, arg: Arg, want: StructTy, bound: dict[Sym, Any]) -> None:
         """Let a literal's run-time type say what nothing else has said."""
-        have = self.elab.materialized(self._type_of(arg.value), False)
+        have = self.elab.materialized(self.type_of(arg.value), False)
         trial = dict(bound)
         if want.symbolic and self.elab.unify(want, have, trial):
             bound.update(trial)
@@ -161,7 +161,7 @@ class Inference(Places):
                     if isinstance(arg.value, PackVal):
                         kinds += [v.ty for v in arg.value.items]
                     else:
-                        kinds.append(self.elab.materialized(self._type_of(arg.value), True))
+                        kinds.append(self.elab.materialized(self.type_of(arg.value), True))
                 bound[want] = PackPV(tuple(kinds))
             return
         for arg in slot:
@@ -170,7 +170,7 @@ class Inference(Places):
                 self._infer_one(part, want, bound, formal)
 
     def _infer_one(self, arg: Arg, want: Any, bound: dict[Sym, Any], formal: Any) -> None:
-        have = self._type_of(arg.value)
+        have = self.type_of(arg.value)
         if have is None:
             return
         if isinstance(want, Sym):
@@ -209,7 +209,7 @@ class Inference(Places):
         if found is not None and found.instance.self_ty is not None:
             self.elab.unify(want, found.instance.self_ty, bound)
 
-    def _type_of(self, value: Any) -> Any:
+    def type_of(self, value: Any) -> Any:
         if isinstance(value, (RV, LV, KV, DisplayVal)):
             return value.ty
         if isinstance(value, FnVal):
@@ -232,14 +232,14 @@ class Inference(Places):
         found: list[Any] = []
         for slot in slots:
             if isinstance(slot, Arg):
-                found.append(self._type_of(slot.value))
+                found.append(self.type_of(slot.value))
             elif isinstance(slot, list):
                 kinds: list[Any] = []
                 for arg in slot:
                     if isinstance(arg.value, PackVal):
                         kinds += [v.ty for v in arg.value.items]
                     else:
-                        kinds.append(self._type_of(arg.value))
+                        kinds.append(self.type_of(arg.value))
                 found.append(kinds)
             else:
                 found.append(None)

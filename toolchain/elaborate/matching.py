@@ -15,6 +15,7 @@ from ktc.elaborate.heads import worth_a_try
 from ktc.elaborate.inference import Candidate, Inference
 from ktc.elaborate.instances import Instance, Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
+from ktc.elaborate.no_match import no_match
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
 from ktc.elaborate.suggestions import mutability_help
 from ktc.elaborate.values import (
@@ -132,7 +133,7 @@ class Matching(Inference):
             if fn not in fitting:  # only for its reason
                 attempt(fn)
         failures.sort(key=lambda failure: functions.index(failure[0]))
-        self._no_match(fns.name, failures, pos, kw, span)
+        no_match(self, fns.name, failures, pos, kw, span)
         return None
 
     def _settle_tie(self, best: list[Candidate], name: str, span: Span) -> list[Candidate]:
@@ -165,33 +166,6 @@ class Matching(Inference):
         fn = found.instance.fn
         pattern = self.elab.pattern(fn, found.instance.self_ty)
         return sum(isinstance(kind, (TraitTy, PartialTy)) for kind in pattern.args)
-
-    def _no_match(
-        self, name: str, failures: list[tuple[FnInfo, Mismatch]], pos: Sequence[Arg], kw: Sequence[Arg], span: Span
-    ) -> None:
-        """Report why nothing fits: the reason of the one overload that is nearest, or all reasons."""
-        if not failures:
-            self.fail(Code.NO_MATCHING_CALL, f"'{name}' cannot be called here", span)
-        if any(arg.start == arg.end for fn, _ in failures for arg in fn.node.args[:1]):
-            raise Abort  # the declaration has a mistake, which is reported there
-        order = (2, 1, 3, 0)  # a type is wrong; the number or a name of arguments; of parameters; another type is meant
-        failures = sorted(failures, key=lambda failure: order.index(failure[1].weight))
-        nearest = [one for one in failures if one[1].weight == failures[0][1].weight]
-        fn, why = nearest[0]
-        if len({(one.code, one.message, one.span) for _, one in nearest}) == 1:
-            notes = tuple(Label(fn.span(), "declared here") for fn, _ in nearest if not fn.module.is_library)
-            self.elab.report(why.code, why.message, why.span or span, why.help(), self.instance, notes[:3])
-            raise Abort
-        notes = tuple(Label(fn.span(), why.message) for fn, why in failures[:10])
-        what = f"constructor of {fn.title}" if fn.name == "__init__" else f"overload of {fn.title}"
-        given = [f"'{self._shown(arg)}'" for arg in pos if arg.span != span] + [f"{arg.name}=" for arg in kw]
-        text = f"no {what} takes these arguments" + (f": {', '.join(given)}" if given else "")
-        self.elab.report(Code.NO_MATCHING_CALL, text, span, "", self.instance, notes)
-        raise Abort
-
-    def _shown(self, arg: Arg) -> str:
-        kind = self._type_of(arg.value)
-        return "…" if kind is None else self.elab.type_name(kind)
 
     def _try(
         self, fn: FnInfo, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
@@ -328,7 +302,7 @@ class Matching(Inference):
             made = self.display_cost(value, want)
             if made is not None:
                 return made
-        have = self._type_of(value)
+        have = self.type_of(value)
         if have is None and isinstance(value, DisplayVal):
             text = f"the type of the elements of this {value.name.lower()} is not known"
             raise Mismatch(Code.CANNOT_INFER, text, arg.span, 2)

@@ -1,5 +1,7 @@
 """Why a candidate of a call, or parameters that were given, do not fit."""
 
+from collections.abc import Callable
+
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.suggestions import conversion_help, suggest
@@ -18,7 +20,7 @@ class Mismatch(Exception):
     def __init__(
         self, code: Code, message: str, span: Span | None = None, weight: int = 0,
         wrong: tuple[str, tuple[str, ...]] | None = None, types: tuple[str, str] | None = None,
-        hint: str = "",
+        hint: str | Callable[[], str] = "",
     ) -> None:  # fmt: skip
         super().__init__(message)
         self.code, self.message, self.span, self.weight, self.wrong = code, message, span, weight, wrong
@@ -27,7 +29,7 @@ class Mismatch(Exception):
     def help(self) -> str:
         """Return what was perhaps meant."""
         if self.hint:
-            return self.hint
+            return self.hint if isinstance(self.hint, str) else self.hint()
         if self.types:
             return conversion_help(*self.types)
         return suggest(*self.wrong) if self.wrong else ""

@@ -150,6 +150,7 @@ class Modules:
     def _star(self, names: dict[str, Any], ref: ImportRef) -> None:
         found = self._module_of(ref)
         if found is None:
+            names["*"] = None  # any name that is missing may be one of its names
             return
         for name in found.scope.names:
             if not name.startswith("_"):

@@ -45,7 +45,7 @@ class Names(Displays, FunctionValues):
             return None
         names: list[str] = []
         for scope in self.scope.chain():
-            if node.id in scope.names:
+            if node.id in scope.names or "*" in scope.names:
                 raise Abort  # a failed import, which was reported
             names += scope.names
         if self.elab.prelude_scope is not None:

@@ -15,6 +15,7 @@ from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.mutability import as_mutable
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo, Var
+from ktc.elaborate.unmet import unmet
 from ktc.elaborate.values import (
     FOREIGN,
     KV,
@@ -321,10 +322,7 @@ class Parameters(Evaluation):
             if isinstance(value, KV) and isinstance(value.data, (int, tuple, float)):
                 raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
             if isinstance(value, StructTy) and not value.symbolic and not self.conforms(value, want):
-                shown = self.type_name(value)
-                missing = " & ".join(t.name for t in want.traits if not self.conforms(value, self.trait((t,))))
-                text = f"'{shown}' does not conform to '{missing or want}', as parameter '{param.name}' of {what} asks"
-                raise Mismatch(Code.TRAIT_NOT_MET, text, weight=2)
+                raise unmet(self, value, want, f", as parameter '{param.name}' of {what} asks")
             return value
         if isinstance(want, StructTy) and isinstance(value, KV) and value.ty is not want and not want.symbolic:
             if isinstance(value.data, OriginValue):

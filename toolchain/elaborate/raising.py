@@ -73,7 +73,10 @@ class Raising(Loops):
     def _check_result(self, value: RV | LV | KV, want: Ty, node: ast.Expr) -> None:
         """Report a value that is returned where no result is declared."""
         have = self.elab.materialized(value.ty, False)
-        if have is not want and self.instance is not None and self.instance.fn.node.name != "main":
+        if have is not want and self.instance is not None:
+            if self.instance.fn.name == "main":
+                text, help = "'main' returns nothing", "give an exit code with 'exit', from the module 'sys'"
+                self.fail(Code.MAIN, text, self.at(node), help)
             kind, fn = self.elab.type_name(have), self.instance.fn
             text = f"'{fn.name}' declares no result, and returns a value of type '{kind}' here"
             self.fail(Code.RETURN_TYPE, text, self.at(node), f"write '-> {kind}' behind its arguments")

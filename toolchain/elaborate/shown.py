@@ -111,4 +111,6 @@ def said(value: object) -> str:
     """Return what a message calls an operand that has no type: a type, a function, a module, a method."""
     if type(value).__str__ is not object.__str__:
         return str(value)
-    return {"Method": "a method", "PackVal": "a pack", "DisplayVal": "a display"}.get(type(value).__name__, "a name")
+    return {"Method": "a method", "PackVal": "a pack", "DisplayVal": "a display", "ModuleVal": "a module"}.get(
+        type(value).__name__, "a name"
+    )

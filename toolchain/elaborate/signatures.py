@@ -14,6 +14,7 @@ from ktc.elaborate.instances import (
 from ktc.elaborate.mentions import lenders, names_in, root_of
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, Scope, StructInfo, Var
+from ktc.elaborate.unmet import unmet
 from ktc.elaborate.values import (
     FOREIGN,
     KV,
@@ -190,8 +191,7 @@ class Signatures(FunctionTypes):
         if isinstance(kind, TraitTy) and isinstance(have, Ty):
             plain = self.materialized(have)
             if not self.conforms(plain, kind):
-                text = f"'{self.type_name(plain)}' does not conform to '{kind}'"
-                raise Mismatch(Code.TRAIT_NOT_MET, text, None, 2)
+                raise unmet(self, plain, kind)
             return self.canonical(plain)  # type: ignore[no-any-return]
         return kind  # type: ignore[no-any-return]
 

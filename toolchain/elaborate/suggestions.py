@@ -25,6 +25,11 @@ _PUBLIC = re.compile(r"(?:fn|def|struct|trait|alias|comptime)\s+(\w+)")
 _FROM = re.compile(r"from\s+\.+[\w.]*\s+import\s+(\([^)]*\)|[^\n]*)")
 
 
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return the one of some names that looks most like a name, or ""."""
+    return next(iter(get_close_matches(name, sorted(set(names) - {name}), n=1, cutoff=_CLOSE)), "")
+
+
 def suggest(name: str, names: Iterable[str]) -> str:
     """Return a help text that names what was perhaps meant, or ""."""
     known = sorted(set(names) - {name})

@@ -10,6 +10,7 @@ from ktc.elaborate.expressions import Expressions
 from ktc.elaborate.mentions import moved
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import StructInfo, Var
+from ktc.elaborate.shown import said
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, Method, PackPV, PartialTy, StructTy, Ty
 from ktc.ir import nodes
 from ktc.syntax import ast
@@ -40,7 +41,7 @@ class Variables(Expressions):
                 return Var(name, self.elab.prim("!kgen.none"), KV(self.elab.prim("!kgen.none"), ()), span)
             if isinstance(value, Method):
                 self.fail_no_value(value, value_span or span)
-            self.fail(Code.TYPE_MISMATCH, f"'{name}' cannot hold this", span)
+            self.fail(Code.TYPE_MISMATCH, f"'{name}' cannot hold {said(value)}", span)
         ty = value.ty
         local = nodes.Local(self.fresh(), self.elab.ir(ty), name, span=span)
         local.drop = self.drop_symbol(ty)
@@ -77,6 +78,7 @@ class Variables(Expressions):
         try:
             value = self.expr(node.value, want if isinstance(want, Ty) else None)
             if node.kind == "ref":
+                self._check_place(value, node.value)
                 place = self.place(value)
                 self.scope.names[name] = Var(name, place.ty, place, self.at(node.target), "ref", body=self)
                 return
@@ -89,6 +91,15 @@ class Variables(Expressions):
         if isinstance(value, FnVal) and not self.module.is_library:
             self._check_function(value, self.at(node.value))
         self.declare_var(name, value, self.at(node.target), value_span=self.at(node.value))
+
+    def _check_place(self, value: Any, node: ast.Expr) -> None:
+        """Report a reference to a number and the like that lies nowhere in memory."""
+        if self.module.is_library or not isinstance(value, (RV, KV)) or not isinstance(node, (ast.Call, ast.IntLit)):
+            return
+        ty = self.elab.materialized(value.ty)
+        if isinstance(ty, StructTy) and ty.info.register_passable:
+            text = f"a value of type '{self.elab.type_name(ty)}' has no place that a reference could point to"
+            self.fail(Code.TYPE_MISMATCH, text, self.at(node), "write 'var'")
 
     def check_new(self, name: str, start: int) -> None:
         """Report a declaration in the outermost block of a function that has the name of one of its arguments or

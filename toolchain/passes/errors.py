@@ -15,7 +15,8 @@ def used_uninitialized(name: str, local: Local, span: Span | None) -> Diagnostic
 def left_incomplete(name: str, local: Local, span: Span | None) -> Diagnostic:
     """Return the error for a function that ends before its named result, or a field of it, has a value."""
     notes = (Label(local.span, f"{_name(local)} is declared here"),) if local.span else ()
-    return Diagnostic(Code.UNINITIALIZED, span, f"{name} has no value where this function ends", notes=notes)
+    help = "give each of its fields a value: 'self.name = …'" if local.name == "self" else ""
+    return Diagnostic(Code.UNINITIALIZED, span, f"{name} has no value where this function ends", help, notes)
 
 
 def used_after_move(name: str, span: Span | None, moved: Span | None) -> Diagnostic:

@@ -87,6 +87,7 @@ class Body:
     elab: Elab = field(default_factory=Elab)
     target: Target = HOST
     comptime: bool = False
+    instance: None = None
     actions: list = field(default_factory=list)
 
     def rvalue(self, val) -> nodes.Value:

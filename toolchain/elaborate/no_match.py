@@ -1,0 +1,46 @@
+"""Why a call means no function. In: each overload with what keeps it from fitting. Out: one error, and `Abort`."""
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Label
+from ktc.diag.source import Span
+from ktc.elaborate.mismatch import Abort, Mismatch
+from ktc.elaborate.scope import FnInfo
+from ktc.elaborate.values import Arg
+
+FEW, MANY = 4, 10
+"""So many overloads are all shown; of more those that are near, up to so many."""
+_ORDER = (2, 1, 3, 0)
+"""A type is wrong; the number or a name of arguments; of parameters; another type is meant."""
+
+
+def no_match(
+    body: Any, name: str, failures: list[tuple[FnInfo, Mismatch]], pos: Sequence[Arg], kw: Sequence[Arg], span: Span
+) -> NoReturn:
+    """Report why nothing fits: the reason of the one overload that is nearest, or all reasons."""
+    if not failures:
+        body.fail(Code.NO_MATCHING_CALL, f"'{name}' cannot be called here", span)
+    if any(arg.start == arg.end for fn, _ in failures for arg in fn.node.args[:1]):
+        raise Abort  # the declaration has a mistake, which is reported there
+    failures = sorted(failures, key=lambda failure: _ORDER.index(failure[1].weight))
+    near = [one for one in failures if one[1].weight == failures[0][1].weight]
+    fn, why = near[0]
+    if len({(one.code, one.message, one.span) for _, one in near}) == 1:
+        notes = tuple(Label(fn.span(), "declared here") for fn, _ in near if not fn.module.is_library)
+        body.elab.report(why.code, why.message, why.span or span, why.help(), body.instance, notes[:3])
+        raise Abort
+    told = dict[str, Label]()
+    for one, reason in failures if len(failures) <= FEW else near:
+        told.setdefault(reason.message, Label(one.span(), reason.message))
+    what = f"constructor of {fn.title}" if fn.name == "__init__" else f"overload of {fn.title}"
+    given = [f"'{_shown(body, arg)}'" for arg in pos if arg.span != span] + [f"{arg.name}=" for arg in kw]
+    text = f"no {what} takes these arguments" + (f": {', '.join(given)}" if given else "")
+    body.elab.report(Code.NO_MATCHING_CALL, text, span, "", body.instance, tuple(told.values())[:MANY])
+    raise Abort
+
+
+def _shown(body: Any, arg: Arg) -> str:
+    kind = body.type_of(arg.value)
+    return "…" if kind is None else body.elab.type_name(kind)

@@ -1,0 +1,31 @@
+"""A type that does not conform to a trait. In: both. Out: the mismatch, and for a struct of the user's what to do."""
+
+from functools import partial
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.elaborate.defaults import SYNTHESISED
+from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.scope import FnSet, TraitInfo
+from ktc.elaborate.values import StructTy, TraitTy, Ty
+
+
+def unmet(elab: Any, ty: Ty, want: TraitTy, asks: str = "") -> Mismatch:
+    """Return why a type cannot be given; `asks` ends the message."""
+    missing = [trait for trait in want.traits if not elab.conforms(ty, elab.trait((trait,)))] or list(want.traits)
+    named = " & ".join(trait.name for trait in missing)
+    text = f"'{elab.type_name(ty)}' does not conform to '{named}'{asks}"
+    return Mismatch(Code.TRAIT_NOT_MET, text, weight=2, hint=partial(_help, ty, missing))
+
+
+def _help(ty: Ty, missing: list[TraitInfo]) -> str:
+    if not isinstance(ty, StructTy) or ty.info.module.is_library or ty.info.bound is not None:
+        return ""
+    names = ", ".join(f"'{trait.name}'" for trait in missing)
+    methods = [
+        f"'{name}'" for trait in missing for name, member in trait.members.items()
+        if isinstance(member, FnSet) and name not in SYNTHESISED and name not in ty.info.members
+        and all(fn.node.body is None for fn in member.functions)
+    ]  # fmt: skip
+    needs = f", and give it {' and '.join(methods)}" if methods else ""
+    return f"name {names} in the head of '{ty.info.name}'{needs}"
