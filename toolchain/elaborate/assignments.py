@@ -47,7 +47,7 @@ class Assignments(Replacing):
             return
         if want is None and isinstance(last, ast.Name):
             known = self.find(last.id)
-            if len(node.targets) == 1 and self._replaces_behind(known, node.value):
+            if len(node.targets) == 1 and self._replaces_behind(known, last, node.value):
                 return
             want = known.ty if isinstance(known, Var) else None
         elif want is None and isinstance(last, ast.Attribute):
@@ -55,6 +55,8 @@ class Assignments(Replacing):
         value = self.expr(node.value, want if isinstance(want, Ty) else None)
         if isinstance(want, (StructTy, FnTy)) and (node.type is not None or len(node.targets) == 1):
             value = self.convert(value, want, self.at(node.value))
+        if len(node.targets) == 1:
+            self.note_aside(last, value, node.value)
         for target in node.targets:
             self.store(target, value, node)
 
@@ -65,12 +67,12 @@ class Assignments(Replacing):
         found = self.find(node.id) if isinstance(node, ast.Name) else None
         return not isinstance(node, ast.Name) or (isinstance(found, Var) and found.kind in ("ref", "loop"))
 
-    def _replaces_behind(self, var: Any, value: ast.Expr) -> bool:
+    def _replaces_behind(self, var: Any, target: ast.Expr, value: ast.Expr) -> bool:
         """Assign to what a reference stands for, if its old value can be destroyed first."""
         if not isinstance(var, Var) or var.kind not in ("ref", "loop") or var.body is not self:
             return False
         place = var.value
-        return isinstance(place, LV) and place.mutable and not place.owned and self.replace_first(place, value)
+        return isinstance(place, LV) and place.mutable and not place.owned and self.replace_first(place, target, value)
 
     def _attribute_type(self, node: ast.Attribute) -> Ty | None:
         """Return the type of a field of a variable, or of a field of one."""
@@ -161,7 +163,9 @@ class Assignments(Replacing):
         elif place.local is not None or not out_key or out_key in self.assigned:
             self.mark("use", place, span)
             self.destroy_place(place.ty, place.pointer, span)
-        if place.local is None and not place.path and isinstance(value, LV) and not (value.owned or value.local):
+        is_first = bool(out_key) and out_key not in self.assigned
+        copied = place.local is None and not place.path and isinstance(value, LV) and not (value.owned or value.local)
+        if copied or (fresh.local is not None and fresh.local is self.is_aside(place, is_first)):
             self.init_moved(place.ty, place.pointer, fresh, span)  # from one reference to another: copied, then moved
         else:
             self.move_bits(place.ty, place.pointer, fresh)
@@ -178,7 +182,7 @@ class Assignments(Replacing):
         want: Any = None
         if isinstance(base, LV) and isinstance(member, ast.VarDecl):
             place = self.field(base, target.name)
-            if base.mutable and self.replace_first(place, value):
+            if base.mutable and self.replace_first(place, target, value):
                 return
             want = place.ty
         self.store_attribute(target, self.expr(value, want), node, base)
@@ -247,7 +251,7 @@ class Assignments(Replacing):
             self.put_item(base, setter, args, self.late_arg(value).value, target)
             return
         place = self.apply_index(base, args, target)
-        if isinstance(place, LV) and place.mutable and not place.owned and self.replace_first(place, value):
+        if isinstance(place, LV) and place.mutable and not place.owned and self.replace_first(place, target, value):
             return
         made = self.expr(value, place.ty if isinstance(place, LV) else None)
         if isinstance(place, LV) and place.mutable and not place.owned:

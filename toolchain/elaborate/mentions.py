@@ -100,6 +100,28 @@ def root_of(node: Any) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def sees(call: ast.Call, target: ast.Expr) -> bool:
+    """Say whether an argument of a call is the call's target, or a part of it, or what it is a part of."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if isinstance(call.func, ast.Attribute):
+        given.append(call.func.value)
+    steps = _steps(target)
+    return any(_overlap(_steps(one.value if isinstance(one, ast.Transfer) else one), steps) for one in given)
+
+
+def _steps(node: ast.Expr) -> list[str]:
+    """Return the variable and the fields that a path leads through, up to the first item; empty if it is no path."""
+    found: list[str] = []
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        found = [node.name, *found] if isinstance(node, ast.Attribute) else []
+        node = node.value if isinstance(node, ast.Attribute) else node.base
+    return [node.id, *found] if isinstance(node, ast.Name) else []
+
+
+def _overlap(a: list[str], b: list[str]) -> bool:
+    return bool(a and b) and all(x == y for x, y in zip(a, b, strict=False))
+
+
 def names_in(node: Any) -> set[str]:
     """Return the names in a piece of syntax."""
     found: set[str] = set()
