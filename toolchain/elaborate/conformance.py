@@ -9,7 +9,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Sink
 from ktc.diag.source import Span
-from ktc.elaborate.archetypes import MARK
+from ktc.elaborate.archetypes import MARK, NoStandIn
 from ktc.elaborate.defaults import SYNTHESISED
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
@@ -86,6 +86,7 @@ def _alias_fits(elab: Any, ty: StructTy, want: AliasInfo, own: AliasInfo) -> boo
         return True
     scope = Scope(want.scope, "struct", {"Self": ty}, ty)
     outer, elab.sink = elab.sink, Sink()  # what is wrong with them is told where they stand
+    queue, asked = elab.state.queue, len(elab.state.queue)
     try:
         kind = elab.evaluate_pattern(want.node.type, scope, want.module)
         value = elab.alias_value(own, ty)
@@ -93,10 +94,11 @@ def _alias_fits(elab: Any, ty: StructTy, want: AliasInfo, own: AliasInfo) -> boo
             return not isinstance(value, StructTy) or value.symbolic or elab.conforms(value, kind)
         if isinstance(kind, StructTy) and isinstance(value, KV) and not (kind.symbolic or value.ty is kind):
             return elab.convert_constant(value, kind) is not None
-    except (Abort, Mismatch, Symbolic):
+    except (Abort, Mismatch, Symbolic, NoStandIn):
         return True
     finally:
         elab.sink = outer
+        del queue[asked:]  # functions of a struct with stand-ins for its parameters
     return True
 
 

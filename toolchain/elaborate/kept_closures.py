@@ -91,8 +91,19 @@ class KeptClosures(Calls):
                 text = f"'{fn.name}' captures '{item.name}', which points into other variables"
                 self.fail(Code.ESCAPING_REFERENCE, text, span, "capture what it points to")
             slots.append((item, len(held)))
-            held.append((self.environment_place(item), item.ty))
+            held.append((self._captured_place(fn, item, span), item.ty))
         return number
+
+    def _captured_place(self, fn: FnInfo, var: Var, span: Span) -> LV:
+        """Return where a variable lies that a function captured: here, or in the environment that came with it."""
+        environment = self.env_args.get(fn)
+        if var.body is self or environment is None:
+            if var.body is not self and self.env_value is None:
+                self.fail(Code.UNSUPPORTED, f"the closure '{fn.name}' cannot be kept here", span)
+            return self.environment_place(var)
+        number = fn.parent.captures_of(fn).index(var)
+        slot = ops.build("offset", (environment, nodes.Const(types.I64, number)), None, types.PTR)
+        return LV(var.ty, self.let(nodes.Load(slot, types.PTR), types.PTR), False, why="captured")
 
     def is_by_value(self, var: Var, fn: FnInfo) -> bool:
         """Does a nested function have a copy of a variable around it (in `Closures`)."""

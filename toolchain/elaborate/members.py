@@ -14,6 +14,7 @@ from ktc.elaborate.values import (
     LV,
     RV,
     Arg,
+    FnTy,
     FnVal,
     Method,
     ModuleVal,
@@ -150,6 +151,8 @@ class Members(Names):
         if not isinstance(ty, StructTy):
             if name in ("value", "__mlir_value"):
                 return base
+            if name == "copy" and isinstance(ty, FnTy):  # a value as any other to what is generic
+                return Method(base, self.elab.startup_function("__ktc_copy_function__"))
             self.no_member(ty, name, node)
         member = self.elab.member(ty, name)
         if isinstance(member, ast.VarDecl):

@@ -98,6 +98,10 @@ class Subscripts(Members):
         match base:
             case PartialTy(info, params):
                 positional, named = self.param_list(node)
+                if node.args and isinstance(node.args[-1], ast.Star) and positional and positional[-1] is None:
+                    slots = zip(info.node.params, params, strict=True)  # '*_' leaves all open that stand behind it
+                    count = sum(p.kind in ("pos", "any") and value is None for p, value in slots)
+                    positional = (*positional[:-1], *[None] * (count + 1 - len(positional)))
                 if any(p is not None for p in params):
                     return self.elab.refine(base, positional, named)
                 return self.elab.apply_struct(info, positional, named)
