@@ -9,7 +9,7 @@ from ktc.cli import main
 PROGRAM = """\
 from gpu import thread_idx
 from gpu.host import DeviceContext
-from math import cos, exp, exp2, rsqrt, sin
+from math import cos, erf, exp, exp2, log, log2, log10, rsqrt, sin, tanh
 
 
 fn kernel(p: UnsafePointer[Float32, MutAnyOrigin]):
@@ -55,3 +55,10 @@ def test_angles_near_zero_need_single_precision_only(tmp_path: Path, call: str) 
     far = body.index(".f64")
     assert "bra" in body[:far], "double precision is behind a branch"
     assert len(near) < 40, near
+
+
+@pytest.mark.parametrize("call", ["log", "log2", "log10", "tanh", "erf"])
+def test_one_polynomial_and_no_division(tmp_path: Path, call: str) -> None:
+    lines = assembly(tmp_path, f"{call}(p[i])", "sm_90").splitlines()
+    words = [line for line in lines if re.match(r"\t(fma|mul|add|sub|div|ex2|rcp|setp|selp)", line)]
+    assert not any("div" in line for line in words) and len(words) < 40, words
