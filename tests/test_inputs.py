@@ -20,6 +20,7 @@ DEEP = "def main():\n    print(" + "(" * 100_000 + "1" + ")" * 100_000 + ")\n"
     [
         ("missing.kpy", None, "ktc: error[file-error]: cannot open 'missing.kpy': no such file or directory"),
         ("folder.kpy", b"", "ktc: error[file-error]: cannot open 'folder.kpy': it is a folder, not a file"),
+        ("folder", b"", "ktc: error[file-error]: cannot open 'folder': it is a folder, not a file"),
         ("text.txt", HELLO.encode(), "its name ends in none of .kpy, .mojo"),
         ("empty.kpy", b"", "empty.kpy:1:1: error[main]: the program has no function 'main'"),
         ("latin.kpy", b'def main():\n    print("caf\xe9")\n', "latin.kpy:2:15: error[not-utf8]"),
@@ -33,7 +34,8 @@ def test_bad_input(program_cache: Path, tmp_path: Path, name: str, data: bytes |
         (tmp_path / name).mkdir()
     elif data is not None:
         (tmp_path / name).write_bytes(data)
-    done = run_ktc(["build", "--target-accelerator", "cpu", "-o", "made", name], program_cache, tmp_path)
+    output = [] if data == b"" else ["-o", "made"]  # without it the name of the executable is that of the file
+    done = run_ktc(["build", "--target-accelerator", "cpu", *output, name], program_cache, tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert said in done.stderr and done.stderr.endswith("1 error\n") and len(done.stderr) < 2000
     assert "Traceback" not in done.stderr and not (tmp_path / "made").exists()

@@ -246,6 +246,8 @@ def _suffix(emit: str) -> str:
 def _check_output(output: Path, root: Path, sink: Sink) -> None:
     """Find out before the work what cannot be written after it."""
     why = ""
+    if root.is_dir():
+        return  # which reading it tells
     if output.is_dir():
         why = "it is a folder"
     elif not output.parent.is_dir():
