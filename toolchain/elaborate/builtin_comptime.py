@@ -76,6 +76,11 @@ def _pack_size(use: Use) -> Result:
     return use.index(len(value.items if isinstance(value, PackVal) else use.items("types")))
 
 
+def _pack_indices(use: Use) -> Result:
+    kind = use.type_of("type")
+    return PackPV(tuple(KV(kind, index) for index in range(len(use.items("types")))))
+
+
 def _at(use: Use, count: int) -> int:
     index = use.number("index")
     if not 0 <= index < count:
@@ -329,6 +334,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.qualified_name": (_qualified_name, 0, ("type", "builtins")),
         "kgen.func_name": (_func_name, 0, ("func",)),
         "kgen.pack.size": (_pack_size, 0, ("types",)),
+        "kgen.pack.indices": (_pack_indices, 0, ("types", "type")),
         "kgen.func.fits": (_func_fits, 0, ("func", "type")),
         "kgen.module.functions": (_module_functions, 0, ("file",)),
         "kgen.module.function": (_module_function, 0, ("file", "index")),
