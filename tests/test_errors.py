@@ -122,6 +122,21 @@ def test_a_function_of_the_host_in_a_kernel(program_cache: Path, tmp_path: Path)
     assert "outer" in found["notes"][0]["message"]
 
 
+def test_numbers_that_metal_has_not(program_cache: Path, tmp_path: Path) -> None:
+    path = tmp_path / "wide.kpy"
+    path.write_text(
+        "from gpu.host import DeviceContext\n\n\n"
+        "fn half(p: UnsafePointer[Float64, MutAnyOrigin]):\n    p[0] = p[1] * 0.5\n\n\n"
+        "def main():\n    var ctx = DeviceContext()\n    var data = ctx.enqueue_create_buffer[DType.float64](2)\n"
+        "    ctx.enqueue_function_checked[half, half](data, grid_dim=1, block_dim=1)\n"
+    )
+    done = run_ktc([*BUILD, "--target-accelerator", "apple-m4", str(path)], program_cache, tmp_path)
+    (found,) = diagnostics(done.stderr)
+    assert (done.returncode, found["code"]) == (1, "unsupported-on-target")
+    assert "apple-m4 has no numbers of type float64, and 'half' computes with them" in found["message"]
+    assert found["place"]["line"] == 4
+
+
 def test_control_of_warnings(program_cache: Path, tmp_path: Path) -> None:
     path = tmp_path / "odd.kpy"
     path.write_text("import random\n\n\ndef main():\n    var x = 1\n")

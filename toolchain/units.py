@@ -231,6 +231,11 @@ def emit_cached(
                 todo, missing, session.config.level, workers=workers, ptxas=ptxas, ended=_ended(session, unit),
                 meanwhile=partial(verified, session, unit),
             )  # fmt: skip
+    except device.LacksNumbers as error:
+        asked = next((one for one in unit.kernels if one.symbol == error.kernel), None)
+        user = asked.title if asked else error.kernel
+        text = f"{error.target} has no numbers of type {error.dtype}, and '{user}' computes with them"
+        fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, asked.span if asked else None, text))
     except device.UndefinedFunctions as error:
         asked = next((one for one in unit.kernels if one.symbol == error.kernel), None)
         name, span = external_call(unit, error.kernel, error.functions)

@@ -4,6 +4,7 @@ In: an optimised module with AIR's triple, layout and metadata. Out: the kinds t
 text with typed pointers; "object" its bitcode, in the form that Apple's compilers read; "image" the metallib around it.
 """
 
+import re
 from collections.abc import Set
 from typing import Any
 
@@ -17,16 +18,38 @@ _WRAPPER_MAGIC = 0x0B17C0DE
 _WRAPPER_BYTES = 20
 _ANY_PROCESSOR = 0xFFFFFFFF
 
+LACKS = "lacks"
+"""The kind of image that says which numbers of a kernel the GPU has not; there is no other then."""
+
+_TYPES = re.compile(r"(?<![%@.\w])(?:i(?P<bits>\d+)|(?P<double>double))\b")
+_WIDEST = 64
+
 
 def emit(optimised: Any, target: Target, kernel: str, kinds: Set[str]) -> dict[str, bytes]:
     """Return the kernel in each of `kinds` ("asm", "object", "image")."""
     text = typed_text(str(optimised))
+    lacking = lacks(text)
+    if lacking:
+        return {LACKS: lacking.encode()}
     made: dict[str, bytes] = {"asm": text.encode()} if "asm" in kinds else {}
     if kinds & {"object", "image"}:
         code = wrap(bitcode(text))
         made |= {"object": code} if "object" in kinds else {}
         made |= {"image": metallib.write(kernel, code, versions(target))} if "image" in kinds else {}
     return made
+
+
+def lacks(text: str) -> str:
+    """Return the type of numbers among a module's instructions that Metal has not: "float64", "int128" …, or ""."""
+    for line in text.splitlines():
+        if not line.startswith("  "):
+            continue
+        for found in _TYPES.finditer(line):
+            if found["double"]:
+                return "float64"
+            if int(found["bits"]) > _WIDEST:
+                return f"int{found['bits']}"
+    return ""
 
 
 def wrap(code: bytes) -> bytes:

@@ -7,6 +7,7 @@ user's mistake and is found before LLVM starts.
 
 from collections.abc import Callable, Mapping, Sequence, Set
 
+from ktc.emit.air import LACKS
 from ktc.emit.module_text import ModuleText
 from ktc.emit.workers import Job, Usage, Workers
 from ktc.targets.target import Image
@@ -38,6 +39,17 @@ class UndefinedFunctions(Exception):
         return f"kernel '{self.kernel}' calls {called}, which {self.target} has not"
 
 
+class LacksNumbers(Exception):
+    """What is left of a kernel after optimisation has numbers of a type that its target has not.
+
+    Fields: `kernel`, its symbol; `target`, its target's name; `dtype`, the type's name.
+    """
+
+    def __init__(self, kernel: str, target: str, dtype: str) -> None:
+        super().__init__(kernel, target, dtype)
+        self.kernel, self.target, self.dtype = kernel, target, dtype
+
+
 def images(
     modules: Sequence[ModuleText],
     kinds: Mapping[str, Set[str]],
@@ -62,6 +74,7 @@ def images(
 
     Raises:
         UndefinedFunctions: before anything is compiled.
+        LacksNumbers: a kernel for Metal has numbers that Metal has not.
         Bug: LLVM refused a kernel or died of it.
     """
     if workers is None:
@@ -104,8 +117,11 @@ def _images(
     if meanwhile is not None:
         meanwhile()
     made: dict[str, Image] = {}
+    targets = {module.kernel: module.target.name for module in modules}
     for kernel, ticket in tickets.items():
         made[kernel] = Image(kernel, workers.result(ticket))
+        if LACKS in made[kernel].data:
+            raise LacksNumbers(kernel, targets[kernel], made[kernel].data[LACKS].decode())
         if ended is not None:
             ended(workers.usage[ticket])
     return {module.kernel: made[module.kernel] for module in modules}

@@ -44,6 +44,19 @@ def test_loads_and_stores_are_cast():
     assert "ptr" not in text
 
 
+@pytest.mark.parametrize(
+    ("body", "lacking"),
+    [
+        ("  %v = load double, ptr addrspace(1) %a\n  store double %v, ptr addrspace(1) %b", "float64"),
+        ("  %v = load <2 x i128>, ptr addrspace(1) %a\n  store <2 x i128> %v, ptr addrspace(1) %b", "int128"),
+        ("  %i128 = load i64, ptr addrspace(1) %a\n  store i64 %i128, ptr addrspace(1) %b", ""),
+    ],
+)
+def test_numbers_that_metal_lacks_are_named(body, lacking):
+    made = emit_kernel(module(body), {"image"}, 3)
+    assert (made == {air.LACKS: lacking.encode()}) if lacking else set(made) == {"image"}
+
+
 def test_addresses_are_computed_in_their_own_type():
     text = typed(
         "  %p = getelementptr inbounds %pair, ptr addrspace(1) %a, i32 %n, i32 1, i32 %n\n"
