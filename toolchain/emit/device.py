@@ -6,6 +6,7 @@ user's mistake and is found before LLVM starts.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
 
 from ktc.emit.air import LACKS
 from ktc.emit.module_text import ModuleText
@@ -86,7 +87,14 @@ def images(
 def host_job(module: ModuleText, kind: str, level: int) -> Job:
     """Return the job that makes the host's "object" (bytes), "asm" or "llvm-opt" (text)."""
     functions = {"object": "object_file", "asm": "assembly", "llvm-opt": "llvm_text"}
-    return Job("the host's code", f"ktc.emit.host:{functions[kind]}", (module, level), timed=kind == "object")
+    name = f"ktc.emit.host:{functions[kind]}"
+    return with_spare(Job("the host's code", name, (module, level), timed=kind == "object"))
+
+
+def with_spare(job: Job) -> Job:
+    """Return a processor's job that is tried again, without LLVM's loop vectoriser, if LLVM dies of it."""
+    again = Job(job.name, "ktc.emit.host:in_single_steps", (job.function, job.arguments), job.timed, last=True)
+    return replace(job, spare=again)
 
 
 def data_job(target: object, constants: Mapping[str, bytes]) -> Job:
@@ -113,7 +121,7 @@ def _images(
         is_long = module.target.vendor != "cpu" and module.text.count("\n") > _LONG
         arguments = (module, wanted, level, ptxas, is_long)
         job = Job(f"kernel '{module.kernel}'", "ktc.emit.kernel:emit_kernel", arguments, timed=True, last=is_long)
-        tickets[module.kernel] = workers.submit(job)
+        tickets[module.kernel] = workers.submit(with_spare(job) if module.target.vendor == "cpu" else job)
     if meanwhile is not None:
         meanwhile()
     made: dict[str, Image] = {}

@@ -6,6 +6,8 @@ These functions run LLVM where they are called; `workers` runs them beside the k
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from importlib import import_module
+from typing import Any
 
 from ktc.emit import llvm
 from ktc.emit.module_text import ModuleText
@@ -35,6 +37,17 @@ def llvm_text(module: ModuleText, level: int) -> str:
     """Return the LLVM assembly after optimisation at -O`level`."""
     with llvm.optimized(module.text, module.target, level) as optimised:
         return llvm.llvm_text(optimised)
+
+
+def in_single_steps(function: str, arguments: tuple[Any, ...], steps: list[Step] | None = None) -> Any:
+    """Do a job, given as in `workers.Job`, without LLVM's loop vectoriser; the process is of no use afterwards.
+
+    LLVM 22 with assertions compares two models of what a vectorised loop costs and dies where they disagree.
+    """
+    llvm.skip_loop_vectoriser()
+    module, _, name = function.partition(":")
+    called = getattr(import_module(module), name)
+    return called(*arguments) if steps is None else called(*arguments, steps=steps)
 
 
 def data_object(target: Target, constants: Mapping[str, bytes], steps: list[Step] | None = None) -> bytes:

@@ -103,6 +103,11 @@ def skip_strength_reduction() -> None:
     llvm.set_option("ktc", "--opt-disable=slsr")
 
 
+def skip_loop_vectoriser() -> None:
+    """Vectorise no loops in this process from now on."""
+    llvm.set_option("ktc", "--vectorize-loops=false")
+
+
 def assembly(module: Any, target: Target, level: int) -> str:
     """Return the assembly (PTX for NVIDIA) of an optimised module."""
     return str(machine(target, level).emit_assembly(module))

@@ -2,8 +2,8 @@
 
 LLVM is loaded once, in a child that is forked early and loads it while the parent still reads and elaborates; that
 child forks as many processes as may run at once, and each does one job after the other. So jobs run at the same time
-(llvmlite holds one lock in a process) and a job that LLVM kills takes nothing with it but its process: it becomes one
-`Bug` that names the job and LLVM's last words.
+(llvmlite holds one lock in a process) and a job that LLVM kills takes only its process with it: its spare is done or it
+becomes one `Bug` that names the job and LLVM's last words.
 """
 
 import faulthandler
@@ -16,7 +16,7 @@ import signal
 import sys
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Self
 
@@ -42,6 +42,7 @@ class Job:
         arguments: plain values.
         timed: the function takes `steps`, a list to which it appends a `Step` for each of its own.
         last: the process ends with it, for it leaves LLVM changed.
+        spare: what is done instead if LLVM dies of it.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Job:
     arguments: tuple[Any, ...]
     timed: bool = False
     last: bool = False
+    spare: "Job | None" = None
 
 
 @record
@@ -81,6 +83,7 @@ class Workers:
     _to: int = -1
     _from: int = -1
     _names: list[str] = field(default_factory=list)
+    _spares: dict[int, Job | None] = field(default_factory=dict)
     _done: dict[int, tuple[str, Any]] = field(default_factory=dict)
     usage: dict[int, Usage] = field(default_factory=dict)
     """By ticket, of the jobs that have ended."""
@@ -118,8 +121,9 @@ class Workers:
         self.start()
         ticket = len(self._names)
         self._names.append(job.name)
+        self._spares[ticket] = job.spare
         with suppress(BrokenPipeError):  # the child is gone: `result` tells
-            self._push(_frame((ticket, job)))
+            self._push(_frame((ticket, replace(job, spare=None))))
         return ticket
 
     def result(self, ticket: int) -> Any:
@@ -132,6 +136,9 @@ class Workers:
             return value
         if kind == "raised":
             raise value
+        if (spare := self._spares[ticket]) is not None:
+            again = self.submit(spare)
+            return self.result(again)
         raise Bug(f"LLVM gave up on {self._names[ticket]}: {value}", "emit")
 
     def close(self) -> None:
