@@ -239,10 +239,9 @@ def _is_shared(pointer: Value) -> bool:
 def _atomic_rmw(body: Operations, action: AtomicRmw) -> str:
     kind = action.type
     scope, ordering = _scope(body, action.scope, action.pointer), _ORDERINGS.get(action.ordering, action.ordering)
-    vendor = body.context.target.vendor
+    target = body.context.target
     before = after = False
-    if vendor == "nvidia":
-        # NVPTX gives every atomicrmw relaxed order: fences do the ordering.
+    if target.atomics_are_relaxed:
         before = ordering in ("release", "acq_rel", "seq_cst")
         after = ordering in ("acquire", "acq_rel", "seq_cst")
         ordering = "monotonic"
@@ -251,11 +250,9 @@ def _atomic_rmw(body: Operations, action: AtomicRmw) -> str:
         body.lines.append(f"  fence {scope}release")
     name = _ATOMIC_NAMES.get(action.op, action.op)
     metadata = ""
-    if vendor == "amd" and action.op in _FLOAT_ATOMICS and action.scope:
-        # Else the back end writes a loop: it must fear memory beyond the bus, which has no such atomics.
+    if target.float_atomics and action.op in _FLOAT_ATOMICS and action.scope:
         body.context.uses.metadata[0] = "!0 = !{}"
-        words = ("no.fine.grained.memory", "no.remote.memory", "ignore.denormal.mode")
-        metadata = "".join([f", !amdgpu.{word} !0" for word in words])
+        metadata = "".join([f", !{word} !0" for word in target.float_atomics])
     text = body.new(
         f"atomicrmw {name} {pointer}, {body.types.memory(kind)} {value} {scope}{ordering}, "
         f"align {size_of(kind)}{metadata}"

@@ -20,7 +20,7 @@ def _element(kind: Type) -> Type:
 
 def is_lane_by_lane(target: Target, op: Op) -> bool:
     """Whether LLVM makes a saturating cast of a vector lane by lane, though it need not."""
-    if target.vendor != "cpu" or not isinstance(op.type, VectorType):
+    if not target.splits_vector_casts or not isinstance(op.type, VectorType):
         return False
     have, want = _element(op.args[0].type), op.type.element
     return isinstance(have, FloatType) and have.bits >= 32 and isinstance(want, IntType) and 8 <= want.bits <= 64
@@ -51,7 +51,7 @@ def bounded(instruction: str, op: Op, value: str, types: TypeTable, new: New) ->
 def flushes(target: Target, op: Op) -> bool:
     """Whether a cast may make zeros of subnormal numbers: x86's instruction for bfloat does."""
     kinds = (_element(op.args[0].type), _element(op.type))
-    return target.vendor == "cpu" and kinds == (FloatType("f32"), FloatType("bf16"))
+    return target.flushes_bfloat and kinds == (FloatType("f32"), FloatType("bf16"))
 
 
 def to_bfloat(op: Op, value: str, types: TypeTable, new: New) -> str:

@@ -19,9 +19,6 @@ CONTRACT = "contract "
 """Fast-math flags of float arithmetic. As in the reference, and in CUDA, a * b + c may be one operation with one
 rounding, on the host too: the same program then gives the same digits wherever it runs."""
 
-_PLACES: Mapping[str, tuple[int, int]] = {"nvidia": (1, 1), "amd": (4, 1), "apple": (4, 1)}
-"""By vendor: the language's space for a constant and for a variable that the IR has in the generic space."""
-
 SHARED_SPACE = 3
 CONSTANT_SPACE = 4
 
@@ -118,7 +115,7 @@ class Context:
         """Return LLVM's address space of a global."""
         space = held.space
         if space == 0 and self.target.is_device:
-            constant, variable = _PLACES.get(self.target.vendor, (0, 0))
+            constant, variable = self.target.global_spaces
             space = constant if held.constant else variable
         return self.types.space(space)
 

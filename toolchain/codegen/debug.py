@@ -11,8 +11,6 @@ from ktc.ir.nodes import Function
 
 _UNIT, _TYPE, _TYPES = 100, 101, 102
 _FIRST_FREE = 110
-_KINDS = {"nvidia": "DebugDirectivesOnly"}
-"""By vendor: with the other kinds NVIDIA's assembler does not optimise."""
 
 
 def is_described(context: Context, function: Function) -> bool:
@@ -30,7 +28,7 @@ def subprogram(context: Context, function: Function, signature: int = 0, kind_of
     assert function.span is not None
     file = _file(context, function.span.source)
     nodes = context.uses.metadata
-    kind = _KINDS.get(context.target.vendor, "FullDebug" if describes_variables(context) else "LineTablesOnly")
+    kind = "FullDebug" if describes_variables(context) else context.target.line_tables
     nodes[_UNIT] = (
         f'!{_UNIT} = distinct !DICompileUnit(language: DW_LANG_C99, file: !{file}, producer: "ktc", '
         f"isOptimized: true, runtimeVersion: 0, emissionKind: {kind})"
@@ -67,7 +65,7 @@ def wrapped(context: Context, function: Function, text: str) -> tuple[str, dict[
 
 def describes_variables(context: Context) -> bool:
     """Say whether variables are wanted: of code for a processor; for a GPU `-g2` gives line tables too."""
-    return context.debug > 1 and context.target.vendor == "cpu"
+    return context.debug > 1 and context.target.describes_variables
 
 
 def location(context: Context, function: Function, scope: int, span: Span) -> str:

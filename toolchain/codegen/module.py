@@ -288,11 +288,10 @@ def _forward(context: Context, text: FunctionText) -> str:
 
 def _attributes(target: Target, bounds: Mapping[str, tuple[int, ...]]) -> list[str]:
     """Return the attribute groups; their numbers are fixed. The kernel has these bounds."""
-    is_gpu = target.is_device and target.vendor != "cpu"
     # Barriers and shuffles lie in callees: LLVM removes the word where it sees none.
-    base = "convergent nounwind" if is_gpu else "nounwind"
+    base = "convergent nounwind" if target.is_convergent else "nounwind"
     machine = ""
-    if target.vendor != "apple":
+    if target.names_processor:
         words: Mapping[str, str] = {"target-cpu": target.cpu, "target-features": target.features}
         machine = "".join([f' "{name}"="{word}"' for name, word in words.items() if word])
     groups = [f"{inline}{base}" for inline in ("", "alwaysinline ", "noinline ")]

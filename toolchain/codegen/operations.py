@@ -151,7 +151,7 @@ class Operations:
     def _intrinsic(self, row: Row, op: Op) -> str:
         if op.name.startswith("reduce_") and not isinstance(op.args[0].type, VectorType):
             return self.value(op.args[0])
-        if self.context.target.vendor == "apple":
+        if not self.context.target.has_vector_intrinsics:
             if row.llvm in _PLAIN_CASTS:
                 return self._cast(_PLAIN_CASTS[row.llvm], op)
             if op.name.startswith("reduce_"):
@@ -182,8 +182,8 @@ class Operations:
         element = op.type.element if isinstance(op.type, VectorType) else op.type
         bits = cast(IntType, element).bits
         have = self.types.value(op.type)
-        if self.context.target.vendor == "apple" and bits == 64:
-            name = f"air.mul_hi.{'s' if extend == 'sext' else 'u'}.i64"
+        if self.context.target.multiply_high and bits == 64:
+            name = self.context.target.multiply_high.format("s" if extend == "sext" else "u")
             self.context.uses.intrinsics[name] = f"declare i64 @{name}(i64, i64) #{PURE_DECLARATION}"
             return self.new(f"call i64 @{name}({self.typed(op.args[0])}, {self.typed(op.args[1])})")
         lanes = op.type.lanes if isinstance(op.type, VectorType) else 0

@@ -17,9 +17,9 @@ from functools import partial
 from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import Diagnostic, Label, Sink
+from ktc.diag.diagnostic import CompileError, Diagnostic, Label, Sink
 from ktc.diag.source import Span
-from ktc.elaborate.archetypes import MARK, Archetypes
+from ktc.elaborate.archetypes import MARK, Archetypes, NoStandIn
 from ktc.elaborate.instances import Instance, Symbolic
 from ktc.elaborate.mentions import gives
 from ktc.elaborate.mismatch import Abort, Mismatch
@@ -292,9 +292,9 @@ class Bounds(Archetypes):
             self.report(why.code, why.message, why.span or span)
         except Abort:
             pass  # reported
-        except Exception:
-            # Symbolic, NoStandIn, or what else a stand-in makes impossible: the program need not be wrong, and where it
-            # is, the instances that are used tell.
+        except (Symbolic, NoStandIn, CompileError):
+            # what a stand-in makes impossible: the program need not be wrong, and where it is, the instances that are
+            # used tell
             trial.clean = False
         finally:
             self.trial = None

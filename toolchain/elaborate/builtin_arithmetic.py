@@ -154,9 +154,9 @@ def convert(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) -> nod
 
 
 def _check_wide(use: Use, whole: "types.IntType | types.FloatType") -> None:
-    """No GPU's back end converts between floats and numbers of 128 or 256 bits."""
+    """Report a conversion between floats and numbers of 128 or 256 bits, which no GPU's back end has."""
     target = use.body.target
-    if whole.bits > 64 and target.is_device and target.vendor != "cpu":
+    if whole.bits > 64 and not target.has_wide_casts:
         text = f"{target.name} has no conversion between floats and numbers of {whole.bits} bits"
         use.fail(Code.UNSUPPORTED_ON_TARGET, text)
 

@@ -33,6 +33,10 @@ _PROCESSORS = (
 )
 
 
+_FLOAT_ATOMICS = ("amdgpu.no.fine.grained.memory", "amdgpu.no.remote.memory", "amdgpu.ignore.denormal.mode")
+"""Else the back end writes a loop: it must fear memory beyond the bus, which has no such atomics."""
+
+
 def _target(name: str, lanes: int, shared_kib: int, title: str, further: tuple[str, ...]) -> Target:
     return Target(
         name=name,
@@ -54,6 +58,10 @@ def _target(name: str, lanes: int, shared_kib: int, title: str, further: tuple[s
         artefact="hsaco",
         value_argument="ptr addrspace(4) byref({type}) align {align}",
         value_space=4,
+        global_spaces=(4, 1),
+        has_wide_casts=False,
+        float_atomics=_FLOAT_ATOMICS,
+        is_convergent=True,
         is_device=True,
         title=title,
         aliases=(f"amdgpu:{name}", f"amd:{name}", f"hip:{name}", *further, *(f"amdgpu:{word}" for word in further)),

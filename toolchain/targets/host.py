@@ -94,7 +94,8 @@ def host_target(
         return None
     return Target(
         name=here.triple, vendor="cpu", triple=here.triple, data_layout=layout, cpu=here.cpu, features=here.features,
-        spaces=SPACES, scopes=SCOPES, title="host",
+        spaces=SPACES, scopes=SCOPES, splits_vector_casts=True, flushes_bfloat=True, describes_variables=True,
+        title="host",
     )  # fmt: skip
 
 

@@ -65,6 +65,11 @@ def _target(name: str, ptx: int, shared_kib: int, title: str, further: tuple[str
         dynamic_shared_bytes=shared_kib << 10,
         artefact="ptx",
         value_argument='ptr byval({type}) align {align} "nvvm.grid_constant"',
+        global_spaces=(1, 1),
+        has_wide_casts=False,
+        atomics_are_relaxed=True,
+        is_convergent=True,
+        line_tables="DebugDirectivesOnly",  # with the other kinds NVIDIA's assembler does not optimise
         is_device=True,
         device_externals=_DRIVER_FUNCTIONS,
         title=title,

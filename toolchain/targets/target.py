@@ -48,7 +48,19 @@ class Target:
             where it cannot. value_space: LLVM's address space of that address.
         system_values: intrinsic name -> slot of an i32 that codegen must pass as trailing parameters, for targets where
             ids are no intrinsics (AIR, CPU); empty elsewhere.
+        global_spaces: the language's space for a constant and for a variable that the IR has in the generic space.
         has_f64, has_recursion: what the back end can do.
+        has_wide_casts: so is a conversion between floats and numbers of more than 64 bits.
+        has_vector_intrinsics: LLVM's saturating casts and reductions of vectors are known.
+        multiply_high: the back end's function for the upper half of a product of 64 bits (`{}`: "s" or "u"), if it has
+            one of its own.
+        splits_vector_casts: LLVM makes a saturating cast of a vector lane by lane, though it need not.
+        flushes_bfloat: a cast to bfloat may make zeros of subnormal numbers.
+        atomics_are_relaxed: the back end forgets the order of an `atomicrmw`; fences do the ordering.
+        float_atomics: metadata that atomics of floats need, to be instructions.
+        names_processor: functions say `cpu` and `features`.
+        is_convergent: threads run in step, so barriers and shuffles must not move.
+        line_tables: LLVM's emission kind where only lines are described. describes_variables: `-g2` has them too.
         device_externals: functions that the driver or its library supplies at load time, so may stay undefined.
         title: for people ("NVIDIA Hopper (H100, H200)").
         aliases: other names (`nvidia:90`).
@@ -76,8 +88,20 @@ class Target:
     value_argument: str = ""
     value_space: int = 0
     system_values: Mapping[str, int] = field(default_factory=dict)
+    global_spaces: tuple[int, int] = (0, 0)
     has_f64: bool = True
     has_recursion: bool = True
+    has_wide_casts: bool = True
+    has_vector_intrinsics: bool = True
+    multiply_high: str = ""
+    splits_vector_casts: bool = False
+    flushes_bfloat: bool = False
+    atomics_are_relaxed: bool = False
+    float_atomics: tuple[str, ...] = ()
+    names_processor: bool = True
+    is_convergent: bool = False
+    line_tables: str = "LineTablesOnly"
+    describes_variables: bool = False
     device_externals: frozenset[str] = frozenset()
     title: str = ""
     aliases: tuple[str, ...] = ()
