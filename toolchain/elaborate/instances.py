@@ -15,6 +15,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.bodies import Bodies
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, ModuleInfo, Scope, StructInfo
+from ktc.elaborate.shown import shown_instance
 from ktc.elaborate.symbols import Symbols
 from ktc.elaborate.values import (
     KV,
@@ -234,7 +235,7 @@ class Instances(Symbols):
                 if primary is None:
                     primary = at.call_span
                 elif says and not _inside(primary, at.call_span) and at.parent is not None:
-                    shown.append(Label(at.call_span, f"instantiated from here: {at.title}"))
+                    shown.append(Label(at.call_span, f"instantiated from here: {shown_instance(self, at)}"))
             at = at.parent
         if primary is not None and span is not primary and code in _TOLD_BY_LIBRARY:
             # what a target has not, it often has not in several ways; the first one says it

@@ -27,6 +27,10 @@ class Modules:
 
     is_archive: bool
 
+    def typed_constant(self, type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: Any) -> Any:
+        """Compute a value, converted to the type if one is written (in `Instances`)."""
+        raise NotImplementedError
+
     def __init__(self, package: Package, config: Config, sink: Sink) -> None:
         self.package = package
         self.config = config

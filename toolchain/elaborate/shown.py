@@ -8,12 +8,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ktc.diag.diagnostic import Sink
-from ktc.elaborate.scope import Scope
+from ktc.elaborate.scope import ModuleInfo, Scope
 from ktc.elaborate.values import KV, FnVal, OriginValue, PackPV, PrimTy, StructTy, Ty, show
 from ktc.ir import types
 from ktc.syntax import ast
 
 if TYPE_CHECKING:
+    from ktc.elaborate.instances import Instance
     from ktc.elaborate.structs import Structs
 
 _MAX_TEXT = 24
@@ -66,22 +67,32 @@ def _struct(elab: "Structs", ty: StructTy) -> str:
             if prim.kind == "b":
                 return "Scalar[DType.bool]"
     params = list(zip(ty.info.node.params, ty.params, strict=True))[ty.info.first_shown :]
-    while (
-        params and params[-1][0].default is not None and params[-1][0].kind != "star" and _is_default(elab, ty, params)
-    ):
-        params.pop()
+    return name + _in_brackets(elab, params, ty.scope, ty.info.module)
+
+
+def shown_instance(elab: "Structs", instance: "Instance") -> str:
+    """Return a function with the parameters of an instance for a message."""
+    fn = instance.fn
+    params = [(p, value) for p, value in zip(fn.node.params, instance.given, strict=True) if p.kind != "infer"]
+    name = fn.name if fn.owner is None else f"{fn.owner.name}.{fn.name}"
+    return name + _in_brackets(elab, params, instance.scope, fn.module)
+
+
+def _in_brackets(elab: "Structs", params: list[tuple[Any, Any]], scope: Scope | None, module: ModuleInfo) -> str:
+    while params and _is_default(elab, params[-1], scope, module):
+        params = params[:-1]
     texts = [shown(elab, value) for _, value in params]
     inside = ", ".join(text for text in texts if text)
-    return f"{name}[{inside}]" if inside else name
+    return f"[{inside}]" if inside else ""
 
 
-def _is_default(elab: "Structs", ty: StructTy, params: list[Any]) -> bool:
-    """Has the last parameter the value of its default, which may depend on those before it."""
-    param, value = params[-1]
-    if ty.scope is None or not isinstance(value, (KV, StructTy)):
+def _is_default(elab: "Structs", given: tuple[Any, Any], scope: Scope | None, module: ModuleInfo) -> bool:
+    """Has a parameter the value of its default, which may depend on those before it."""
+    param, value = given
+    if param.default is None or param.kind == "star" or scope is None or not isinstance(value, (KV, StructTy)):
         return False
     try:
-        usual = elab.evaluate(param.default, ty.scope, ty.info.module)
+        usual = elab.typed_constant(param.type, param.default, scope, module)
     except Exception:  # whatever is wrong with it, this is not the place to say so
         return False
     return usual is value if isinstance(value, StructTy) else isinstance(usual, KV) and usual.data == value.data
