@@ -100,7 +100,7 @@ class Checks(Bounds):
             return
         if any(a.type is None and a.name != "self" for a in fn.node.args):
             return
-        if fn.uid in self.elaborated:
+        if fn.uid in self.elaborated or self.is_open(fn):
             return
         # what could be a kernel may use what only devices have
         could_be_kernel = ty is None and not fn.raises and fn.node.result is None and bool(self.config.accelerators)

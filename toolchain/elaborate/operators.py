@@ -269,8 +269,8 @@ class Operators(Arguments):
         self.emit(nodes.If(truth, then, orelse, self.at(node)))
         return RV(ty, self.rvalue(made)) if self.elab.abi(ty) == "direct" else made
 
-    def ternary(self, node: ast.Ternary, expected: Ty | None) -> Any:
-        """Elaborate `a if c else b`."""
+    def ternary(self, node: ast.Ternary, expected: Ty | None, is_place: bool = False) -> Any:
+        """Elaborate `a if c else b`; `is_place`: what is wanted is a place, not the value in it."""
         condition = self.truth(node.condition)
         if isinstance(condition, nodes.Const):
             chosen, other = (node.then, node.orelse) if condition.value else (node.orelse, node.then)
@@ -281,7 +281,8 @@ class Operators(Arguments):
         lists, values = [], []
         for part in (node.then, node.orelse):
             self.open()
-            value = self.expr(part, expected)
+            is_choice = is_place and isinstance(part, ast.Ternary)
+            value = self.ternary(part, expected, True) if is_choice else self.expr(part, expected)
             values.append(self.materialize(value) if isinstance(value, FnVal) else value)
             lists.append(self.statements)
             self.statements = self.blocks.pop()
@@ -290,7 +291,7 @@ class Operators(Arguments):
         are_places = all(
             isinstance(v, LV) and not v.owned and v.ty is ty and v.pointer.type == types.PTR for v in values
         )
-        if are_places and not self.module.is_library and not self.elab.is_trivial(ty):
+        if are_places and not self.module.is_library and (is_place or not self.elab.is_trivial(ty)):
             return self._one_of(condition, values, lists, node)
         made = self.temporary(ty, "", self._loans_of_all(values))
         arms = []

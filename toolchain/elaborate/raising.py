@@ -42,7 +42,8 @@ class Raising(Loops):
             self.leave(None)
             return
         if signature.result == "ref":
-            place = self.expr(node.value)
+            is_choice = isinstance(node.value, ast.Ternary)
+            place = self.ternary(node.value, None, True) if is_choice else self.expr(node.value)
             if not isinstance(place, LV):
                 place = self.place(place)
             check_returned_place(self, place, node.value, self.at(node.value))
