@@ -281,8 +281,10 @@ class Operators(Arguments):
         lists, values = [], []
         for part in (node.then, node.orelse):
             self.open()
-            is_choice = is_place and isinstance(part, ast.Ternary)
-            value = self.ternary(part, expected, True) if is_choice else self.expr(part, expected)
+            if is_place and isinstance(part, ast.Ternary):
+                value = self.ternary(part, expected, True)
+            else:
+                value = self.expr(part, expected)
             values.append(self.materialize(value) if isinstance(value, FnVal) else value)
             lists.append(self.statements)
             self.statements = self.blocks.pop()

@@ -42,10 +42,7 @@ class Raising(Loops):
             self.leave(None)
             return
         if signature.result == "ref":
-            is_choice = isinstance(node.value, ast.Ternary)
-            place = self.ternary(node.value, None, True) if is_choice else self.expr(node.value)
-            if not isinstance(place, LV):
-                place = self.place(place)
+            place = self._place_of(node.value)
             check_returned_place(self, place, node.value, self.at(node.value))
             self.leave(RV(self.elab.prim("!kgen.pointer"), place.pointer))
             return
@@ -70,6 +67,11 @@ class Raising(Loops):
             if isinstance(value, LV) and value.owned and value.local is not None and value.local.name:
                 self.check_movable(value.ty, self.at(node.value))
             self.leave(RV(value.ty, self.rvalue(value)))
+
+    def _place_of(self, node: ast.Expr) -> LV:
+        """Elaborate a result that is a reference."""
+        found = self.ternary(node, None, True) if isinstance(node, ast.Ternary) else self.expr(node)
+        return found if isinstance(found, LV) else self.place(found)
 
     def _check_result(self, value: RV | LV | KV, want: Ty, node: ast.Expr) -> None:
         """Report a value that is returned where no result is declared."""
@@ -244,14 +246,24 @@ class Raising(Loops):
         else:
             self.fail(Code.RAISES, "an error may leave this block, and nothing may raise here", self.span)
 
+    def _manager(self, value: Any, span: Span) -> LV:
+        """Return a context manager of the statement's own: a variable is copied, or moved."""
+        is_own = isinstance(value, LV) and value.owned and value.local is not None and not value.local.name
+        if is_own or not isinstance(value, LV):
+            return self.own(value, span)
+        self.check_copy(value, span)
+        made = self.temporary(value.ty, "", self.loans_of(value))
+        self.init_place(value.ty, made.pointer, value, span)
+        self.mark("init", made)
+        return made
+
     def with_(self, items: tuple[ast.WithItem, ...], body: tuple[ast.Stmt, ...], node: Any) -> None:
         """Elaborate `with`."""
         if not items:
             self.block(body)
             return
         item, span = items[0], self.at(items[0])
-        value = self.expr(item.value)
-        manager = self.own(self.materialize(value), span) if not isinstance(value, LV) or value.owned else value
+        manager = self._manager(self.materialize(self.expr(item.value)), span)
         enter = self.elab.method_set(manager.ty, "__enter__")
         leave = self.elab.method_set(manager.ty, "__exit__")
         if enter is None:
