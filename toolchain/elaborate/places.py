@@ -42,7 +42,7 @@ class Places(BodyBase):
         if slot == 0 and (kept or (base.local is None and not self.module.is_library)):
             # the same address, but of this field alone: which fields a statement uses decides when they die, and
             # which of them the arguments of a call are
-            pointer = nodes.Op("field", (pointer,), types.PTR, (self.elab.ir(base.ty), 0))
+            pointer = nodes.Op("field", (pointer,), pointer.type, (self.elab.ir(base.ty), 0))
         elif slot >= 0:
             pointer = ops.build("field", (pointer,), None, (self.elab.ir(base.ty), slot))
         path = (*base.path, max(slot, 0))
