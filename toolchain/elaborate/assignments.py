@@ -353,9 +353,12 @@ class Assignments(Replacing):
 
     def _read_only(self, place: Any, target: ast.Expr) -> NoReturn:
         """Report `t op= v` where t cannot be changed."""
-        name = target.id if isinstance(target, ast.Name) else getattr(target, "name", "this")
-        why = getattr(place, "why", "")
-        text = f"'{name}' is read only" if isinstance(target, ast.Name) or not why else f"'{name}' is part of {why}"
+        item = isinstance(target, ast.Subscript)
+        name = (
+            "this item" if item else f"'{target.id if isinstance(target, ast.Name) else getattr(target, 'name', '')}'"
+        )
+        why = "" if item else getattr(place, "why", "")
+        text = f"{name} is read only" if isinstance(target, ast.Name) or not why else f"{name} is part of {why}"
         owner = target
         while isinstance(owner, (ast.Attribute, ast.Subscript)):
             owner = owner.value if isinstance(owner, ast.Attribute) else owner.base

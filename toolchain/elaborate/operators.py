@@ -115,9 +115,9 @@ class Operators(Arguments):
         a, b = (self.elab.type_name(v.ty) if isinstance(v, (RV, LV, KV)) else said(v) for v in (left, right))
         both = isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV))
         help_text = operand_help(op, a, b) if both and a != b else ""
-        if both and a == b and isinstance(left.ty, StructTy) and not left.ty.info.module.is_library:
-            name = BINARY.get(op) or COMPARE.get(op)
-            help_text = f"give '{left.ty.info.name}' the method '__{name}__'" if name else ""
+        own = isinstance(getattr(asked, "ty", None), StructTy) and not asked.ty.info.module.is_library
+        if both and own and isinstance(asked.ty, StructTy) and f"__{name}__" not in asked.ty.info.members:
+            help_text = f"give '{asked.ty.info.name}' the method '__{name}__'" if name else ""
         self.fail(Code.TYPE_MISMATCH, f"'{op}' does not take '{a}' and '{b}'", self.at(node), help_text)
 
     def unary(self, node: ast.Unary) -> Any:

@@ -32,7 +32,9 @@ class Raising(Loops):
         if node.value is None or self.out_var is not None:
             if node.value is not None:
                 assert self.out_var is not None and isinstance(self.out_var.value, LV)
-                self.store_place(self.out_var.value, self.expr(node.value, signature.result_ty), self.at(node), "*")
+                self.store_place(
+                    self.out_var.value, self.expr(node.value, signature.result_ty), self.at(node.value), "*"
+                )
             elif self.out_var is None and signature.result != "none":
                 self.fail(
                     Code.RETURN_TYPE,
