@@ -8,6 +8,7 @@ from ktc import targets
 from ktc.diag.codes import Code
 from ktc.elaborate.builtin_context import Use, comptime_str
 from ktc.elaborate.builtin_types import erase
+from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.suggestions import conversion_help
 from ktc.elaborate.values import KV, LV, RV, FnTy, FnVal, OriginValue, PackPV, PackVal, Result, StructTy, TraitTy
 from ktc.ir import nodes, types
@@ -317,7 +318,8 @@ def _origin(use: Use) -> Result:
 def _origin_cast(use: Use) -> Result:
     given = use.args[0]
     data = given.data if isinstance(given, KV) else None
-    assert isinstance(data, OriginValue)
+    if not isinstance(data, OriginValue):
+        raise Symbolic  # one that a generic function is tried with
     return KV(given.ty, OriginValue(data.kind, use.flag("mut"), data.local))
 
 
