@@ -4,7 +4,8 @@
 
 Each series is a family of generated programs. Printed is the median of user and system time, of elapsed time and of the
 peak memory of all processes, and the exponent p of cost = a + b * n**p that fits best: with 1 the cost of one more is
-always the same. The cache holds what another program leaves there (grammar, parsed library, its archive). The last
+always the same; "flat" stands where the largest costs less than half more than the smallest, and a fit would be one of
+noise. The cache holds what another program leaves there (grammar, parsed library, its archive). The last
 table is the backend alone, LLVM for 50 kernels, in one process and in several.
 """
 
@@ -90,6 +91,9 @@ fn kernel[number: Int](p: UnsafePointer[Float32, MutAnyOrigin], n: Int):
     return HEAD + kernel + MAIN + f"    launch[{depth}](ctx)\n"
 
 
+GROWTH = 1.5
+"""A series that grows by less than this has no exponent."""
+
 SERIES: tuple[tuple[str, Callable[[int], str], tuple[int, ...]], ...] = (
     ("kernels", many_kernels, (1, 10, 50, 200)),
     ("statements of one kernel", large_kernel, (10, 100, 400, 1600)),
@@ -160,7 +164,9 @@ def series(bencher: Bencher, console: Console, quick: bool) -> dict[str, object]
             costs.append(spent)
             table.add_row(str(size), *(f"{value:.2f}" for value in spent))
         powers = [exponent(chosen, [row[column] for row in costs]) for column in range(4)]
-        table.add_row("exponent", *(f"{power:.2f}" for power in powers), style="bold")
+        grown = [max(column) / min(column) for column in zip(*costs, strict=True)]
+        shown = [f"{power:.2f}" if by >= GROWTH else "flat" for power, by in zip(powers, grown, strict=True)]
+        table.add_row("exponent", *shown, style="bold")
         console.print(table)
         kept[name] = {"sizes": chosen, "costs": costs, "exponents": powers}
     return kept
