@@ -1,6 +1,6 @@
 """Assignments: to names, fields, items and places, plain and augmented."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
@@ -11,7 +11,7 @@ from ktc.elaborate.operators import BINARY
 from ktc.elaborate.replacing import Replacing
 from ktc.elaborate.scope import FnSet, Var
 from ktc.elaborate.suggestions import mutability_help
-from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, StructTy, Ty
+from ktc.elaborate.values import KV, LV, RV, Arg, DisplayVal, FnTy, FnVal, StructTy, Ty
 from ktc.ir import nodes
 from ktc.syntax import ast
 
@@ -57,8 +57,20 @@ class Assignments(Replacing):
             value = self.convert(value, want, self.at(node.value))
         if len(node.targets) == 1:
             self.note_aside(last, value, node.value)
-        for target in node.targets:
-            self.store(target, value, node)
+        *others, last = node.targets
+        for target in others:
+            value, lent = self._lent(value)
+            self.store(target, lent, node)
+        self.store(last, value, node)
+
+    def _lent(self, value: Any) -> tuple[Any, Any]:
+        """Return a value that is wanted once more, and as what it is copied from until then."""
+        if isinstance(value, DisplayVal):
+            value = self.build_display(value, None)
+        if not isinstance(value, (RV, LV)) or self.elab.is_trivial(value.ty):
+            return value, value
+        value = self.place(value)
+        return value, replace(value, owned=False)
 
     def _is_reached(self, node: ast.Expr) -> bool:
         """Say whether an expression is a path of fields that begins with an index, a call or a reference."""

@@ -90,13 +90,23 @@ class Builder(DeclarationBuilder):
             self.wrong(target.start, target.end, "this cannot be assigned to")
         return ast.AugAssign(start, end, target, self.word(op)[:-1], value)
 
-    # VAR targets opt_type opt_value
+    # VAR targets opt_type var_values
     def var_decl(self, kids: Kids, start: int, end: int) -> ast.VarDecl:
-        _, target, type_, value = kids
+        _, target, type_, values = kids
         self.check_target(target, "what 'var' declares")
         if type_ is not None and isinstance(target, ast.TupleLit) and not isinstance(type_, ast.TupleLit):
             self.wrong(type_.start, type_.end, "one type for several variables", "declare them one by one")
+        value: Any = values[-1] if values else None
+        for other in reversed(values[:-1]):  # `var x = y = 1`
+            if isinstance(other, ast.Name):
+                value = ast.Walrus(other.start, end, other.id, value)
+            else:
+                self.wrong(other.start, other.end, "only a name stands between two '=' behind 'var'")
         return ast.VarDecl(start, end, "var", target, type_, value)
+
+    # ("=" exprs)*
+    def var_values(self, kids: Kids, _start: int, _end: int) -> Kids:
+        return kids
 
     # REF targets opt_type "=" exprs
     def ref_decl(self, kids: Kids, start: int, end: int) -> ast.VarDecl:
