@@ -21,7 +21,7 @@ from ktc.emit import device, tools
 from ktc.emit.steps import instructions
 from ktc.emit.workers import Usage, Workers
 from ktc.ir.callers import external_call
-from ktc.ir.nodes import ImageRef, Program, Unit
+from ktc.ir.nodes import ImageRef, Kernel, Program, Unit
 from ktc.ir.verify import verify
 from ktc.session import Session
 
@@ -232,12 +232,12 @@ def emit_cached(
                 meanwhile=partial(verified, session, unit),
             )  # fmt: skip
     except device.LacksNumbers as error:
-        asked = next((one for one in unit.kernels if one.symbol == error.kernel), None)
+        asked = _kernel_of(unit, error.kernel)
         user = asked.title if asked else error.kernel
         text = f"{error.target} has no numbers of type {error.dtype}, and '{user}' computes with them"
         fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, asked.span if asked else None, text))
     except device.UndefinedFunctions as error:
-        asked = next((one for one in unit.kernels if one.symbol == error.kernel), None)
+        asked = _kernel_of(unit, error.kernel)
         name, span = external_call(unit, error.kernel, error.functions)
         text = f"'{name or error.functions[0]}' cannot be called in a kernel: {error.target} has no such function"
         notes = (Label(asked.span, f"in this kernel: {asked.title}"),) if asked and asked.span and span else ()
@@ -266,9 +266,13 @@ def _ptxas(modules: Sequence[LlvmModule], kinds: dict[str, set[str]]) -> str:
     return tools.find_ptxas() if any("object" in kinds[module.kernel] for module in modules) else ""
 
 
+def _kernel_of(unit: Unit, symbol: str) -> Kernel | None:
+    return next((one for one in unit.kernels if one.symbol == symbol), None)
+
+
 def _title(unit: Unit, kernel: str, kind: str) -> str:
-    title = next((one.title for one in unit.kernels if one.symbol == kernel), kernel)
-    return f"kernel {title} for {name_of(unit)} ({kind})"
+    asked = _kernel_of(unit, kernel)
+    return f"kernel {asked.title if asked else kernel} for {name_of(unit)} ({kind})"
 
 
 def _ended(session: Session, unit: Unit) -> device.Ended:

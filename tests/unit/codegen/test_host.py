@@ -1,6 +1,7 @@
 """Host functions, run through LLVM's JIT and compared with what they must give."""
 
 import ctypes
+import re
 from ctypes import CFUNCTYPE, c_bool, c_float, c_int32, c_int64, c_void_p
 
 import pytest
@@ -403,3 +404,22 @@ def test_short_circuit_constants_leave_one_way():
     module = lower_host(unit(HOST, function("f", (), I64, *body)), {})
     assert module.undefined == () and "br " not in module.text
     assert optimised(module).get_function("f") is not None
+
+
+def test_what_one_place_calls_is_inlined_first():
+    def calls(*names):
+        return [Let(None, Call(name, (), VOID)) for name in names]
+
+    def group(text, name):
+        return re.search(rf"define internal void @{name}\(\) #(\d)", text)[1]
+
+    ending = If(arg(0, BOOL), (*calls("last"), Unreachable()), ())
+    source = unit(
+        HOST,
+        function("f", (BOOL,), VOID, *calls("once", "twice", "twice", "never"), ending, Return()),
+        *[function(name, (), VOID, Return(), linkage="internal") for name in ("once", "twice", "last")],
+        function("never", (), VOID, Return(), linkage="internal", inline="never"),
+    )
+    names = ("once", "twice", "last", "never")
+    assert [group(lower_host(source, {}, level=3).text, name) for name in names] == ["1", "0", "0", "2"]
+    assert [group(lower_host(source, {}).text, name) for name in names] == ["0", "0", "0", "2"]
