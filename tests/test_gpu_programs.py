@@ -156,3 +156,30 @@ def test_shared_memory_is_changed_in_place(tmp_path: Path, workers: Workers) -> 
     found = device_modules(source, ["sm_90", "gfx942", "apple-m2"], Cache(tmp_path))
     for modules in found.values():
         assert images(modules, {one.kernel: {"asm"} for one in modules}, 3, workers=workers)
+
+
+INDICES = """
+from gpu import thread_idx
+from gpu.host import DeviceContext
+
+
+fn kernel(p: UnsafePointer[Float32, MutAnyOrigin]):
+    var t = Int(thread_idx.x)
+    p[t // 8 % 4] = 1
+
+
+def main():
+    var ctx = DeviceContext()
+    var b = ctx.enqueue_create_buffer[DType.float32](32)
+    ctx.enqueue_function_checked[kernel, kernel](b, grid_dim=1, block_dim=32)
+"""
+
+
+def test_divisions_of_indices_round_no_further(tmp_path: Path, workers: Workers) -> None:
+    """Of the index of a thread, which is not negative, the quotient rounded down is some of its bits."""
+    source = tmp_path / "indices.kpy"
+    source.write_text(INDICES, "utf-8")
+    modules = device_modules(source, ["sm_90"], Cache(tmp_path))["sm_90"]
+    kernel = modules[0].kernel
+    text = images(modules, {kernel: {"asm"}}, 3, workers=workers)[kernel].data["asm"].decode()
+    assert "bfe.u32" in text and "selp" not in text
