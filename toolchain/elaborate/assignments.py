@@ -9,8 +9,8 @@ from ktc.elaborate.computed import Waiting, lend, put_back, taken, waits
 from ktc.elaborate.escapes import check_stored
 from ktc.elaborate.operators import BINARY
 from ktc.elaborate.replacing import Replacing
-from ktc.elaborate.scope import FnSet, Var
-from ktc.elaborate.suggestions import mutability_help
+from ktc.elaborate.scope import AliasInfo, FnSet, Var
+from ktc.elaborate.suggestions import loop_help, mutability_help
 from ktc.elaborate.values import KV, LV, RV, Arg, DisplayVal, FnTy, FnVal, StructTy, Ty
 from ktc.ir import nodes
 from ktc.syntax import ast
@@ -132,7 +132,8 @@ class Assignments(Replacing):
         else:
             place = self.expr(target)
             if not isinstance(place, LV) or not place.mutable or place.owned:
-                self.fail(Code.IMMUTABLE, "this cannot be assigned to", span)
+                why = f": it is {place.why}" if isinstance(place, LV) and place.why else ""
+                self.fail(Code.IMMUTABLE, f"this cannot be assigned to{why}", span)
             self.store_place(place, value, span, "")
 
     def _is_not_declared_by(self, target: ast.Name) -> bool:
@@ -153,6 +154,7 @@ class Assignments(Replacing):
         if not isinstance(place, LV) or not place.mutable:
             why = f"argument '{var.name}' is read only" if var.kind == "arg" else f"'{var.name}' is read only"
             help_text = f"declare it 'mut {var.name}' or 'var {var.name}'" if var.kind == "arg" else ""
+            help_text = help_text or loop_help(var.name, getattr(place, "why", ""))
             self.fail(Code.IMMUTABLE, why, self.at(target), help_text)
         self.store_place(place, value, self.at(target), "*" if var is self.out_var else "")
 
@@ -213,6 +215,9 @@ class Assignments(Replacing):
             self.fail(Code.IMMUTABLE, "this cannot be assigned to", self.at(target))
         member = self.elab.member(base.ty, target.name) if isinstance(base.ty, StructTy) else None
         if not isinstance(member, ast.VarDecl):
+            if isinstance(member, AliasInfo):
+                text = f"'{target.name}' is an alias of '{self.elab.type_name(base.ty)}', known at compile time"
+                self.fail(Code.IMMUTABLE, text, self.at(target))
             if self.set_attribute(base, target.name, value, node):
                 return
             self.no_member(base.ty, target.name, target)
@@ -375,7 +380,8 @@ class Assignments(Replacing):
         while isinstance(owner, (ast.Attribute, ast.Subscript)):
             owner = owner.value if isinstance(owner, ast.Attribute) else owner.base
         var = self.find(owner.id) if isinstance(owner, ast.Name) else None
-        help = f"declare it 'mut {var.name}'" if isinstance(var, Var) and var.kind == "arg" else ""
+        help = loop_help(var.name, getattr(var.value, "why", "")) if isinstance(var, Var) else ""
+        help = f"declare it 'mut {var.name}'" if isinstance(var, Var) and var.kind == "arg" else help
         self.fail(Code.IMMUTABLE, text, self.at(target), help)
 
 

@@ -31,6 +31,7 @@ from ktc.elaborate.values import (
     PackVal,
     PartialTy,
     StructTy,
+    TraitTy,
     Ty,
 )  # fmt: skip
 from ktc.ir import nodes, ops, types
@@ -74,6 +75,10 @@ class Calls(Conversions):
                 self.fail(
                     Code.NOT_CALLABLE, f"a value of type '{self.elab.type_name(callee.ty)}' cannot be called", span
                 )
+            case TraitTy():
+                name = self.elab.type_name(callee)
+                help = "call a struct that conforms to it"
+                self.fail(Code.NOT_CALLABLE, f"'{name}' is a trait, which no value can be made of", span, help)
             case _:
                 self.fail(Code.NOT_CALLABLE, "this cannot be called", span)
 

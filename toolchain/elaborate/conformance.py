@@ -13,6 +13,7 @@ from ktc.elaborate.archetypes import MARK, NoStandIn
 from ktc.elaborate.defaults import SYNTHESISED
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
+from ktc.elaborate.registers import check_registers
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo
 from ktc.elaborate.suggestions import nearest
 from ktc.elaborate.values import KV, StructTy, TraitTy, Ty
@@ -27,6 +28,7 @@ def check_traits(elab: Any, info: StructInfo) -> None:
         return
     given = {name for trait in traits for name, member in trait.members.items() if _gives(member)}
     ty = elab.own_type(info)
+    check_registers(elab, info, ty)
     _check_defaults(elab, info, ty, traits)
     _check_fields(elab, info, ty, {trait.name for trait in traits})
     for trait in traits:
@@ -66,7 +68,10 @@ def _check_defaults(elab: Any, info: StructInfo, ty: StructTy, traits: tuple[Tra
 def _check_fields(elab: Any, info: StructInfo, ty: StructTy, traits: set[str]) -> None:
     """Report a field that keeps its struct from being copied or moved, where the struct says that it can be."""
     with contextlib.suppress(Abort, Mismatch, Symbolic):
-        for (name, kind), node in zip(elab.fields(ty), info.field_nodes, strict=True):
+        fields = elab.fields(ty)
+        if len(fields) != len(info.field_nodes):
+            return  # a field's type has a mistake, which is told there
+        for (name, kind), node in zip(fields, info.field_nodes, strict=True):
             copied = elab.has_trait(kind, "Copyable") or elab.method_set(kind, "__copyinit__") is not None
             moved = copied or elab.has_trait(kind, "Movable") or elab.method_set(kind, "__moveinit__") is not None
             for trait, method, can in (("Copyable", "__copyinit__", copied), ("Movable", "__moveinit__", moved)):

@@ -3,6 +3,7 @@
 In: IR of a body that is no part of any unit. Out: a constant, and globals for the memory that it points to.
 """
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,13 +14,15 @@ from ktc.elaborate.bodies import Bodies, KeptBody, addresses_of
 from ktc.elaborate.computations import computation
 from ktc.elaborate.instances import Instances, UnitState
 from ktc.elaborate.mismatch import Abort, Mismatch
-from ktc.elaborate.scope import ModuleInfo, Scope
+from ktc.elaborate.scope import ModuleInfo, Scope, Var
 from ktc.elaborate.values import KV, RV, StructTy
 from ktc.ir import nodes, types, walk
 from ktc.ir.interpret import EvaluationError, Interpreter
 
 if TYPE_CHECKING:
     from ktc.elaborate.places import Places
+
+_NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 
 
 class Evaluation(Instances):
@@ -35,8 +38,9 @@ class Evaluation(Instances):
         if key is not None and key in known:
             return KV(value.ty, known[key])
         if _reaches_out(emitted, held):
-            text = "this value is known only at run time, and is needed at compile time"
-            self.report(Code.NOT_COMPILE_TIME, text, span, "use 'alias' where it is declared, or a parameter")
+            what, help = _run_time_name(body, span)
+            text = f"{what} is known only at run time, and is needed at compile time"
+            self.report(Code.NOT_COMPILE_TIME, text, span, help)
             raise Abort
         pointer = nodes.Argument(0, types.PTR)
         body.store_bits(pointer, value)
@@ -70,8 +74,8 @@ class Evaluation(Instances):
     def evaluation_failed(self, error: EvaluationError, span: Span) -> NoReturn:
         """Report that compile-time evaluation failed, with its chain of calls."""
         code = Code.COMPILE_TIME_LIMIT if error.kind == "limit" else Code.COMPILE_TIME_FAILED
-        notes = [Label(at, f"in {title}") for title, at in error.stack if at is not None]
-        if error.span is not None:
+        notes = [Label(at, f"in {title}") for title, at in error.stack if at is not None and at != span]
+        if error.span is not None and (not notes or notes[-1].span != error.span):
             notes.append(Label(error.span, "failed here"))
         self.report(code, f"this cannot be computed at compile time: {error.message}", span, extra=tuple(notes[-6:]))
         raise Abort
@@ -137,6 +141,18 @@ class Evaluation(Instances):
             for inner in addresses_of(made.content.value):
                 if inner not in self.globals:
                     self._recall_constant(bodies, inner)
+
+
+def _run_time_name(body: Any, span: Span) -> tuple[str, str]:
+    """Return what to call an expression of the user's that no compile-time value can be made of, and what to do."""
+    for name in _NAME.findall(span.source.text[span.start : span.end]):
+        var = body.find(name)
+        if isinstance(var, Var) and var.kind == "loop":
+            return f"'{name}'", "write '@parameter' above the loop"
+        if isinstance(var, Var):
+            help = "make it a parameter of the function" if var.kind == "arg" else "declare it with 'alias'"
+            return f"'{name}'", help
+    return "this value", "use 'alias' where it is declared, or a parameter"
 
 
 def _reaches_out(body: Sequence[nodes.Statement], result: nodes.Value) -> bool:

@@ -19,8 +19,12 @@ _TAKEN = ("var", "deinit", "owned")
 def check_call(body: Any, instance: Instance, values: list[Any], spans: Sequence[Span | None]) -> None:
     """Report a call that changes, or moves away, an argument and reaches the same place through another one.
 
-    An argument that is a variable must still be there when the others have been computed.
+    An argument that is a variable must still be there when the others have been computed; one that the function takes
+    as its own must be copied implicitly, or be moved.
     """
+    for sig, value, at in zip(instance.signature.args, values, spans, strict=True):
+        if at is not None and sig.convention in _TAKEN and isinstance(value, LV) and not value.owned:
+            body.check_copy(value, at)
     if body.moved and len(values) > 1:
         for _, value, at in _arguments(instance, values, spans):
             if isinstance(value, LV) and not value.owned and value.local in body.moved:

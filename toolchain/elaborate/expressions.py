@@ -105,23 +105,38 @@ class Expressions(Operators):
         if isinstance(found, LV):
             if found.why == "foreign":
                 return found
-            if not found.mutable and not self.elab.is_trivial(found.ty):
+            if not found.mutable and not self._stays(found.ty):
                 self.fail(Code.IMMUTABLE, f"this cannot be moved: it is {found.why or 'read only'}", self.at(node))
             behind = found.local is None or (isinstance(value, ast.Name) and self._is_reference(value.id))
-            if behind and not found.owned and not self.elab.is_trivial(found.ty):
+            if behind and self.elab.is_trivial(found.ty):  # whose owner is passed by its address, and is no local
+                owner = value
+                while isinstance(owner, ast.Attribute):
+                    owner = owner.value
+                behind = not isinstance(owner, ast.Name) or self._is_reference(owner.id)
+            if behind and not found.owned and not self._stays(found.ty):
                 self.fail(Code.IMMUTABLE, "this cannot be moved: it lies behind a reference", self.at(node))
             if isinstance(found.ty, StructTy) and found.ty.info.register_trivial:  # it stays there
                 return LV(found.ty, found.pointer, found.mutable, None, (), True, found.why, self.loans_of(found))
             return LV(found.ty, found.pointer, found.mutable, found.local, found.path, True, found.why, found.loans)
+        if isinstance(found, RV) and found.read_only and not self._stays(found.ty):
+            why = f": it is {found.why}" if found.why else ": it is read only"
+            self.fail(Code.IMMUTABLE, f"this cannot be moved{why}", self.at(node))
         plain = isinstance(value, (ast.Name, ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit))
         if plain and isinstance(found, KV) and not self.module.is_library:
             text = "this is known at compile time and cannot be moved away"
             self.fail(Code.TYPE_MISMATCH, text, self.at(node), "leave the '^' out")
         return found
 
+    def _stays(self, ty: Ty) -> bool:
+        """Whether moving a value of a type is copying its bits: a struct of the user's must be declared so."""
+        if isinstance(ty, StructTy) and not ty.info.module.is_library and not self.module.is_library:
+            return ty.info.register_trivial
+        return self.elab.is_trivial(ty)
+
     def _is_reference(self, name: str) -> bool:
         var = self.find(name)
-        return isinstance(var, Var) and var.kind == "ref"
+        is_item = isinstance(var, Var) and var.kind == "loop" and getattr(var.value, "local", None) is None
+        return isinstance(var, Var) and (var.kind == "ref" or is_item)
 
     def function_type(self, node: ast.FunctionType) -> Any:
         """Make a function type."""

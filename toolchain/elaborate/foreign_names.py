@@ -4,6 +4,7 @@ write."""
 from collections.abc import Mapping
 from types import MappingProxyType
 
+_SIZED = (("int", "Int"), ("i", "Int"), ("uint", "UInt"), ("u", "UInt"))
 FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "int": "the type is called 'Int'",
@@ -36,6 +37,20 @@ FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
         "uint16_t": "the type is called 'UInt16'",
         "uint32_t": "the type is called 'UInt32'",
         "uint64_t": "the type is called 'UInt64'",
+        "Integer": "the type is called 'Int'",
+        "Long": "the type is called 'Int64'",
+        "Boolean": "the type is called 'Bool'",
+        "Float": "the types are called 'Float64' and 'Float32'",
+        "Double": "the type is called 'Float64'",
+        "Char": "the type is called 'UInt8'; a text of any length is a 'String'",
+        "Array": "the types are called 'List', and 'InlineArray' where the size is known",
+        "Vector": "the type is called 'List'; a vector of numbers is a 'SIMD'",
+        "Map": "the type is called 'Dict'",
+        "HashMap": "the type is called 'Dict'",
+        "Any": "there is no type for everything; write a parameter: 'fn f[T: …](x: T)'",
+        "object": "there is no type for everything; write a parameter: 'fn f[T: …](x: T)'",
+        **{f"{word}{size}": f"the type is called '{name}{size}'" for size in (8, 16, 32, 64) for word, name in _SIZED},
+        **{f"{word}{size}": f"the type is called 'Float{size}'" for size in (16, 32, 64) for word in ("f", "float")},
         "half": "the type is called 'Float16'",
         "vector": "the type is called 'List'",
         "std": "names are imported: 'from module import name'",

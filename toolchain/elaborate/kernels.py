@@ -75,6 +75,8 @@ class KernelBody(Closures):
             if sig.passing == "memory" and not self._is_passed_whole(sig, target):
                 kind = self.elab.type_name(sig.ty)
                 text = f"argument '{sig.name}' of kernel '{name}' has the type '{kind}', which a kernel cannot take"
+                if sig.convention in ("mut", "ref"):
+                    text = f"argument '{sig.name}' of kernel '{name}' is '{sig.convention}', and a kernel gets copies"
                 self.fail(Code.BAD_KERNEL, text, span)
 
     def _is_passed_whole(self, sig: ArgSig, target: Target) -> bool:

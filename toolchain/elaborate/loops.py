@@ -8,6 +8,7 @@ from ktc.elaborate.assignments import Assignments, Item
 from ktc.elaborate.mentions import jumps
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import Scope, Var
+from ktc.elaborate.suggestions import A_LOOP_VARIABLE
 from ktc.elaborate.unrolling import iterate
 from ktc.elaborate.values import KV, LV, RV, Arg
 from ktc.ir import nodes, ops, types
@@ -144,7 +145,7 @@ class Loops(Assignments):
             elif isinstance(target, ast.Name) and target.id != "_":
                 if isinstance(item, LV) and node.convention != "var" and not item.owned:
                     if node.convention != "ref":
-                        item = replace(item, mutable=False, owned=False, why="a loop variable")
+                        item = replace(item, mutable=False, owned=False, why=A_LOOP_VARIABLE)
                     self.scope.names[target.id] = Var(target.id, item.ty, item, self.at(target), "loop", body=self)
                 else:
                     self.declare_var(target.id, item, self.at(target), "loop")

@@ -11,7 +11,8 @@ class Mismatch(Exception):
     """A candidate does not fit: why, and where if not at the call as a whole.
 
     Args:
-        weight: 0 another type is meant, 1 number or names of arguments, 2 types, 3 number or names of parameters.
+        weight: 0 another type is meant, 1 number or names of arguments, 2 types, 3 number or names of parameters,
+            4 a parameter that nothing tells.
         wrong: a name that does not exist, and those that do.
         types: the type that is given, and the one that is wanted.
         hint: what to do about it.

@@ -12,8 +12,8 @@ from ktc.elaborate.values import Arg
 
 FEW, MANY = 4, 10
 """So many overloads are all shown; of more those that are near, up to so many."""
-_ORDER = (2, 1, 3, 0)
-"""A type is wrong; the number or a name of arguments; of parameters; another type is meant."""
+_ORDER = (2, 4, 1, 3, 0)
+"""A type is wrong; a parameter is unknown; the number or a name of arguments; of parameters; another type is meant."""
 
 
 def no_match(

@@ -112,6 +112,7 @@ class Operators(Arguments):
         for one in (left, right):
             if isinstance(one, Method):
                 self.fail_no_value(one, self.at(node))
+        self._why_not(asked, left if op == "in" else right, f"__{name}__", node)
         a, b = (self.elab.type_name(v.ty) if isinstance(v, (RV, LV, KV)) else said(v) for v in (left, right))
         both = isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV))
         help_text = operand_help(op, a, b) if both and a != b else ""
@@ -119,6 +120,15 @@ class Operators(Arguments):
         if both and own and isinstance(asked.ty, StructTy) and f"__{name}__" not in asked.ty.info.members:
             help_text = f"give '{asked.ty.info.name}' the method '__{name}__'" if name else ""
         self.fail(Code.TYPE_MISMATCH, f"'{op}' does not take '{a}' and '{b}'", self.at(node), help_text)
+
+    def _why_not(self, owner: Any, other: Any, name: str, node: Any) -> None:
+        """Report why a container's method does not take its own type, or that of its items: what they lack, mostly."""
+        if not (isinstance(owner, (RV, LV)) and isinstance(other, (RV, LV)) and isinstance(owner.ty, StructTy)):
+            return
+        fns = self.elab.method_set(owner.ty, name)
+        if fns is not None and (owner.ty is other.ty or other.ty in owner.ty.params):
+            span = self.at(node)
+            self.chosen(FnVal(fns, (), (), owner.ty), [Arg(owner, span), Arg(other, span)], [], span, True)
 
     def unary(self, node: ast.Unary) -> Any:
         """Elaborate `-x`, `+x`, `~x`, `not x`."""

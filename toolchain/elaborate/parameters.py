@@ -269,7 +269,7 @@ class Parameters(Evaluation):
                     continue
                 value = self.only_value(param, scope, module)  # type: ignore[attr-defined]
             if value is None:
-                raise Mismatch(Code.CANNOT_INFER, f"parameter '{param.name}' of {what} cannot be inferred", weight=1)
+                raise Mismatch(Code.CANNOT_INFER, f"parameter '{param.name}' of {what} cannot be inferred", weight=4)
             scope.names[param.name] = given[param.name] = self._declared(param, value, scope, module, what)
         return given
 

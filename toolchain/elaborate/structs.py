@@ -16,6 +16,7 @@ from ktc.elaborate.modules import Modules
 from ktc.elaborate.qualified import qualified
 from ktc.elaborate.scope import AliasInfo, FnSet, Scope, StructInfo, TraitInfo
 from ktc.elaborate.shown import shown
+from ktc.elaborate.unmet import no_trait
 from ktc.elaborate.values import (
     KV,
     PV,
@@ -108,7 +109,7 @@ class Structs(Modules):
             return  # reported; the struct goes on without it
         if not isinstance(value, TraitTy):
             span = Span(module.source, node.start, node.end)
-            self.sink.report(Diagnostic(Code.TYPE_MISMATCH, span, "a trait is wanted here"))
+            self.sink.report(Diagnostic(Code.TYPE_MISMATCH, span, *no_trait(value)))
             return
         for trait in value.traits:
             self._add_trait(trait, found)

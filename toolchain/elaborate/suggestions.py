@@ -21,6 +21,8 @@ _NUMBERS = frozenset({
 _TEXTS = frozenset(("String", "StringLiteral", "StringSlice", "StaticString"))
 _MATERIALIZED = {"IntLiteral": "Int", "FloatLiteral": "Float64", "StringLiteral": "String"}
 _READ_ONLY = re.compile(r"the argument '(\w+)', which is read only")
+A_LOOP_VARIABLE = "a loop variable"
+"""Why the variable of a `for` that does not say 'ref' cannot be changed."""
 _PUBLIC = re.compile(r"(?:fn|def|struct|trait|alias|comptime)\s+(\w+)")
 _FROM = re.compile(r"from\s+\.+[\w.]*\s+import\s+(\([^)]*\)|[^\n]*)")
 
@@ -59,6 +61,13 @@ def mutability_help(why: str) -> str:
     """Return what to do where `read_only_argument` says why something cannot be changed."""
     found = _READ_ONLY.fullmatch(why)
     return f"declare it 'mut {found[1]}'" if found else ""
+
+
+def loop_help(name: str, why: str) -> str:
+    """Return what to do about a change of a loop's variable, which `why` says is read only."""
+    if why != A_LOOP_VARIABLE:
+        return ""
+    return f"write 'for ref {name} in …' to change the item, 'for var {name} in …' to change a copy of it"
 
 
 def conversion_help(have: str, want: str) -> str:

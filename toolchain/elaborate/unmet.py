@@ -7,7 +7,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate.defaults import SYNTHESISED
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnSet, TraitInfo
-from ktc.elaborate.values import StructTy, TraitTy, Ty
+from ktc.elaborate.values import PartialTy, StructTy, TraitTy, Ty
 
 
 def unmet(elab: Any, ty: Ty, want: TraitTy, asks: str = "") -> Mismatch:
@@ -16,6 +16,16 @@ def unmet(elab: Any, ty: Ty, want: TraitTy, asks: str = "") -> Mismatch:
     named = " & ".join(trait.name for trait in missing)
     text = f"'{elab.type_name(ty)}' does not conform to '{named}'{asks}"
     return Mismatch(Code.TRAIT_NOT_MET, text, weight=2, hint=partial(_help, ty, missing))
+
+
+def no_trait(value: Any) -> tuple[str, str]:
+    """Return what to say about something that stands in the head of a struct and is no trait, and what to do."""
+    if isinstance(value, (StructTy, PartialTy)):
+        return (
+            f"'{value.info.name}' is a struct, and only traits can stand here",
+            "structs do not inherit; hold it in a field",
+        )
+    return "a trait is wanted here", ""
 
 
 def _help(ty: Ty, missing: list[TraitInfo]) -> str:

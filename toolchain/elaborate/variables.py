@@ -11,6 +11,7 @@ from ktc.elaborate.mentions import moved
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import StructInfo, Var
 from ktc.elaborate.shown import said
+from ktc.elaborate.suggestions import A_LOOP_VARIABLE
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, Method, PackPV, PartialTy, StructTy, Ty
 from ktc.ir import nodes
 from ktc.syntax import ast
@@ -94,7 +95,9 @@ class Variables(Expressions):
 
     def _check_place(self, value: Any, node: ast.Expr) -> None:
         """Report a reference to a number and the like that lies nowhere in memory."""
-        if self.module.is_library or not isinstance(value, (RV, KV)) or not isinstance(node, (ast.Call, ast.IntLit)):
+        if self.module.is_library or not isinstance(value, (RV, KV)):
+            return
+        if not isinstance(node, (ast.Call, ast.IntLit, ast.FloatLit, ast.BoolLit, ast.Binary, ast.Unary, ast.Compare)):
             return
         ty = self.elab.materialized(value.ty)
         if isinstance(ty, StructTy) and ty.info.register_passable:
@@ -217,7 +220,7 @@ class Variables(Expressions):
         elif declare and isinstance(target, ast.Name) and target.id != "_":
             if isinstance(node, ast.For) and isinstance(value, LV) and not self.elab.is_copied_implicitly(value.ty):
                 # parts of a loop's value stay in it: nothing else owns what cannot be copied
-                value = replace(value, mutable=False, owned=False, why="a loop variable")
+                value = replace(value, mutable=False, owned=False, why=A_LOOP_VARIABLE)
                 self.scope.names[target.id] = Var(target.id, value.ty, value, self.at(target), "loop", body=self)
                 return
             self.declare_var(target.id, value, self.at(target))

@@ -1,5 +1,6 @@
 """Declarations and function types: each method stands below its production."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,6 +10,7 @@ from ktc.syntax import ast
 from ktc.syntax.build_base import BaseBuilder, Kids
 from ktc.syntax.build_expressions import ExpressionBuilder
 
+_MAKES = re.compile(r"\b__(?:init|copyinit|moveinit)__\s*(?:\[[^()]*\])?\(\s*$")
 _OLD_CONVENTIONS = {"inout": "write 'mut'", "borrowed": "leave it out, or write 'read'"}
 
 
@@ -129,8 +131,13 @@ class DeclarationBuilder(ExpressionBuilder):
     def convention(self, kids: Kids, start: int, end: int) -> tuple[str, tuple[Any, ...]]:
         word = self.word(kids[0])
         if word in _OLD_CONVENTIONS:
-            self.wrong(start, end, f"'{word}' is not in the language any more", _OLD_CONVENTIONS[word])
+            self.wrong(start, end, f"'{word}' is not in the language any more", self._instead_of(word, start))
         return word, kids[1] if len(kids) == 2 else ()
+
+    def _instead_of(self, word: str, start: int) -> str:
+        """Return what to write for an old convention; the `self` that a method makes is 'out'."""
+        makes = word == "inout" and _MAKES.search(self.text[max(start - 200, 0) : start])
+        return "write 'out'" if makes else _OLD_CONVENTIONS[word]
 
     def check_types(self, params: Sequence[ast.Param], what: str) -> None:
         """Every parameter or argument but `self` has a type."""

@@ -197,6 +197,8 @@ def _expected(failure: Failure) -> LexError:
     rest = sorted(fitting - _OPERATORS - {"TRANSFER", "AUGMENTED", ";", ":=", "STRING", "**", "as", "NAME"})
     if "_NEWLINE" in rest:
         help = "write 'print(...)'" if failure.head() == "print" and failure.index == failure.first + 1 else ""
+        if failure.head() in ("from", "import") and failure.kind() == "NAME" and "," in fitting:
+            help = "write ',' between names"
         return error_at(failure, f"expected the end of the line, found {found}", help)
     if not rest:
         rest = sorted(text for text in fitting if not text.isupper())

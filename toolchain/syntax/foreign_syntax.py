@@ -105,6 +105,13 @@ def foreign_form(failure: Failure) -> LexError | None:
         return error_at(failure, "':=' is no statement", f"write '{head} ='")
     if head == "for" and word in ("=", "of") and not failure.brackets:
         return error_at(failure, f"expected 'in' after the loop variable, found '{word}'", "write 'for i in range(…):'")
+    if head == "for" and re.match(r"for\s*\([^\n]*;[^\n]*;", failure.text[failure.tokens.starts[failure.first] :]):
+        error = error_at(
+            failure, "a loop of this form is not in the language", "write 'for i in range(start, end, step):'"
+        )
+        error.start = failure.tokens.starts[failure.first]
+        error.end = error.start + len(head)
+        return error
     if head == "import" and word == "from":
         return error_at(failure, "'from' comes first", "write 'from module import name'")
     if is_name and previous == ")" and failure.before(3) == "(" and failure.before(2).isidentifier():
