@@ -27,6 +27,8 @@ MIN_VECTOR_LEVEL = 2
 _LONG = 1_000
 """Lines of a module from which on LLVM must not simplify large sums of addresses (`limit_sums`)."""
 
+_NARROW = re.compile(r"\b(?:load|store) (?:half|bfloat|i16|i8)\b")
+
 _GENERIC = re.compile(r"addrspacecast ptr addrspace\(\d+\) [^\n]* to ptr$", re.MULTILINE)
 
 
@@ -68,19 +70,20 @@ def optimized(text: str, target: Target, level: int, name: str = "") -> Iterator
     with parsed(text + routines(text, target) if target.vendor == "cpu" else text, name) as module:
         if target.vendor == "apple" and _GENERIC.search(text):
             level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs
-        _run_pipeline(module, machine(target, level), target, level)
+        _run_pipeline(module, text, target, level)
         yield module
 
 
-def _run_pipeline(module: Any, target_machine: Any, target: Target, level: int) -> None:
+def _run_pipeline(module: Any, text: str, target: Target, level: int) -> None:
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     vectorise = target.vendor == "cpu" and level >= MIN_VECTOR_LEVEL
     options.loop_vectorization = vectorise
-    # On a GPU this joins loads of neighbours, which its back end turns into one wide access.
-    options.slp_vectorization = level >= MIN_VECTOR_LEVEL and target.vendor != "apple"
+    # On a GPU this makes vectors of few numbers; the back end joins loads of neighbours itself. A fifth of the time.
+    packs = target.vendor != "apple" and (not target.packs_narrow_only or _NARROW.search(text) is not None)
+    options.slp_vectorization = level >= MIN_VECTOR_LEVEL and packs
     options.loop_interleaving = vectorise
     options.loop_unrolling = level >= MIN_VECTOR_LEVEL
-    builder = llvm.create_pass_builder(target_machine, options)
+    builder = llvm.create_pass_builder(machine(target, level), options)
     builder.getModulePassManager().run(module, builder)
 
 

@@ -55,6 +55,7 @@ class Target:
         multiply_high: the back end's function for the upper half of a product of 64 bits (`{}`: "s" or "u"), if it has
             one of its own.
         splits_vector_casts: LLVM makes a saturating cast of a vector lane by lane, though it need not.
+        packs_narrow_only: it has vectors of 32 bits at most, so numbers of 8 and 16 bits alone go into them.
         flushes_bfloat: a cast to bfloat may make zeros of subnormal numbers.
         atomics_are_relaxed: the back end forgets the order of an `atomicrmw`; fences do the ordering.
         float_atomics: metadata that atomics of floats need, to be instructions.
@@ -95,6 +96,7 @@ class Target:
     has_vector_intrinsics: bool = True
     multiply_high: str = ""
     splits_vector_casts: bool = False
+    packs_narrow_only: bool = False
     flushes_bfloat: bool = False
     atomics_are_relaxed: bool = False
     float_atomics: tuple[str, ...] = ()
