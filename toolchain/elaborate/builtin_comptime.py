@@ -264,6 +264,10 @@ def _source_file(use: Use) -> Result:
     return use.string(use.body.call_location()[0])
 
 
+def _source_place(use: Use) -> Result:
+    return use.string(use.body.call_place(use.flag("own")))
+
+
 def _string_of(use: Use) -> Result:
     value: Any = use.attr("value")
     if isinstance(value, RV) and isinstance(value.ir, nodes.Const):
@@ -359,6 +363,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.source.line": (_source_line, 0, ()),
         "kgen.source.column": (_source_column, 0, ()),
         "kgen.source.file": (_source_file, 0, ()),
+        "kgen.source.place": (_source_place, 0, ("own",)),
         "kgen.string.of": (_string_of, 0, ("value",)),
         "kgen.compile_offload": (
             _compile_offload, 0, ("target_type", "emission_kind", "emission_option", "func", "_type"),

@@ -13,8 +13,8 @@ _PIECES = re.compile(
 
 
 def arguments_start(span: Span) -> int:
-    """Return where the parenthesis of a call's arguments is; of anything else the start."""
-    if span.source.text[span.end - 1 : span.end] != ")":
+    """Return where the bracket before the arguments of a call or subscript is; of anything else the start."""
+    if span.source.text[span.end - 1 : span.end] not in (")", "]"):
         return span.start
     open_brackets: list[int] = []
     found = span.start

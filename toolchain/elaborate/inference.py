@@ -71,7 +71,7 @@ class Inference(Places):
             if slot is None:
                 continue
             if isinstance(slot, list):
-                self._infer_star(formal, slot, want, bound)
+                later += self._infer_star(formal, slot, want, bound)
                 continue
             if self._is_literal(slot.value) and isinstance(want, (Sym, StructTy)):
                 later.append((formal, slot, want))
@@ -153,7 +153,8 @@ class Inference(Places):
         ty = getattr(value, "ty", None)
         return isinstance(ty, StructTy) and ty.info.materialized is not None
 
-    def _infer_star(self, formal: Any, slot: list[Arg], want: Any, bound: dict[Sym, Any]) -> None:
+    def _infer_star(self, formal: Any, slot: list[Arg], want: Any, bound: dict[Sym, Any]) -> list[tuple[Any, Any, Any]]:
+        """Infer from a variadic argument; returns the literals, which say something only where nothing else does."""
         if formal.splat:
             if isinstance(want, Sym):
                 kinds: list[Any] = []
@@ -163,11 +164,16 @@ class Inference(Places):
                     else:
                         kinds.append(self.elab.materialized(self.type_of(arg.value), True))
                 bound[want] = PackPV(tuple(kinds))
-            return
+            return []
+        later: list[tuple[Any, Any, Any]] = []
         for arg in slot:
             parts = [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackVal) else [arg]
             for part in parts:
-                self._infer_one(part, want, bound, formal)
+                if self._is_literal(part.value) and isinstance(want, (Sym, StructTy)):
+                    later.append((formal, part, want))
+                else:
+                    self._infer_one(part, want, bound, formal)
+        return later
 
     def _infer_one(self, arg: Arg, want: Any, bound: dict[Sym, Any], formal: Any) -> None:
         have = self.type_of(arg.value)
@@ -178,24 +184,32 @@ class Inference(Places):
         trial = dict(bound)
         if self.elab.unify(want, have, trial):
             bound.update(trial)
-        elif isinstance(want, StructTy) and want.symbolic and isinstance(have, StructTy):
+        elif isinstance(have, StructTy) and self._leaves_open(want):
             # what fits may still tell something; the conversion is checked later
             if want.info is have.info:
                 bound.update(trial)
             else:
                 self._infer_through_conversion(have, want, bound)
 
-    def _infer_through_conversion(self, have: StructTy, want: StructTy, bound: dict[Sym, Any]) -> None:
-        inits = self.elab.method_set(want, "__init__")
-        if inits is None or self.inferring:
+    def _leaves_open(self, want: Any) -> bool:
+        """Say whether a declared type is a struct some of whose parameters are still to be found."""
+        if isinstance(want, PartialTy):
+            return any(isinstance(value, Sym) or getattr(value, "symbolic", False) for value in want.params)
+        return isinstance(want, StructTy) and want.symbolic
+
+    def _infer_through_conversion(self, have: StructTy, want: StructTy | PartialTy, bound: dict[Sym, Any]) -> None:
+        if self.inferring:
             return
         open_ty = self.elab.struct(
             want.info,
             tuple(
-                base if isinstance(own, (Sym, Opaque)) or getattr(own, "symbolic", False) else own
+                base if own is None or isinstance(own, (Sym, Opaque)) or getattr(own, "symbolic", False) else own
                 for own, base in zip(want.params, self.elab.symbolic_struct(want.info).params, strict=True)
             ),
         )
+        inits = self.elab.method_set(open_ty, "__init__")
+        if inits is None:
+            return
         arg = Arg(RV(have, None), self.span)  # type: ignore[arg-type]
         if have.info.materialized is not None:
             arg = Arg(KV(have, ()), self.span)  # type: ignore[arg-type]

@@ -182,6 +182,16 @@ class KernelBody(Closures):
         line, column = span.source.position(arguments_start(span))
         return span.source.path, line, column
 
+    def call_place(self, own: bool) -> str:
+        """Return file, line and column of the innermost place in a user's file as one text.
+
+        Args:
+            own: of this very call; nothing where it is one of the library's.
+        """
+        if own and (self.span is None or self.span.source.is_library):
+            return ""
+        return "{}:{}:{}".format(*self.call_location())
+
     def asking_span(self, argument: int) -> Span | None:
         """Return the place of a variadic argument of the user's call that the library is at work for.
 

@@ -156,7 +156,9 @@ class Parameters(Evaluation):
         if isinstance(pattern, PartialTy):
             if not isinstance(actual, StructTy) or actual.info is not pattern.info:
                 return False
-            return all(p is None or self.unify(p, a, bound) for p, a in zip(pattern.params, actual.params, strict=True))
+            return all(
+                [p is None or self.unify(p, a, bound) for p, a in zip(pattern.params, actual.params, strict=True)]
+            )
         if isinstance(pattern, TraitTy):
             return isinstance(actual, Ty) and self.conforms(actual, pattern)
         if isinstance(pattern, KV) and isinstance(actual, KV):
