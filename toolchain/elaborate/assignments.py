@@ -35,6 +35,8 @@ class Assignments(Replacing):
         want: Any = None
         if node.type is not None:
             want = self.variable_type(node.type)
+            if not isinstance(node.targets[0], ast.Name):
+                want = None  # `self.x: Int = 1`: what is there has its type, this one need only be one
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.TupleLit):
             self.unpack(node.targets[0], node.value, node, False)
             return

@@ -97,16 +97,18 @@ def _ends(body: Any, local: nodes.Local) -> bool:
     return not local.kept and local is not out
 
 
-def _origins(ty: Any) -> list[OriginValue]:
-    """Return the origins of a type, without those of pointers that are not tracked."""
+def _origins(ty: Any, seen: set[StructTy] | None = None) -> list[OriginValue]:
+    """Return the origins of a type, without those of pointers that are not tracked; a type may hold itself."""
+    seen = set() if seen is None else seen
     if isinstance(ty, PackPV):
-        return [origin for item in ty.items for origin in _origins(item)]
+        return [origin for item in ty.items for origin in _origins(item, seen)]
     if isinstance(getattr(ty, "data", None), OriginValue):
         return [ty.data]
-    if not isinstance(ty, StructTy) or _UNTRACKED in ty.info.members:
+    if not isinstance(ty, StructTy) or _UNTRACKED in ty.info.members or ty in seen:
         return []
+    seen.add(ty)
     inside = (*ty.params, *(kind for _, kind in ty.fields or ()))
-    return [origin for item in inside for origin in _origins(item)]
+    return [origin for item in inside for origin in _origins(item, seen)]
 
 
 def _root(node: Any) -> str:

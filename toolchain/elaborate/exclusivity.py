@@ -93,13 +93,20 @@ def _overlap(body: Any, a: Any, b: Any) -> bool:
                 return False  # different fields of items, whichever these are
     reached = [_reached(x) for x in (a, b)]
     inside = [set(body.loans_of(x) or ()) for x in (a, b)]
-    return bool(reached[0] & (reached[1] | inside[1]) or inside[0] & reached[1])
+    if reached[0] & reached[1]:
+        return True
+    # which field of a variable a value points into is not known: perhaps another one than is given
+    return bool((inside[1] & reached[0] and not _is_field(a)) or (inside[0] & reached[1] and not _is_field(b)))
+
+
+def _is_field(value: Any) -> bool:
+    return isinstance(value, LV) and bool(value.path or _way(value.pointer)[1])
 
 
 def _reached(value: Any) -> set[nodes.Local]:
     if isinstance(value, LV) and value.local is not None and (not value.owned or _moved(value)):
         return {value.local} if not value.path or not value.owned else set()
-    return set(value.loans or ())
+    return set(value.loans or ()) if isinstance(value, LV) else set()
 
 
 def _prefix(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:

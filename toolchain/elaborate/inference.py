@@ -189,7 +189,7 @@ class Inference(Places):
             if want.info is have.info:
                 bound.update(trial)
             else:
-                self._infer_through_conversion(have, want, bound)
+                self._infer_through_conversion(have, want, bound, arg.value)
 
     def _leaves_open(self, want: Any) -> bool:
         """Say whether a declared type is a struct some of whose parameters are still to be found."""
@@ -197,7 +197,9 @@ class Inference(Places):
             return any(isinstance(value, Sym) or getattr(value, "symbolic", False) for value in want.params)
         return isinstance(want, StructTy) and want.symbolic
 
-    def _infer_through_conversion(self, have: StructTy, want: StructTy | PartialTy, bound: dict[Sym, Any]) -> None:
+    def _infer_through_conversion(
+        self, have: StructTy, want: StructTy | PartialTy, bound: dict[Sym, Any], value: Any
+    ) -> None:
         if self.inferring:
             return
         open_ty = self.elab.struct(
@@ -210,7 +212,7 @@ class Inference(Places):
         inits = self.elab.method_set(open_ty, "__init__")
         if inits is None:
             return
-        arg = Arg(RV(have, None), self.span)  # type: ignore[arg-type]
+        arg = Arg(value if isinstance(value, LV) else RV(have, None), self.span)  # type: ignore[arg-type]
         if have.info.materialized is not None:
             arg = Arg(KV(have, ()), self.span)  # type: ignore[arg-type]
         self.inferring = True

@@ -63,11 +63,20 @@ class Members(Names):
             return self.expr(node)
         base = self.part(node.value)
         if isinstance(base, LV) and base.local is not None and base.back is None:
-            if isinstance(base.ty, StructTy) and isinstance(self.elab.member(base.ty, node.name), ast.VarDecl):
+            member = self.elab.member(base.ty, node.name) if isinstance(base.ty, StructTy) else None
+            if isinstance(member, ast.VarDecl):
                 return self.field(base, node.name)
-            if node.name not in _MAKERS:
+            if node.name not in _MAKERS and not self._is_of_type(member, base.ty, node.name):
                 self.required(base, node.value)
         return self.member_of(base, node.name, node)
+
+    @staticmethod
+    def _is_of_type(member: Any, ty: Ty, name: str) -> bool:
+        """Whether a member is the type's own, so that no value is needed: `self.size` where `self` is still made."""
+        if isinstance(member, FnSet):
+            return all(fn.static for fn in member.functions)
+        own = isinstance(ty, StructTy) and any(param.name == name for param in ty.info.node.params)
+        return own or isinstance(member, AliasInfo)
 
     def member_of(self, base: Any, name: str, node: Any) -> Any:
         """Return a member of a value, a type or a module."""

@@ -227,7 +227,15 @@ class Signatures(FunctionTypes):
             passing = "memory"
         else:
             passing = self.abi(ty)
+            if passing == "direct" and fn.node.result_ref and self._lends_place(fn, arg, ty):
+                passing = "memory"
         return ArgSig(arg.name, ty, convention, arg.kind, arg, passing)
+
+    @staticmethod
+    def _lends_place(fn: FnInfo, arg: ast.Param, ty: Ty) -> bool:
+        """Does `-> ref [self.x] T` name this argument, so that it needs a place."""
+        known = isinstance(ty, StructTy) and not ty.info.register_trivial
+        return known and any(fn.node.args[i] is arg for i in lenders(fn)[1])
 
     def keywords_type(self, kind: Ty) -> StructTy:
         """Return the type of `**kwargs` (in `Elaborator`)."""

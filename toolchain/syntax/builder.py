@@ -77,10 +77,11 @@ class Builder(DeclarationBuilder):
     # postfix ":" expr opt_value
     def annotated(self, kids: Kids, start: int, end: int) -> Any:
         target, type_, value = kids
-        if not isinstance(target, ast.Name):
-            self.wrong(target.start, target.end, "only a name can be declared with a type", "leave the type out")
-        if value is None:
+        if value is None and isinstance(target, ast.Name):
             return ast.VarDecl(start, end, "var", target, type_, None)
+        self.check_assignable(target)
+        if value is None:
+            return ast.Pass(start, end)  # `self.x: Int` of a place that is there says nothing
         return ast.Assign(start, end, (target,), type_, value)
 
     # exprs AUGMENTED exprs

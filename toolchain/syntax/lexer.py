@@ -209,6 +209,9 @@ class _Run:
         if not here.startswith(top) and not top.startswith(here):
             raise self.mixed(found.start(1), pos)
         if len(here) > len(top):
+            if self.types[-3:] == [self.lexer.indent, self.lexer.string, self.lexer.newline]:
+                self.indents[-1] = here  # the statement behind a docstring sets its block's indentation
+                return pos
             self.indents.append(here)
             if len(self.indents) > MAX_BLOCKS + 1:
                 raise LexError(Code.TOO_DEEP, pos, pos + 1, f"blocks are nested more than {MAX_BLOCKS} deep")
