@@ -87,6 +87,7 @@ class Arguments(Subscripts):
             return special
         span = self.at(node)
         outer, self.span = self.span, span
+        before, self.brackets = self.brackets, node.func
         try:
             callee = self.expr(node.func)
             if isinstance(callee, (Sym, Opaque)):
@@ -101,7 +102,7 @@ class Arguments(Subscripts):
         except Mismatch as why:
             self.fail(why.code, why.message, why.span or span, why.help())
         finally:
-            self.span = outer
+            self.span, self.brackets = outer, before
 
     def synthesised(self, callee: FnVal, pos: list[Arg], node: ast.Call) -> Any:
         """Call a `__copyinit__` or `__moveinit__` that the struct does not write: `Self.__copyinit__(x)`."""

@@ -301,6 +301,8 @@ class Assignments(Replacing):
         if not isinstance(place, LV) or not place.mutable or place.owned:
             help = "" if base is None or self.elab.is_trivial(base.ty) else mutability_help(base.why)
             text = f"this item cannot be assigned to{f': it is part of {base.why}' if help else ''}"
+            own = base is not None and isinstance(base.ty, StructTy) and not base.ty.info.module.is_library
+            help = help or ("write a '__setitem__', or let '__getitem__' return a 'ref'" if own else "")
             self.fail(Code.IMMUTABLE, text, self.at(node), help)
         self.store_place(place, value, self.at(node), "")
 
@@ -373,9 +375,8 @@ class Assignments(Replacing):
     def _read_only(self, place: Any, target: ast.Expr) -> NoReturn:
         """Report `t op= v` where t cannot be changed."""
         item = isinstance(target, ast.Subscript)
-        name = (
-            "this item" if item else f"'{target.id if isinstance(target, ast.Name) else getattr(target, 'name', '')}'"
-        )
+        name = f"'{target.id if isinstance(target, ast.Name) else getattr(target, 'name', '')}'"
+        name = "this item" if item else name
         why = "" if item else getattr(place, "why", "")
         text = f"{name} is read only" if isinstance(target, ast.Name) or not why else f"{name} is part of {why}"
         owner = target

@@ -58,6 +58,8 @@ class BodyBase:
     dead = False
     comptime = True
     span: Span | None = None
+    brackets: Any = None
+    """What is called by the innermost call around, as it is written."""
     loops: list[tuple[int, int, int, Any]]
     handlers: list[tuple[int, nodes.Local]]
     handler_depths: list[int]

@@ -8,9 +8,9 @@ from ktc.elaborate.assignments import Assignments, Item
 from ktc.elaborate.mentions import jumps
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import Scope, Var
-from ktc.elaborate.suggestions import A_LOOP_VARIABLE
+from ktc.elaborate.suggestions import A_LOOP_VARIABLE, iteration_help
 from ktc.elaborate.unrolling import iterate
-from ktc.elaborate.values import KV, LV, RV, Arg
+from ktc.elaborate.values import KV, LV, RV, Arg, StructTy
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
 
@@ -104,11 +104,10 @@ class Loops(Assignments):
             iterator = iterable
         if iterator is None or self.elab.method_set(iterator.ty, "__next__") is None:
             self.promised(iterable, "__iter__", node.iter)
-            self.fail(
-                Code.TYPE_MISMATCH,
-                f"a value of type '{self.elab.type_name(iterable.ty)}' cannot be iterated over",
-                span,
-            )
+            own = isinstance(iterable.ty, StructTy) and not iterable.ty.info.module.is_library
+            name = self.elab.type_name(iterable.ty)
+            text = f"a value of type '{name}' cannot be iterated over"
+            self.fail(Code.TYPE_MISMATCH, text, span, iteration_help(name, own))
         held = self.declare_var("", iterator, span)
         del self.scope.names[""]
         place = held.value

@@ -1,10 +1,11 @@
 """Why a candidate of a call, or parameters that were given, do not fit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.suggestions import conversion_help, suggest
+from ktc.syntax import ast
 
 
 class Mismatch(Exception):
@@ -16,6 +17,8 @@ class Mismatch(Exception):
         wrong: a name that does not exist, and those that do.
         types: the type that is given, and the one that is wanted.
         hint: what to do about it.
+
+    `param` is the name and the position of the parameter that does not fit, where it is one that may be written.
     """
 
     def __init__(
@@ -26,6 +29,7 @@ class Mismatch(Exception):
         super().__init__(message)
         self.code, self.message, self.span, self.weight, self.wrong = code, message, span, weight, wrong
         self.types, self.hint = types, hint
+        self.param: tuple[str, int] | None = None
 
     def help(self) -> str:
         """Return what was perhaps meant."""
@@ -34,6 +38,19 @@ class Mismatch(Exception):
         if self.types:
             return conversion_help(*self.types)
         return suggest(*self.wrong) if self.wrong else ""
+
+
+def at_parameter(why: Mismatch, name: str, index: int = -1) -> Mismatch:
+    """Note which parameter does not fit: its name, and its place among those that are written without names."""
+    if why.param is None:
+        why.param = name, index
+    return why
+
+
+def place_of(param: ast.Param, params: Sequence[ast.Param]) -> int:
+    """Return the place of a parameter among those that are written without names; -1 if it cannot be."""
+    slots = [one.name for one in params if one.kind in ("pos", "any")]
+    return slots.index(param.name) if param.name in slots else -1
 
 
 class Abort(Exception):

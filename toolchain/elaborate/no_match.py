@@ -9,6 +9,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import FnInfo
 from ktc.elaborate.values import Arg
+from ktc.elaborate.written import written_parameter
 
 FEW, MANY = 4, 10
 """So many overloads are all shown; of more those that are near, up to so many."""
@@ -27,9 +28,11 @@ def no_match(
     failures = sorted(failures, key=lambda failure: _ORDER.index(failure[1].weight))
     near = [one for one in failures if one[1].weight == failures[0][1].weight]
     fn, why = near[0]
-    if len({(one.code, one.message, one.span) for _, one in near}) == 1:
+    if len({(one.code, one.message, one.span) for _, one in near}) == 1 or all(map(_is_unmet, near)):
         notes = tuple(Label(fn.span(), "declared here") for fn, _ in near if not fn.module.is_library)
-        body.elab.report(why.code, why.message, why.span or span, why.help(), body.instance, notes[:3])
+        written = written_parameter(body.brackets, why, fn.name)
+        where = why.span or (span if written is None else body.at(written))
+        body.elab.report(why.code, why.message, where, why.help(), body.instance, notes[:3])
         raise Abort
     told = dict[str, Label]()
     for one, reason in failures if len(failures) <= FEW else near:
@@ -39,6 +42,11 @@ def no_match(
     text = f"no {what} takes these arguments" + (f": {', '.join(given)}" if given else "")
     body.elab.report(Code.NO_MATCHING_CALL, text, span, "", body.instance, tuple(told.values())[:MANY])
     raise Abort
+
+
+def _is_unmet(failure: tuple[FnInfo, Mismatch]) -> bool:
+    """Whether an overload of the library's asks for a trait that is not met: the first such speaks for all."""
+    return failure[1].code is Code.TRAIT_NOT_MET and failure[0].module.is_library
 
 
 def _shown(body: Any, arg: Arg) -> str:

@@ -12,10 +12,10 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.evaluation import Evaluation
 from ktc.elaborate.instances import Symbolic
-from ktc.elaborate.mismatch import Abort, Mismatch
+from ktc.elaborate.mismatch import Abort, Mismatch, at_parameter, place_of
 from ktc.elaborate.mutability import as_mutable
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo, Var
-from ktc.elaborate.unmet import unmet
+from ktc.elaborate.unmet import trait_given, unmet
 from ktc.elaborate.values import (
     FOREIGN,
     KV,
@@ -229,16 +229,19 @@ class Parameters(Evaluation):
                     rest.append(value)
             else:
                 limit = f"at most {len(slots)} parameter{'s' if len(slots) != 1 else ''}" if slots else "no parameters"
-                raise Mismatch(Code.PARAMETER_COUNT, f"{what} takes {limit}, but {len(positional)} are given", weight=3)
+                why = Mismatch(Code.PARAMETER_COUNT, f"{what} takes {limit}, but {len(positional)} are given", weight=3)
+                raise at_parameter(why, "", len(slots))
         if star is not None and rest:
             given[star.name] = PackPV(tuple(rest))
         by_name = {p.name for p in params} if named else set()
         for name, value in named:
             if name and name not in by_name:
-                text = f"{what} has no parameter '{name}'"
-                raise Mismatch(Code.UNKNOWN_ARGUMENT, text, weight=3, wrong=(name, tuple(p.name for p in params)))
+                wrong = (name, tuple(p.name for p in params))
+                why = Mismatch(Code.UNKNOWN_ARGUMENT, f"{what} has no parameter '{name}'", weight=3, wrong=wrong)
+                raise at_parameter(why, name)
             if given.get(name) is not None:
-                raise Mismatch(Code.PARAMETER_COUNT, f"parameter '{name}' of {what} is given twice", weight=3)
+                why = Mismatch(Code.PARAMETER_COUNT, f"parameter '{name}' of {what} is given twice", weight=3)
+                raise at_parameter(why, name)
             given[name] = value
         return given
 
@@ -265,14 +268,16 @@ class Parameters(Evaluation):
                     value = self.evaluate(param.default, scope, module)
                 except Symbolic:
                     value = OPAQUE
-            if value is None:
-                if allow_open:
-                    scope.names[param.name] = Sym(param.name, -1)
-                    continue
-                value = self.only_value(param, scope, module)  # type: ignore[attr-defined]
+            if value is None and allow_open:
+                scope.names[param.name] = Sym(param.name, -1)
+                continue
+            value = self.only_value(param, scope, module) if value is None else value  # type: ignore[attr-defined]
             if value is None:
                 raise Mismatch(Code.CANNOT_INFER, f"parameter '{param.name}' of {what} cannot be inferred", weight=4)
-            scope.names[param.name] = given[param.name] = self._declared(param, value, scope, module, what)
+            try:
+                scope.names[param.name] = given[param.name] = self._declared(param, value, scope, module, what)
+            except Mismatch as why:
+                raise at_parameter(why, param.name, place_of(param, params)) from None
         return given
 
     def _infer_from_values(
@@ -320,10 +325,10 @@ class Parameters(Evaluation):
             return value
         if isinstance(want, TraitTy):
             if isinstance(value, TraitTy):
-                raise Mismatch(Code.TYPE_MISMATCH, f"'{param.name}' of {what} wants a type, not a trait", weight=2)
+                raise trait_given(self, param, value, what)
             if isinstance(value, KV) and isinstance(value.data, (int, tuple, float)):
                 raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
-            if isinstance(value, StructTy) and not value.symbolic and not self.conforms(value, want):
+            if isinstance(value, StructTy) and not (value.symbolic or self.conforms(value, want)):
                 raise unmet(self, value, want, f", as parameter '{param.name}' of {what} asks")
             return value
         if isinstance(want, StructTy) and isinstance(value, KV) and value.ty is not want and not want.symbolic:
@@ -333,18 +338,15 @@ class Parameters(Evaluation):
                 return KV(want, value.data)
             converted = self.convert_constant(value, want)
             if converted is None:
-                wanted, given = self.type_name(want), self.type_name(value.ty)
-                text = f"parameter '{param.name}' of {what} wants '{wanted}', not '{given}'"
+                text = f"parameter '{param.name}' of {what} wants '{self.type_name(want)}', "
+                text += f"not '{self.type_name(value.ty)}'"
                 raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
             return converted
         if isinstance(want, FnTy) and not want.symbolic:
             return self.declared_function(param, value, want, what)  # type: ignore[attr-defined]
         if isinstance(want, StructTy) and isinstance(value, Ty):
-            raise Mismatch(
-                Code.TYPE_MISMATCH,
-                f"parameter '{param.name}' of {what} wants a value of '{want}', not a type",
-                weight=2,
-            )
+            text = f"parameter '{param.name}' of {what} wants a value of '{want}', not a type"
+            raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
         return value
 
     def convert_constant(self, value: KV, want: Ty) -> KV | None:

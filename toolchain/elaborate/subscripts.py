@@ -24,6 +24,7 @@ from ktc.elaborate.values import (
     Sym,
     Ty,
 )  # fmt: skip
+from ktc.elaborate.written import written_parameter
 from ktc.syntax import ast
 
 
@@ -79,7 +80,8 @@ class Subscripts(Members):
         try:
             return self.apply(base, node)
         except Mismatch as why:
-            self.fail(why.code, why.message, why.span or self.at(node), why.help())
+            written = written_parameter(node, why)
+            self.fail(why.code, why.message, why.span or self.at(written or node), why.help())
 
     def prim_type(self, node: ast.Subscript, name: str) -> Any:
         """Make a primitive type with parameters."""

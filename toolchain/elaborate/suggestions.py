@@ -86,6 +86,13 @@ def conversion_help(have: str, want: str) -> str:
     return ""
 
 
+def iteration_help(name: str, own: bool) -> str:
+    """Return what to do about a loop over a value that gives no items; `own`: of a struct of the program's."""
+    if name in _NUMBERS and name != "Bool":
+        return "write 'range(…)' to count"
+    return f"give '{name.partition('[')[0]}' the method '__iter__'" if own else ""
+
+
 def operand_help(op: str, left: str, right: str) -> str:
     """Return what to do about an operator that does not take two types, as shown."""
     for one, other in ((left, right), (right, left)):

@@ -8,6 +8,7 @@ from ktc.elaborate.defaults import SYNTHESISED
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnSet, TraitInfo
 from ktc.elaborate.values import PartialTy, StructTy, TraitTy, Ty
+from ktc.syntax import ast
 
 
 def unmet(elab: Any, ty: Ty, want: TraitTy, asks: str = "") -> Mismatch:
@@ -16,6 +17,13 @@ def unmet(elab: Any, ty: Ty, want: TraitTy, asks: str = "") -> Mismatch:
     named = " & ".join(trait.name for trait in missing)
     text = f"'{elab.type_name(ty)}' does not conform to '{named}'{asks}"
     return Mismatch(Code.TRAIT_NOT_MET, text, weight=2, hint=partial(_help, ty, missing))
+
+
+def trait_given(elab: Any, param: ast.Param, value: TraitTy, what: str) -> Mismatch:
+    """Return why a trait cannot stand for a type."""
+    text = f"'{param.name}' of {what} wants a type, not a trait"
+    hint = f"write a parameter, '[T: {elab.type_name(value)}]', and use 'T'"
+    return Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=hint)
 
 
 def no_trait(value: Any) -> tuple[str, str]:

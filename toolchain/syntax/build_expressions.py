@@ -44,6 +44,11 @@ class ExpressionBuilder(BaseBuilder):
     # INT
     def integer(self, kids: Kids, start: int, end: int) -> ast.IntLit:
         text = self.text[start:end].replace("_", "")
+        if text[0] == "0" and text.isdigit() and int(text):
+            help = (
+                f"write '0o{text.lstrip('0')}' for an octal number" if not set(text) & set("89") else "leave the 0 out"
+            )
+            self.errors.append(LexError(Code.BAD_LITERAL, start, end, "a number does not begin with 0", help))
         try:
             value = int(text, 0 if text[1:2] in ("x", "X", "o", "O", "b", "B") else 10)
         except ValueError:

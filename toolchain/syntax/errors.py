@@ -137,7 +137,8 @@ def _keyword(failure: Failure) -> LexError | None:
     names = failure.fitting - {"VAR", "REF", "CONVENTION", "REF_ORIGIN", "ref", "var"}
     if not (failure.word.isidentifier() and failure.word in failure.tables.words):
         return None
-    if ("NAME" in names and len(names) <= 3) or failure.before() in _NAMING:
+    names_argument = failure.head() in ("fn", "def") and failure.before() in ("(", ",") and "NAME" in names
+    if ("NAME" in names and len(names) <= 3) or failure.before() in _NAMING or names_argument:
         help = f"choose another name, or write `{failure.word}` in backquotes"
         return error_at(failure, f"'{failure.word}' is a keyword and cannot be a name", help)
     return None

@@ -98,7 +98,8 @@ def foreign_form(failure: Failure) -> LexError | None:
         error.end = error.start + 1
         return error
     if head == "var" and at == 2 and is_name:
-        return error_at(failure, f"expected the end of the line, found '{word}'", f"write 'var {word}: {previous}'")
+        name, kind = (word, previous) if previous[:1].isupper() or word[:1].islower() else (previous, word)
+        return error_at(failure, f"expected the end of the line, found '{word}'", f"write 'var {name}: {kind}'")
     if head == "var" and word == "==":
         return error_at(failure, "'==' compares", "write '=' to give a value")
     if at == 1 and word == ":=":
