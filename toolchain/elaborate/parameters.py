@@ -15,7 +15,7 @@ from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch, at_parameter, place_of
 from ktc.elaborate.mutability import as_mutable
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo, Var
-from ktc.elaborate.unmet import trait_given, unmet
+from ktc.elaborate.unmet import check_conforms
 from ktc.elaborate.values import (
     FOREIGN,
     KV,
@@ -324,12 +324,7 @@ class Parameters(Evaluation):
         except Symbolic:
             return value
         if isinstance(want, TraitTy):
-            if isinstance(value, TraitTy):
-                raise trait_given(self, param, value, what)
-            if isinstance(value, KV) and isinstance(value.data, (int, tuple, float)):
-                raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
-            if isinstance(value, StructTy) and not (value.symbolic or self.conforms(value, want)):
-                raise unmet(self, value, want, f", as parameter '{param.name}' of {what} asks")
+            check_conforms(self, param, value, want, what)
             return value
         if isinstance(want, StructTy) and isinstance(value, KV) and value.ty is not want and not want.symbolic:
             if isinstance(value.data, OriginValue):

@@ -7,7 +7,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate.defaults import SYNTHESISED
 from ktc.elaborate.mismatch import Mismatch
 from ktc.elaborate.scope import FnSet, TraitInfo
-from ktc.elaborate.values import PartialTy, StructTy, TraitTy, Ty
+from ktc.elaborate.values import KV, PartialTy, StructTy, TraitTy, Ty
 from ktc.syntax import ast
 
 
@@ -19,11 +19,20 @@ def unmet(elab: Any, ty: Ty, want: TraitTy, asks: str = "") -> Mismatch:
     return Mismatch(Code.TRAIT_NOT_MET, text, weight=2, hint=partial(_help, ty, missing))
 
 
-def trait_given(elab: Any, param: ast.Param, value: TraitTy, what: str) -> Mismatch:
-    """Return why a trait cannot stand for a type."""
-    text = f"'{param.name}' of {what} wants a type, not a trait"
-    hint = f"write a parameter, '[T: {elab.type_name(value)}]', and use 'T'"
-    return Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=hint)
+def check_conforms(elab: Any, param: ast.Param, value: Any, want: TraitTy, what: str) -> None:
+    """Check a value that is given for a parameter that is a type.
+
+    Raises:
+        Mismatch: it is no type, or one that does not conform.
+    """
+    if isinstance(value, TraitTy):
+        hint = f"write a parameter, '[T: {elab.type_name(value)}]', and use 'T'"
+        text = f"'{param.name}' of {what} wants a type, not a trait"
+        raise Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=hint)
+    if isinstance(value, KV) and isinstance(value.data, (int, tuple, float)):
+        raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
+    if isinstance(value, StructTy) and not value.symbolic and not elab.conforms(value, want):
+        raise unmet(elab, value, want, f", as parameter '{param.name}' of {what} asks")
 
 
 def no_trait(value: Any) -> tuple[str, str]:
