@@ -172,9 +172,9 @@ class KernelBody(Closures):
 
     def call_location(self) -> tuple[str, int, int]:
         """Return file, line and column of the innermost place in a user's file."""
-        if self.elab.is_archive:
-            raise OfProgram
         span, at = self.span, self.instance
+        if self.elab.is_archive and (span is None or span.source.is_library):
+            raise OfProgram  # the calls of the seed itself are no part of the archive
         while at is not None and (span is None or span.source.is_library):
             span, at = at.call_span, at.parent
         if span is None:
