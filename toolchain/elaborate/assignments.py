@@ -1,13 +1,12 @@
 """Assignments: to names, fields, items and places, plain and augmented."""
 
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.computed import Waiting, lend, put_back, taken, waits
+from ktc.elaborate.computed import lend, put_back
 from ktc.elaborate.escapes import check_stored
-from ktc.elaborate.operators import BINARY
 from ktc.elaborate.replacing import Replacing
 from ktc.elaborate.scope import AliasInfo, FnSet, Var
 from ktc.elaborate.suggestions import loop_help, mutability_help
@@ -335,57 +334,6 @@ class Assignments(Replacing):
         self.call_fn(
             FnVal(setter, (), (), base.ty), given or [Arg(base, span), *args, Arg(value, span)], named, span, True
         )
-
-    def aug_assign(self, node: ast.AugAssign) -> None:
-        """Elaborate `t op= v`."""
-        target = node.target
-        if isinstance(target, ast.Subscript):
-            base = self.expr(target.base)
-            args = [self._index_arg(item) for item in target.args]
-            setter = self.elab.method_set(base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
-            self.waiting, outer = target, self.waiting
-            late = setter is not None and waits(self, base, target)
-            self.waiting = outer
-            value = self.expr(node.value) if late else None
-            old = self.apply_index(base, args, target)
-            if setter is not None:
-                value = value if late else self.expr(node.value)
-                self.put_item(base, setter, args, self.operate(node.op, self._held(old), value, node), target)
-                return
-            place = old
-        else:
-            place = self.operand(target, self.expr)
-        after: list[Any] = []
-        late = isinstance(place, Waiting)
-        value = self.expr(node.value) if late else None
-        place = taken(self, place)
-        if isinstance(place, (RV, LV)) and place.back is not None:
-            place = lend(self, place, after)
-        value = value if late else self.expr(node.value)
-        if isinstance(place, (RV, KV)) or (isinstance(place, LV) and not place.mutable):
-            self._read_only(place, target)
-        if not isinstance(place, LV):
-            self.fail(Code.IMMUTABLE, "this cannot be changed", self.at(target))
-        made = self.dunder(place, f"__i{BINARY[node.op]}__", [value], node)
-        if made is None:
-            current = self._held(LV(place.ty, place.pointer, True, place.local, place.path))
-            self.store_place(place, self.operate(node.op, current, value, node), self.at(target), "")
-        put_back(self, after)
-
-    def _read_only(self, place: Any, target: ast.Expr) -> NoReturn:
-        """Report `t op= v` where t cannot be changed."""
-        item = isinstance(target, ast.Subscript)
-        name = f"'{target.id if isinstance(target, ast.Name) else getattr(target, 'name', '')}'"
-        name = "this item" if item else name
-        why = "" if item else getattr(place, "why", "")
-        text = f"{name} is read only" if isinstance(target, ast.Name) or not why else f"{name} is part of {why}"
-        owner = target
-        while isinstance(owner, (ast.Attribute, ast.Subscript)):
-            owner = owner.value if isinstance(owner, ast.Attribute) else owner.base
-        var = self.find(owner.id) if isinstance(owner, ast.Name) else None
-        help = loop_help(var.name, getattr(var.value, "why", "")) if isinstance(var, Var) else ""
-        help = f"declare it 'mut {var.name}'" if isinstance(var, Var) and var.kind == "arg" else help
-        self.fail(Code.IMMUTABLE, text, self.at(target), help)
 
 
 def _value_keyword(setter: FnSet, count: int) -> str:

@@ -3,6 +3,7 @@
 In: the signature of an instance and the values of the function in the IR. Out: variables in the body's scope.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -189,10 +190,21 @@ class Binding(Signatures):
         body.out_var = Var(sig.name, ty, place, span, "var", None, body)
         body.scope.names[sig.name] = body.out_var
 
+    def owned_type(self, sig: ArgSig) -> StructTy:
+        """Return the type of `var *args` (in `Elaborator`)."""
+        raise NotImplementedError
+
     def _bind_variadic(self, body: Any, sig: ArgSig, span: Span, argument: Any) -> None:
         if sig.variadic == "pack":
             args = [argument(f"{sig.name}.{i}", types.PTR) for i in range(len(sig.pack))]
         else:
             args = [argument(sig.name, types.PTR), argument(f"{sig.name}.count", types.I64)]
+        if sig.convention in ("var", "owned") and not body.module.is_library:
+            kind = self.owned_type(sig)
+            value = RV(kind, body.variadic_value(sig, args).ir)
+            owned = self._own_direct(body, replace(sig, ty=kind), value, span)
+            body.mark("init", owned.value)
+            body.scope.names[sig.name] = owned
+            return
         value = body.variadic_value(sig, args)
         body.scope.names[sig.name] = Var(sig.name, value.ty, value, span, "arg", body=body)

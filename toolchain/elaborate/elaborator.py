@@ -16,7 +16,7 @@ from ktc.elaborate import builtin_types
 from ktc.elaborate.archive import Defines, Library, archive_unit, packed_bodies
 from ktc.elaborate.bodies import Bodies, Packed
 from ktc.elaborate.checks import Checks
-from ktc.elaborate.instances import TARGETS_TABLE, Instance, OfProgram, Symbolic, UnitState
+from ktc.elaborate.instances import TARGETS_TABLE, ArgSig, Instance, OfProgram, Symbolic, UnitState
 from ktc.elaborate.kernels import KernelBody
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import AliasInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo
@@ -174,6 +174,12 @@ class Elaborator(Checks, Warnings):
         """Return the type of `*args` of one type."""
         return self.struct(self.library_info("VariadicList"), (kind, self.bool_constant(mutable)))
 
+    def owned_type(self, sig: ArgSig) -> StructTy:
+        """Return the type of `var *args`, which are the function's to destroy."""
+        if sig.variadic == "pack":
+            return self.struct(self.library_info("_OwnedVariadicPack"), (PackPV(sig.pack),))
+        return self.struct(self.library_info("_OwnedVariadicList"), (sig.ty,))
+
     def list_info(self) -> StructInfo:
         """Return the struct of `*args` of one type."""
         return self.library_info("VariadicList")
@@ -189,8 +195,8 @@ class Elaborator(Checks, Warnings):
         return found
 
     def pack_items(self, ty: Ty) -> tuple[Any, ...] | None:
-        """Return the types of a `VariadicPack`, or None."""
-        if isinstance(ty, StructTy) and ty.info is self.library_info("VariadicPack"):
+        """Return the types of a `VariadicPack`, owned or not, or None."""
+        if isinstance(ty, StructTy) and ty.info in map(self.library_info, ("VariadicPack", "_OwnedVariadicPack")):
             pack = ty.params[0]
             return pack.items if isinstance(pack, PackPV) else None
         return None

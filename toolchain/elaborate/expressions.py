@@ -64,8 +64,11 @@ class Expressions(Operators):
             raise Symbolic
         if values and all(isinstance(v, Ty) for v in values):
             return self.elab.tuple_type(tuple(values))
-        values = [self.materialize(v) for v in values]
-        kinds = []
+        return self.tuple_made([self.materialize(v) for v in values], node)
+
+    def tuple_made(self, values: list[Any], node: Any) -> Any:
+        """Make a tuple of values."""
+        kinds, items = [], node.items
         for value, item in zip(values, items, strict=True):
             if not isinstance(value, (RV, LV, KV)):
                 self.fail(Code.TYPE_MISMATCH, "a value is wanted here", self.at(item))

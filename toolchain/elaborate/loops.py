@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.elaborate.assignments import Assignments, Item
+from ktc.elaborate.assignments import Item
+from ktc.elaborate.in_place import InPlace
 from ktc.elaborate.mentions import jumps
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import Scope, Var
@@ -17,7 +18,7 @@ from ktc.syntax import ast
 NOT = nodes.Const(types.BOOL, 1)
 
 
-class Loops(Assignments):
+class Loops(InPlace):
     """The part of a body that elaborates loops."""
 
     def block(self, body: tuple[ast.Stmt, ...], names: dict[str, Any] | None = None) -> None:
@@ -147,6 +148,8 @@ class Loops(Assignments):
                         item = replace(item, mutable=False, owned=False, why=A_LOOP_VARIABLE)
                     self.scope.names[target.id] = Var(target.id, item.ty, item, self.at(target), "loop", body=self)
                 else:
+                    if node.convention == "ref":
+                        self.check_place(item, node.iter, "for")
                     self.declare_var(target.id, item, self.at(target), "loop")
             self.block(node.body)
         finally:

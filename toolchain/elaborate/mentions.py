@@ -100,11 +100,26 @@ def root_of(node: Any) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def sees(call: ast.Call, target: ast.Expr) -> bool:
+def is_call(node: ast.Expr) -> bool:
+    """Say whether an expression's value is what a call gives, be it that of an operator."""
+    return isinstance(node, (ast.Call, ast.Binary, ast.Unary, ast.Compare, ast.Subscript))
+
+
+def sees(call: ast.Expr, target: ast.Expr) -> bool:
     """Say whether an argument of a call is the call's target, or a part of it, or what it is a part of."""
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    if isinstance(call.func, ast.Attribute):
-        given.append(call.func.value)
+    given: list[ast.Expr] = []
+    match call:
+        case ast.Call(func=func, args=args, keywords=keywords):
+            given = [*args, *(keyword.value for keyword in keywords)]
+            given.append(func.value if isinstance(func, ast.Attribute) else func)
+        case ast.Binary(left=left, right=right):
+            given = [left, right]
+        case ast.Compare(first=first, rest=rest):
+            given = [first, *rest]
+        case ast.Unary(value=value):
+            given = [value]
+        case ast.Subscript(base=base, args=args):
+            given = [base, *args]
     steps = _steps(target)
     return any(_overlap(_steps(one.value if isinstance(one, ast.Transfer) else one), steps) for one in given)
 

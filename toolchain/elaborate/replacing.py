@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ktc.elaborate.escapes import check_stored
-from ktc.elaborate.mentions import names_in, sees
+from ktc.elaborate.mentions import is_call, names_in, sees
 from ktc.elaborate.scope import Var
 from ktc.elaborate.values import LV
 from ktc.elaborate.variables import Variables
@@ -29,7 +29,7 @@ class Replacing(Variables):
         """Note the result of a call that cannot be made in its target: the call sees the target, or may raise and must
         leave the old value then. Such a result is moved by `__moveinit__`."""
         self.aside = None
-        if not isinstance(node, ast.Call) or not isinstance(made, LV) or not made.owned or made.local is None:
+        if not is_call(node) or not isinstance(made, LV) or not made.owned or made.local is None:
             return
         if self.module.is_library or made.local.name or made.path or self.elab.moves_plainly(made.ty):
             return
@@ -54,7 +54,9 @@ class Replacing(Variables):
             return False
         if isinstance(value, ast.Name):
             return self._replace_by_copy(place, value)
-        if not isinstance(value, ast.Call) or (place.local is not None and len(place.path) <= 1):
+        if not is_call(value) or isinstance(value, ast.Subscript):
+            return False
+        if place.local is not None and len(place.path) <= 1:
             return False
         span = self.at(value)
         self.open()
@@ -75,7 +77,7 @@ class Replacing(Variables):
             self.move_bits(place.ty, place.pointer, fresh)
         return True
 
-    def _end_of_old(self, place: LV, value: ast.Call, fresh: LV, made: tuple[nodes.Statement, ...]) -> int:
+    def _end_of_old(self, place: LV, value: ast.Expr, fresh: LV, made: tuple[nodes.Statement, ...]) -> int:
         """Return before which of the statements that make a new value the old one ends."""
         if self.aside is not None:
             return len(made)

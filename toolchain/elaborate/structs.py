@@ -35,6 +35,7 @@ from ktc.syntax import ast
 
 MAX_LEAVES = 16
 """A trivial type with more scalars than this is passed by its address."""
+TRIVIAL_TRAITS = ("Copyable", "Movable", "ImplicitlyCopyable")  # what '@register_passable("trivial")' says of a struct
 
 
 class Structs(Modules):
@@ -177,15 +178,15 @@ class Structs(Modules):
         if isinstance(ty, StructTy):
             known = ty.conforms.get(trait.uid)
             if known is None:
-                implied = ty.info.register_trivial and trait.name in ("Copyable", "Movable", "ImplicitlyCopyable")
+                implied = ty.info.register_trivial and trait.name in TRIVIAL_TRAITS
                 known = implied or trait in self.traits_of(ty.info)
                 ty.conforms[trait.uid] = known
             return known
         return trait.name in ("Copyable", "Movable", "ImplicitlyCopyable", "ExplicitlyCopyable", "Defaultable")
 
     def has_trait(self, ty: Ty, name: str) -> bool:
-        """Does the type's struct list a library trait of this name."""
-        if not isinstance(ty, StructTy):
+        """Does the type's struct list a library trait of this name, or have it as a trivial one."""
+        if not isinstance(ty, StructTy) or (ty.info.register_trivial and name in TRIVIAL_TRAITS):
             return True
         return any(trait.name == name for trait in self.traits_of(ty.info))
 

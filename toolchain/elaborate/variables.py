@@ -79,7 +79,7 @@ class Variables(Expressions):
         try:
             value = self.expr(node.value, want if isinstance(want, Ty) else None)
             if node.kind == "ref":
-                self._check_place(value, node.value)
+                self.check_place(value, node.value)
                 place = self.place(value)
                 self.scope.names[name] = Var(name, place.ty, place, self.at(node.target), "ref", body=self)
                 return
@@ -93,16 +93,18 @@ class Variables(Expressions):
             self._check_function(value, self.at(node.value))
         self.declare_var(name, value, self.at(node.target), value_span=self.at(node.value))
 
-    def _check_place(self, value: Any, node: ast.Expr) -> None:
+    def check_place(self, value: Any, node: ast.Expr, what: str = "") -> None:
         """Report a reference to a number and the like that lies nowhere in memory."""
         if self.module.is_library or not isinstance(value, (RV, KV)):
             return
-        if not isinstance(node, (ast.Call, ast.IntLit, ast.FloatLit, ast.BoolLit, ast.Binary, ast.Unary, ast.Compare)):
+        if not what and not isinstance(
+            node, (ast.Call, ast.IntLit, ast.FloatLit, ast.BoolLit, ast.Binary, ast.Unary, ast.Compare)
+        ):
             return
         ty = self.elab.materialized(value.ty)
         if isinstance(ty, StructTy) and ty.info.register_passable:
             text = f"a value of type '{self.elab.type_name(ty)}' has no place that a reference could point to"
-            self.fail(Code.TYPE_MISMATCH, text, self.at(node), "write 'var'")
+            self.fail(Code.TYPE_MISMATCH, text, self.at(node), "leave 'ref' out" if what else "write 'var'")
 
     def check_new(self, name: str, start: int) -> None:
         """Report a declaration in the outermost block of a function that has the name of one of its arguments or
@@ -166,7 +168,10 @@ class Variables(Expressions):
             places = [self.indexed(part) if isinstance(part, ast.Subscript) else None for part in target.items]
             given = [self.operand(item, lambda one: self.materialize(self.expr(one))) for item in value.items]
             values = [self.materialize(taken(self, one)) for one in given]
-            held = [self._held(v) for v in values]
+            if any(map(self._is_made_whole, values)):
+                held = self.items_of(self.tuple_made(values, value), len(values), node)
+            else:
+                held = [self._held(v) for v in values]
             for part, place, one in zip(target.items, places, held, strict=True):
                 if place is not None and isinstance(part, ast.Subscript):
                     self.put(*place, one, part)
@@ -195,8 +200,25 @@ class Variables(Expressions):
             text = f"a value of type '{self.elab.type_name(whole.ty)}' cannot be unpacked"
             self.fail(Code.TYPE_MISMATCH, text, self.at(node))
         for i, part in enumerate(target.items):
-            number = Arg(KV(self.elab.library_type("Int"), i), self.at(node))
-            self.bind_target(part, self.apply_index(whole, [number], node), node, declare)
+            self.bind_target(part, self.item_of(whole, i, node), node, declare)
+
+    def item_of(self, whole: Any, i: int, node: Any) -> Any:
+        """Return a part of a value by its number."""
+        number = Arg(KV(self.elab.library_type("Int"), i), self.at(node))
+        return self.apply_index(whole, [number], node)
+
+    def items_of(self, whole: Any, count: int, node: Any) -> list[Any]:
+        """Return the parts of a tuple."""
+        place = self.place(whole)
+        return [self.item_of(place, i, node) for i in range(count)]
+
+    def _is_made_whole(self, value: Any) -> bool:
+        """Say whether `a, b = v, w` makes a tuple first: what only the library's own copies can tell apart does not."""
+        if self.module.is_library or not isinstance(value, (RV, LV, KV)) or not isinstance(value.ty, StructTy):
+            return False
+        ty = value.ty
+        unseen = self.elab.is_trivial(ty) or (ty.info.module.is_library and self.elab.moves_plainly(ty))
+        return not (unseen and self.elab.is_copied_implicitly(ty))
 
     def _held(self, value: Any) -> Any:
         """Return a value that a later store cannot change."""
@@ -218,8 +240,8 @@ class Variables(Expressions):
         if isinstance(target, ast.TupleLit):
             self.unpack_value(target, self.materialize(value), node, declare)
         elif declare and isinstance(target, ast.Name) and target.id != "_":
-            if isinstance(node, ast.For) and isinstance(value, LV) and not self.elab.is_copied_implicitly(value.ty):
-                # parts of a loop's value stay in it: nothing else owns what cannot be copied
+            if isinstance(node, ast.For) and isinstance(value, LV) and node.convention != "var":
+                # parts of a loop's value stay in it
                 value = replace(value, mutable=False, owned=False, why=A_LOOP_VARIABLE)
                 self.scope.names[target.id] = Var(target.id, value.ty, value, self.at(target), "loop", body=self)
                 return

@@ -125,12 +125,25 @@ class ExpressionBuilder(BaseBuilder):
     def comp_for(self, kids: Kids, start: int, end: int) -> ast.ForClause:
         return ast.ForClause(start, end, kids[0][1], kids[1], tuple(kids[2:]))
 
-    # targets | VAR targets | REF targets
+    # targets | VAR targets | REF targets | mixed
     def binding(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
         """Return (convention, target)."""
-        convention = self.word(kids[0]) if len(kids) == 2 else ""
-        self.check_target(kids[-1], "a loop variable")
-        return convention, kids[-1]
+        convention, target = self.word(kids[0]) if len(kids) == 2 else "", kids[-1]
+        if isinstance(target, tuple):
+            convention, target = target
+        self.check_target(target, "a loop variable")
+        return convention, target
+
+    # target ("," target)* "," bound ("," (target | bound))*
+    def mixed(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
+        """Return (convention, target); a `var` before one of several names is taken for all of them."""
+        words = [one[0] for one in kids if isinstance(one, tuple)]
+        items = tuple(one[1] if isinstance(one, tuple) else one for one in kids)
+        return "var" if "var" in words else "ref", ast.TupleLit(start, end, items)
+
+    # (VAR | REF) target
+    def bound(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
+        return self.word(kids[0]), kids[1]
 
     def check_target(self, target: Any, what: str) -> None:
         """Only names, or tuples of names, can stand here."""
