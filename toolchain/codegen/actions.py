@@ -11,6 +11,7 @@ from ktc.codegen.constants import quoted, symbol
 from ktc.codegen.context import SHARED_SPACE
 from ktc.codegen.operations import PURE_DECLARATION, Operations
 from ktc.codegen.types import alignment
+from ktc.codegen.waiting import RECORDS
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import (
     INTERPRETED,
@@ -166,6 +167,8 @@ def _call_intrinsic(body: Operations, action: CallIntrinsic) -> str:
     slot = context.target.system_values.get(action.name)
     if slot is not None:
         return f"%s{slot}"
+    if action.name in context.target.waits:
+        return RECORDS[action.name]
     args = ", ".join([body.typed(arg) for arg in action.args])
     raw = body.types.raw(action.type)
     if not action.name.startswith("llvm."):

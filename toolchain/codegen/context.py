@@ -50,13 +50,15 @@ class Trailing:
         slots: by function, the slots of system values that it or its callees read.
         shared: functions that need the block's shared memory as a pointer (CPU).
         offsets: by shared global, where it lies in that memory.
-        shared_bytes: how much of it there is.
+        shared_bytes: how much of it there is, but for what a launch adds.
+        is_sized: there is memory in it that a launch sizes, at its end.
     """
 
     slots: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
     offsets: Mapping[str, int] = field(default_factory=dict)
     shared_bytes: int = 0
+    is_sized: bool = False
 
     def parameters(self, function: str) -> list[str]:
         """Return the parameters with their names; a caller passes them on under the same names."""

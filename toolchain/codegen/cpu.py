@@ -1,10 +1,12 @@
 """The processor as a device: the entry of a kernel is a loop over blocks and their threads.
 
 In: a lowered kernel. Out: text of `void K(ptr args, ptr launch, i64 first, i64 last)`: `args` points to pointers to the
-argument values, `launch` to six i32 (grid x y z, block x y z); it runs the blocks `first` to `last` - 1, counted with x
-fastest. The threads of a block are turns of a loop that LLVM may run in any order or side by side.
+argument values, `launch` to seven i32 (grid x y z, block x y z, bytes of shared memory that the launch adds); it runs
+the blocks `first` to `last` - 1, counted with x fastest. The threads of a block are turns of a loop that LLVM may run
+in any order or side by side, or coroutines where they wait for one another (`waiting`).
 """
 
+from ktc.codegen import waiting
 from ktc.codegen.constants import symbol
 from ktc.codegen.context import Context
 from ktc.codegen.functions import FunctionText
@@ -12,7 +14,10 @@ from ktc.codegen.operations import Operations
 from ktc.codegen.trailing import SHARED_ALIGN
 from ktc.ir.types import align_of
 
-_PROLOGUE = """\
+_SHARED_BYTES = 6
+"""Where in `launch` the bytes of shared memory are that it adds."""
+
+_BLOCKS = """\
   %any = icmp slt i64 %first, %last
   br i1 %any, label %block, label %done
 block:
@@ -25,7 +30,9 @@ block:
   %bz = udiv i64 %row, %gy
   %s3 = trunc nuw nsw i64 %bx to i32
   %s4 = trunc nuw nsw i64 %by to i32
-  %s5 = trunc nuw nsw i64 %bz to i32
+  %s5 = trunc nuw nsw i64 %bz to i32"""
+
+_THREADS = """\
   br label %z
 z:
   %s2 = phi i32 [ 0, %block ], [ %z.next, %z.end ]
@@ -36,7 +43,7 @@ y:
 x:
   %s0 = phi i32 [ 0, %y ], [ %x.next, %x ]"""
 
-_EPILOGUE = """\
+_NEXT_THREAD = """\
   %x.next = add nuw nsw i32 %s0, 1
   %x.more = icmp ult i32 %x.next, %s6
   br i1 %x.more, label %x, label %y.end, !llvm.loop !3
@@ -47,7 +54,9 @@ y.end:
 z.end:
   %z.next = add nuw nsw i32 %s2, 1
   %z.more = icmp ult i32 %z.next, %s8
-  br i1 %z.more, label %z, label %block.end
+  br i1 %z.more, label %z, label %block.end"""
+
+_NEXT_BLOCK = """\
 block.end:
   %b.next = add nsw i64 %b, 1
   %more = icmp slt i64 %b.next, %last
@@ -83,8 +92,21 @@ def entry(context: Context, kernel: FunctionText) -> str:
         text = body.new(f"load {types.memory(kind)}, ptr {held}, align {align_of(kind)}")
         passed.append(f"{types.value(kind)} {body.from_memory(text, kind)}")
     shared = []
-    if function.symbol in context.trailing.shared:
-        shared.append(f"  %shared = alloca [{context.trailing.shared_bytes} x i8], align {SHARED_ALIGN}")
-    call = f"  call void {symbol(context.body_name(function.symbol))}({', '.join([*passed, *kernel.trailing])})"
+    size = context.trailing.shared_bytes
+    if function.symbol in context.trailing.shared and context.trailing.is_sized:
+        shared += [
+            f"  %launch6 = getelementptr inbounds i32, ptr %launch, i64 {_SHARED_BYTES}",
+            "  %added = load i32, ptr %launch6, align 4",
+            f"  %shared.bytes = add i32 %added, {size}",
+            f"  %shared = alloca i8, i32 %shared.bytes, align {SHARED_ALIGN}",
+        ]
+    elif function.symbol in context.trailing.shared:
+        shared.append(f"  %shared = alloca [{size} x i8], align {SHARED_ALIGN}")
+    callee = symbol(context.body_name(function.symbol))
     head = f"define void {symbol(function.symbol)}(ptr %args, ptr %launch, i64 %first, i64 %last) #6 {{\nentry:"
-    return "\n".join([head, *shared, *body.lines, _PROLOGUE, call, _EPILOGUE])
+    if kernel.waits:
+        room = waiting.room(context.target.max_block_threads)
+        turns = waiting.turns(callee, [*passed, *context.trailing.parameters(function.symbol)])
+        return "\n".join([head, *shared, *body.lines, *room, _BLOCKS, turns, _NEXT_BLOCK])
+    call = f"  call void {callee}({', '.join([*passed, *kernel.trailing])})"
+    return "\n".join([head, *shared, *body.lines, _BLOCKS, _THREADS, call, _NEXT_THREAD, _NEXT_BLOCK])

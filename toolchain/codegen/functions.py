@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from ktc.codegen import debug, variables
+from ktc.codegen import debug, variables, waiting
 from ktc.codegen.actions import ACTIONS, copy, fill, store
 from ktc.codegen.context import Context, Uses
 from ktc.codegen.operations import Operations
@@ -45,6 +45,7 @@ class FunctionText:
         result: with attributes. parameters: (type, attributes and name) of each that is not empty.
         trailing: further parameters, whole.
         scope: ` !dbg !N` or "".
+        waits: it is a coroutine, see `waiting`.
         body: lines, without the braces.
     """
 
@@ -55,6 +56,7 @@ class FunctionText:
     scope: str
     body: str
     uses: Uses
+    waits: bool = False
 
 
 def lower_function(context: Context, function: Function) -> FunctionText:
@@ -74,14 +76,18 @@ def lower_function(context: Context, function: Function) -> FunctionText:
     scope = ""
     if writer.scope:
         scope = f" !dbg !{writer.scope}"
+    trailing = tuple(context.trailing.parameters(function.symbol))
+    if writer.waits:
+        back, trailing = "ptr", (*trailing, *waiting.PARAMETERS)
     return FunctionText(
         function,
         f"zeroext {back}" if function.result == BOOL else back,
         parameters,
-        tuple(context.trailing.parameters(function.symbol)),
+        trailing,
         scope,
         "\n".join(lines),
         uses,
+        writer.waits,
     )
 
 
@@ -101,6 +107,7 @@ class _Writer(Operations):
         self._labels = 0
         self._left: set[int] = set()
         self.scope = 0
+        self.waits = waiting.is_coroutine(context, function)
         self._variables = False
         self._described_locals: list[tuple[Local, str]] = []
         if debug.is_described(context, function):
@@ -118,6 +125,8 @@ class _Writer(Operations):
         if self.scope:
             self._locate(0, self._function.span)
         described = self._described() if self._variables else ()
+        if self.waits:
+            return ["entry:", *self.allocas, *described, *waiting.begin(self.context), *self.lines, *waiting.END]
         return ["entry:", *self.allocas, *described, *self.lines]
 
     def _described(self) -> list[str]:
@@ -172,6 +181,10 @@ class _Writer(Operations):
     def let(self, statement: Let) -> None:
         """Bind what an action gives."""
         action = statement.value
+        if self.waits and waiting.is_stop(action):
+            self._labels += 1
+            self.lines += waiting.stop(action, self._labels)
+            return
         text = self.value(action) if isinstance(action, Op) else ACTIONS[action.__class__](self, action)
         if statement.temp is not None:
             self.temps[statement.temp.id] = text
@@ -240,7 +253,9 @@ class _Writer(Operations):
     def give(self, statement: Return) -> None:
         """Leave the function."""
         value = statement.value
-        if value is None or self.types.value(self._function.result) == "void" or self.types.is_empty(value.type):
+        if self.waits:
+            self.lines.append(f"  br label %{waiting.LEFT}")
+        elif value is None or self.types.value(self._function.result) == "void" or self.types.is_empty(value.type):
             self.lines.append("  ret void")
         else:
             self.lines.append(f"  ret {self.typed(value)}")

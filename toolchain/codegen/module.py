@@ -90,7 +90,7 @@ class _Lowering:
         reached.functions.pop(name)
         metadata: list[str] = []
         flags = self._target.module_flags
-        own = [_define(context, lowered, _ALWAYS_INLINE)]
+        own = [_define(context, lowered, 0 if lowered.waits else _ALWAYS_INLINE)]
         if self._target.vendor == "apple":
             entry, metadata = air.entry(context, lowered)
             flags += air.module_flags(self._target)
@@ -234,7 +234,8 @@ def _define(context: Context, text: FunctionText, group: int = -1) -> str:
     parameters = [f"{kind} {name}" for kind, name in text.parameters]
     listed = ", ".join([*parameters, *text.trailing])
     number = _group(function) if group < 0 else group
-    head = f"define {_linkage(context, function)}{text.result} {name}({listed}) #{number}"
+    word = " presplitcoroutine" if text.waits else ""
+    head = f"define {_linkage(context, function)}{text.result} {name}({listed}){word} #{number}"
     if context.sections:
         # The linker drops what a program does not reach, section by section.
         head += f' section ".text.{function.symbol}"'

@@ -22,6 +22,7 @@ def trailing(unit: Unit, target: Target) -> Trailing:
     if not target.system_values:
         return Trailing()
     offsets, size = _shared_layout(unit) if target.vendor == "cpu" else ({}, 0)
+    is_sized = any(at == size for at in offsets.values())
     needs = {name: _direct(function, target, offsets) for name, function in unit.functions.items()}
     callers: dict[str, list[str]] = {}
     for name, function in unit.functions.items():
@@ -40,18 +41,22 @@ def trailing(unit: Unit, target: Target) -> Trailing:
         frozenset(name for name, found in needs.items() if _SHARED in found),
         offsets,
         size,
+        is_sized,
     )
 
 
 def _shared_layout(unit: Unit) -> tuple[dict[str, int], int]:
+    """Return the place of each shared global, and the size of all; those that a launch sizes have none and are last."""
     offsets: dict[str, int] = {}
     at = 0
-    for held in unit.globals.values():
-        if held.space == SHARED_SPACE:
-            align = held.align or align_of(held.type)
-            at = (at + align - 1) // align * align
-            offsets[held.name] = at
-            at += size_of(held.type)
+    shared = [held for held in unit.globals.values() if held.space == SHARED_SPACE]
+    for held in sorted(shared, key=lambda held: size_of(held.type) == 0):
+        align = held.align or align_of(held.type)
+        if not size_of(held.type):
+            align = SHARED_ALIGN
+        at = (at + align - 1) // align * align
+        offsets[held.name] = at
+        at += size_of(held.type)
     return offsets, at
 
 

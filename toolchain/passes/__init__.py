@@ -32,7 +32,7 @@ def check(functions: Sequence[Function], config: object, sink: Sink) -> None:
 def run(unit: Unit, config: object, sink: Sink) -> Unit:
     """Run every pass over every function of a unit; return the new unit, which holds no marks.
 
-    Reports: UNINITIALIZED, UNSUPPORTED.
+    Reports: UNINITIALIZED, UNSUPPORTED, UNSUPPORTED_ON_TARGET.
     """
     functions = {}
     for symbol, function in unit.functions.items():
@@ -43,4 +43,4 @@ def run(unit: Unit, config: object, sink: Sink) -> Unit:
     unit = replace(unit, functions=functions)
     if not getattr(unit.target, "is_device", False):  # kernels have no other functions around them
         unit = captures.run(unit)
-    return frames.run(unit)
+    return frames.run(unit, sink)

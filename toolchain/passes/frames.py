@@ -3,29 +3,41 @@
 In: a unit without marks. Out: the same with every call of a function that is always inlined and takes memory of its
 frame (`pop.stack_alloc`) or of the block (`pop.global_alloc`) replaced by a copy of the function. LLVM's inliner would
 end the life of such memory at the end of the call, and two calls would share one place in shared memory.
+
+On the processor the same is done with functions in which a thread waits for others, for a kernel is cut into pieces at
+these places.
 """
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
+from ktc.diag.diagnostic import Sink
 from ktc.ir import nodes as ir
 from ktc.ir import walk
 from ktc.ir.types import VOID
+from ktc.passes import waits
 
 SHARED = "shared$"
 """What the name of a global in shared memory begins with; then follow the function's symbol, `$`, and a number."""
 
 
-def run(unit: ir.Unit) -> ir.Unit:
-    """Return the unit with such calls replaced."""
+def run(unit: ir.Unit, sink: Sink) -> ir.Unit:
+    """Return the unit with such calls replaced.
+
+    Reports: UNSUPPORTED_ON_TARGET.
+    """
     lending = {name for name, function in unit.functions.items() if function.lends and function.inline == "always"}
+    waiting = waits.waiting(unit)
+    lending |= waiting
     if not lending:
         return unit
     work = _Unit(unit, lending)
     functions = {name: work.expanded(name) for name in unit.functions}
     unit = replace(unit, functions=functions, globals={**unit.globals, **work.globals})
-    return _without_unused(unit, lending)
+    unit = _without_unused(unit, lending - {kernel.symbol for kernel in unit.kernels})
+    waits.report_left(unit, waiting, sink)
+    return unit
 
 
 def owner_prefix(symbol: str) -> str:

@@ -18,6 +18,9 @@ SYSTEM_VALUES = {
     for index, dimension in enumerate("xyz")
 }
 
+WAIT_FOR_BLOCK, WAIT_FOR_WARP, WARP_RECORD = "ktc.cpu.wait.block", "ktc.cpu.wait.warp", "ktc.cpu.warp"
+"""A barrier of the block's threads, one of a warp's, and the address of the memory that a warp's lanes share."""
+
 WARP_LANES = 32
 """As on the GPUs that most kernels are written for; a warp is 32 coroutines of one task."""
 
@@ -31,6 +34,7 @@ def cpu_target(host: Target | None = None) -> Target:
         raise Bug("this machine's processor is not one that ktc can compile for", "targets")
     return replace(
         base, name="cpu", is_device=True, artefact="native", warp_lanes=WARP_LANES, shared_bytes=SHARED_BYTES,
-        dynamic_shared_bytes=SHARED_BYTES, value_argument="ptr", system_values=SYSTEM_VALUES, has_recursion=True,
+        dynamic_shared_bytes=SHARED_BYTES, value_argument="ptr", system_values=SYSTEM_VALUES,
+        waits=frozenset((WAIT_FOR_BLOCK, WAIT_FOR_WARP, WARP_RECORD)), has_recursion=True,
         title=f"the processor ({base.cpu or 'generic'})", aliases=(),
     )  # fmt: skip

@@ -48,6 +48,8 @@ class Target:
             where it cannot. value_space: LLVM's address space of that address.
         system_values: intrinsic name -> slot of an i32 that codegen must pass as trailing parameters, for targets where
             ids are no intrinsics (AIR, CPU); empty elsewhere.
+        waits: intrinsics at which a thread waits for others, or asks for what they share, that the back end has not: a
+            kernel with one becomes a coroutine for each thread.
         global_spaces: the language's space for a constant and for a variable that the IR has in the generic space.
         has_f64, has_recursion: what the back end can do.
         has_wide_casts: so is a conversion between floats and numbers of more than 64 bits.
@@ -89,6 +91,7 @@ class Target:
     value_argument: str = ""
     value_space: int = 0
     system_values: Mapping[str, int] = field(default_factory=dict)
+    waits: frozenset[str] = frozenset()
     global_spaces: tuple[int, int] = (0, 0)
     has_f64: bool = True
     has_recursion: bool = True

@@ -1,0 +1,60 @@
+"""Which functions of a unit have a thread wait for others, where the target has no instruction for it (`Target.waits`).
+
+In: a unit. Out: names; an error for what cannot become a part of its kernel.
+"""
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Sink
+from ktc.ir import nodes as ir
+from ktc.ir import walk
+
+
+def waiting(unit: ir.Unit) -> set[str]:
+    """Return the functions that wait, themselves or in what they call."""
+    names = getattr(unit.target, "waits", frozenset())
+    found: set[str] = set()
+    callers: dict[str, set[str]] = {}
+    for symbol, function in unit.functions.items() if names else ():
+        for action in _actions(function):
+            if isinstance(action, ir.Call):
+                callers.setdefault(action.function, set()).add(symbol)
+            elif isinstance(action, ir.CallIntrinsic) and action.name in names:
+                found.add(symbol)
+    work = list(found)
+    while work:
+        new = callers.get(work.pop(), set()) - found
+        found |= new
+        work += new
+    return found
+
+
+def report_left(unit: ir.Unit, found: set[str], sink: Sink) -> None:
+    """Report functions that wait and are still called: those that call themselves, and those that are values."""
+    for symbol, function in unit.functions.items() if found else ():
+        named = {action.function for action in _actions(function) if isinstance(action, ir.Call)}
+        for statement in walk.statements(function.body):
+            leaves = walk.leaves(walk.operands(statement))
+            named |= {leaf.name for leaf in leaves if isinstance(leaf, ir.GlobalAddress)}
+        for name in sorted(named & found):
+            other, target = unit.functions[name], unit.target.name  # type: ignore[attr-defined]
+            how = "it calls itself" if name == symbol or name in _reached(unit, name) else "it is used as a value"
+            text = f"'{other.title}' waits for other threads, which {target} can do in functions that become part of"
+            text += f" their kernel only, and {how}"
+            sink.report(Diagnostic(Code.UNSUPPORTED_ON_TARGET, other.span, text))
+
+
+def _reached(unit: ir.Unit, symbol: str) -> set[str]:
+    """Return the functions that a function calls, directly or not."""
+    found: set[str] = set()
+    work = [symbol]
+    while work:
+        function = unit.functions.get(work.pop())
+        for action in _actions(function) if function is not None else ():
+            if isinstance(action, ir.Call) and action.function not in found:
+                found.add(action.function)
+                work.append(action.function)
+    return found
+
+
+def _actions(function: ir.Function) -> list[object]:
+    return [one.value for one in walk.statements(function.body) if isinstance(one, ir.Let)]
