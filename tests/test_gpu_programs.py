@@ -1,4 +1,4 @@
-"""Programs whose kernels no processor runs: each kernel is compiled and assembled for every target that the program's
+"""Programs of what GPUs have: each kernel is compiled and assembled for every target that the program's
 first line names (`# targets: sm_90`; by default for six). On a machine with a GPU they run as well. `make kernels`
 does it for all programs."""
 
@@ -42,6 +42,16 @@ def test_what_the_processor_runs_assembles(source: Path, program_cache: Path, wo
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.source.stem)
 def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
     check(program, run_ktc(["run", str(program.source)], program_cache, tmp_path))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [one for one in PROGRAMS if "# targets:" not in one.source.read_text("utf-8")],
+    ids=lambda program: program.source.stem,
+)
+def test_program_on_the_processor(program: Program, program_cache: Path, tmp_path: Path) -> None:
+    """Programs for every target print on the CPU device what they print on a GPU."""
+    check(program, run_ktc(["run", "--target-accelerator", "cpu", str(program.source)], program_cache, tmp_path))
 
 
 def test_launch_bounds(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 In: a unit. Out: names; an error for what cannot become a part of its kernel.
 """
 
+from collections.abc import Set
+
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.ir import nodes as ir
@@ -11,7 +13,7 @@ from ktc.ir import walk
 
 def waiting(unit: ir.Unit) -> set[str]:
     """Return the functions that wait, themselves or in what they call."""
-    names = getattr(unit.target, "waits", frozenset())
+    names: Set[str] = getattr(unit.target, "waits", frozenset())
     found: set[str] = set()
     callers: dict[str, set[str]] = {}
     for symbol, function in unit.functions.items() if names else ():
@@ -37,9 +39,8 @@ def report_left(unit: ir.Unit, found: set[str], sink: Sink) -> None:
             named |= {leaf.name for leaf in leaves if isinstance(leaf, ir.GlobalAddress)}
         for name in sorted(named & found):
             other, target = unit.functions[name], unit.target.name  # type: ignore[attr-defined]
-            how = "it calls itself" if name == symbol or name in _reached(unit, name) else "it is used as a value"
-            text = f"'{other.title}' waits for other threads, which {target} can do in functions that become part of"
-            text += f" their kernel only, and {how}"
+            how = "calls itself" if name == symbol or name in _reached(unit, name) else "is used as a value"
+            text = f"'{other.title}' waits for other threads and {how}; on {target} it must become a part of its kernel"
             sink.report(Diagnostic(Code.UNSUPPORTED_ON_TARGET, other.span, text))
 
 

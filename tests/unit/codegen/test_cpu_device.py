@@ -27,10 +27,10 @@ from ktc.targets.host import host_target
 ENTRY = CFUNCTYPE(None, c_void_p, c_void_p, c_int64, c_int64)
 
 
-def launch(module, arguments, grid, block, *, first=0, last=None, level=3):
+def launch(module, arguments, grid, block, *, first=0, last=None, level=3, added=0):
     blocks = grid[0] * grid[1] * grid[2]
     pointers = (c_void_p * len(arguments))(*(ctypes.addressof(held) for held in arguments))
-    sizes = (c_int32 * 6)(*grid, *block)
+    sizes = (c_int32 * 7)(*grid, *block, added)
     with running(module, level) as address:
         ENTRY(address(module.kernel))(pointers, sizes, first, blocks if last is None else last)
 
@@ -160,3 +160,40 @@ def test_the_unoptimised_code_is_right_too():
     a, c = (c_float * 8)(*range(8)), (c_float * 8)()
     launch(module, (pointer(a), pointer(a), pointer(c), c_int64(7)), (2, 1, 1), (4, 1, 1), level=0)
     assert c[:] == [0, 2, 4, 6, 8, 10, 12, 0]
+
+
+def swapping():
+    """k(out): out[t] = 10 * the number of the thread beside it, through memory that the launch sizes."""
+    tile = Global("shared$tile", ArrayType(I32, 0), None, False, 3, 4)
+    thread = Temp(0, I32)
+    beside = op("xor", op("zext", thread, to=I64), i64(1))
+    place = op("offset", GlobalAddress("shared$tile", 3), op("zext", thread, to=I64), attr=I32)
+    other = op("offset", GlobalAddress("shared$tile", 3), beside, attr=I32)
+    kernel = function(
+        "k", (PTR,), VOID,
+        Let(thread, CallIntrinsic("ktc.cpu.thread_idx.x", (), I32, True)),
+        Store(place, op("mul", thread, i32(10))),
+        Let(None, CallIntrinsic("ktc.cpu.wait.block", (), VOID, False)),
+        Let(Temp(1, I32), Load(other, I32)),
+        Store(op("offset", arg(0, PTR), op("zext", thread, to=I64), attr=I32), Temp(1, I32)),
+        Return(),
+    )  # fmt: skip
+    return unit(CPU, kernel, globals=(tile,), kernels=("k",))
+
+
+def test_a_kernel_that_waits_is_a_coroutine():
+    (module,) = lower_device(swapping())
+    in_order(
+        module.text, "define void @k(", "%shared = alloca i8, i32 %shared.bytes", "call ptr @k.body(",
+        "@llvm.coro.resume", "ptr @k.body(", "presplitcoroutine", "call ptr @llvm.coro.begin", "store i8 1, ptr %state",
+        "call i8 @llvm.coro.suspend", "store i8 2, ptr %state", "ret ptr %coro.frame",
+    )  # fmt: skip
+    assert "llvm.coro" not in str(optimised(module))
+
+
+@pytest.mark.parametrize("level", [0, 3])
+def test_threads_wait_for_one_another(level):
+    (module,) = lower_device(swapping())
+    out = (c_int32 * 64)()
+    launch(module, (pointer(out),), (1, 1, 1), (64, 1, 1), level=level, added=256)
+    assert out[:] == [10 * (number ^ 1) for number in range(64)]
