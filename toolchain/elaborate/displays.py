@@ -25,6 +25,10 @@ class Displays(Calls):
         """Elaborate one argument; `Expressions` does."""
         raise NotImplementedError
 
+    def keyword(self, node: ast.Keyword) -> Arg:
+        """Elaborate a named argument (in `Arguments`)."""
+        raise NotImplementedError
+
     def operand(self, node: Any, elaborate: Callable[[Any], Any]) -> Any:
         """Elaborate one of several operands (in `Arguments`)."""
         raise NotImplementedError
@@ -35,18 +39,24 @@ class Displays(Calls):
             case ast.ListLit(items=items):
                 return Arg(self._late("List", items, (), node), self.at(node))
             case ast.SetLit(items=items):
-                return Arg(self._late("Set", items, (), node), self.at(node))
+                return Arg(self._late("Set", items, (), node, node.keywords), self.at(node))
             case ast.DictLit(items=pairs):
                 late = self._late("Dict", tuple(k for k, _ in pairs), tuple(v for _, v in pairs), node)
                 return Arg(late, self.at(node))
         return self.arg(node)
 
-    def _late(self, name: str, keys: tuple[ast.Expr, ...], values: tuple[ast.Expr, ...], node: ast.Expr) -> Any:
+    def _late(
+        self, name: str, keys: tuple[ast.Expr, ...], values: tuple[ast.Expr, ...], node: ast.Expr,
+        keywords: tuple[ast.Keyword, ...] = (),
+    ) -> Any:  # fmt: skip
         first = [self.operand(key, self.late_arg) for key in keys]
         second = [self.operand(value, self.late_arg) for value in values]
         for arg in (*first, *second):
             arg.value = taken(self, arg.value)
         late = DisplayVal(name, tuple(first), tuple(second), node, None)
+        if keywords:
+            late.keywords = tuple(self.operand(item, self.keyword) for item in keywords)
+            return late
         kinds = [self._common_element(part) for part in ([first, second] if name == "Dict" else [first])]
         if all(kind is not None for kind in kinds):
             try:
@@ -57,7 +67,8 @@ class Displays(Calls):
 
     def display(self, node: Any, items: tuple[ast.Expr, ...], name: str, expected: Ty | None) -> Any:
         """Make a list or a set."""
-        return self.build_display(self._late(name, items, (), node), expected)
+        keywords = node.keywords if name == "Set" else ()
+        return self.build_display(self._late(name, items, (), node, keywords), expected)
 
     def dict_of(self, node: Any, items: tuple[tuple[ast.Expr, ast.Expr], ...], expected: Ty | None) -> Any:
         """Make a dictionary; `{}` makes a value of the expected type."""
@@ -70,21 +81,24 @@ class Displays(Calls):
             return 0
         if not isinstance(want, StructTy) or want.symbolic:
             return None
-        wants = self._own_elements(late, want)
+        wants = None if late.keywords else self._own_elements(late, want)
         if wants is not None:
             parts = (late.items, late.values) if late.name == "Dict" else (late.items,)
             fits = all(self._fit(arg, kind) for part, kind in zip(parts, wants, strict=True) for arg in part)
             return LITERAL if fits else None
-        if self._takes(want, FLAGS[late.name]):
+        if not late.keywords and self._takes(want, FLAGS[late.name]):
             return LITERAL
         if late.ty is not None and self.conversion(late.ty, want) is not None:
             return CONVERSION
         if late.values or (late.name == "List" and not late.items):
             return None
         inits = self.elab.method_set(want, "__init__")
+        if want.info.fieldwise and late.name == "Set" and self._fits_fields(late, want):
+            return CONVERSION
         if inits is None or late.name == "List":
             return None
-        found = self.choose(inits, want, (), (), list(late.items), [], self.at(late.node), quiet=True)
+        given = list(late.items), list(late.keywords)
+        found = self.choose(inits, want, (), (), *given, self.at(late.node), quiet=True)
         return None if found is None else CONVERSION
 
     def _fit(self, arg: Arg, want: Any) -> bool:
@@ -94,6 +108,14 @@ class Displays(Calls):
         if isinstance(value, FnVal):
             return isinstance(want, FnTy)
         return isinstance(value, (RV, LV, KV)) and self.conversion(value.ty, want) is not None
+
+    def _fits_fields(self, late: DisplayVal, want: StructTy) -> bool:
+        """Whether a display gives each field of a struct marked with `@fieldwise_init` a value."""
+        fields = dict(self.elab.fields(want))
+        given = dict(zip(fields, late.items, strict=False)) | {arg.name: arg for arg in late.keywords}
+        if len(late.items) + len(late.keywords) != len(fields) or given.keys() != fields.keys():
+            return False
+        return all(self._fit(arg, fields[name]) for name, arg in given.items())
 
     def _own_elements(self, late: DisplayVal, want: Ty | None) -> tuple[Any, ...] | None:
         """Return the types of the elements if the display's own collection is wanted."""
@@ -109,6 +131,10 @@ class Displays(Calls):
     def build_display(self, late: DisplayVal, want: Ty | None) -> Any:
         """Make the value that a display stands for: of the wanted type where it can be, else of its own."""
         span = self.at(late.node)
+        if late.keywords:
+            if isinstance(want, StructTy) and not want.symbolic:
+                return self.call(want, list(late.items), list(late.keywords), span)
+            self.fail(Code.CANNOT_INFER, "it is not known of what type '{... = ...}' makes a value here", span)
         wants = self._own_elements(late, want)
         if wants is None and isinstance(want, StructTy) and not want.symbolic:
             if self._takes(want, FLAGS[late.name]):

@@ -316,11 +316,10 @@ class DisplayVal:
 
     Args:
         name: of its own collection: `List`, `Set` or `Dict`.
-        items: the elements, or the keys of a dictionary.
-        values: the values of a dictionary.
+        items, values: the elements, or the keys and values of a dictionary.
         node: the syntax.
-        ty: what it is where nothing else is wanted; None if that cannot be told.
-        wrong: why the elements cannot be in the display's own collection.
+        ty, wrong: what it is where nothing else is wanted, or why it cannot be that; None if that cannot be told.
+        keywords: named arguments for the constructor of what is wanted: `{1, name = 2}`.
     """
 
     name: str
@@ -329,6 +328,7 @@ class DisplayVal:
     node: Any
     ty: Any
     wrong: Any = None
+    keywords: tuple["Arg", ...] = ()
 
 
 Val = Union[RV, LV, KV]

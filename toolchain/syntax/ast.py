@@ -109,9 +109,10 @@ class DictLit(Node):
 
 @entity
 class SetLit(Node):
-    """`{a, b}`."""
+    """`{a, b}`; with `{a, name = b}` a value of the type that is wanted."""
 
     items: tuple["Expr", ...]
+    keywords: tuple["Keyword", ...] = ()
 
 
 @entity

@@ -105,9 +105,11 @@ class ExpressionBuilder(BaseBuilder):
     def dict_lit(self, kids: Kids, start: int, end: int) -> ast.DictLit:
         return ast.DictLit(start, end, tuple(kids))
 
-    # "{" named_expr ("," named_expr)* ","? "}"
+    # "{" (named_expr | keyword) ("," (named_expr | keyword))* ","? "}"
     def set_lit(self, kids: Kids, start: int, end: int) -> ast.SetLit:
-        return ast.SetLit(start, end, tuple(kids))
+        items = tuple(kid for kid in kids if not isinstance(kid, ast.Keyword))
+        keywords = tuple(kid for kid in kids if isinstance(kid, ast.Keyword))
+        return ast.SetLit(start, end, items, keywords)
 
     # "[" named_expr comp_for+ "]"
     def list_comp(self, kids: Kids, start: int, end: int) -> ast.Comprehension:
