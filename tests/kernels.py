@@ -32,12 +32,21 @@ class Refused(Exception):
 
 
 def wanted(source: Path, targets: Sequence[str] = EVERYWHERE) -> list[str]:
-    """Return those of `targets` that a program is for; what its first line names, where nothing of it is asked for."""
+    """Return those of `targets` that a program is for; what its first line names, where nothing of it is asked for.
+
+    "cpu" in that line is for those who run programs.
+    """
     first = source.read_text("utf-8").splitlines()[0]
     if not first.startswith("# targets:"):
         return list(targets)
-    named = first.removeprefix("# targets:").replace(" ", "").split(",")
+    named = [name for name in first.removeprefix("# targets:").replace(" ", "").split(",") if name != "cpu"]
     return [name for name in targets if name in named] or named
+
+
+def on_the_processor(source: Path) -> bool:
+    """Say whether the CPU device runs a program too."""
+    first = source.read_text("utf-8").splitlines()[0]
+    return not first.startswith("# targets:") or "cpu" in first
 
 
 def device_modules(source: Path, targets: Iterable[str], cache: Cache) -> dict[str, tuple[LlvmModule, ...]]:

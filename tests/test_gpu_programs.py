@@ -10,7 +10,7 @@ from ktc.cache import Cache
 from ktc.emit.device import images
 from ktc.emit.workers import Workers
 
-from kernels import device_modules, sources, tried, wanted
+from kernels import device_modules, on_the_processor, sources, tried, wanted
 from programs import TESTS, Program, check, run_ktc
 
 PROGRAMS = [Program(path, path.with_suffix("")) for path in sorted((TESTS / "gpu").glob("*.kpy"))]
@@ -46,11 +46,11 @@ def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "program",
-    [one for one in PROGRAMS if "# targets:" not in one.source.read_text("utf-8")],
+    [one for one in PROGRAMS if on_the_processor(one.source)],
     ids=lambda program: program.source.stem,
 )
 def test_program_on_the_processor(program: Program, program_cache: Path, tmp_path: Path) -> None:
-    """Programs for every target print on the CPU device what they print on a GPU."""
+    """The CPU device gives what GPUs give."""
     check(program, run_ktc(["run", "--target-accelerator", "cpu", str(program.source)], program_cache, tmp_path))
 
 
