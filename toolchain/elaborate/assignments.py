@@ -300,8 +300,8 @@ class Assignments(Replacing):
         if not isinstance(place, LV) or not place.mutable or place.owned:
             help = "" if base is None or self.elab.is_trivial(base.ty) else mutability_help(base.why)
             text = f"this item cannot be assigned to{f': it is part of {base.why}' if help else ''}"
-            own = base is not None and isinstance(base.ty, StructTy) and not base.ty.info.module.is_library
-            help = help or ("write a '__setitem__', or let '__getitem__' return a 'ref'" if own else "")
+            if not help and isinstance(getattr(base, "ty", None), StructTy) and not base.ty.info.module.is_library:
+                help = "write a '__setitem__', or let '__getitem__' return a 'ref'"
             self.fail(Code.IMMUTABLE, text, self.at(node), help)
         self.store_place(place, value, self.at(node), "")
 
@@ -331,9 +331,8 @@ class Assignments(Replacing):
             return
         name = _value_keyword(setter, len(args))
         given, named = ([Arg(base, span), *args], [Arg(value, span, name)]) if name else ([], [])
-        self.call_fn(
-            FnVal(setter, (), (), base.ty), given or [Arg(base, span), *args, Arg(value, span)], named, span, True
-        )
+        given = given or [Arg(base, span), *args, Arg(value, span)]
+        self.call_fn(FnVal(setter, (), (), base.ty), given, named, span, True)
 
 
 def _value_keyword(setter: FnSet, count: int) -> str:

@@ -1,6 +1,6 @@
 """Does a struct have what its traits ask for? In: a struct of the user's. Out: diagnostics at the struct's name.
 
-Methods are compared as far as their types can be known without a call: parametric ones by their name only.
+Methods are compared as far as their types can be known without a call: parametric ones by their name and arguments.
 """
 
 import contextlib
@@ -122,7 +122,19 @@ def _report(elab: Any, info: StructInfo, trait: TraitInfo, what: str, member: Al
     wanted = {name for one in elab.traits_of(info) for name in one.members}
     near = "" if member.name in info.members else nearest(member.name, info.members.keys() - wanted)
     help = f"rename '{near}' to '{member.name}'" if near else ""
+    if not help and trait.module.is_library and isinstance(member, FnInfo):
+        help = f"write 'fn {_head(member)}'"
     elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, text, help, () if trait.module.is_library else notes))
+
+
+def _head(fn: FnInfo) -> str:
+    """Return how a function is declared, in one line."""
+    text, depth = fn.module.source.text, 0
+    for at in range(fn.node.name_start, len(text)):
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        if text[at] == ":" and depth == 0:
+            return " ".join(text[fn.node.name_start : at].split())
+    return fn.name
 
 
 def _compare(elab: Any, info: StructInfo, ty: StructTy, trait: TraitInfo, wanted: FnSet, own: FnSet) -> None:
@@ -135,16 +147,25 @@ def _fits(elab: Any, ty: StructTy, want: FnInfo, have: FnInfo) -> bool:
     """Can the method stand for the one that the trait declares?"""
     if want.static != have.static or (have.raises and not want.raises):
         return False
-    if want.node.params or have.node.params or any(a.kind in ("star", "starstar") for a in have.node.args):
+    if have.node.params or any(a.kind in ("star", "starstar") for a in (*want.node.args, *have.node.args)):
         return True
     if len(want.node.args) != len(have.node.args):
         return False
+    params = {param.name for param in want.node.params}
     for a, b in zip(want.node.args, have.node.args, strict=True):
         if a.convention in ("", "read", "borrowed") and b.convention in ("mut", "inout"):
             return False
-        if not _same(_type(elab, ty, want, a.type), _type(elab, ty, have, b.type)):
+        if params:
+            if isinstance(a.type, ast.Name) and a.type.id in params and _is_one_type(_type(elab, ty, have, b.type)):
+                return False
+        elif not _same(_type(elab, ty, want, a.type), _type(elab, ty, have, b.type)):
             return False
-    return _same(_type(elab, ty, want, want.node.result), _type(elab, ty, have, have.node.result))
+    return bool(params) or _same(_type(elab, ty, want, want.node.result), _type(elab, ty, have, have.node.result))
+
+
+def _is_one_type(kind: Any) -> bool:
+    """Whether an argument takes values of this one type only, where the trait says any."""
+    return isinstance(kind, StructTy) and not kind.symbolic
 
 
 def _type(elab: Any, ty: StructTy, fn: FnInfo, node: ast.Expr | None) -> Any:

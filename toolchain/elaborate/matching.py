@@ -274,7 +274,7 @@ class Matching(Inference):
             cost += self._conversion_cost(slot, sig.ty, sig.name, instance, strict)
             if sig.convention == "mut" and not self.module.is_library and self._is_temporary(slot.value):
                 text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed is a value without"
-                raise Mismatch(Code.IMMUTABLE, f"{text} a place", slot.span, 2)
+                raise Mismatch(Code.IMMUTABLE, f"{text} a place", slot.span, 2, hint="put it into a variable first")
             if sig.convention == "mut" and isinstance(slot.value, (RV, LV)) and slot.value.read_only:
                 text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed cannot be"
                 if slot.value.why:
@@ -288,7 +288,9 @@ class Matching(Inference):
             return False
         if isinstance(value, LV):
             return value.owned and value.local is not None and not value.local.name
-        return isinstance(value, KV) or (isinstance(value, RV) and not (value.read_only or isinstance(value.ty, FnTy)))
+        return isinstance(value, (KV, DisplayVal)) or (
+            isinstance(value, RV) and not (value.read_only or isinstance(value.ty, FnTy))
+        )
 
     def display_cost(self, late: DisplayVal, want: Ty) -> int | None:
         """Return what making a `want` of a display costs; `Displays` says it."""

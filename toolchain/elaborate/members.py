@@ -6,6 +6,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate.body import UNIT_CONST
 from ktc.elaborate.computed import Waiting, attribute_of, field_of, waits
 from ktc.elaborate.instances import Symbolic
+from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.names import Names
 from ktc.elaborate.scope import AliasInfo, FnSet, Var
 from ktc.elaborate.suggestions import suggest, suggest_member
@@ -147,6 +148,9 @@ class Members(Names):
     def no_member(self, ty: Ty, name: str, node: Any) -> None:
         """Report a missing member."""
         self.promised(KV(ty, ()), name, node)
+        own = isinstance(ty, StructTy) and ty.info.module is self.elab.main and self.module.is_library
+        if own and any(name in trait.members for trait in self.elab.traits_of(ty.info)):  # type: ignore[attr-defined]
+            raise Abort  # that the struct lacks what its trait asks for is told at its name
         names = list(ty.info.members) if isinstance(ty, StructTy) else []
         help_text = suggest_member(name, names)
         start = getattr(node, "name_start", node.start)

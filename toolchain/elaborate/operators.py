@@ -45,7 +45,8 @@ class Operators(Arguments):
         left = self.operand(node.left, self.expr)
         if isinstance(left, TraitTy) and node.op == "&":
             right = self.expr(node.right)
-            assert isinstance(right, TraitTy)
+            if not isinstance(right, TraitTy):
+                self.fail(Code.TYPE_MISMATCH, "only a trait can be joined to a trait with '&'", self.at(node.right))
             return self.elab.trait(tuple(dict.fromkeys(left.traits + right.traits)))
         right = self.operand(node.right, self.expr) if isinstance(left, Waiting) else self.expr(node.right)
         left = taken(self, left)

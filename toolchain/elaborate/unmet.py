@@ -29,6 +29,9 @@ def check_conforms(elab: Any, param: ast.Param, value: Any, want: TraitTy, what:
         hint = f"write a parameter, '[T: {elab.type_name(value)}]', and use 'T'"
         text = f"'{param.name}' of {what} wants a type, not a trait"
         raise Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=hint)
+    if isinstance(value, PartialTy):
+        text = f"'{value.info.name}' needs its parameters before it can be parameter '{param.name}' of {what}"
+        raise Mismatch(Code.PARAMETER_COUNT, text, weight=2)
     if isinstance(value, KV) and isinstance(value.data, (int, tuple, float)):
         raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
     if isinstance(value, StructTy) and not value.symbolic and not elab.conforms(value, want):

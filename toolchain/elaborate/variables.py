@@ -191,14 +191,14 @@ class Variables(Expressions):
     def unpack_value(self, target: ast.TupleLit, whole: Any, node: Any, declare: bool) -> None:
         """Give the parts of a value to the targets."""
         whole = self.place(whole) if isinstance(whole, (RV, KV)) else whole
-        pack = whole.ty.params[0] if isinstance(whole.ty, StructTy) and whole.ty.info.name == "Tuple" else None
+        is_tuple = isinstance(whole.ty, StructTy) and whole.ty.info is self.elab.tuple_type(()).info
+        pack = whole.ty.params[0] if is_tuple else None
         if isinstance(pack, PackPV) and len(pack.items) != len(target.items):
             text = f"{len(pack.items)} values cannot be unpacked into {len(target.items)} names"
             self.fail(Code.TYPE_MISMATCH, text, self.at(target))
-        getter = self.elab.method_set(whole.ty, "__getitem__")
-        if getter is None:
-            text = f"a value of type '{self.elab.type_name(whole.ty)}' cannot be unpacked"
-            self.fail(Code.TYPE_MISMATCH, text, self.at(node))
+        if not is_tuple:
+            text = f"a value of type '{self.elab.type_name(whole.ty)}' cannot be unpacked: it is no tuple"
+            self.fail(Code.TYPE_MISMATCH, text, self.at(target))
         for i, part in enumerate(target.items):
             self.bind_target(part, self.item_of(whole, i, node), node, declare)
 
