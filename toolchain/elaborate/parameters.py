@@ -327,7 +327,8 @@ class Parameters(Evaluation):
             check_conforms(self, param, value, want, what)
             return value
         if isinstance(want, StructTy) and isinstance(value, KV) and value.ty is not want and not want.symbolic:
-            if isinstance(value.data, OriginValue) and getattr(value.ty, "info", want.info) is want.info:
+            is_alike = getattr(value.ty, "info", want.info) is want.info
+            if isinstance(value.data, OriginValue) and (is_alike or not self.fields(want)):
                 return KV(want, as_mutable(value.data, want))
             if self.fits(value.ty, want):
                 return KV(want, value.data)

@@ -207,8 +207,7 @@ class Structs(Modules):
         assert ty.scope is not None and isinstance(node.target, ast.Name)
         kind = self.evaluate(node.type, ty.scope, ty.info.module) if node.type is not None else None
         if not isinstance(kind, Ty) or isinstance(kind, TraitTy):
-            at = node.type or node
-            span = Span(ty.info.module.source, at.start, at.end)
+            span = Span(ty.info.module.source, (node.type or node).start, (node.type or node).end)
             text = f"the type of field '{node.target.id}' is not complete"
             self.sink.report(Diagnostic(Code.PARAMETER_COUNT, span, text, "write its parameters, in '[]'"))
             kind = self.prim("!kgen.none")
