@@ -77,7 +77,7 @@ class _Lowering:
             raise Bug("a unit has no target", "codegen")
         self._unit, self._images, self._target, self._level = unit, images, target, level
         self._context = Context(unit, image_sizes(unit, images), debug, trailing(unit, target))
-        if target.vendor == "cpu" and target.is_device:
+        if target.entry == "blocks":
             self._context.private_accesses = LocalPointers(unit.functions)
         self._functions: dict[str, FunctionText] = {}
         self._globals: dict[str, tuple[str, Uses]] = {}
@@ -91,10 +91,10 @@ class _Lowering:
         metadata: list[str] = []
         flags = self._target.module_flags
         own = [_define(context, lowered, 0 if lowered.waits else _ALWAYS_INLINE)]
-        if self._target.vendor == "apple":
+        if self._target.entry == "metadata":
             entry, metadata = air.entry(context, lowered)
             flags += air.module_flags(self._target)
-        elif self._target.vendor == "cpu":
+        elif self._target.entry == "blocks":
             entry, places = debug.wrapped(context, lowered.function, cpu.entry(context, lowered))
             reached.metadata |= places
             metadata = list(cpu.METADATA)

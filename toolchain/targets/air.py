@@ -77,6 +77,7 @@ def _target(generation: int, wanted: Versions) -> Target:
         dynamic_shared_bytes=32 << 10,
         artefact="metallib",
         is_device=True,
+        entry="metadata",
         system_values=SYSTEM_VALUES,
         global_spaces=(4, 1),
         has_wide_casts=False,

@@ -34,7 +34,7 @@ def cpu_target(host: Target | None = None) -> Target:
         raise Bug("this machine's processor is not one that ktc can compile for", "targets")
     return replace(
         base, name="cpu", is_device=True, artefact="native", warp_lanes=WARP_LANES, shared_bytes=SHARED_BYTES,
-        dynamic_shared_bytes=SHARED_BYTES, value_argument="ptr", system_values=SYSTEM_VALUES,
+        dynamic_shared_bytes=SHARED_BYTES, entry="blocks", value_argument="ptr", system_values=SYSTEM_VALUES,
         waits=frozenset((WAIT_FOR_BLOCK, WAIT_FOR_WARP, WARP_RECORD)), has_recursion=True,
         title=f"the processor ({base.cpu or 'generic'})", aliases=(),
     )  # fmt: skip

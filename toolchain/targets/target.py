@@ -36,6 +36,8 @@ class Target:
         kernel_attributes: LLVM function attributes that every kernel gets (`"x"="y" …`).
         bounded_kernel_attributes: by the name of a kernel's bound (`nodes.Function`) what such a kernel gets, the
             bound's numbers in `{}`; "threads" takes the place of `kernel_attributes`.
+        entry: what a driver starts: "function", the kernel; "metadata", the kernel with its arguments described in
+            metadata; "blocks", a function that runs some blocks of the grid, with a layout of their shared memory.
         module_flags: LLVM text of nodes of `!llvm.module.flags` (`!{i32 1, !"x", i32 2}`).
         scopes: memory scope ("", "gpu", "cluster", "block", "warp") -> LLVM's syncscope name, "" for system.
         warp_lanes: threads of a warp.
@@ -80,6 +82,7 @@ class Target:
     kernel_convention: str = ""
     kernel_attributes: str = ""
     bounded_kernel_attributes: Mapping[str, str] = field(default_factory=dict)
+    entry: str = "function"
     module_flags: tuple[str, ...] = ()
     scopes: Mapping[str, str] = field(default_factory=dict)
     warp_lanes: int = 1
