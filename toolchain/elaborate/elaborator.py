@@ -102,7 +102,7 @@ class Elaborator(Checks, Warnings):
                     if found is not None:  # `unknown` knows a failed import by what stays
                         at.names[name] = found
                 return found
-            if at.struct is not None:
+            if at.struct is not None and module.is_library:  # programs write `Self.name`
                 member = self.member(at.struct, name)
                 if isinstance(member, AliasInfo):
                     if module.is_library:

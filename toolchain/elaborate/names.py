@@ -51,7 +51,10 @@ class Names(Displays, FunctionValues):
         if self.elab.prelude_scope is not None:
             names += (name for name in self.elab.prelude_scope.names if not name.startswith("__"))
         fn = self.instance.fn if self.instance is not None else None
-        if fn is not None and isinstance(fn.owner, StructInfo) and node.id in fn.owner.members:
+        around = next((scope.struct.info for scope in self.scope.chain() if scope.struct is not None), None)
+        if around is not None and isinstance(around.members.get(node.id), AliasInfo):
+            help = f"write 'Self.{node.id}'"
+        elif fn is not None and isinstance(fn.owner, StructInfo) and node.id in fn.owner.members:
             help = f"write '{fn.owner.name if fn.static else 'self'}.{node.id}'"
         elif fn is not None and fn.static and node.id == "self":
             help = "a static method has no 'self'"
