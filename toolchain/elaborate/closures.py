@@ -64,11 +64,20 @@ class Closures(Statements):
         elif node.captures is not None:
             self._check_listed(fn, names)
             names = {name for name in names if capture_mode(fn, name) in ("var", "move")}
-        copies = {}
+        copies: dict[str, Var] = {}
+        aside: list[tuple[Var, LV]] = []
         for name in sorted(names):
             var = self.find(name)
             if isinstance(var, Var) and isinstance(var.value, LV) and var.value.why != "foreign":
-                copies[name] = self._copy_of(var, fn)
+                copies[name] = self._copy_of(var, fn, aside)
+        for held, made in aside:
+            assert isinstance(held.value, LV)
+            self.init_moved(held.ty, held.value.pointer, made, fn.span())
+            self.mark("init", replace(held.value, mutable=True))
+        for held, _ in aside:  # what was copied ends after the moves
+            var = self.find(held.name)
+            if isinstance(var, Var) and isinstance(var.value, LV) and var.value.local is not None:
+                self.emit(nodes.Mark("use", var.value.local))
         if copies:
             fn.scope = Scope(self.scope, "block", copies, body=self)
 
@@ -92,7 +101,8 @@ class Closures(Statements):
                 at = self.at(first_use(fn.node, name))
                 self.fail(Code.UNDEFINED_NAME, text, at, f"write 'read {name}', 'mut {name}' or 'var {name}' there")
 
-    def _copy_of(self, var: Var, fn: FnInfo) -> Var:
+    def _copy_of(self, var: Var, fn: FnInfo, aside: list[tuple[Var, LV]]) -> Var:
+        """Return a captured variable's copy; one whose move can be seen is made aside, and moved with the others."""
         value = self.variable(var, fn.node)
         moved = capture_mode(fn, var.name) == "move" and isinstance(value, LV) and value.local is not None
         if not moved and not self.elab.is_copied_implicitly(var.ty):
@@ -103,6 +113,15 @@ class Closures(Statements):
         local = self.local(self.elab.ir(var.ty), var.name, var.ty)
         fixed = fn.node.captures is not None or bool(fn.copied)
         place = LV(var.ty, nodes.LocalAddress(local), True, local)
+        held = replace(place, mutable=not fixed, why="a copy for the closure, which is read only" if fixed else "")
+        copy = Var(var.name, var.ty, held, fn.span(), "var", local, self)
+        if not (moved or fixed or self.elab.is_trivial(var.ty) or self.elab.moves_plainly(var.ty)):
+            first = self.local(self.elab.ir(var.ty), "", var.ty)
+            made = LV(var.ty, nodes.LocalAddress(first), True, first, owned=True)
+            self.copy_to(var.ty, made.pointer, self.place(value), fn.span())
+            self.mark("init", made)
+            aside.append((copy, made))
+            return copy
         if moved:
             self.init_place(var.ty, place.pointer, replace(value, owned=True), fn.span())
         elif self.elab.is_trivial(var.ty):
@@ -110,8 +129,7 @@ class Closures(Statements):
         else:
             self.copy_to(var.ty, place.pointer, self.place(value), fn.span())
         self.mark("init", place)
-        held = replace(place, mutable=not fixed, why="a copy for the closure, which is read only" if fixed else "")
-        return Var(var.name, var.ty, held, fn.span(), "var", local, self)
+        return copy
 
     def is_by_value(self, var: Var, fn: FnInfo) -> bool:
         """Does a nested function have a copy of a variable around it, or a value that cannot change."""
