@@ -105,6 +105,15 @@ def is_call(node: ast.Expr) -> bool:
     return isinstance(node, (ast.Call, ast.Binary, ast.Unary, ast.Compare, ast.Subscript))
 
 
+def dereferences(node: Any) -> bool:
+    """Say whether a path of fields and items leads through a pointer: `self.p[].x`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Subscript) and not node.args:
+            return True
+        node = node.value if isinstance(node, ast.Attribute) else node.base
+    return False
+
+
 def sees(call: ast.Expr, target: ast.Expr) -> bool:
     """Say whether an argument of a call is the call's target, or a part of it, or what it is a part of."""
     given: list[ast.Expr] = []

@@ -11,7 +11,7 @@ from ktc.elaborate.instances import (
     Signature,
     Symbolic,
 )  # fmt: skip
-from ktc.elaborate.mentions import lenders, names_in, root_of
+from ktc.elaborate.mentions import dereferences, lenders, names_in, root_of
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import FnInfo, FnSet, Scope, StructInfo, Var
 from ktc.elaborate.unmet import unmet
@@ -134,6 +134,8 @@ class Signatures(FunctionTypes):
         if kind == "ref":
             result_mutable = self._ref_mutable(fn, scope)
         lends, named = lenders(fn)
+        if kind == "ref" and self._points_elsewhere(fn, args, scope):
+            named = ()
         writing = ("mut",) if fn.module.is_library else ("mut", "ref")
         changes = any(a.convention in writing and (len(args) > 1 or a.variadic) for a in args)
         return Signature(
@@ -157,6 +159,17 @@ class Signatures(FunctionTypes):
             return True
         value = self.evaluate(node, scope, fn.module)
         return value.data.mutable if isinstance(value, KV) and isinstance(value.data, OriginValue) else True
+
+    def _points_elsewhere(self, fn: FnInfo, args: list[ArgSig], scope: Scope) -> bool:
+        """Say whether `ref [self.p[]]` names what a pointer points to and lets be changed, whoever holds it."""
+        if not fn.node.result_ref or not dereferences(fn.node.result_ref[0]):
+            return False
+        inner = Scope(scope, "function")
+        for sig in args:
+            if isinstance(sig.ty, Ty):
+                inner.names[sig.name] = phantom(sig.name, sig.ty, fn, sig.node, mutable=False)
+        place = self.new_body(fn.module, inner, None).expr(fn.node.result_ref[0])
+        return isinstance(place, LV) and place.mutable
 
     def library_result(self, fn: FnInfo, scope: Scope) -> Ty:
         """Return the declared result type; NoneType where none is written."""
@@ -252,7 +265,7 @@ def is_specialised(arg: ast.Param, fn: FnInfo) -> bool:
     return isinstance(arg.type, (ast.FunctionType, ast.Attribute))
 
 
-def phantom(name: str, ty: Ty, fn: FnInfo, node: ast.Param) -> Var:
+def phantom(name: str, ty: Ty, fn: FnInfo, node: ast.Param, mutable: bool = True) -> Var:
     """Return an argument of which only the type is known, for the types that speak of it."""
-    place = LV(ty, nodes.LocalAddress(FOREIGN), True, None, (), False, "foreign", ())
+    place = LV(ty, nodes.LocalAddress(FOREIGN), mutable, None, (), False, "foreign", ())
     return Var(name, ty, place, Span(fn.module.source, node.start, node.end), "arg")
