@@ -73,6 +73,8 @@ def loop_help(name: str, why: str) -> str:
 def conversion_help(have: str, want: str) -> str:
     """Return how a value of one type becomes one of another, where a common mistake is near; types as shown."""
     family = have.partition("[")[0]
+    if have == want:  # a launch: the type is no kernel's
+        return "declare it 'Scalar[DType.bool]' and pass one" if have == "Bool" else ""
     if have == f"Optional[{want}]":
         return "take the value out with '.value()', or '.or_else(...)'"
     if have == "NoneType":
