@@ -20,6 +20,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Label, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.archetypes import MARK, Archetypes, NoStandIn
+from ktc.elaborate.conformance import check_cycle
 from ktc.elaborate.instances import Instance, Symbolic
 from ktc.elaborate.mentions import gives
 from ktc.elaborate.mismatch import Abort, Mismatch
@@ -92,6 +93,7 @@ class Bounds(Archetypes):
                 case StructInfo() if value.module is self.main:
                     self._check_struct(value)
                 case TraitInfo() if value.module is self.main:
+                    check_cycle(self, value)
                     self._check_trait(value)
                 case AliasInfo() if value.module is self.main and value.node.params and not self.only_used:
                     self._check_open_alias(value)

@@ -46,6 +46,21 @@ def check_traits(elab: Any, info: StructInfo) -> None:
                     _compare(elab, info, ty, trait, member, own)
 
 
+def check_cycle(elab: Any, info: TraitInfo) -> None:
+    """Report a trait that extends itself through others, at the last of them."""
+    for node in info.node.traits:
+        named = node.id if isinstance(node, ast.Name) else ""
+        circle = [one for one in elab.parents_of(info) if one.name == named]
+        if not circle or circle[0].node.start > info.node.start:
+            continue
+        if elab.conforms(elab.trait((circle[0],)), elab.trait((info,))):
+            span = Span(info.module.source, node.start, node.end)
+            notes = (Label(circle[0].span(), "declared here"),) if circle[0] is not info else ()
+            text = f"trait '{info.name}' extends itself" + (f", through '{named}'" if notes else "")
+            elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, text, "", notes))
+            return
+
+
 def _check_defaults(elab: Any, info: StructInfo, ty: StructTy, traits: tuple[TraitInfo, ...]) -> None:
     """Report a method that two traits of the program give, and the struct does not choose by having its own."""
     first: dict[str, list[tuple[TraitInfo, FnInfo]]] = {}

@@ -47,6 +47,9 @@ def decorate_function(fn: FnInfo, decorator: ast.Decorator, sink: Sink) -> None:
         case "always_inline":
             fn.inline = "builtin" if argument == "builtin" else "always"
             fn.traced = argument not in ("builtin", "nodebug")
+            if argument not in ("", "builtin", "nodebug"):
+                text = f'\'@always_inline\' takes "nodebug" or "builtin", not "{argument}"'
+                sink.report(Diagnostic(Code.SYNTAX_ERROR, _place(fn, decorator), text))
         case "no_inline" | "noinline":
             fn.inline = "never"
         case "staticmethod":

@@ -263,7 +263,8 @@ class Matching(Inference):
                 if sig.variadic == "pack":
                     given = sum(len(a.value.items) if isinstance(a.value, PackVal) else 1 for a in slot)
                     if given != len(sig.pack):
-                        text = f"{instance.fn.title} takes {len(sig.pack)} arguments here, but {given} are given"
+                        plural = "s" if len(sig.pack) != 1 else ""
+                        text = f"{instance.fn.title} takes {len(sig.pack)} argument{plural} here, but {given} are given"
                         raise Mismatch(Code.MISSING_ARGUMENT, text, None, 1)
                 if sig.variadic == "list":
                     for arg in slot:
