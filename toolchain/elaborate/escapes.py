@@ -36,7 +36,7 @@ def check_returned_place(body: Any, place: LV, node: ast.Expr, span: Span) -> No
         if _ends(body, place.local):
             _fail(body, "the result refers", place.local, span)
         return
-    if place.loans and all(_ends(body, one) for one in place.loans):
+    if place.loans and _all_end(body, place.loans):
         _fail(body, "the result refers", place.loans[0], span)
     root, named = _root(node), [_root(origin) for origin in body.instance.fn.node.result_ref or ()]
     arguments = {arg.name for arg in body.instance.fn.node.args}
@@ -86,9 +86,20 @@ def _pointed(body: Any, value: RV | LV) -> nodes.Local | None:
             return origin.local
     if any(origin.kind == "some" for origin in origins):
         loans = body.loans_of(value)
-        if loans and all(_ends(body, one) for one in loans):
+        if loans and _all_end(body, loans):
             return loans[0]  # type: ignore[no-any-return]
     return None
+
+
+def _all_end(body: Any, loans: tuple[nodes.Local, ...]) -> bool:
+    """Does what points into some of these locals surely point into one that ends with the function."""
+    return all(_ends(body, one) and not _passes_on(body, one) for one in loans)
+
+
+def _passes_on(body: Any, local: nodes.Local) -> bool:
+    """Does a local hold pointers into what is not of the function: then one may be a copy of such a pointer."""
+    ty = body.local_types.get(local)
+    return ty is not None and not local.pins and any(one.kind == "some" for one in _origins(ty))
 
 
 def _ends(body: Any, local: nodes.Local) -> bool:
