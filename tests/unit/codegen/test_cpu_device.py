@@ -191,7 +191,7 @@ def test_a_kernel_that_waits_is_a_coroutine():
     assert "llvm.coro" not in str(optimised(module))
 
 
-@pytest.mark.parametrize("level", [0, 3])
+@pytest.mark.parametrize("level", [1, 3])
 def test_threads_wait_for_one_another(level):
     (module,) = lower_device(swapping())
     out = (c_int32 * 64)()
