@@ -60,7 +60,9 @@ _NEXT_BLOCK = """\
 block.end:
   %b.next = add nsw i64 %b, 1
   %more = icmp slt i64 %b.next, %last
-  br i1 %more, label %block, label %done
+  br i1 %more, label %block, label %done"""
+
+_DONE = """\
 done:
   ret void
 }"""
@@ -107,6 +109,6 @@ def entry(context: Context, kernel: FunctionText) -> str:
     if kernel.waits:
         room = waiting.room(context.target.max_block_threads)
         turns = waiting.turns(callee, [*passed, *context.trailing.parameters(function.symbol)])
-        return "\n".join([head, *shared, *body.lines, *room, _BLOCKS, turns, _NEXT_BLOCK])
+        return "\n".join([head, *shared, *body.lines, *room, _BLOCKS, turns, _NEXT_BLOCK, waiting.FREE])
     call = f"  call void {callee}({', '.join([*passed, *kernel.trailing])})"
-    return "\n".join([head, *shared, *body.lines, _BLOCKS, _THREADS, call, _NEXT_THREAD, _NEXT_BLOCK])
+    return "\n".join([head, *shared, *body.lines, _BLOCKS, _THREADS, call, _NEXT_THREAD, _NEXT_BLOCK, _DONE])

@@ -15,8 +15,9 @@ from ktc.codegen.locality import flat
 from ktc.ir.nodes import CallIntrinsic, Function, Let
 from ktc.targets.cpu import WAIT_FOR_BLOCK, WAIT_FOR_WARP, WARP_LANES, WARP_RECORD
 
-PARAMETERS = ("ptr %warp", "ptr %state")
-"""What a thread gets besides: the memory of its warp, and the byte that says what it waits for."""
+PARAMETERS = ("ptr %warp", "ptr %state", "ptr %room")
+"""What a thread gets besides: the memory of its warp, the byte that says what it waits for, and where the address of
+its frame is kept, which serves block after block; null at first."""
 
 LEFT = "coro.left"
 """Label of the end of a thread."""
@@ -54,7 +55,15 @@ def begin(context: Context) -> list[str]:
         "  %coro.size = call i64 @llvm.coro.size.i64()",
         f"  %coro.more = add i64 %coro.size, {_FRAME_ALIGN - 1}",
         f"  %coro.whole = and i64 %coro.more, -{_FRAME_ALIGN}",
-        f"  %coro.memory = call ptr @aligned_alloc(i64 {_FRAME_ALIGN}, i64 %coro.whole)",
+        "  %coro.kept = load ptr, ptr %room, align 8",
+        "  %coro.fresh = icmp eq ptr %coro.kept, null",
+        "  br i1 %coro.fresh, label %coro.make, label %coro.start",
+        "coro.make:",
+        f"  %coro.new = call ptr @aligned_alloc(i64 {_FRAME_ALIGN}, i64 %coro.whole)",
+        "  store ptr %coro.new, ptr %room, align 8",
+        "  br label %coro.start",
+        "coro.start:",
+        "  %coro.memory = phi ptr [ %coro.kept, %entry ], [ %coro.new, %coro.make ]",
         "  %coro.frame = call ptr @llvm.coro.begin(token %coro.id, ptr %coro.memory)",
     ]
 
@@ -78,7 +87,6 @@ END = (
     "  br label %coro.end",
     "coro.end:",
     "  %coro.gone = call ptr @llvm.coro.free(token %coro.id, ptr %coro.frame)",
-    "  call void @free(ptr %coro.gone)",
     "  br label %coro.stop",
     "coro.stop:",
     "  call void @llvm.coro.end(ptr %coro.frame, i1 false, token none)",
@@ -91,6 +99,7 @@ def room(threads: int) -> list[str]:
     """Return the memory that a block's threads need to run in turns, at most so many."""
     return [
         f"  %frames = alloca [{threads} x ptr], align 8",
+        f"  %rooms = alloca [{threads} x ptr], align 8",
         f"  %states = alloca [{threads} x i8], align 1",
         f"  %warps = alloca [{(threads + WARP_LANES - 1) // WARP_LANES} x [{_WARP_WORDS} x i32]], align 4",
         "  %plane = mul i32 %s6, %s7",
@@ -99,7 +108,27 @@ def room(threads: int) -> list[str]:
         f"  %warps.count = udiv i32 %warps.full, {WARP_LANES}",
         f"  %warps.bytes = mul i32 %warps.count, {4 * _WARP_WORDS}",
         "  %warps.size = zext i32 %warps.bytes to i64",
+        "  %threads = zext i32 %count to i64",
+        "  %rooms.size = shl nuw nsw i64 %threads, 3",
+        "  call void @llvm.memset.p0.i64(ptr align 8 %rooms, i8 0, i64 %rooms.size, i1 false)",
     ]
+
+
+FREE = """\
+done:
+  br label %free
+free:
+  %f = phi i32 [ 0, %done ], [ %f.next, %free ]
+  %f.room = getelementptr inbounds ptr, ptr %rooms, i32 %f
+  %f.memory = load ptr, ptr %f.room, align 8
+  call void @free(ptr %f.memory)
+  %f.next = add nuw nsw i32 %f, 1
+  %f.more = icmp ult i32 %f.next, %count
+  br i1 %f.more, label %free, label %end
+end:
+  ret void
+}"""
+"""The end of the entry."""
 
 
 def turns(call: str, arguments: Sequence[str]) -> str:
@@ -128,6 +157,7 @@ start:
   store i32 1, ptr %warp, align 4
   %state = getelementptr inbounds i8, ptr %states, i32 %t
   store i8 {runs}, ptr %state, align 1
+  %room = getelementptr inbounds ptr, ptr %rooms, i32 %t
   %frame = call ptr {call}({arguments})
   %held = getelementptr inbounds ptr, ptr %frames, i32 %t
   store ptr %frame, ptr %held, align 8
