@@ -11,8 +11,8 @@ LLVM's manual, "Coroutines in LLVM" (switched-resume lowering), says what the in
 from collections.abc import Sequence
 
 from ktc.codegen.context import Context
-from ktc.codegen.locality import flat
-from ktc.ir.nodes import CallIntrinsic, Function, Let
+from ktc.ir import walk
+from ktc.ir.nodes import CallIntrinsic, Function
 from ktc.targets.cpu import WAIT_FOR_BLOCK, WAIT_FOR_WARP, WARP_LANES, WARP_RECORD
 
 PARAMETERS = ("ptr %warp", "ptr %state", "ptr %room")
@@ -37,8 +37,7 @@ def is_coroutine(context: Context, function: Function) -> bool:
     names = context.target.waits
     if not names or function.symbol not in context.kernels:
         return False
-    actions = (statement.value for statement in flat(function.body) if isinstance(statement, Let))
-    return any(isinstance(action, CallIntrinsic) and action.name in names for action in actions)
+    return any(isinstance(one, CallIntrinsic) and one.name in names for one in walk.actions(function))
 
 
 def is_stop(action: object) -> bool:

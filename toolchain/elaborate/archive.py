@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ktc.elaborate.bodies import Packed, addresses_of, pack
+from ktc.elaborate.bodies import Packed, pack
 from ktc.elaborate.instances import Instance, UnitState
 from ktc.elaborate.values import KV, FnTy, FnVal, PackPV, PartialTy, StructTy
 from ktc.ir import nodes, walk
@@ -263,4 +263,4 @@ def _is_of_library(value: Any) -> bool:
 
 
 def _addresses(held: nodes.Global) -> list[str]:
-    return addresses_of(held.content.value) if isinstance(held.content, nodes.Const) else []
+    return walk.addresses_of(held.content.value) if isinstance(held.content, nodes.Const) else []

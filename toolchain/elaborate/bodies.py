@@ -61,15 +61,6 @@ class Bodies:
         return None if data is None else _unpack(data, self._source)
 
 
-def addresses_of(value: Any) -> list[str]:
-    """Return the globals and functions that a constant points to."""
-    if isinstance(value, nodes.Address):
-        return [value.name]
-    if isinstance(value, tuple):
-        return [name for item in value for name in addresses_of(item)]
-    return []
-
-
 def pack(value: Any) -> bytes:
     """Pack a function, a global, or a tuple with them."""
     out = io.BytesIO()

@@ -90,7 +90,6 @@ class Elaborator(Checks, Warnings):
 
     def find(self, name: str, scope: Scope, module: ModuleInfo) -> Any:
         """Return the binding of a name in a scope of a module, or None."""
-        own: tuple[AliasInfo, StructTy] | None = None  # an alias of a struct, meant if nothing outside has its name
         at: Scope | None = scope
         while at is not None:
             found = at.names.get(name)
@@ -105,14 +104,10 @@ class Elaborator(Checks, Warnings):
             if at.struct is not None and module.is_library:  # programs write `Self.name`
                 member = self.member(at.struct, name)
                 if isinstance(member, AliasInfo):
-                    if module.is_library:
-                        return self.alias_value(member, at.struct)
-                    own = own or (member, at.struct)
+                    return self.alias_value(member, at.struct)
             at = at.parent
         found = self.module_name(module, name)
-        if found is None:
-            found = self.prelude_name(name)
-        return self.alias_value(*own) if found is None and own is not None else found
+        return self.prelude_name(name) if found is None else found
 
     def prelude_name(self, name: str) -> Any:
         """Return what the prelude calls `name`, or None."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
-from ktc.elaborate.bodies import Bodies, KeptBody, addresses_of
+from ktc.elaborate.bodies import Bodies, KeptBody
 from ktc.elaborate.computations import computation
 from ktc.elaborate.instances import Instances, UnitState
 from ktc.elaborate.mismatch import Abort, Mismatch
@@ -138,7 +138,7 @@ class Evaluation(Instances):
             return
         self.globals[name] = made
         if isinstance(made.content, nodes.Const):
-            for inner in addresses_of(made.content.value):
+            for inner in walk.addresses_of(made.content.value):
                 if inner not in self.globals:
                     self._recall_constant(bodies, inner)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.bodies import addresses_of
 from ktc.elaborate.body import UNIT_CONST
 from ktc.elaborate.destructors import Destructors
 from ktc.elaborate.function_types import environments
@@ -31,7 +30,7 @@ from ktc.elaborate.values import (
     StructTy,
     TraitTy,
 )  # fmt: skip
-from ktc.ir import nodes
+from ktc.ir import nodes, walk
 
 
 class Functions(Destructors):
@@ -235,7 +234,7 @@ class Functions(Destructors):
                     item = replace(item, linkage="external", content=None)
                 unit.globals[symbol] = item
                 if isinstance(item.content, nodes.Const):
-                    work += addresses_of(item.content.value)
+                    work += walk.addresses_of(item.content.value)
             else:
                 kept = self.recall(state, symbol)
                 if kept is not None:

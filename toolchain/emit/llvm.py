@@ -78,7 +78,7 @@ def _run_pipeline(module: Any, text: str, target: Target, level: int) -> None:
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     vectorise = target.vendor == "cpu" and level >= MIN_VECTOR_LEVEL
     options.loop_vectorization = vectorise
-    # On a GPU this makes vectors of few numbers; the back end joins loads of neighbours itself. A fifth of the time.
+    # On a GPU this makes vectors of few numbers; the back end joins loads of neighbours itself.
     packs = target.vendor != "apple" and (not target.packs_narrow_only or _NARROW.search(text) is not None)
     options.slp_vectorization = level >= MIN_VECTOR_LEVEL and packs
     options.loop_interleaving = vectorise

@@ -98,6 +98,32 @@ def leaves(values: Iterable[ir.Value]) -> Iterator[ir.Value]:
             yield value
 
 
+def addresses_of(value: object) -> list[str]:
+    """Return the globals and functions that a constant's plain value points to."""
+    if isinstance(value, ir.Address):
+        return [value.name]
+    if isinstance(value, tuple):
+        return [name for item in value for name in addresses_of(item)]
+    return []
+
+
+def actions(function: ir.Function) -> Iterator[ir.Action]:
+    """Yield what the statements of a function bind."""
+    return (one.value for one in statements(function.body) if isinstance(one, ir.Let))
+
+
+def names(function: ir.Function) -> set[str]:
+    """Return the functions and globals that a function speaks of: it calls them, or has their addresses."""
+    found = {action.function for action in actions(function) if isinstance(action, ir.Call)}
+    for statement in statements(function.body):
+        for leaf in leaves(operands(statement)):
+            if isinstance(leaf, ir.GlobalAddress):
+                found.add(leaf.name)
+            elif isinstance(leaf, ir.Const):
+                found.update(addresses_of(leaf.value))
+    return found
+
+
 def shared(values: tuple[ir.Value, ...], deepest: int) -> list[ir.Op]:
     """Return the operations under `values` that should be written only once: those that occur more than once, and in a
     deep nest one every `deepest` levels; operands before users."""

@@ -222,10 +222,10 @@ def _without_unused(unit: ir.Unit, lending: set[str]) -> ir.Unit:
     named: set[str] = set()
     for name, function in unit.functions.items():
         if name not in lending:
-            named |= _names(function)
+            named |= walk.names(function)
     work = [name for name in lending if name in named]
     while work:
-        found = _names(unit.functions[work.pop()]) - named
+        found = walk.names(unit.functions[work.pop()]) - named
         named |= found
         work += [name for name in found if name in lending]
     functions = {name: held for name, held in unit.functions.items() if name not in lending or name in named}
@@ -233,12 +233,3 @@ def _without_unused(unit: ir.Unit, lending: set[str]) -> ir.Unit:
         name: held for name, held in unit.globals.items() if not name.startswith(SHARED) or name in named
     }  # fmt: skip
     return replace(unit, functions=functions, globals=kept)
-
-
-def _names(function: ir.Function) -> set[str]:
-    found: set[str] = set()
-    for statement in walk.statements(function.body):
-        if isinstance(statement, ir.Let) and isinstance(statement.value, ir.Call):
-            found.add(statement.value.function)
-        found |= {leaf.name for leaf in walk.leaves(walk.operands(statement)) if isinstance(leaf, ir.GlobalAddress)}
-    return found

@@ -17,7 +17,7 @@ def waiting(unit: ir.Unit) -> set[str]:
     found: set[str] = set()
     callers: dict[str, set[str]] = {}
     for symbol, function in unit.functions.items() if names else ():
-        for action in _actions(function):
+        for action in walk.actions(function):
             if isinstance(action, ir.Call):
                 callers.setdefault(action.function, set()).add(symbol)
             elif isinstance(action, ir.CallIntrinsic) and action.name in names:
@@ -31,15 +31,11 @@ def waiting(unit: ir.Unit) -> set[str]:
 
 
 def report_left(unit: ir.Unit, found: set[str], sink: Sink) -> None:
-    """Report functions that wait and are still called: those that call themselves, and those that are values."""
-    for symbol, function in unit.functions.items() if found else ():
-        named = {action.function for action in _actions(function) if isinstance(action, ir.Call)}
-        for statement in walk.statements(function.body):
-            leaves = walk.leaves(walk.operands(statement))
-            named |= {leaf.name for leaf in leaves if isinstance(leaf, ir.GlobalAddress)}
-        for name in sorted(named & found):
+    """Report functions that wait and are still spoken of: those that call themselves, and those that are values."""
+    for function in unit.functions.values() if found else ():
+        for name in sorted(walk.names(function) & found):
             other, target = unit.functions[name], unit.target.name  # type: ignore[attr-defined]
-            how = "calls itself" if name == symbol or name in _reached(unit, name) else "is used as a value"
+            how = "calls itself" if name in _reached(unit, name) else "is used as a value"
             text = f"'{other.title}' waits for other threads and {how}; on {target} it must become a part of its kernel"
             sink.report(Diagnostic(Code.UNSUPPORTED_ON_TARGET, other.span, text))
 
@@ -50,12 +46,8 @@ def _reached(unit: ir.Unit, symbol: str) -> set[str]:
     work = [symbol]
     while work:
         function = unit.functions.get(work.pop())
-        for action in _actions(function) if function is not None else ():
+        for action in walk.actions(function) if function is not None else ():
             if isinstance(action, ir.Call) and action.function not in found:
                 found.add(action.function)
                 work.append(action.function)
     return found
-
-
-def _actions(function: ir.Function) -> list[object]:
-    return [one.value for one in walk.statements(function.body) if isinstance(one, ir.Let)]
