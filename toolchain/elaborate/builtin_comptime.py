@@ -125,6 +125,8 @@ def _constrained(use: Use) -> Result:
 
 
 def _compile_error(use: Use) -> Result:
+    if use.elab.trial is not None and use.body.module is use.elab.main:
+        raise Symbolic  # a generic function says it of a parameter of its own, which is not known here
     named = use.text("code", Code.CONSTRAINT_FAILED.id)
     code = next((code for code in Code if code.id == named), None)
     if code is None:

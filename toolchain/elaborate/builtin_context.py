@@ -51,6 +51,9 @@ class ElaboratorLike(TypeTable, Protocol):
     @property
     def current(self) -> Any: ...
 
+    trial: Any
+    main: Any
+
     def targets_of_program(self) -> tuple[Target, ...]: ...
 
     def is_trivial(self, ty: Ty) -> bool: ...
@@ -78,6 +81,8 @@ class BodyLike(Protocol):
 
     @property
     def target(self) -> Target: ...
+
+    module: Any
 
     @property
     def comptime(self) -> bool: ...
