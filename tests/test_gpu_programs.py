@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from ktc.cache import Cache
+from ktc.codegen.module import LlvmModule
 from ktc.emit.device import images
 from ktc.emit.workers import Workers
 
@@ -15,6 +16,13 @@ from programs import TESTS, Program, check, run_ktc
 
 PROGRAMS = [Program(path, path.with_suffix("")) for path in sorted((TESTS / "gpu").glob("*.kpy"))]
 LAUNCHING = sources([str(TESTS / "run")])
+
+
+def lowered(text: str, targets: list[str], folder: Path) -> dict[str, tuple[LlvmModule, ...]]:
+    """Return by target the kernels of a program that is given as text."""
+    source = folder / "program.kpy"
+    source.write_text(text, "utf-8")
+    return device_modules(source, targets, Cache(folder / "cache"))
 
 
 @pytest.fixture(scope="module")
@@ -96,9 +104,7 @@ def main():
 
 def test_immutable_tensors_are_invariant(tmp_path: Path) -> None:
     """Loads of what an immutable tensor in global memory shows may go where they are best; no others."""
-    source = tmp_path / "reading.kpy"
-    source.write_text(READING, "utf-8")
-    found = device_modules(source, ["sm_90"], Cache(tmp_path / "cache"))["sm_90"]
+    found = lowered(READING, ["sm_90"], tmp_path)["sm_90"]
     assert sorted(one.text.count("!invariant.load") for one in found) == [0, 2]
 
 
@@ -161,9 +167,7 @@ def main():
 
 def test_shared_memory_is_changed_in_place(tmp_path: Path, workers: Workers) -> None:
     """A number in shared memory is an argument that is changed; Apple's barrier is a function, no intrinsic."""
-    source = tmp_path / "shared.kpy"
-    source.write_text(SHARED, "utf-8")
-    found = device_modules(source, ["sm_90", "gfx942", "apple-m2"], Cache(tmp_path))
+    found = lowered(SHARED, ["sm_90", "gfx942", "apple-m2"], tmp_path)
     for modules in found.values():
         assert images(modules, {one.kernel: {"asm"} for one in modules}, 3, workers=workers)
 
@@ -187,9 +191,7 @@ def main():
 
 def test_divisions_of_indices_round_no_further(tmp_path: Path, workers: Workers) -> None:
     """Of the index of a thread, which is not negative, the quotient rounded down is some of its bits."""
-    source = tmp_path / "indices.kpy"
-    source.write_text(INDICES, "utf-8")
-    modules = device_modules(source, ["sm_90"], Cache(tmp_path))["sm_90"]
+    modules = lowered(INDICES, ["sm_90"], tmp_path)["sm_90"]
     kernel = modules[0].kernel
     text = images(modules, {kernel: {"asm"}}, 3, workers=workers)[kernel].data["asm"].decode()
     assert "bfe.u32" in text and "selp" not in text
