@@ -25,7 +25,7 @@ from ktc.elaborate.instances import Instance, Symbolic
 from ktc.elaborate.mentions import gives
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo
-from ktc.elaborate.signatures import phantom
+from ktc.elaborate.signatures import phantom, with_arguments
 from ktc.elaborate.values import KV, OriginValue, StructTy, Ty
 from ktc.ir import nodes
 from ktc.syntax import ast
@@ -198,7 +198,7 @@ class Bounds(Archetypes):
         if not self.archetypes and called and not self.lent:
             return  # there is nothing in it that an instance does not show
         instance = self.instance(fn, ty, given, actual, None, None, span=fn.span())
-        self._conditions(fn, instance.scope)
+        self._conditions(fn, instance)
         self._note_constants((*zip(fn.node.params, given.values(), strict=False),), ty)
         if self.open_arguments(instance):
             return
@@ -215,8 +215,11 @@ class Bounds(Archetypes):
         if self.trial is not None and not instance.fn.module.is_library:
             self.trial.made.append(instance)
 
-    def _conditions(self, fn: FnInfo, scope: Scope) -> None:
+    def _conditions(self, fn: FnInfo, instance: Instance) -> None:
         """Look at the names in `where` conditions; whether these hold says nothing here."""
+        if not fn.node.where:
+            return
+        scope = with_arguments(fn, instance.signature.args, instance.scope)
         doubt, self.doubt = self.doubt, 2
         for node in fn.node.where:
             with contextlib.suppress(Abort, Symbolic, Mismatch):

@@ -11,7 +11,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.instances import ArgSig, Instance
 from ktc.elaborate.values import LV, RV, PackVal
-from ktc.ir import nodes
+from ktc.ir import nodes, types
 
 _TAKEN = ("var", "deinit", "owned")
 
@@ -36,8 +36,11 @@ def check_call(body: Any, instance: Instance, values: list[Any], spans: Sequence
         if sig.convention in _TAKEN:
             if not _moved(value):
                 continue
-        elif sig.passing == "direct" and not body.elab.origins(value.ty):
-            continue
+        elif sig.passing == "direct":
+            if not body.elab.origins(value.ty):
+                continue
+            # a copy in registers: where it came from is nobody's business, where it points is
+            value = RV(value.ty, nodes.Const(types.UNIT, 0), loans=body.loans_of(value))
         for other, before in seen:
             changes = _changed(sig, value) or _changed(before, other)
             if not (changes or _moved(value) or _moved(other)) or not _overlap(body, value, other):

@@ -17,6 +17,7 @@ from ktc.elaborate.instances import Instance, Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.no_match import no_match
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
+from ktc.elaborate.signatures import with_arguments
 from ktc.elaborate.suggestions import mutability_help
 from ktc.elaborate.values import (
     KV,
@@ -201,7 +202,10 @@ class Matching(Inference):
         given = elab.settle(fn.node.params, given, scope, fn.module, what)
         actual = self._actual_types(fn, slots)
         instance = elab.instance(fn, self_ty, given, actual, env, self)
-        elab.check_where(fn.node.where, instance.scope, fn.module, what)
+        if fn.node.where:
+            elab.check_where(
+                fn.node.where, with_arguments(fn, instance.signature.args, instance.scope), fn.module, what
+            )
         cost += self._conversions(instance, slots, strict)
         return Candidate(instance, slots, cost)
 

@@ -1,6 +1,7 @@
 """Signatures: what an instance takes and gives, in types."""
 
 import contextlib
+from collections.abc import Iterable
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -125,11 +126,7 @@ class Signatures(FunctionTypes):
             args.append(self._arg(fn, arg, kind, have))
         result_mutable = True
         if result_ty is None:
-            inner = Scope(scope, "function")
-            for sig in args:
-                if isinstance(sig.ty, Ty):
-                    inner.names[sig.name] = phantom(sig.name, sig.ty, fn, sig.node)
-            result_ty = self.library_result(fn, inner)
+            result_ty = self.library_result(fn, with_arguments(fn, args, scope))
         kind = "ref" if fn.node.result_ref is not None else self.abi(result_ty)
         if kind == "ref":
             result_mutable = self._ref_mutable(fn, scope)
@@ -263,6 +260,15 @@ def is_specialised(arg: ast.Param, fn: FnInfo) -> bool:
         own = (*fn.node.params, *(fn.owner.node.params if isinstance(fn.owner, StructInfo) else ()))
         return all(param.name != arg.type.id or isinstance(param.type, ast.FunctionType) for param in own)
     return isinstance(arg.type, (ast.FunctionType, ast.Attribute))
+
+
+def with_arguments(fn: FnInfo, args: Iterable[ArgSig], scope: Scope) -> Scope:
+    """Return a scope in which the arguments stand for their types: of a result, or of a `where` condition."""
+    inner = Scope(scope, "function")
+    for sig in args:
+        if isinstance(sig.ty, Ty):
+            inner.names[sig.name] = phantom(sig.name, sig.ty, fn, sig.node)
+    return inner
 
 
 def phantom(name: str, ty: Ty, fn: FnInfo, node: ast.Param, mutable: bool = True) -> Var:
