@@ -139,6 +139,31 @@ def test_numbers_that_metal_has_not(program_cache: Path, tmp_path: Path) -> None
     assert found["place"]["line"] == 4
 
 
+@pytest.mark.parametrize(
+    ("target", "most", "help"),
+    [("sm_80", 49152, "external_memory"), ("gfx942", 65536, "smaller"), ("apple-m4", 32768, "smaller")],
+)
+def test_more_shared_memory_than_a_block_has(
+    target: str, most: int, help: str, program_cache: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "wide.kpy"
+    path.write_text(
+        "from gpu import barrier, thread_idx\nfrom gpu.host import DeviceContext\n"
+        "from memory import stack_allocation\n\n\n"
+        "fn turn[n: Int](p: UnsafePointer[Int32, MutAnyOrigin]):\n"
+        "    var held = stack_allocation[n, Int32, address_space = AddressSpace.SHARED]()\n"
+        "    held[thread_idx.x] = p[thread_idx.x]\n    barrier()\n    p[thread_idx.x] = held[31 - thread_idx.x]\n\n\n"
+        "def main():\n    var ctx = DeviceContext()\n    var data = ctx.enqueue_create_buffer[DType.int32](32)\n"
+        "    ctx.enqueue_function_checked[turn[32], turn[32]](data, grid_dim=1, block_dim=32)\n"
+        "    ctx.enqueue_function_checked[turn[20000], turn[20000]](data, grid_dim=1, block_dim=32)\n"
+    )
+    done = run_ktc([*BUILD, "--target-accelerator", target, str(path)], program_cache, tmp_path)
+    (found,) = diagnostics(done.stderr)
+    assert (done.returncode, found["code"], found["place"]["line"]) == (1, "unsupported-on-target", 6)
+    assert f"'turn[20000]' has 80000 bytes of shared memory; {target} has {most}" in found["message"]
+    assert help in found["help"]
+
+
 def test_control_of_warnings(program_cache: Path, tmp_path: Path) -> None:
     path = tmp_path / "odd.kpy"
     path.write_text("import random\n\n\ndef main():\n    var x = 1\n")

@@ -2,6 +2,7 @@
 first line names (`# targets: sm_90`; by default for six). On a machine with a GPU they run as well. `make kernels`
 does it for all programs."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -195,3 +196,34 @@ def test_divisions_of_indices_round_no_further(tmp_path: Path, workers: Workers)
     kernel = modules[0].kernel
     text = images(modules, {kernel: {"asm"}}, 3, workers=workers)[kernel].data["asm"].decode()
     assert "bfe.u32" in text and "selp" not in text
+
+
+LANES = """
+import gpu.warp as warp
+from gpu import thread_idx
+from gpu.host import DeviceContext
+
+
+fn kernel(p: UnsafePointer[Float32, MutAnyOrigin], q: UnsafePointer[UInt32, MutAnyOrigin]):
+    var t = thread_idx.x
+    q[t] = warp.vote[DType.uint32](p[t] > 0)
+    p[t] = warp.sum(p[t]) + warp.shuffle_up(p[t], 1)
+
+
+def main():
+    var ctx = DeviceContext()
+    var b = ctx.enqueue_create_buffer[DType.float32](32)
+    var q = ctx.enqueue_create_buffer[DType.uint32](32)
+    ctx.enqueue_function_checked[kernel, kernel](b, q, grid_dim=1, block_dim=32)
+"""
+
+
+def test_apples_lanes_are_functions(tmp_path: Path, workers: Workers) -> None:
+    """What the lanes of a warp exchange are calls that nothing may move to where fewer lanes run."""
+    modules = lowered(LANES, ["apple-m4"], tmp_path)["apple-m4"]
+    kernel = modules[0].kernel
+    text = images(modules, {kernel: {"asm"}}, 3, workers=workers)[kernel].data["asm"].decode()
+    assert text.count("call i32 @air.simd_shuffle.u.i32(") == 6 and text.count("call i64 @air.simd_ballot.i64(") == 1
+    assert re.search(
+        r"declare i32 @air.simd_shuffle.u.i32\(i32, i16\).* #(\d+)\n(?s:.*)attributes #\1 = { convergent", text
+    )

@@ -236,6 +236,13 @@ def emit_cached(
         user = asked.title if asked else error.kernel
         text = f"{error.target} has no numbers of type {error.dtype}, and '{user}' computes with them"
         fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, asked.span if asked else None, text))
+    except device.LacksRoom as error:
+        asked = _kernel_of(unit, error.kernel)
+        text = f"'{asked.title if asked else error.kernel}' has {error}"
+        help = "make its tiles smaller"
+        if error.size <= error.target.dynamic_shared_bytes:
+            help = "let the launch give it: 'external_memory' in the kernel and 'shared_mem_bytes=' at its launch"
+        fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, asked.span if asked else None, text, help=help))
     except device.UndefinedFunctions as error:
         asked = _kernel_of(unit, error.kernel)
         name, span = external_call(unit, error.kernel, error.functions)

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence, Set
 
 from ktc.codegen import air, cpu, debug
 from ktc.codegen.constants import symbol
-from ktc.codegen.context import Context, Uses
+from ktc.codegen.context import SHARED_SPACE, Context, Uses
 from ktc.codegen.functions import FunctionText, lower_function
 from ktc.codegen.globals import Images, image_sizes, lower_global
 from ktc.codegen.locality import LocalPointers
 from ktc.codegen.trailing import trailing
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import Function, Unit
-from ktc.ir.types import Type, align_of
+from ktc.ir.types import Type, align_of, size_of
 from ktc.records import record
 from ktc.targets.target import Target
 
@@ -27,12 +27,14 @@ class LlvmModule:
     Args:
         kernel: the symbol of the one kernel it holds, "" for the host.
         undefined: the functions that it declares and nobody in it defines, without LLVM's intrinsics.
+        shared_bytes: how much shared memory of known size it uses; on the CPU 0, there all kernels share theirs.
     """
 
     target: Target
     text: str
     kernel: str
     undefined: tuple[str, ...]
+    shared_bytes: int = 0
 
 
 def lower_device(unit: Unit, debug: int = 0, level: int = 0) -> tuple[LlvmModule, ...]:
@@ -174,7 +176,8 @@ class _Lowering:
             "\n".join([*metadata, *nodes.values()]),
         ]
         text = "\n\n".join([part for part in parts if part]) + "\n"
-        return LlvmModule(target, text, kernel, tuple(reached.externals))
+        shared = [held for name in reached.globals if (held := self._unit.globals[name]).space == SHARED_SPACE]
+        return LlvmModule(target, text, kernel, tuple(reached.externals), sum([size_of(held.type) for held in shared]))
 
 
 class _Reached:

@@ -151,6 +151,7 @@ class Arguments(Subscripts):
     def reflect(self, name: str, node: ast.Call) -> Any:
         """Elaborate `type_of(x)` and `origin_of(x)`: nothing is evaluated."""
         body = self.elab.new_body(self.module, self.scope, self.instance)
+        body.reflects = True
         value = body.expr(node.args[0]) if node.args else None
         if isinstance(value, (Sym, Opaque)):
             raise Symbolic

@@ -57,6 +57,8 @@ class BodyBase:
     lends = False
     dead = False
     comptime = True
+    reflects = False
+    """Only the type of what is elaborated here is asked for: nothing of it runs."""
     span: Span | None = None
     brackets: Any = None
     """What is called by the innermost call around, as it is written."""

@@ -162,7 +162,7 @@ class Passing(Matching):
             pointer: Value = nodes.LocalAddress(local)
         elif self.error_argument is not None:
             label, local, pointer = 0, None, self.error_argument
-        elif self.comptime and self.module.is_library:
+        elif self.reflects or (self.comptime and self.module.is_library):
             kind = self.elab.error_type()
             label, local = -1, self.local(self.elab.ir(kind), "error")
             pointer = nodes.LocalAddress(local)

@@ -2,7 +2,7 @@
 
 In: one `ModuleText` a kernel and the kinds that are wanted of it. Out: an `Image` a kernel. Kernels are compiled in
 other processes, for LLVM ends the process for code that it cannot translate. A function that nobody defines is the
-user's mistake and is found before LLVM starts.
+user's mistake and is found before LLVM starts; so is more shared memory than there is.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -11,7 +11,7 @@ from dataclasses import replace
 from ktc.emit.air import LACKS
 from ktc.emit.module_text import ModuleText
 from ktc.emit.workers import Job, Usage, Workers
-from ktc.targets.target import Image
+from ktc.targets.target import Image, Target
 
 Ended = Callable[[Usage], None]
 """Told what a kernel took."""
@@ -51,6 +51,21 @@ class LacksNumbers(Exception):
         self.kernel, self.target, self.dtype = kernel, target, dtype
 
 
+class LacksRoom(Exception):
+    """A kernel has more shared memory of known size than a block of its target.
+
+    Fields: `kernel`, its symbol; `size`, what it has, in bytes; `target`.
+    """
+
+    def __init__(self, kernel: str, size: int, target: Target) -> None:
+        super().__init__(kernel, size, target)
+        self.kernel, self.size, self.target = kernel, size, target
+
+    def __str__(self) -> str:
+        most = self.target.shared_bytes
+        return f"{self.size} bytes of shared memory; {self.target.name} has {most} for what is of known size"
+
+
 def images(
     modules: Sequence[ModuleText],
     kinds: Mapping[str, Set[str]],
@@ -75,6 +90,7 @@ def images(
 
     Raises:
         UndefinedFunctions: before anything is compiled.
+        LacksRoom: before anything is compiled.
         LacksNumbers: a kernel for Metal has numbers that Metal has not.
         Bug: LLVM refused a kernel or died of it.
     """
@@ -92,7 +108,7 @@ def host_job(module: ModuleText, kind: str, level: int) -> Job:
 
 
 def with_spare(job: Job) -> Job:
-    """Return a processor's job that is tried again, without LLVM's loop vectoriser, if LLVM dies of it."""
+    """Return a processor's job that is tried again, without LLVM's vectorisers, if LLVM dies of it."""
     again = Job(job.name, "ktc.emit.host:in_single_steps", (job.function, job.arguments), job.timed, last=True)
     return replace(job, spare=again)
 
@@ -113,6 +129,8 @@ def _images(
 ) -> dict[str, Image]:
     for module in modules:
         _require_defined(module)
+        if 0 < module.target.shared_bytes < module.shared_bytes:
+            raise LacksRoom(module.kernel, module.shared_bytes, module.target)
     # The longest first, so that the last one to end is a short one.
     order = sorted(modules, key=lambda module: (-len(module.text), module.kernel))
     tickets = {}

@@ -40,11 +40,12 @@ def llvm_text(module: ModuleText, level: int) -> str:
 
 
 def in_single_steps(function: str, arguments: tuple[Any, ...], steps: list[Step] | None = None) -> Any:
-    """Do a job, given as in `workers.Job`, without LLVM's loop vectoriser; the process is of no use afterwards.
+    """Do a job, given as in `workers.Job`, without LLVM's vectorisers; the process is of no use afterwards.
 
-    LLVM 22 with assertions compares two models of what a vectorised loop costs and dies where they disagree.
+    LLVM 22 with assertions compares two models of what a vectorised loop costs and dies where they disagree; and it
+    joins neighbouring loads of bfloat16 to vectors such as <17 x bfloat>, which its x86 back end cannot split.
     """
-    llvm.skip_loop_vectoriser()
+    llvm.skip_vectorisers()
     module, _, name = function.partition(":")
     called = getattr(import_module(module), name)
     return called(*arguments) if steps is None else called(*arguments, steps=steps)

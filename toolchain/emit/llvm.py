@@ -106,9 +106,10 @@ def skip_strength_reduction() -> None:
     llvm.set_option("ktc", "--opt-disable=slsr")
 
 
-def skip_loop_vectoriser() -> None:
-    """Vectorise no loops in this process from now on."""
+def skip_vectorisers() -> None:
+    """Vectorise neither loops nor straight code in this process from now on."""
     llvm.set_option("ktc", "--vectorize-loops=false")
+    llvm.set_option("ktc", "--vectorize-slp=false")
 
 
 def assembly(module: Any, target: Target, level: int) -> str:

@@ -23,3 +23,6 @@ class ModuleText(Protocol):
 
     @property
     def undefined(self) -> tuple[str, ...]: ...
+
+    @property
+    def shared_bytes(self) -> int: ...

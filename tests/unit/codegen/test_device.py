@@ -70,7 +70,7 @@ def test_vector_add_as_ptx():
     assert (module.kernel, module.undefined) == ("vadd", ())
     in_order(
         assembly(module),
-        ".version 8.0", ".target sm_90", ".visible .entry vadd(", ".param .u64", "%tid.x", "setp", "ld.global.b32",
+        ".version 8.4", ".target sm_90", ".visible .entry vadd(", ".param .u64", "%tid.x", "setp", "ld.global.b32",
         "ld.global.b32", "add.f32", "st.global.b32", "ret;",
     )  # fmt: skip
 

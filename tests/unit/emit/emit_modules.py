@@ -13,6 +13,7 @@ class Module:
     text: str
     kernel: str = ""
     undefined: tuple[str, ...] = ()
+    shared_bytes: int = 0
 
 
 _IDS = {
