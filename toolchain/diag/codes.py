@@ -41,6 +41,7 @@ class Code(Enum):
     RETURN_TYPE = ("return-type", "a function returns something else than it says")
     # ownership
     UNINITIALIZED = ("uninitialized", "a value is used before it has been given or after it was moved away")
+    NOT_DESTROYED = ("not-destroyed", "a value that must be destroyed by a call is not consumed on every way")
     NOT_COPYABLE = ("not-copyable", "a value of this type cannot be copied implicitly")
     # compile time
     NOT_COMPILE_TIME = ("not-compile-time", "a value is needed at compile time and known only at run time")

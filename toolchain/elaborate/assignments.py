@@ -7,6 +7,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.computed import lend, put_back
 from ktc.elaborate.escapes import check_stored
+from ktc.elaborate.linear import check_dropped
 from ktc.elaborate.replacing import Replacing
 from ktc.elaborate.scope import AliasInfo, FnSet, Var
 from ktc.elaborate.suggestions import loop_help, mutability_help
@@ -105,6 +106,7 @@ class Assignments(Replacing):
             if target.id == "_":
                 self.effect(value)
                 if isinstance(value, LV) and value.local is not None and value.owned and not value.path:
+                    check_dropped(self, value.ty, span)
                     self.destroy_place(value.ty, value.pointer, span)
                     self.mark("consume", value, span)
                 elif isinstance(value, LV) and value.local is not None:
@@ -177,6 +179,7 @@ class Assignments(Replacing):
             self.mark("overwrite", place, span)
         elif place.local is not None or not out_key or out_key in self.assigned:
             self.mark("use", place, span)
+            check_dropped(self, place.ty, span)
             self.destroy_place(place.ty, place.pointer, span)
         is_first = bool(out_key) and out_key not in self.assigned
         copied = place.local is None and not place.path and isinstance(value, LV) and not (value.owned or value.local)

@@ -79,7 +79,7 @@ class Binding(Signatures):
         instance.function = nodes.Function(
             symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.lends,
             bounds, passed, self._values(instance, params) if instance.kernel else {},
-            traced=fn.traced,
+            traced=fn.traced, must_end=dict(body.linear),
         )  # fmt: skip
 
     def _values(self, instance: Instance, params: list[tuple[str, types.Type]]) -> dict[int, types.Type]:

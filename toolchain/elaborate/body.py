@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate import linear
 from ktc.elaborate.divided import divide
 from ktc.elaborate.instances import Instance, UnitState
 from ktc.elaborate.scope import ModuleInfo, Scope, Var
@@ -38,7 +39,7 @@ _LATE = MappingProxyType(
     dict.fromkeys(("statements", "blocks", "hoisted", "loops", "handlers", "handler_depths", "finals"), list)
     | {"current_error": list}
     | dict.fromkeys(("refs", "used_labels", "assigned", "late_locals", "awaited", "trusted", "moved"), set)
-    | dict.fromkeys(("env_args", "env_locals", "local_types", "closures"), dict)
+    | dict.fromkeys(("env_args", "env_locals", "local_types", "closures", "linear"), dict)
 )
 
 
@@ -86,6 +87,8 @@ class BodyBase:
     awaited: set[nodes.Local]
     """Results of calls that a 'try' waits for: named, but no variables."""
     local_types: dict[nodes.Local, Ty]
+    linear: dict[str, tuple[str, str]]
+    """The destructors that must not be reached (linear.py)."""
     closures: dict[Any, list[Any]]
     trusted: set[nodes.Local]
     moved: set[nodes.Local]
@@ -357,6 +360,8 @@ class BodyBase:
         symbol = self.elab.destructor(ty)
         if symbol:
             self.refs.add(symbol)
+            if ty.info.explicit_destroy is not None:
+                linear.note(self, ty, symbol)
         return symbol
 
     def library_symbol(self, name: str) -> str:

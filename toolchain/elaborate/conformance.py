@@ -12,6 +12,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.archetypes import MARK, NoStandIn
 from ktc.elaborate.defaults import SYNTHESISED
 from ktc.elaborate.instances import Symbolic
+from ktc.elaborate.linear import check_fields
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.registers import check_registers
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo
@@ -29,6 +30,7 @@ def check_traits(elab: Any, info: StructInfo) -> None:
     given = {name for trait in traits for name, member in trait.members.items() if _gives(member)}
     ty = elab.own_type(info)
     check_registers(elab, info, ty)
+    check_fields(elab, info)
     _check_defaults(elab, info, ty, traits)
     _check_fields(elab, info, ty, {trait.name for trait in traits})
     for trait in traits:

@@ -104,6 +104,8 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
         case "deprecated":
             text = first.value if isinstance(first, ast.StrLit) else ""
             info.deprecated = text or _instead(decorator) or info.name
+        case "explicit_destroy":
+            info.explicit_destroy = first.value if isinstance(first, ast.StrLit) else ""
         case _ if name not in _OF_STRUCTS:
             info.fieldwise = True  # whatever was meant, its fields can be given: one mistake, one message
             _unknown(info, decorator, name, "structs", _OF_STRUCTS, sink)

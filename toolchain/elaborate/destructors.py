@@ -38,7 +38,8 @@ class Destructors(Binding):
         if ty.drop_name is not None and ty.drop_name in self.state.extra:
             return ty.drop_name
         own, parts = self._dropped(ty)
-        if own is None and not parts and ty.info.bound is None:  # what stands for a type parameter may have one
+        is_seen = ty.info.bound is not None or ty.info.explicit_destroy is not None
+        if own is None and not parts and not is_seen:  # what stands for a type parameter may have one
             ty.drop_name = ""
             return ""
         digest = hashlib.sha256(self.key_text(self.canonical(ty)).encode()).hexdigest()[:12]

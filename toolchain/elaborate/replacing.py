@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ktc.elaborate.escapes import check_stored
+from ktc.elaborate.linear import check_dropped
 from ktc.elaborate.mentions import is_call, names_in, sees
 from ktc.elaborate.scope import Var
 from ktc.elaborate.values import LV
@@ -68,6 +69,7 @@ class Replacing(Variables):
         at = self._end_of_old(place, value, fresh, made)
         for statement in made[:at]:
             self.emit(statement)
+        check_dropped(self, place.ty, span)
         self.destroy_place(place.ty, place.pointer, span)
         for statement in made[at:]:
             self.emit(statement)
@@ -103,6 +105,7 @@ class Replacing(Variables):
             return False
         value, span = self.expr(node), self.at(node)
         self.check_copy(value, span)
+        check_dropped(self, place.ty, span)
         self.destroy_place(place.ty, place.pointer, span)
         self.init_place(place.ty, place.pointer, value, span)
         return True

@@ -157,6 +157,8 @@ class StructInfo:
     materialized_in_packs: ast.Expr | None = None
     first_shown: int = 0
     deprecated: str = ""
+    explicit_destroy: str | None = None
+    """Nothing destroys a value by itself; what to do instead, as the struct says."""
     instances: dict[tuple[Any, ...], StructTy] = field(default_factory=dict)
     traits: "tuple[TraitInfo, ...] | None" = None
     symbolic: StructTy | None = None

@@ -171,7 +171,7 @@ class Structs(Modules):
         return found
 
     def _conforms_one(self, ty: Ty, trait: TraitInfo) -> bool:
-        if trait.name == "AnyType":
+        if trait.name in ("AnyType", "UnknownDestructibility"):
             return True
         if trait.name in ("AnyTrivialRegType", "TrivialRegType"):
             return self.is_trivial(ty) or isinstance(ty, (FnTy, TraitTy))
@@ -269,7 +269,8 @@ class Structs(Modules):
             members = ty.info.members
             if ty.info.register_trivial:
                 return True
-            if any(name in members for name in ("__copyinit__", "__moveinit__", "__del__")):
+            own = any(name in members for name in ("__copyinit__", "__moveinit__", "__del__"))
+            if own or ty.info.explicit_destroy is not None:
                 ty.trivial = False
             else:
                 ty.trivial = all(self.is_trivial(kind) for _, kind in self.fields(ty))

@@ -436,6 +436,7 @@ class Function:
         bounds: of a kernel, by name: "threads" (of a block, at most), "resident_blocks" (on a multiprocessor, at
             least), "registers" (of a thread, at most), "cluster" (its extents in blocks).
         environments: by the name of a closure, which argument is its environment.
+        must_end: destructors that it must not reach: the value's type, and what its author says to do instead.
         values: of a kernel: which arguments are addresses of values that the launch passes, and the values' types.
     """
 
@@ -453,6 +454,7 @@ class Function:
     environments: Mapping[str, int] = field(default_factory=dict)
     values: Mapping[int, Type] = field(default_factory=dict)
     traced: bool = True
+    must_end: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @record

@@ -26,7 +26,9 @@ def check(functions: Sequence[Function], config: object, sink: Sink) -> None:
     """
     for function in functions:
         if has_marks(function.body):
-            initialised.run(copies.run(function, config, sink), config, sink)
+            settled = initialised.run(copies.run(function, config, sink), config, sink)
+            if function.must_end:
+                drops.run(settled, config, sink)
 
 
 def run(unit: Unit, config: object, sink: Sink) -> Unit:

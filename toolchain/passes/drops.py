@@ -9,7 +9,7 @@ Where it depends on the path taken whether there is a value, a flag remembers it
     other()                                other()
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ktc.diag.diagnostic import Bug, Sink
@@ -35,7 +35,7 @@ from ktc.ir.nodes import (
     Value,
 )
 from ktc.ir.types import BOOL, PTR, VOID, StructType
-from ktc.passes import flow
+from ktc.passes import errors, flow
 from ktc.passes.slots import Slots, SlotTable, bits_of, field_counts, has_marks, marks
 from ktc.passes.uses import FIRST_BIT, Uses
 
@@ -58,6 +58,8 @@ def run(function: Function, config: object, sink: Sink) -> Function:
     facts = flow.holding(graph, flow.replaced_early(graph, whole))
     flags = _flags(graph, facts, table, uses)
     emitter = _Emitter(graph, facts, whole, table, uses, flags)
+    if function.must_end:
+        emitter.must_end, emitter.sink = function.must_end, sink
     head: list[Statement] = []
     for bit, flag in flags.items():
         if table.of_bit[bit].local not in declared:
@@ -110,6 +112,9 @@ class _Emitter:
     ) -> None:  # fmt: skip
         self.graph, self.facts, self.table, self.uses, self.flags = graph, facts, table, uses, flags
         self.whole = whole  # what is live before each node, parts that are replaced later among it
+        self.must_end: Mapping[str, tuple[str, str]] = {}
+        self.sink: Sink | None = None
+        self.near: Span | None = None
 
     def arm(self, arm: flow.Arm, branch: int = -1, span: Span | None = None) -> tuple[Statement, ...]:
         """Return the new statements of a list; `branch` is the node of the `If` whose arm it is."""
@@ -118,6 +123,7 @@ class _Emitter:
             out += self.edge(branch, arm.entry, span)
         for at, step in enumerate(arm.steps):
             self.step(step, out)
+            self.near = getattr(step.statement, "span", None) or self.near
             following = arm.steps[at + 1].statement if at + 1 < len(arm.steps) else None
             # After a call that does not return there is nobody left to see the drop.
             if step.node >= 0 and not isinstance(step.statement, If) and not isinstance(following, Unreachable):
@@ -173,7 +179,7 @@ class _Emitter:
         sure = self.facts.sure_after[origin]
         for row in self.ordered(dead, self.graph.effects[origin].mentioned):
             if row.local.drop and not row.mask & ~(dead & sure & ~self.whole[target]):
-                out.append(Let(None, Call(row.local.drop, (row.local.place,), VOID), span))
+                out.append(self.call(row.local.drop, row.local.place, row.local, span))
                 out += [_set(flag, 0) for flag in self.flags_of(row)]
                 continue
             done = 0
@@ -194,7 +200,7 @@ class _Emitter:
             address: Value = row.local.place
             if isinstance(row.local.type, StructType):
                 address = Op("field", (address,), PTR, (row.local.type, index))
-            out.append(Let(None, Call(symbol, (address,), VOID), span))
+            out.append(self.call(symbol, address, row.local, span))
             out += [_set(self.flags[bit], 0) for bit in bits_of(bits) if bit in self.flags]
 
     def part(self, bit: int, sure: bool, span: Span | None, out: list[Statement]) -> None:
@@ -210,7 +216,7 @@ class _Emitter:
                 address = Op("field", (address,), PTR, step)
         elif row.by_field and isinstance(row.local.type, StructType):
             address = Op("field", (address,), PTR, (row.local.type, row.paths[bit - row.first][0]))
-        drop: tuple[Statement, ...] = (Let(None, Call(symbol, (address,), VOID), span),)
+        drop: tuple[Statement, ...] = (self.call(symbol, address, row.local, span),)
         if bit in self.flags:
             drop = (*drop, _set(self.flags[bit], 0))
         if sure:
@@ -219,6 +225,12 @@ class _Emitter:
         self.uses.last_temp += 1
         there = Temp(self.uses.last_temp, BOOL)
         out += [Let(there, Load(LocalAddress(self.flags[bit]), BOOL), span), If(there, drop, (), span)]
+
+    def call(self, symbol: str, address: Value, local: Local, span: Span | None) -> Statement:
+        """Return the call of a destructor; reports one that must not be reached."""
+        if symbol in self.must_end and self.sink is not None:
+            self.sink.report(errors.not_consumed(local, self.must_end[symbol], span or self.near or local.span))
+        return Let(None, Call(symbol, (address,), VOID), span)
 
     def ordered(self, dead: int, mentioned: tuple[int, ...]) -> list[Slots]:
         """Return the locals in the order in which they are destroyed: what points into another comes before it; else

@@ -50,5 +50,13 @@ def moved_from_inside(local: Local, span: Span | None) -> Diagnostic:
     )
 
 
+def not_consumed(local: Local, kind: tuple[str, str], span: Span | None) -> Diagnostic:
+    """Return the error for a value that would be destroyed here, and must be consumed by a call (`kind`: its type, and
+    what the type's author says to do)."""
+    text = f"{_name(local)} is not consumed on this path, and nothing destroys a value of type '{kind[0]}' by itself"
+    notes = (Label(local.span, f"{_name(local)} is declared here"),) if local.name and local.span else ()
+    return Diagnostic(Code.NOT_DESTROYED, span, text, kind[1], notes)
+
+
 def _name(local: Local) -> str:
     return f"'{local.name}'" if local.name else "the value"
