@@ -44,6 +44,9 @@ class Assignments(Replacing):
         if isinstance(last, ast.Subscript) and len(node.targets) == 1:
             self.store_item(last, node.value, node)
             return
+        if isinstance(last, ast.Call) and len(node.targets) == 1:
+            self._store_result(last, node.value)
+            return
         if isinstance(last, ast.Attribute) and len(node.targets) == 1 and self._is_reached(last.value):
             self.store_reached(last, node.value, node)
             return
@@ -64,6 +67,16 @@ class Assignments(Replacing):
             value, lent = self._lent(value)
             self.store(target, lent, node)
         self.store(last, value, node)
+
+    def _store_result(self, target: ast.Call, value: ast.Expr) -> None:
+        """Elaborate `f(x) = v`: the place is computed before the value."""
+        place = self.expr(target)
+        if not isinstance(place, LV) or not place.mutable or place.owned:
+            why = f": it is {place.why}" if isinstance(place, LV) and place.why else ""
+            self.fail(Code.IMMUTABLE, f"this cannot be assigned to{why}", self.at(target))
+        if not self.replace_first(place, target, value):
+            made = self.convert(self.expr(value, place.ty), place.ty, self.at(value))
+            self.store_place(place, made, self.at(target), "")
 
     def _lent(self, value: Any) -> tuple[Any, Any]:
         """Return a value that is wanted once more, and as what it is copied from until then."""
@@ -86,7 +99,8 @@ class Assignments(Replacing):
         if not isinstance(var, Var) or var.kind not in ("ref", "loop") or var.body is not self:
             return False
         place = var.value
-        return isinstance(place, LV) and place.mutable and not place.owned and self.replace_first(place, target, value)
+        writable = isinstance(place, LV) and place.mutable and not place.owned
+        return writable and self.replace_first(place, target, value, is_behind=True)
 
     def _attribute_type(self, node: ast.Attribute) -> Ty | None:
         """Return the type of a field of a variable, or of a field of one."""
@@ -174,7 +188,9 @@ class Assignments(Replacing):
             if out_key:
                 self.assigned.add(out_key)
             return
-        fresh = self.own(value, span)
+        is_itself = isinstance(value, LV) and value.local is not None and value.local is place.local
+        is_itself = is_itself and value.path == place.path and not value.via and not self.module.is_library
+        fresh = self._held(value) if is_itself else self.own(value, span)
         if place.local is not None and self.taken_apart(place.local, place.path):
             self.mark("overwrite", place, span)
         elif place.local is not None or not out_key or out_key in self.assigned:
@@ -183,7 +199,7 @@ class Assignments(Replacing):
             self.destroy_place(place.ty, place.pointer, span)
         is_first = bool(out_key) and out_key not in self.assigned
         copied = place.local is None and not place.path and isinstance(value, LV) and not (value.owned or value.local)
-        if copied or (fresh.local is not None and fresh.local is self.is_aside(place, is_first)):
+        if copied or is_itself or (fresh.local is not None and fresh.local is self.is_aside(place, is_first)):
             self.init_moved(place.ty, place.pointer, fresh, span)  # from one reference to another: copied, then moved
         else:
             self.move_bits(place.ty, place.pointer, fresh)

@@ -102,7 +102,7 @@ class Binding(Signatures):
         self.fail(Code.RETURN_TYPE, text, span)
 
     def _bind_arguments(self, body: Any, instance: Instance, argument: Any) -> None:
-        signature = instance.signature
+        signature, before = instance.signature, len(body.statements)
         for sig in signature.args:
             span = Span(instance.fn.module.source, sig.node.start, sig.node.end)
             if sig.convention == "out":
@@ -112,6 +112,11 @@ class Binding(Signatures):
                 self._bind_variadic(body, sig, span, argument)
                 continue
             body.scope.names[sig.name] = self._bind_one(body, sig, span, argument)
+        made = body.statements[before:]
+        marks = [one for one in made if isinstance(one, nodes.Mark)]
+        if len(marks) > 1:  # what is never looked at is destroyed from the last one on, and what stands for many last
+            marks.sort(key=lambda mark: mark.local.at is not None)
+            body.statements[before:] = [one for one in made if not isinstance(one, nodes.Mark)] + marks[::-1]
 
     def _bind_one(self, body: Any, sig: ArgSig, span: Span, argument: Any) -> Any:
         ty = sig.ty

@@ -39,7 +39,7 @@ _LATE = MappingProxyType(
     dict.fromkeys(("statements", "blocks", "hoisted", "loops", "handlers", "handler_depths", "finals"), list)
     | {"current_error": list}
     | dict.fromkeys(("refs", "used_labels", "assigned", "late_locals", "awaited", "trusted", "moved"), set)
-    | dict.fromkeys(("env_args", "env_locals", "local_types", "closures", "linear"), dict)
+    | dict.fromkeys(("env_args", "env_locals", "local_types", "closures", "linear", "ways"), dict)
 )
 
 
@@ -84,9 +84,13 @@ class BodyBase:
     """For which of the program's targets kernels are started here, a bit each."""
     waiting: Any = None
     """The operand whose item may be fetched after the other operands (computed.py)."""
+    given: tuple[nodes.Local, list[Any]] | None = None
+    """The result of the last call that was emitted, if it has a place, and the arguments."""
     awaited: set[nodes.Local]
     """Results of calls that a 'try' waits for: named, but no variables."""
     local_types: dict[nodes.Local, Ty]
+    ways: dict[nodes.Local, Any]
+    """The ways to what the values of locals point into, where they are known (ways.py)."""
     linear: dict[str, tuple[str, str]]
     """The destructors that must not be reached (linear.py)."""
     closures: dict[Any, list[Any]]
@@ -300,6 +304,8 @@ class BodyBase:
             return self._constant_place(val, kind)
         ir = self.rvalue(val)
         local = self.local(kind, "", val.ty, loans=self.loans_of(val))
+        if isinstance(val, RV) and val.via:
+            self.ways[local] = val.via
         if types.size_of(kind):
             self.emit(nodes.Store(nodes.LocalAddress(local), ir, span=self.span))
         return LV(val.ty, nodes.LocalAddress(local), False, local, owned=True, why="a temporary")

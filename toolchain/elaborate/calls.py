@@ -34,6 +34,7 @@ from ktc.elaborate.values import (
     TraitTy,
     Ty,
 )  # fmt: skip
+from ktc.elaborate.ways import note_place
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 from ktc.syntax import ast
@@ -193,9 +194,10 @@ class Calls(Conversions):
                 made = self._emit(instance, values, span)
             else:
                 made = self.expand(instance, values, span)
-                if isinstance(made, LV) and made.local is not None and not self.module.is_library:
-                    made.via = (nodes.LocalAddress(made.local),)  # an item of it, and which one is not asked
-                if isinstance(made, (RV, LV)) and made.loans is None and self.elab.origins(made.ty):
+                if not self.module.is_library:
+                    note_place(self, made, instance.signature, values)
+                behind = isinstance(made, LV) and made.local is None and not self.module.is_library
+                if isinstance(made, (RV, LV)) and made.loans is None and (behind or self.elab.origins(made.ty)):
                     made.loans = self.loans_of_call(instance.signature, values)
             if not self.module.is_library and isinstance(made, (RV, LV)) and made.ty is instance.signature.result_ty:
                 made.ty = seen_result(self.elab, instance.signature, values)

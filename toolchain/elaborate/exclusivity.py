@@ -11,6 +11,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.instances import ArgSig, Instance
 from ktc.elaborate.values import LV, RV, PackVal
+from ktc.elaborate.ways import Way, meet, of_inside, of_place
 from ktc.ir import nodes, types
 
 _TAKEN = ("var", "deinit", "owned")
@@ -40,7 +41,8 @@ def check_call(body: Any, instance: Instance, values: list[Any], spans: Sequence
             if not body.elab.origins(value.ty):
                 continue
             # a copy in registers: where it came from is nobody's business, where it points is
-            value = RV(value.ty, nodes.Const(types.UNIT, 0), loans=body.loans_of(value))
+            loans, ways = body.loans_of(value), of_inside(body, value)
+            value = RV(value.ty, nodes.Const(types.UNIT, 0), loans=loans, via=ways)
         for other, before in seen:
             changes = _changed(sig, value) or _changed(before, other)
             if not (changes or _moved(value) or _moved(other)) or not _overlap(body, value, other):
@@ -82,44 +84,15 @@ def _moved(value: Any) -> bool:
 
 def _overlap(body: Any, a: Any, b: Any) -> bool:
     """Do two arguments surely reach the same place."""
-    if isinstance(a, LV) and isinstance(b, LV):
-        if a.local is not None and a.local is b.local:
-            same = _prefix(a.path, b.path) or bool(a.via and b.via)
-            return (not a.owned or _moved(a)) and (not b.owned or _moved(b)) and same
-        if a.local is None and b.local is None:
-            for root, path in map(_way, a.via or (a.pointer,)):
-                for other, way in map(_way, b.via or (b.pointer,)):
-                    if isinstance(root, nodes.Argument) and root == other and _prefix(path, way):
-                        return True
-            behind = not any(isinstance(_way(one.pointer)[0], nodes.Argument) for one in (a, b))
-            if behind and not _prefix(a.path, b.path):
-                return False  # different fields of items, whichever these are
-    reached = [_reached(x) for x in (a, b)]
-    inside = [set(body.loans_of(x) or ()) for x in (a, b)]
-    if reached[0] & reached[1]:
+    places = [_lies(x) for x in (a, b)]
+    if meet(*places):
         return True
-    # which field of a variable a value points into is not known: perhaps another one than is given
-    return bool((inside[1] & reached[0] and not _is_field(a)) or (inside[0] & reached[1] and not _is_field(b)))
+    if isinstance(a, LV) and isinstance(b, LV) and a.local is not None and a.local is b.local:
+        return False
+    inside = [of_inside(body, x) for x in (a, b)]
+    return meet(inside[1], places[0]) or meet(inside[0], places[1])
 
 
-def _is_field(value: Any) -> bool:
-    return isinstance(value, LV) and bool(value.path or _way(value.pointer)[1])
-
-
-def _reached(value: Any) -> set[nodes.Local]:
-    if isinstance(value, LV) and value.local is not None and (not value.owned or _moved(value)):
-        return {value.local} if not value.path or not value.owned else set()
-    return set(value.loans or ()) if isinstance(value, LV) else set()
-
-
-def _prefix(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    return a[: len(b)] == b[: len(a)]
-
-
-def _way(pointer: nodes.Value) -> tuple[nodes.Value, tuple[Any, ...]]:
-    """Return where an address begins and which fields lead to it."""
-    path: tuple[Any, ...] = ()
-    while isinstance(pointer, nodes.Op) and pointer.name == "field":
-        path = (pointer.attr[1], *path)  # type: ignore[index]
-        pointer = pointer.args[0]
-    return pointer, path
+def _lies(value: Any) -> tuple[Way, ...]:
+    """Return the ways to an argument that is not the callee's own."""
+    return of_place(value) if isinstance(value, LV) and (not value.owned or _moved(value)) else ()

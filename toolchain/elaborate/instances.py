@@ -85,7 +85,7 @@ class Signature:
         out_name: the name of the result inside the function, for `out` arguments.
         changes: one of several arguments is passed to be changed.
         lends: the arguments into which the result may point.
-        named: of these, the ones that the origin of a `ref` result names.
+        named: of these, the ones that the origin of a `ref` result names; `lent_fields`: and the fields of each.
     """
 
     args: tuple[ArgSig, ...]
@@ -97,6 +97,7 @@ class Signature:
     noreturn: bool = False
     lends: tuple[int, ...] = ()
     named: tuple[int, ...] = ()
+    lent_fields: tuple[tuple[int, tuple[str, ...]], ...] = ()
     changes: bool = False
 
     @property

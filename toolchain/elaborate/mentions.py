@@ -4,6 +4,7 @@ In: a declaration. Out: the arguments into which its result may point, the names
 Each answer is computed once for a declaration.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from ktc.elaborate.scope import FnInfo
@@ -54,9 +55,13 @@ def _replaced_in(node: Any, found: set[str], whole: set[str] | None = None) -> N
         _replaced_in(getattr(node, name), found, whole)
 
 
-def lenders(fn: FnInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return which arguments the result may point into as its type says, and those of them that `ref [...]` names."""
-    known: tuple[tuple[int, ...], tuple[int, ...]] | None = fn.patterns.get("lends")
+Lent = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, tuple[str, ...]], ...]]
+
+
+def lenders(fn: FnInfo) -> Lent:
+    """Return which arguments the result may point into as its type says, those of them that `ref [...]` names, and the
+    fields of these that it names."""
+    known: Lent | None = fn.patterns.get("lends")
     if known is None:
         named: set[str] = set()
         mentioned: set[str] = set()  # `ref [MutOrigin.cast_from[o]]` points where o is, writable or not by itself
@@ -75,8 +80,18 @@ def lenders(fn: FnInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:
                 lends.append(i)
             if arg.name in named:
                 direct.append(i)
-        known = fn.patterns["lends"] = tuple(lends), tuple(direct)
+        known = fn.patterns["lends"] = tuple(lends), tuple(direct), tuple(_fields_lent(fn, direct))
     return known
+
+
+def _fields_lent(fn: FnInfo, direct: list[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    places = {fn.node.args[i].name: i for i in direct}
+    for origin in fn.node.result_ref or () if places else ():
+        path = _steps(origin)
+        if path and path[0] in places:
+            yield places[path[0]], tuple(path[1:])
+        else:
+            yield from ((places[name], ()) for name in sorted(names_in(origin) & places.keys()))
 
 
 def jumps(body: Any) -> bool:

@@ -114,10 +114,13 @@ class Names(Displays, FunctionValues):
                 self.require(value, node)
             if not self.module.is_library:
                 self._require_behind(value, node)
-            return LV(value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why, value.loans)
+            return LV(
+                value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why, value.loans, None,
+                value.via,
+            )  # fmt: skip
         if isinstance(value, RV):
             why = read_only_argument(var.name) if var.kind == "arg" else f"'{var.name}', which is read only"
-            return RV(value.ty, value.ir, why, value.loans)
+            return RV(value.ty, value.ir, why, value.loans, None, value.via)
         return value
 
     def foreign(self, var: Var, node: Any) -> Any:

@@ -21,6 +21,7 @@ from ktc.elaborate.values import (
     FnVal,
     PackVal,
 )  # fmt: skip
+from ktc.elaborate.ways import note_place, of_result
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 
@@ -67,9 +68,12 @@ class Passing(Matching):
         """Emit a call whose action `call` makes."""
         args: list[Value] = []
         result: LV | None = None
+        self.given = None
         loans: tuple[nodes.Local, ...] | None = ()
+        points = False
         if signature.result == "ref" or self.elab.origins(signature.result_ty):
             loans = self.loans_of_call(signature, values)
+            points = not self.module.is_library
         if signature.through_memory:
             if signature.result == "ref":
                 local = self.local(types.PTR, "", None)
@@ -94,8 +98,7 @@ class Passing(Matching):
         if isinstance(made, LV) and signature.result == "ref":
             made.loans = loans
             if not self.module.is_library:
-                origins = [values[i] for i in signature.named if isinstance(values[i], LV) and values[i].local is None]
-                made.via = tuple(way for one in origins for way in one.via or (one.pointer,))
+                note_place(self, made, signature, values)
             made.mutable = signature.result_mutable and all(
                 values[i].mutable if signature.args[i].convention == "ref" else signature.args[i].convention != "read"
                 for i in signature.named
@@ -104,8 +107,14 @@ class Passing(Matching):
             made.why = "" if made.mutable else "a reference that is read only"
         elif isinstance(made, RV):
             made.loans = loans
+            if points:
+                made.via = of_result(self, signature, values)
+        elif points and isinstance(made, LV) and made.local is not None:
+            self.ways[made.local] = of_result(self, signature, values)
         if signature.noreturn:
             self.emit(nodes.Unreachable())
+        if isinstance(made, LV) and made.local is not None:
+            self.given = made.local, values
         return made
 
     def _call_action(

@@ -46,7 +46,10 @@ class Places(BodyBase):
         elif slot >= 0:
             pointer = ops.build("field", (pointer,), None, (self.elab.ir(base.ty), slot))
         path = (*base.path, max(slot, 0))
-        return LV(ty, pointer, base.mutable, base.local, path, False, base.why, base.loans)
+        made = LV(ty, pointer, base.mutable, base.local, path, False, base.why, base.loans)
+        if base.via:
+            made.via = tuple((root, None if way is None else (*way, path[-1])) for root, way in base.via)
+        return made
 
     def field_value(self, val: RV | KV, name: str) -> Val:
         """Return a field of a value that is not in memory."""

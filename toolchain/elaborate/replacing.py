@@ -7,12 +7,14 @@ made, where what makes it surely cannot see the place.
 from collections.abc import Sequence
 from typing import Any
 
+from ktc.diag.source import Span
 from ktc.elaborate.escapes import check_stored
 from ktc.elaborate.linear import check_dropped
 from ktc.elaborate.mentions import is_call, names_in, sees
 from ktc.elaborate.scope import Var
-from ktc.elaborate.values import LV
+from ktc.elaborate.values import LV, RV, FnVal, PackVal
 from ktc.elaborate.variables import Variables
+from ktc.elaborate.ways import are_apart, meet, of_inside, of_place
 from ktc.ir import nodes
 from ktc.ir.types import has_pointer
 from ktc.syntax import ast
@@ -48,21 +50,33 @@ class Replacing(Variables):
         own = is_first or (place.local is not None and not place.path and not place.local.kept)
         return None if aside[1] and own else aside[0]
 
-    def replace_first(self, place: LV, target: ast.Expr, value: ast.Expr) -> bool:
+    def replace_first(self, place: LV, target: ast.Expr, value: ast.Expr, is_behind: bool = False) -> bool:
         """Replace what lies behind a reference by the result of a call, or by a copy. An old value that the call does
-        surely not see is destroyed before it, if it does not raise. False for other values; nothing is made then."""
+        surely not see is destroyed before it, if it does not raise. False for other values; nothing is made then.
+
+        Args:
+            is_behind: a variable that is replaced through a reference to it.
+        """
         if self.module.is_library or self.elab.is_trivial(place.ty):
+            return False
+        if place.local is not None and len(place.path) <= 1 and not (is_behind or place.via):
             return False
         if isinstance(value, ast.Name):
             return self._replace_by_copy(place, value)
-        if not is_call(value) or isinstance(value, ast.Subscript):
-            return False
-        if place.local is not None and len(place.path) <= 1:
+        if not is_call(value) and not isinstance(value, ast.Attribute):
             return False
         span = self.at(value)
         self.open()
         result = self.expr(value, place.ty)
         check_stored(self, place, result, span)
+        if isinstance(result, LV) and not result.owned and result.ty is place.ty:
+            self._copy_from(place, result, value)
+            return True
+        if not is_call(value) or isinstance(value, ast.Subscript):
+            for statement in self.close():
+                self.emit(statement)
+            self.store_place(place, self.convert(result, place.ty, span), self.at(target), "")
+            return True
         fresh = self.own(self.convert(result, place.ty, span), span)
         self.note_aside(target, fresh, value)
         made = self.close()
@@ -85,23 +99,39 @@ class Replacing(Variables):
             return len(made)
         at = _call_of(made, fresh.local)
         if at is not None:
-            call, behind = made[at], made[at + 1 :]
-            assert isinstance(call, nodes.Let) and isinstance(call.value, nodes.Call)
-            others = all(_is_other(one, place, fresh.local) for one in call.value.args)
-            return at if others and not any(isinstance(one, _BRANCHES) for one in behind) else len(made)
+            result, given = self.given or (None, ())
+            others = result is fresh.local and not any(self._sees(one, place) for one in given)
+            return at if others and not any(isinstance(one, _BRANCHES) for one in made[at + 1 :]) else len(made)
         if all(map(self._is_apart, names_in(value))) and not any(isinstance(one, _BRANCHES) for one in made):
             return 0
         return len(made)
 
+    def _copy_from(self, place: LV, value: LV, node: ast.Expr) -> None:
+        """Replace what lies behind a reference by a copy of what lies in another place, which was found in the open
+        block. The old value is destroyed first where these are surely two; else the copy is made aside."""
+        span = self.at(node)
+        self.check_copy(value, span)
+        for statement in self.close():
+            self.emit(statement)
+        if are_apart(place, value):
+            check_dropped(self, place.ty, span)
+            self.destroy_place(place.ty, place.pointer, span)
+            self.init_place(place.ty, place.pointer, value, span)
+            return
+        fresh = self.own(value, span)
+        check_dropped(self, place.ty, span)
+        self.destroy_place(place.ty, place.pointer, span)
+        self.init_moved(place.ty, place.pointer, fresh, span)
+
     def _replace_by_copy(self, place: LV, node: ast.Name) -> bool:
         """Replace what lies behind a reference by a copy of a variable that is surely another place."""
         found = self.find(node.id)
-        if not isinstance(found, Var) or found.body is not self or found.kind in ("ref", "loop", "with"):
+        if not isinstance(found, Var) or found.body is not self:
             return False
         held = found.value
-        if not isinstance(held, LV) or held.local is None or held.ty is not place.ty or place.loans is None:
+        if not isinstance(held, LV) or held.ty is not place.ty:
             return False
-        if (place.local is not None and len(place.path) <= 1) or held.local in (place.local, *place.loans):
+        if not are_apart(place, held):
             return False
         value, span = self.expr(node), self.at(node)
         self.check_copy(value, span)
@@ -109,6 +139,26 @@ class Replacing(Variables):
         self.destroy_place(place.ty, place.pointer, span)
         self.init_place(place.ty, place.pointer, value, span)
         return True
+
+    def store_place(self, place: LV, value: Any, span: Span, out_key: str) -> None:
+        """Replace the value in a place (in `Assignments`)."""
+        raise NotImplementedError
+
+    def _sees(self, value: Any, place: LV) -> bool:
+        """Say whether a function may see a place through an argument."""
+        if isinstance(value, PackVal):
+            return any(self._sees(one, place) for one in value.items)
+        if isinstance(value, FnVal):
+            return value.env is not None
+        if not isinstance(value, (LV, RV)):
+            return False
+        inside = of_inside(self, value)
+        if self.elab.origins(value.ty) and (not inside or meet(inside, of_place(place))):
+            return True
+        if isinstance(value, RV):
+            return has_pointer(self.elab.ir(value.ty)) and not inside
+        is_temporary = value.owned and value.local is not None and not value.local.name
+        return not is_temporary and not are_apart(place, value)
 
     def _is_apart(self, name: str) -> bool:
         """Say whether a name stands for a value that can point to nothing another name owns."""
@@ -134,15 +184,3 @@ def _raises(made: Sequence[nodes.Statement], result: nodes.Local) -> bool:
     at = _call_of(made, result)
     call = made[at] if at is not None else None
     return isinstance(call, nodes.Let) and call.temp is not None
-
-
-def _is_other(value: nodes.Value, place: LV, result: nodes.Local | None) -> bool:
-    """Say whether an argument of a call surely does not lead to a place."""
-    if isinstance(value, nodes.LocalAddress):
-        local = value.local
-        if local is result:
-            return True
-        if local.pins or local.pins_all or local.environment_of:
-            return False
-        return not local.name or (place.loans is not None and local not in (place.local, *place.loans))
-    return isinstance(value, nodes.Const) or (isinstance(value, nodes.Temp) and not has_pointer(value.type))

@@ -130,13 +130,23 @@ class Signatures(FunctionTypes):
         kind = "ref" if fn.node.result_ref is not None else self.abi(result_ty)
         if kind == "ref":
             result_mutable = self._ref_mutable(fn, scope)
-        lends, named = lenders(fn)
+        lends, named, fields = lenders(fn)
         if kind == "ref" and self._points_elsewhere(fn, args, scope):
             named = ()
         writing = ("mut",) if fn.module.is_library else ("mut", "ref")
         changes = any(a.convention in writing and (len(args) > 1 or a.variadic) for a in args)
         return Signature(
-            tuple(args), result_ty, kind, fn.raises, out_name, result_mutable, False, lends, named, changes=changes
+            tuple(args),
+            result_ty,
+            kind,
+            fn.raises,
+            out_name,
+            result_mutable,
+            False,
+            lends,
+            named,
+            changes=changes,
+            lent_fields=fields,
         )
 
     def _ref_mutable(self, fn: FnInfo, scope: Scope) -> bool:

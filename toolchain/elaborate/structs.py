@@ -166,8 +166,7 @@ class Structs(Modules):
         return all(self._conforms_one(ty, one) for one in trait.traits)
 
     def _all_parents(self, trait: TraitInfo) -> list[TraitInfo]:
-        found: list[TraitInfo] = []
-        self._add_trait(trait, found)
+        self._add_trait(trait, found := list[TraitInfo]())
         return found
 
     def _conforms_one(self, ty: Ty, trait: TraitInfo) -> bool:
@@ -270,10 +269,8 @@ class Structs(Modules):
             if ty.info.register_trivial:
                 return True
             own = any(name in members for name in ("__copyinit__", "__moveinit__", "__del__"))
-            if own or ty.info.explicit_destroy is not None:
-                ty.trivial = False
-            else:
-                ty.trivial = all(self.is_trivial(kind) for _, kind in self.fields(ty))
+            own = own or ty.info.explicit_destroy is not None
+            ty.trivial = not own and all(self.is_trivial(kind) for _, kind in self.fields(ty))
         return ty.trivial
 
     def moves_plainly(self, value: Any) -> bool:

@@ -248,13 +248,14 @@ FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
 @dataclass(repr=False, slots=True)
 class RV:
     """A value of a directly passed type, as an IR value. `why`: it has a name that may not be changed, and why.
-    `loans`, `back`: as in `LV`."""
+    `loans`, `back`: as in `LV`; `via`: the ways to what it points into (ways.py)."""
 
     ty: Ty
     ir: nodes.Value
     why: str = ""
     loans: tuple[nodes.Local, ...] | None = None
     back: Any = None
+    via: Any = ()
 
     @property
     def read_only(self) -> bool:
@@ -274,8 +275,7 @@ class LV:
         owned: a temporary, or transferred with `^`: whoever takes the value may move it.
         why: why it is immutable, for the message.
         loans: the locals in which it lies or into which its value points, where no local is known; None: unknown.
-        back: the item or field of a computed value that it is (computed.py).
-        via: the addresses from which a call reached it, where those are no locals.
+        back, via: the item or field of a computed value that it is (computed.py); the ways to it (ways.py).
     """
 
     ty: Ty
@@ -287,7 +287,7 @@ class LV:
     why: str = ""
     loans: tuple[nodes.Local, ...] | None = None
     back: Any = None
-    via: tuple[nodes.Value, ...] = ()
+    via: Any = ()
 
     @property
     def read_only(self) -> bool:

@@ -13,6 +13,7 @@ from ktc.elaborate.scope import StructInfo, Var
 from ktc.elaborate.shown import said
 from ktc.elaborate.suggestions import A_LOOP_VARIABLE
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, Method, PackPV, PartialTy, StructTy, Ty
+from ktc.elaborate.ways import of_inside
 from ktc.ir import nodes
 from ktc.syntax import ast
 
@@ -47,6 +48,8 @@ class Variables(Expressions):
         local = nodes.Local(self.fresh(), self.elab.ir(ty), name, span=span)
         local.drop = self.drop_symbol(ty)
         self.pin(local, ty, self.loans_of(value))
+        if not self.module.is_library and (ways := of_inside(self, value)):
+            self.ways[local] = ways
         if function_scope and self.blocks:
             self.hoisted.append(nodes.Declare(local))
             if not self.module.is_library:

@@ -22,7 +22,7 @@ PASSES: tuple[Pass, ...] = (copies.run, initialised.run, drops.run)
 def check(functions: Sequence[Function], config: object, sink: Sink) -> None:
     """Report what the passes find in functions that are not compiled.
 
-    Reports: UNINITIALIZED, UNSUPPORTED.
+    Reports: UNINITIALIZED, NOT_DESTROYED, UNSUPPORTED.
     """
     for function in functions:
         if has_marks(function.body):
@@ -34,7 +34,7 @@ def check(functions: Sequence[Function], config: object, sink: Sink) -> None:
 def run(unit: Unit, config: object, sink: Sink) -> Unit:
     """Run every pass over every function of a unit; return the new unit, which holds no marks.
 
-    Reports: UNINITIALIZED, UNSUPPORTED, UNSUPPORTED_ON_TARGET.
+    Reports: UNINITIALIZED, NOT_DESTROYED, UNSUPPORTED, UNSUPPORTED_ON_TARGET.
     """
     functions = {}
     for symbol, function in unit.functions.items():

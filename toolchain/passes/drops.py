@@ -41,7 +41,10 @@ from ktc.passes.uses import FIRST_BIT, Uses
 
 
 def run(function: Function, config: object, sink: Sink) -> Function:
-    """Insert the destructor calls of a function and remove its marks."""
+    """Insert the destructor calls of a function and remove its marks.
+
+    Reports: NOT_DESTROYED.
+    """
     if not has_marks(function.body):
         return function
     found = list(marks(function.body))
@@ -234,13 +237,15 @@ class _Emitter:
 
     def ordered(self, dead: int, mentioned: tuple[int, ...]) -> list[Slots]:
         """Return the locals in the order in which they are destroyed: what points into another comes before it; else
-        in the order in which the statement mentions them, else as declared."""
+        in the order in which the statement mentions them, else as declared, arguments after variables."""
         rows: list[Slots] = []
-        for mask in (*mentioned, dead):
+        for mask in mentioned:
             for bit in bits_of(mask & dead):
                 row = self.table.of_bit[bit]
                 if row not in rows:
                     rows.append(row)
+        others = [row for row in dict.fromkeys(map(self.table.of_bit.__getitem__, bits_of(dead))) if row not in rows]
+        rows += sorted(others, key=lambda row: row.local.at.index if row.local.at is not None else -1)
         if not any(row.local.pins or row.local.pins_all for row in rows):
             return rows
         return _pointers_first(rows, self.uses)
