@@ -20,8 +20,9 @@ MAX_BRACKETS = 200  # brackets inside one another
 MAX_BLOCKS = 100  # blocks inside one another
 MAX_DIGITS = 16000  # of a number: 64000 bits, if they are hexadecimal
 
+# Possessive are repeats of single characters only: before 3.11.5 Python matched those of groups wrongly (gh-106052).
 _TOKEN = re.compile(
-    r"""(?:[ \t\f\r]|\\\r?\n)*+(?:
+    r"""(?:[ \t\f\r]++|\\\r?\n)*(?:
     ([^\W\d]\w*+)(?!["'])                                                            # 1 word
   | (->|:=|\.\.\.|(?:\*\*|//|<<|>>|[-+*/%@&|^])=?|[<>=!]=|[,:;~<>=(){}\[\]]|\.(?!\d))  # 2 operator
   | (\n)                                                                             # 3 end of line
@@ -36,12 +37,12 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_INDENTATION = re.compile(r"(?:[ \t\f\r]*+(?:\#[^\n]*+)?\n)*+([ \t\f]*+)(?:\#[^\n]*+\Z)?")
+_INDENTATION = re.compile(r"(?:[ \t\f\r]*+(?:\#[^\n]*+)?\n)*([ \t\f]*+)(?:\#[^\n]*+\Z)?")
 _STRING_REST = {
-    '"': re.compile(r'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"', re.DOTALL),
-    "'": re.compile(r"[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'", re.DOTALL),
-    '"""': re.compile(r'(?:[^"\\]++|\\.|"(?!""))*+"""', re.DOTALL),
-    "'''": re.compile(r"(?:[^'\\]++|\\.|'(?!''))*+'''", re.DOTALL),
+    '"': re.compile(r'[^"\\\n]*+(?:\\.[^"\\\n]*+)*"', re.DOTALL),
+    "'": re.compile(r"[^'\\\n]*+(?:\\.[^'\\\n]*+)*'", re.DOTALL),
+    '"""': re.compile(r'(?:[^"\\]++|\\.|"(?!""))*"""', re.DOTALL),
+    "'''": re.compile(r"(?:[^'\\]++|\\.|'(?!''))*'''", re.DOTALL),
 }
 _PREFIXES = frozenset(("", "r", "f", "rf", "fr"))
 _CONVENTIONS = frozenset(("read", "mut", "out", "owned", "deinit", "inout", "borrowed"))
