@@ -25,6 +25,7 @@ from ktc.ir.nodes import Unit
 from ktc.ir.verify import verify
 from ktc.records import record
 from ktc.syntax.loader import Package, load
+from ktc.syntax.trees import Trees, keep_trees
 from ktc.targets.target import Target
 
 SEED = "archive.kpy"
@@ -55,7 +56,7 @@ class Archive:
         data = tuple(bytes(workers.result(ticket)) for ticket in self.tickets)
         base, own = self.keys
         cache.put(base, self.names.encode())
-        cache.put(own, pickle.dumps(Archive(replace(self.library, devices={}), data)))
+        cache.put(own, pickle.dumps(Archive(replace(self.library, rest={}, devices={}), data)))
         self.lock.release()
         return data
 
@@ -75,7 +76,8 @@ def find(config: Config, cache: Cache, workers: Workers) -> Archive | None:
         finish = forks.begin(lambda: _of_devices(config, cache))
         archive = _of_host(config, cache, workers)
         devices = finish()
-    return replace(archive, library=replace(archive.library, devices=devices))
+    rest = Trees(cache, config.toolchain)
+    return replace(archive, library=replace(archive.library, rest=rest, devices=devices))
 
 
 def _of_devices(config: Config, cache: Cache) -> dict[str, Packed]:
@@ -93,7 +95,9 @@ def _of_host(config: Config, cache: Cache, workers: Workers) -> Archive:
         lock.release()
         return kept
     try:
+        finish = forks.begin(lambda: keep_trees(config.stdlib, cache, config.toolchain))
         unit, library, names = _elaborate(config, cache)
+        finish()
         modules = [lower_host(part, {}, "", config.debug, config.level) for part in parts(unit, PARTS)]
     except BaseException:
         lock.release()
@@ -154,7 +158,7 @@ def _kept(config: Config, cache: Cache, base: Key) -> object:
 
 def _base_key(config: Config, target: Target) -> Key:
     return Key.of(
-        "archive", python=sys.version, toolchain=builds.toolchain_fingerprint(), target=builds.describe(target),
+        "archive", python=sys.version, toolchain=config.toolchain, target=builds.describe(target),
         level=str(config.level), debug=str(config.debug),
     )  # fmt: skip
 

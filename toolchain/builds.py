@@ -9,18 +9,15 @@ import os
 import pickle
 from collections.abc import Mapping
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 
 from ktc.cache import Cache, Key, digest
-from ktc.config import Config, stdlib_folder
+from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.emit.link import Executable, install
 from ktc.records import record
 from ktc.targets.target import Target
-
-_EMITTERS = ("emit", "targets")
 
 
 @record
@@ -107,39 +104,6 @@ def describe(target: Target) -> str:
     return "\n".join((target.name, target.triple, target.cpu, target.features))
 
 
-def emitter_fingerprint() -> str:
-    """Return a digest of what turns LLVM text into images and objects: LLVM's version and our code around it."""
-    here = Path(__file__).parent
-    parts = [_llvm_stamp()]
-    for folder in _EMITTERS:
-        parts += [sha256(path.read_bytes()).hexdigest() for path in sorted((here / folder).glob("*.py"))]
-    return digest(*parts)
-
-
-def toolchain_fingerprint() -> str:
-    """Return a digest that changes with ktc itself; from sizes and times, for it is asked in each build."""
-    here = Path(__file__).resolve().parent
-    roots = (here, stdlib_folder(), here.parent / "grammar")
-    stamps = [_llvm_stamp()]
-    for root in roots:
-        for folder, folders, names in os.walk(root):
-            folders[:] = sorted(name for name in folders if name != "__pycache__")
-            for name in sorted(names):
-                status = os.stat(os.path.join(folder, name))
-                stamps.append(f"{folder}/{name} {status.st_size} {status.st_mtime_ns}")
-    return digest(*stamps)
-
-
-def _llvm_stamp() -> str:
-    """Say which llvmlite there is without loading it."""
-    found = find_spec("llvmlite")
-    origin = found.origin if found else None
-    try:
-        return sha256(Path(origin or "").with_name("_version.py").read_bytes()).hexdigest()
-    except OSError:
-        return str(origin)
-
-
 def index_key(config: Config, form: str) -> Key:
     """Return the key of a whole build, but for the files that it reads."""
     defines = [f"{name}={value}" for name, value in sorted(config.defines.items())]
@@ -155,7 +119,7 @@ def index_key(config: Config, form: str) -> Key:
         host=describe(config.host),
         accelerators="\n\n".join(describe(target) for target in config.accelerators),
         offload=config.offload_mode,
-        toolchain=toolchain_fingerprint(),
+        toolchain=config.toolchain,
     )
 
 

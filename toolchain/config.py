@@ -14,6 +14,7 @@ from ktc import targets
 from ktc.cache import DEFAULT_MAX_BYTES, Cache, Key
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
+from ktc.fingerprints import toolchain_fingerprint
 from ktc.records import record
 from ktc.targets import host as hosts
 from ktc.targets import local
@@ -61,6 +62,7 @@ class Config:
         root: the main file.
         search: folders of modules beside the main file's own.
         stdlib: folder of the standard library.
+        toolchain: a digest that changes with ktc itself and with its library.
         defines: values for `sys.param_env`.
         level: -O0 to -O3.
         debug: 0 none, 1 line tables, 2 full.
@@ -77,6 +79,7 @@ class Config:
     accelerators: tuple[Target, ...]
     output: Path
     stdlib: Path
+    toolchain: str = ""
     search: tuple[Path, ...] = ()
     defines: Mapping[str, str] = field(default_factory=dict)
     level: int = DEFAULT_LEVEL
@@ -143,9 +146,11 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
     if sink.error_count:
         return None
     defines = dict(define.partition("=")[::2] for define in options.defines)
+    stdlib = stdlib_folder()
     return Config(
-        root=options.root, host=host, accelerators=accelerators, output=output, stdlib=stdlib_folder(),
-        search=options.search, defines=defines, emit=emit, debug=options.debug or 0,
+        root=options.root, host=host, accelerators=accelerators, output=output, stdlib=stdlib,
+        toolchain=toolchain_fingerprint(stdlib), search=options.search, defines=defines, emit=emit,
+        debug=options.debug or 0,
         level=DEFAULT_LEVEL if options.level is None else options.level,
         jobs=options.jobs or _processors(), offload_mode=options.offload_mode or OFFLOAD_MODES[0],
     )  # fmt: skip

@@ -20,6 +20,7 @@ from ktc.diag.diagnostic import CompileError, Diagnostic, Label
 from ktc.emit import device, tools
 from ktc.emit.steps import instructions
 from ktc.emit.workers import Usage, Workers
+from ktc.fingerprints import emitter_fingerprint
 from ktc.ir.callers import external_call
 from ktc.ir.nodes import ImageRef, Kernel, Program, Unit
 from ktc.ir.verify import verify
@@ -132,7 +133,7 @@ def start_host(session: Session, unit: Unit, entry: str, images: Images | None, 
     with session.stage("lower", "host") as phase:
         module = lower_host(unit, images, entry, session.config.debug, session.config.level)
         phase.instructions = instructions(module.text)
-        key = key_of(session, "host-object", module, "object", builds.emitter_fingerprint())
+        key = key_of(session, "host-object", module, "object", emitter_fingerprint())
         data = session.find("the host", key)
         phase.hits, phase.misses = (0, 1) if data is None else (1, 0)
     if data is not None:
@@ -171,7 +172,7 @@ def look_up(session: Session, program: Program) -> None:
             session.find(_title(unit, kernel, kind), key)
     with suppress(ImagesNeeded):  # such a host is looked up only when its kernels are there
         module = lower_host(program.host, None, program.entry, session.config.debug, session.config.level)
-        session.find("the host", key_of(session, "host-object", module, "object", builds.emitter_fingerprint()))
+        session.find("the host", key_of(session, "host-object", module, "object", emitter_fingerprint()))
 
 
 def _kernels(session: Session, program: Program) -> Iterator[tuple[Unit, tuple[LlvmModule, ...], dict[str, set[str]]]]:
@@ -261,7 +262,7 @@ def _keys(
     session: Session, modules: Sequence[LlvmModule], kinds: dict[str, set[str]], ptxas: str
 ) -> dict[tuple[str, str], Key]:
     """Return the key of each kernel in each kind that is wanted of it."""
-    stamp = builds.emitter_fingerprint()
+    stamp = emitter_fingerprint()
     return {
         (module.kernel, kind): key_of(session, "image", module, kind, stamp + (ptxas if kind == "object" else ""))
         for module in modules

@@ -25,8 +25,8 @@ LAYERS = (
     "cli",
 )
 BESIDE = {
-    "version": "diag", "records": "diag", "builds": "driver", "archives": "driver", "guard": "driver",
-    "timeline": "driver",
+    "version": "diag", "records": "diag", "fingerprints": "cache",
+    "builds": "driver", "archives": "driver", "guard": "driver", "timeline": "driver",
     "session": "driver", "units": "driver", "slices": "driver", "forks": "driver", "reports": "driver",
     "progress": "driver", "history": "driver", "times": "cli",
     "bench": "cli", "bench_report": "cli", "cli_bench": "cli", "command": "cli", "show": "cli", "doctor": "cli",

@@ -25,7 +25,7 @@ SUFFIXES = (".kpy", ".mojo", ".🔥")
 MAIN = "__main__"
 LIBRARY = "std"
 
-_INIT = "__init__"
+INIT = "__init__"
 _BOM = "\ufeff"
 
 
@@ -56,7 +56,7 @@ class Package:
     failed: set[str] = field(default_factory=set)
     reads: dict[str, str | None] = field(default_factory=dict)
     parsed: list[tuple[str, float, float]] = field(default_factory=list)
-    packed: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
+    packed: tuple[Mapping[str, tuple[str, bytes]], ...] = ()
     sources: dict[str, Source] = field(default_factory=dict)
     _asked: dict[tuple[str, bool], ast.Module | None] = field(default_factory=dict)
 
@@ -90,7 +90,7 @@ class Package:
 
     def is_package(self, module: ast.Module) -> bool:
         """Say whether the module is a folder's `__init__` file."""
-        return Path(module.source.path).stem == _INIT
+        return Path(module.source.path).stem == INIT
 
     def _find(self, dotted: str, inside: bool) -> ast.Module | None:
         parts = dotted.split(".")
@@ -106,9 +106,10 @@ class Package:
     def _load(self, name: str, parts: list[str], folders: Sequence[Path], is_library: bool) -> ast.Module | None:
         if name in self.modules or name in self.failed:
             return self.modules.get(name)
-        if is_library and name in self.packed:
+        held = next((trees[name] for trees in self.packed if name in trees), None) if is_library else None
+        if held is not None:
             start = time.perf_counter()
-            shown, data = self.packed[name]
+            shown, data = held
             module = unpack(data, self.library_source(shown))
             if module is not None:
                 self.parsed.append((shown, start, time.perf_counter()))
@@ -228,7 +229,7 @@ def read_source(path: Path, sink: Sink, is_library: bool, reads: dict[str, str |
 def _candidates(folder: Path, parts: list[str]) -> list[Path]:
     """Return the files that may hold a module: the file itself, then the folder's `__init__`."""
     if not parts:
-        return [folder / (_INIT + suffix) for suffix in SUFFIXES]
+        return [folder / (INIT + suffix) for suffix in SUFFIXES]
     base = folder.joinpath(*parts)
     files = [base.with_name(base.name + suffix) for suffix in SUFFIXES]
-    return files + [base / (_INIT + suffix) for suffix in SUFFIXES]
+    return files + [base / (INIT + suffix) for suffix in SUFFIXES]
