@@ -18,12 +18,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ktc.config import environment_with
 from ktc.emit.workers import MAXRSS_BYTES
-from ktc.records import record
+from ktc.records import entity, record
 
 FLOWS = ("all-kernel", "per-kernel")
 _SAMPLE_SECONDS = 0.005
@@ -68,7 +68,7 @@ class Variant:
     flow: str
 
 
-@dataclass(slots=True)
+@entity
 class Result:
     """The runs of one variant."""
 

@@ -9,12 +9,12 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
-from ktc.records import record
+from ktc.records import entity, record
 
 try:
     import fcntl
@@ -101,7 +101,7 @@ class Lock:
             self.file.close()
 
 
-@dataclass(slots=True)
+@entity
 class Cache:
     """The store in `folder`; None keeps nothing.
 

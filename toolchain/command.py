@@ -6,7 +6,7 @@ In: the words of the command line. Out: an exit code; errors, times and progress
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,14 @@ from ktc.config import Config, Options
 from ktc.diag.diagnostic import CompileError, Sink, gate, in_order
 from ktc.diag.policy import UnknownWarning, read_policy
 from ktc.diag.render import render_json, render_text
+from ktc.records import entity
 from ktc.times import Times
 from ktc.version import VERSION
 
 _DEBUG_LEVELS = {"none": 0, "line-tables": 1, "full": 2}
 
 
-@dataclass(slots=True)
+@entity
 class Task:
     """One command that compiles.
 

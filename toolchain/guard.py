@@ -12,11 +12,11 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ktc.diag.diagnostic import Bug
-from ktc.records import record
+from ktc.records import entity, record
 
 INTERRUPTED = 130
 """128 and the number of SIGINT, as shells show it."""
@@ -33,7 +33,7 @@ _GRACE_SECONDS = 1.0
 """How long the work may take to clean up after Ctrl-C."""
 
 
-@dataclass(slots=True)
+@entity
 class _Outcome:
     """What the thread leaves."""
 

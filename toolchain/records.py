@@ -3,11 +3,12 @@
 A record is as `@dataclass(frozen=True, slots=True)`, which the type checker takes it for; that nobody assigns to a
 field is checked by mypy, not when the program runs. An entity is as `@dataclass(slots=True, eq=False, repr=False)`.
 Both cost a third of a data class at start-up: Python does not compile methods for each class, but once for each number
-of fields, and a class has that code under the names of its own.
+of fields, and a class has that code under the names of its own. Only fields that are made anew each time (those with a
+`default_factory`) want a constructor that is compiled for the class.
 """
 
-from collections.abc import Callable
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from types import CodeType, FunctionType
 from typing import Any, TypeVar, dataclass_transform
 
@@ -42,15 +43,17 @@ def shown(value: Any) -> str:
 
 
 def _fielded(kind: Any) -> Any:
-    """Return the class with slots and a constructor; defaults that are made anew each time are left to `dataclass`."""
-    inherited = fields(kind) if is_dataclass(kind) else ()
-    own = [item for item in vars(kind).values() if isinstance(item, Field)]
-    anew = any(item.default_factory is not MISSING for item in (*inherited, *own))
-    made: Any = dataclass(slots=True, init=anew, eq=False, repr=False)(kind)
-    if not anew:
-        items = fields(made)
-        made.__init__ = _method(_INITS, _init, [item.name for item in items])
-        made.__init__.__defaults__ = tuple(item.default for item in items if item.default is not MISSING)
+    """Return the class with slots and a constructor."""
+    made: Any = dataclass(slots=True, init=False, eq=False, repr=False)(kind)
+    items = fields(made)
+    names = [item.name for item in items]
+    makers = {f"_new_{item.name}": item.default_factory for item in items if item.default_factory is not MISSING}
+    if makers:
+        made.__init__ = FunctionType(_init_anew(names, makers), {"_MISSING": MISSING, **makers})
+    else:
+        made.__init__ = _method(_INITS, _init, names)
+    optional = [item.default for item in items if item.default is not MISSING or f"_new_{item.name}" in makers]
+    made.__init__.__defaults__ = tuple(optional)
     return made
 
 
@@ -66,6 +69,14 @@ def _method(kept: tuple[CodeType, ...], write: Callable[[int], CodeType], names:
 def _init(count: int) -> CodeType:
     names = [f"_{at}" for at in range(count)]
     return _compiled("__init__", ["self", *names], "; ".join(f"self.{name} = {name}" for name in names) or "pass")
+
+
+def _init_anew(names: Sequence[str], makers: Collection[str]) -> CodeType:
+    """Return a constructor that calls `_new_x` for a field `x` that is not given."""
+    values = {name: f"_new_{name}() if {name} is _MISSING else {name}" for name in names if f"_new_{name}" in makers}
+    return _compiled(
+        "__init__", ["self", *names], "; ".join(f"self.{name} = {values.get(name, name)}" for name in names)
+    )
 
 
 def _equal(count: int) -> CodeType:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ktc.cache import Cache, Key
 from ktc.config import Config
 from ktc.diag.diagnostic import Sink
-from ktc.records import record
+from ktc.records import entity, record
 from ktc.timeline import Phase, Timeline
 
 
@@ -26,7 +26,7 @@ class Unit:
     hit: bool
 
 
-@dataclass(slots=True)
+@entity
 class Session:
     """One run of the pipeline.
 

@@ -5,7 +5,6 @@ in a copy of the process, several at once; nothing that one kernel made serves a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from ktc import forks
@@ -18,6 +17,7 @@ from ktc.elaborate.slices import Slicer
 from ktc.emit.steps import instructions
 from ktc.ir import nodes
 from ktc.ir.verify import verify
+from ktc.records import entity
 from ktc.session import Session
 from ktc.timeline import Phase, peak_bytes
 
@@ -25,7 +25,7 @@ Modules = dict[int, tuple[LlvmModule, ...]]
 """By index of the device unit."""
 
 
-@dataclass(slots=True)
+@entity
 class _Slice:
     """What a copy of the process sends back."""
 

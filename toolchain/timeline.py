@@ -9,13 +9,14 @@ import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ktc.emit.workers import MAXRSS_BYTES, Usage
+from ktc.records import entity
 
 
-@dataclass(slots=True)
+@entity
 class Phase:
     """One phase that has ended.
 
@@ -53,7 +54,7 @@ class Phase:
         return max(0.0, self.cpu - self.inner[1])
 
 
-@dataclass(slots=True)
+@entity
 class Timeline:
     """The phases of one build.
 

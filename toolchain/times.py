@@ -1,11 +1,13 @@
 """What a command notes of its own times, and what the user wants to see of them; it imports nothing heavy."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from ktc.records import entity
 
-@dataclass(slots=True)
+
+@entity
 class Times:
     """What is wanted of the times of a build.
 

@@ -6,7 +6,7 @@ wait for the kernels: their images are in an object of their own.
 
 from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import NoReturn
 
@@ -24,13 +24,14 @@ from ktc.fingerprints import emitter_fingerprint
 from ktc.ir.callers import external_call
 from ktc.ir.nodes import ImageRef, Kernel, Program, Unit
 from ktc.ir.verify import verify
+from ktc.records import entity
 from ktc.session import Session
 
 Images = dict[tuple[int, str, str], bytes]
 """What was emitted: by index of the device unit, kernel and kind."""
 
 
-@dataclass(slots=True)
+@entity
 class Host:
     """The host's object, made or in the making.
 
@@ -45,7 +46,7 @@ class Host:
     ticket: int = -1
 
 
-@dataclass(slots=True)
+@entity
 class Ahead:
     """The host on its way through the passes and LLVM, while kernels are still elaborated.
 

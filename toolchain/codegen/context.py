@@ -5,7 +5,7 @@ module can be cut out for each kernel from functions that were lowered once.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ktc.codegen.constants import ConstantWriter, symbol
 from ktc.codegen.locality import LocalPointers
@@ -13,6 +13,7 @@ from ktc.codegen.types import TypeTable
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import Global, Unit
 from ktc.ir.types import PointerType
+from ktc.records import entity
 from ktc.targets.target import Target
 
 CONTRACT = "contract "
@@ -23,7 +24,7 @@ SHARED_SPACE = 3
 CONSTANT_SPACE = 4
 
 
-@dataclass(slots=True)
+@entity
 class Uses:
     """What a function or a global refers to. Dictionaries keep the order of first use.
 
@@ -42,7 +43,7 @@ class Uses:
     metadata: dict[int, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@entity
 class Trailing:
     """Parameters beyond those of the IR: what the target passes because it has no registers for it.
 

@@ -5,13 +5,13 @@ ends a stage. A `Bug` is a mistake of ktc itself and is never shown as the user'
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import TypeVar
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.records import record
+from ktc.records import entity, record
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class WarningPolicy:
     fatal: frozenset[Code] = frozenset()
 
 
-@dataclass(slots=True)
+@entity
 class Sink:
     """Collects diagnostics; the same message at the same place is kept once, and one warning of a kind at a place.
 
@@ -94,7 +94,7 @@ class Sink:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     error_count: int = 0
     mistake_count: int = 0
-    policy: WarningPolicy = WarningPolicy()  # noqa: RUF009
+    policy: WarningPolicy = WarningPolicy()
     warnings: list[Diagnostic] = field(default_factory=list)
     _seen: set[tuple[object, ...]] = field(default_factory=set)
 

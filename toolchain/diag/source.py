@@ -4,12 +4,12 @@ A `Span` is two offsets into one `Source`; lines and columns are computed only w
 """
 
 import bisect
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from ktc.records import record
+from ktc.records import entity, record
 
 
-@dataclass(slots=True, eq=False)
+@entity
 class Source:
     """One text that was read.
 

@@ -6,14 +6,14 @@ targets, places in its source) or could be a part of its loops (short functions,
 """
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from ktc.elaborate.bodies import Packed, pack
 from ktc.elaborate.instances import Instance, UnitState
 from ktc.elaborate.values import KV, FnTy, FnVal, PackPV, PartialTy, StructTy
 from ktc.ir import nodes, walk
-from ktc.records import record
+from ktc.records import entity, record
 from ktc.syntax.loader import MAIN, Package
 from ktc.syntax.parser import pack as pack_module
 
@@ -118,7 +118,7 @@ def library_of(unit: nodes.Unit, packed: Packed, modules: Mapping[str, tuple[str
     )
 
 
-@dataclass(slots=True)
+@entity
 class _Choice:
     """Chooses what the archive holds.
 

@@ -12,7 +12,7 @@ bound along with the types of an instance would cost every instance and say noth
 import contextlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -28,6 +28,7 @@ from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, Scope, StructInfo, Tra
 from ktc.elaborate.signatures import phantom, with_arguments
 from ktc.elaborate.values import KV, OriginValue, StructTy, Ty
 from ktc.ir import nodes
+from ktc.records import entity
 from ktc.syntax import ast
 
 _SURE = frozenset((
@@ -45,7 +46,7 @@ _ARCHETYPE = re.compile(f"'({MARK}[^']*)'")
 _NOT_MET = re.compile(f"'({MARK}[^']*)' does not conform to '([^']*)'")
 
 
-@dataclass(slots=True)
+@entity
 class Trial:
     """One declaration that is elaborated by itself.
 

@@ -4,15 +4,16 @@ In: the value of an index whose type has `__setitem__` too, or of `__getattr__` 
 call or an assignment to change; the value is put back after it, through as many setters as the path has.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ktc.elaborate.instances import ArgSig
 from ktc.elaborate.values import LV, RV, Arg, FnVal, StructTy
 from ktc.ir import nodes
+from ktc.records import entity
 
 
-@dataclass(slots=True, eq=False)
+@entity
 class Computed:
     """Where a value came from: an item of `base` at `args`, its field `name`, or what its `__getattr__` gave for it."""
 
@@ -23,7 +24,7 @@ class Computed:
     is_field: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@entity
 class Waiting:
     """An item, or what `__getattr__` gives for `name`, that is fetched when the other operands have been evaluated."""
 

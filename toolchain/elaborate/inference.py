@@ -1,7 +1,6 @@
 """Inference: parameters that follow from the types of arguments."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -25,9 +24,10 @@ from ktc.elaborate.values import (
     StructTy,
     Sym,
 )  # fmt: skip
+from ktc.records import entity
 
 
-@dataclass(slots=True)
+@entity
 class Candidate:
     """A function that fits a call.
 

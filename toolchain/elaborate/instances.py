@@ -6,7 +6,7 @@ called, its body when the work list comes to it, or at once when compile-time ev
 
 import hashlib
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ktc.diag.codes import Code
@@ -56,7 +56,7 @@ class OfProgram(Exception):
     """In the library's archive: a function depends on the program, say on its list of targets."""
 
 
-@dataclass(slots=True)
+@entity
 class ArgSig:
     """One argument of an instance.
 
@@ -76,7 +76,7 @@ class ArgSig:
     pack: tuple[Ty, ...] = ()
 
 
-@dataclass(slots=True)
+@entity
 class Signature:
     """What a call of an instance looks like.
 

@@ -5,7 +5,7 @@ reads the values of the parameters off the types of the arguments. What a patter
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -33,10 +33,11 @@ from ktc.elaborate.values import (
     is_symbolic,
 )  # fmt: skip
 from ktc.ir import nodes
+from ktc.records import entity
 from ktc.syntax import ast
 
 
-@dataclass(slots=True)
+@entity
 class Pattern:
     """The types of a function's arguments with its parameters open.
 

@@ -5,7 +5,7 @@ parameter list: a type, a constant (`KV`), a function, a pack of parameter value
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Union
 
 from ktc.diag.source import Span
@@ -245,7 +245,7 @@ FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
 """Stands for the place of a value of which only the type is known."""
 
 
-@dataclass(repr=False, slots=True)
+@entity
 class RV:
     """A value of a directly passed type, as an IR value. `why`: it has a name that may not be changed, and why.
     `loans`, `back`: as in `LV`; `via`: the ways to what it points into (ways.py)."""
@@ -263,7 +263,7 @@ class RV:
         return bool(self.why)
 
 
-@dataclass(repr=False, slots=True)
+@entity
 class LV:
     """A place in memory that holds a value.
 
@@ -295,7 +295,7 @@ class LV:
         return not self.mutable and not (self.owned and self.local is not None and not self.local.name)
 
 
-@dataclass(repr=False, slots=True)
+@entity
 class Method:
     """`value.method`, not called yet. `base` is None for a static reference through the type."""
 
@@ -303,7 +303,7 @@ class Method:
     fn: FnVal
 
 
-@dataclass(repr=False, slots=True)
+@entity
 class PackVal:
     """`*args` of a heterogeneous pack as it is passed on."""
 
@@ -337,7 +337,7 @@ Result = Union[RV, LV, KV, Method, PackVal, Ty, FnVal, PackPV, PartialTy, Module
 """What an expression may give."""
 
 
-@dataclass(repr=False, slots=True)
+@entity
 class Arg:
     """One argument of a call: its value and where it stands."""
 

@@ -7,12 +7,13 @@ Source: LLVM 14, `BitcodeWriter.cpp` and `LLVMBitCodes.h`.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ktc.emit.air_instructions import Instructions, Record
 from ktc.emit.air_syntax import LOCAL, NAME, cannot, inside, last_type, split, take_type
 from ktc.emit.air_values import Item, Tables, Use, absolute, signed
 from ktc.emit.bitstream import Bitstream
+from ktc.records import entity
 
 _IDENTIFICATION, _MODULE, _PARAMATTR, _PARAMATTR_GROUP = 13, 8, 9, 10
 _CONSTANTS, _FUNCTION, _METADATA, _TYPES, _STRTAB = 11, 12, 15, 17, 23
@@ -26,7 +27,7 @@ _ATTRIBUTES = {
 _FUNCTION_INDEX = 0xFFFFFFFF
 
 
-@dataclass(slots=True)
+@entity
 class _Function:
     """A function with a body."""
 

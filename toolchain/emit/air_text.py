@@ -11,10 +11,11 @@ the optimiser, which has run by now, so they are left out.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ktc.diag.diagnostic import Bug
 from ktc.emit.air_syntax import LOCAL, NAME, cannot, inside, last_type, split, take_type
+from ktc.records import entity
 
 _STRING = re.compile(r'(c?"[^"]*")')
 _POINTER = r"i8(?: addrspace\(\d+\))?\*"
@@ -43,7 +44,7 @@ def typed_text(text: str) -> str:
     return _Rewriter().run(text)
 
 
-@dataclass(slots=True)
+@entity
 class _Rewriter:
     """One module. `globals` and `structs` give each name's type in the new text."""
 

@@ -8,11 +8,12 @@ Source: LLVM's AMDGPUUsage, "Code Object" (sections, relocations); ROCR-Runtime,
 """
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ktc.diag.diagnostic import Bug
 from ktc.emit import elf
 from ktc.emit.elf import align_up
+from ktc.records import entity
 
 _MACHINE = 224
 _PAGE = 0x1000
@@ -21,7 +22,7 @@ _TEXT_ALIGN = 256
 _R_ABS64, _R_REL32, _R_REL64, _R_REL32_LO, _R_REL32_HI, _R_RELATIVE64 = 3, 4, 5, 10, 11, 13
 
 
-@dataclass(slots=True)
+@entity
 class _Part:
     """One section of the result."""
 

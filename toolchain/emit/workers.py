@@ -16,13 +16,13 @@ import signal
 import sys
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib import import_module
 from typing import Any, Self
 
 from ktc.diag.diagnostic import Bug
 from ktc.emit.steps import Step
-from ktc.records import record
+from ktc.records import entity, record
 
 _READ_BYTES = 1 << 16
 _LENGTH_BYTES = 8
@@ -68,7 +68,7 @@ class Usage:
     steps: tuple[Step, ...] = ()
 
 
-@dataclass(slots=True)
+@entity
 class Workers:
     """The child with LLVM, and up to `jobs` processes below it. Use it in a `with`, or `close` it.
 
@@ -192,7 +192,7 @@ class Workers:
         self.close()
 
 
-@dataclass(slots=True)
+@entity
 class _Process:
     """A process of the server, which does one job after the other.
 

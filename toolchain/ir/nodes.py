@@ -7,12 +7,12 @@ block of that `Let` and blocks nested in it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Union
 
 from ktc.diag.source import Span
 from ktc.ir.types import PTR, PointerType, Type
-from ktc.records import record
+from ktc.records import entity, record
 
 # ---- constants that are not numbers -------------------------------------------------------------
 
@@ -235,7 +235,7 @@ class Part:
     bound: bool
 
 
-@dataclass(eq=False, slots=True)
+@entity
 class Local:
     """A variable in memory, of one function. Identity is equality.
 
@@ -500,7 +500,7 @@ class Kernel:
     span: Span | None = None
 
 
-@dataclass(slots=True)
+@entity
 class Unit:
     """All that is compiled for one side: the host, or one device target.
 

@@ -12,7 +12,7 @@ a bad one raises KeyError or struct.error, which the interpreter turns into its 
 import marshal
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CodeType
 
 from ktc.diag.source import Span
@@ -21,7 +21,7 @@ from ktc.ir.memory import Failure, scalar_letter
 from ktc.ir.translate_values import DEEPEST, Environment, Values
 from ktc.ir.types import Type, size_of
 from ktc.ir.walk import leaves, locals_of, operands, shared, statements
-from ktc.records import record
+from ktc.records import entity, record
 
 _MOST_NESTED_LOOPS = 18  # CPython's compiler allows 20 nested loops and try blocks in one function
 _MOST_NESTED_BLOCKS = 90  # and 100 levels of indentation
@@ -79,7 +79,7 @@ def compiled(text: str, shapes: Shapes) -> CodeType:
     return code.replace(co_names=tuple([own.get(name, name) for name in code.co_names]))
 
 
-@dataclass(slots=True)
+@entity
 class _Scope:
     """An enclosing loop or block while its body is written; `escapes`: jumps that leave it for an outer one."""
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Union
 
+from ktc.records import record
 
-@dataclass(frozen=True)
+
+@record
 class IntType:
     """`iN`, N in 1, 8, 16, 32, 64, 128, 256."""
 
@@ -20,7 +22,7 @@ class IntType:
         return f"i{self.bits}"
 
 
-@dataclass(frozen=True)
+@record
 class FloatType:
     """`f16`, `bf16`, `f32` or `f64`."""
 
@@ -35,7 +37,7 @@ class FloatType:
         return self.name
 
 
-@dataclass(frozen=True)
+@record
 class PointerType:
     """An untyped address; `space` is the language's address space number: 0 generic, 1 global, 3 shared, 4 constant,
     5 local. What number a target uses for it is the target's business."""
@@ -46,7 +48,7 @@ class PointerType:
         return f"ptr({self.space})" if self.space else "ptr"
 
 
-@dataclass(frozen=True)
+@record
 class VectorType:
     """`lanes` (a power of two, at least 2) scalars."""
 
@@ -57,7 +59,7 @@ class VectorType:
         return f"<{self.lanes} x {self.element}>"
 
 
-@dataclass(frozen=True)
+@record
 class ArrayType:
     """`count` values, one after the other."""
 
@@ -68,7 +70,7 @@ class ArrayType:
         return f"[{self.count} x {self.element}]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True)  # without slots, for what is computed once
 class StructType:
     """Fields in order, each at its natural alignment, as in C. `StructType(())` takes no memory."""
 
@@ -95,7 +97,7 @@ class StructType:
         return "{" + ", ".join(map(str, self.fields)) + "}"
 
 
-@dataclass(frozen=True)
+@record
 class VoidType:
     """No value; only as a result."""
 

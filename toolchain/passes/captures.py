@@ -17,12 +17,13 @@ that the stores of a loop change what the loop captures.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any
 
 from ktc.ir import nodes as ir
 from ktc.ir import ops, walk
 from ktc.ir.types import I64, PTR, ArrayType, Type, align_of, size_of
+from ktc.records import entity
 
 _LARGEST = 64
 """Bytes of a value that is copied into an environment."""
@@ -63,7 +64,7 @@ def _makes_one(statement: ir.Statement) -> bool:
 # ---- what happens to variables -----------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@entity
 class _Facts:
     """What is known over all functions.
 

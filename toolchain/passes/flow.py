@@ -9,10 +9,10 @@ sweeping in index order ends after about as many rounds as loops are nested.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ktc.ir.nodes import Block, Break, Continue, If, Loop, Return, Statement, Unreachable
-from ktc.records import record
+from ktc.records import entity, record
 
 
 @record
@@ -41,7 +41,7 @@ class Effect:
 NOTHING = Effect()
 
 
-@dataclass(slots=True)
+@entity
 class Arm:
     """A nested list of statements. `entry` is a node without effect for the arms of an `If` and the body of a `Loop`,
     -1 for a block's."""
@@ -52,7 +52,7 @@ class Arm:
     """Statements that control cannot reach."""
 
 
-@dataclass(slots=True)
+@entity
 class Step:
     """One statement with its node (-1 if it has no effect) and its nested lists."""
 
@@ -61,7 +61,7 @@ class Step:
     arms: tuple[Arm, ...] = ()
 
 
-@dataclass(slots=True)
+@entity
 class Graph:
     """The flow of one function. Only an `If` has two successors: the entries of its arms."""
 
@@ -71,7 +71,7 @@ class Graph:
     body: Arm = field(default_factory=lambda: Arm(0))
 
 
-@dataclass(slots=True)
+@entity
 class Facts:
     """Sets at each node: live before it; surely and possibly holding a value before and after it."""
 

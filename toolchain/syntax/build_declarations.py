@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from ktc.records import entity
 from ktc.syntax import ast
 from ktc.syntax.build_base import BaseBuilder, Kids
 from ktc.syntax.build_expressions import ExpressionBuilder
@@ -14,7 +14,7 @@ _MAKES = re.compile(r"\b__(?:init|copyinit|moveinit)__\s*(?:\[[^()]*\])?\(\s*$")
 _OLD_CONVENTIONS = {"inout": "write 'mut'", "borrowed": "leave it out, or write 'read'"}
 
 
-@dataclass(slots=True, eq=False)
+@entity
 class _Mark(ast.Node):
     """`*`, `/` or `//` alone in a parameter list."""
 

@@ -11,9 +11,9 @@ SOFT WORDS. A word of the grammar is a keyword everywhere, but
 """
 
 import re
-from dataclasses import dataclass
 
 from ktc.diag.codes import Code
+from ktc.records import entity
 from ktc.syntax.tables import Tables
 
 MAX_BRACKETS = 200  # brackets inside one another
@@ -67,7 +67,7 @@ class LexError(Exception):
         self.fatal = False  # the rest of the file cannot be read
 
 
-@dataclass(slots=True)
+@entity
 class Tokens:
     """Token i has the terminal `types[i]` and stands at `starts[i]` to `ends[i]`. The last one is `$END`.
 

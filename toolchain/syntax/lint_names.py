@@ -4,18 +4,19 @@ In: a function. Out: warnings in the sink. A name that is read anywhere in the f
 used; names that begin with `_` are meant to be unused.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Severity, Sink
 from ktc.diag.source import Span
+from ktc.records import entity
 from ktc.syntax import ast
 from ktc.syntax.tree import Tree
 
 _WORDS = {"loop": "loop variable", "error": "the error", "var": "variable"}
 
 
-@dataclass(slots=True)
+@entity
 class _Declared:
     """Where a name was declared first, as what, and whether anything gave it a value."""
 
@@ -24,7 +25,7 @@ class _Declared:
     assigned: bool
 
 
-@dataclass(slots=True)
+@entity
 class _Block:
     """Names that a block declares, and where."""
 

@@ -8,13 +8,14 @@ looked for in vain, is kept in `Package.reads`: a later build asks only whether 
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import LateSource, Source, Span
+from ktc.records import entity
 from ktc.syntax import ast
 from ktc.syntax.parser import parse, unpack
 from ktc.syntax.tables import Store
@@ -29,7 +30,7 @@ INIT = "__init__"
 _BOM = "\ufeff"
 
 
-@dataclass(slots=True)
+@entity
 class Package:
     """The modules of a program.
 

@@ -8,11 +8,11 @@ import hashlib
 import marshal
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
 from ktc.diag.diagnostic import Bug
+from ktc.records import entity
 
 # How a rule makes its value.
 UNIT = 0  # the value of its only child, nothing to do
@@ -32,7 +32,7 @@ class Store(Protocol):
         """Keep data under a key."""
 
 
-@dataclass(slots=True)
+@entity
 class Tables:
     """A LALR(1) automaton.
 

@@ -382,7 +382,7 @@ def test_memory(body):
     assert body.actions.pop() == (types.ArrayType(types.F32, 4), 16) and slot.ty.name == "!kgen.pointer"
     assert run(body, "pop.global_alloc", count=4, type=f32).ty is body.elab.prim("!kgen.pointer", (3,))
     place = run(body, "lit.ref.from_pointer", pointer, _type=f32, mut=KV(body.elab.prim("i1"), 0))
-    assert place == LV(f32, pointer.ir, mutable=False)
+    assert (place.ty, place.pointer, place.mutable) == (f32, pointer.ir, False)
     assert run(body, "lit.ref.to_pointer", place).ir == pointer.ir
     far = run(body, "pop.space_cast", pointer, _type=body.elab.prim("!kgen.pointer", (3,)))
     assert far.ir.type == types.PointerType(3)
