@@ -24,8 +24,7 @@ from ktc.emit.workers import Workers
 from ktc.ir.nodes import Unit
 from ktc.ir.verify import verify
 from ktc.records import record
-from ktc.syntax.loader import Package, load
-from ktc.syntax.trees import Trees, keep_trees
+from ktc.syntax.loader import Package, load, parse_library
 from ktc.targets.target import Target
 
 SEED = "archive.kpy"
@@ -56,7 +55,7 @@ class Archive:
         data = tuple(bytes(workers.result(ticket)) for ticket in self.tickets)
         base, own = self.keys
         cache.put(base, self.names.encode())
-        cache.put(own, pickle.dumps(Archive(replace(self.library, rest={}, devices={}), data)))
+        cache.put(own, pickle.dumps(Archive(replace(self.library, devices={}), data)))
         self.lock.release()
         return data
 
@@ -76,8 +75,7 @@ def find(config: Config, cache: Cache, workers: Workers) -> Archive | None:
         finish = forks.begin(lambda: _of_devices(config, cache))
         archive = _of_host(config, cache, workers)
         devices = finish()
-    rest = Trees(cache, config.toolchain)
-    return replace(archive, library=replace(archive.library, rest=rest, devices=devices))
+    return replace(archive, library=replace(archive.library, devices=devices))
 
 
 def _of_devices(config: Config, cache: Cache) -> dict[str, Packed]:
@@ -95,7 +93,7 @@ def _of_host(config: Config, cache: Cache, workers: Workers) -> Archive:
         lock.release()
         return kept
     try:
-        finish = forks.begin(lambda: keep_trees(config.stdlib, cache, config.toolchain))
+        finish = forks.begin(lambda: parse_library(config.stdlib, cache))
         unit, library, names = _elaborate(config, cache)
         finish()
         modules = [lower_host(part, {}, "", config.debug, config.level) for part in parts(unit, PARTS)]

@@ -34,7 +34,6 @@ class Library:
         variables: global variables that the archive defines.
         packed: bodies of all functions that were elaborated for the host, long and short.
         modules: trees of the library's modules that the archive is made of, for `Package.packed`.
-        rest: trees of all of the library's modules.
         devices: bodies that were elaborated for device targets, by the target's name.
     """
 
@@ -42,7 +41,6 @@ class Library:
     variables: Set[str]
     packed: Packed
     modules: Mapping[str, tuple[str, bytes]]
-    rest: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     devices: Mapping[str, Packed] = field(default_factory=dict)
 
 

@@ -65,7 +65,7 @@ class Elaborator(Checks, Warnings):
         host = UnitState(config.host, -1)
         if library is not None:
             host.archived, host.archived_variables = library.functions, library.variables
-            package.packed = (library.modules, library.rest)
+            package.packed = library.modules
             host.bodies = Bodies(library.packed, package.library_source)
         self.states = {"host": host}
         for index, target in enumerate(config.accelerators):

@@ -18,7 +18,7 @@ from ktc.diag.source import LateSource, Source, Span
 from ktc.records import entity
 from ktc.syntax import ast
 from ktc.syntax.parser import parse, unpack
-from ktc.syntax.tables import Store
+from ktc.syntax.tables import Store, load_tables
 
 SUFFIXES = (".kpy", ".mojo", ".🔥")
 """In the order in which they are looked for."""
@@ -26,7 +26,7 @@ SUFFIXES = (".kpy", ".mojo", ".🔥")
 MAIN = "__main__"
 LIBRARY = "std"
 
-INIT = "__init__"
+_INIT = "__init__"
 _BOM = "\ufeff"
 
 
@@ -57,7 +57,7 @@ class Package:
     failed: set[str] = field(default_factory=set)
     reads: dict[str, str | None] = field(default_factory=dict)
     parsed: list[tuple[str, float, float]] = field(default_factory=list)
-    packed: tuple[Mapping[str, tuple[str, bytes]], ...] = ()
+    packed: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     sources: dict[str, Source] = field(default_factory=dict)
     _asked: dict[tuple[str, bool], ast.Module | None] = field(default_factory=dict)
 
@@ -91,7 +91,7 @@ class Package:
 
     def is_package(self, module: ast.Module) -> bool:
         """Say whether the module is a folder's `__init__` file."""
-        return Path(module.source.path).stem == INIT
+        return Path(module.source.path).stem == _INIT
 
     def _find(self, dotted: str, inside: bool) -> ast.Module | None:
         parts = dotted.split(".")
@@ -107,10 +107,9 @@ class Package:
     def _load(self, name: str, parts: list[str], folders: Sequence[Path], is_library: bool) -> ast.Module | None:
         if name in self.modules or name in self.failed:
             return self.modules.get(name)
-        held = next((trees[name] for trees in self.packed if name in trees), None) if is_library else None
-        if held is not None:
+        if is_library and name in self.packed:
             start = time.perf_counter()
-            shown, data = held
+            shown, data = self.packed[name]
             module = unpack(data, self.library_source(shown))
             if module is not None:
                 self.parsed.append((shown, start, time.perf_counter()))
@@ -197,6 +196,15 @@ def load(
     return package
 
 
+def parse_library(stdlib: Path, cache: Store) -> None:
+    """Parse every module of the library, so that the cache has it when a program first asks for it."""
+    sink, tables = Sink(), load_tables(cache)
+    for path in sorted(stdlib.rglob("*.kpy")):
+        source = read_source(path, sink, True, {})
+        if source is not None:  # what is wrong with a module is said where it is imported
+            parse(source, sink, cache, tables)
+
+
 def read_source(path: Path, sink: Sink, is_library: bool, reads: dict[str, str | None]) -> Source | None:
     """Read one file: UTF-8, line ends made `\\n`, a byte order mark removed; None if that is not possible.
 
@@ -230,7 +238,7 @@ def read_source(path: Path, sink: Sink, is_library: bool, reads: dict[str, str |
 def _candidates(folder: Path, parts: list[str]) -> list[Path]:
     """Return the files that may hold a module: the file itself, then the folder's `__init__`."""
     if not parts:
-        return [folder / (INIT + suffix) for suffix in SUFFIXES]
+        return [folder / (_INIT + suffix) for suffix in SUFFIXES]
     base = folder.joinpath(*parts)
     files = [base.with_name(base.name + suffix) for suffix in SUFFIXES]
-    return files + [base / (INIT + suffix) for suffix in SUFFIXES]
+    return files + [base / (_INIT + suffix) for suffix in SUFFIXES]

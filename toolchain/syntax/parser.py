@@ -58,6 +58,7 @@ _DECIDING = (
 
 
 def _fingerprint() -> bytes:
+    """Return a digest of everything but the text that decides what a module becomes."""
     hasher = hashlib.sha256(b"module 1")
     for name in _DECIDING:
         with open(os.path.join(os.path.dirname(__file__), f"{name}.py"), "rb") as file:
@@ -67,11 +68,6 @@ def _fingerprint() -> bytes:
 
 
 _FINGERPRINT = _fingerprint()
-
-
-def fingerprint() -> bytes:
-    """Return a digest of everything but the text that decides what a module becomes."""
-    return _FINGERPRINT
 
 
 def _module_key(text: str) -> str:

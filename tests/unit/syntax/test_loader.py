@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from ktc.cache import Cache
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
-from ktc.syntax.loader import Package, load
+from ktc.syntax.loader import Package, load, parse_library
 
 
 def package(tmp_path: Path, files: dict[str, str | bytes], main: str = "main.kpy") -> tuple[Package | None, Sink]:
@@ -115,3 +116,26 @@ def test_files_that_cannot_be_opened(tmp_path: Path, main: str, said: str) -> No
 def test_another_suffix_is_not_a_source(tmp_path: Path) -> None:
     made, sink = package(tmp_path, {"main.txt": ""}, "main.txt")
     assert made is None and ".kpy, .mojo, .🔥" in sink.diagnostics[0].message
+
+
+def test_a_parsed_library_needs_no_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, sink = package(tmp_path, {"std/shapes/__init__.kpy": MODULE, "std/shapes/round.kpy": "fn area(): pass\n"})
+    assert made is not None
+    made.cache = Cache(tmp_path / "cache")
+    parse_library(made.stdlib, made.cache)
+    monkeypatch.delattr("ktc.syntax.lalr.Parser")
+    module = made.find("shapes.round")
+    assert module is not None
+    assert [getattr(one, "name", "") for one in module.body] == ["area"]
+    assert made.find("shapes") is not None
+    assert not sink.error_count
+
+
+def test_mistakes_in_the_library_wait_for_their_import(tmp_path: Path) -> None:
+    made, sink = package(tmp_path, {"std/broken.kpy": "fn (:\n", "std/good.kpy": MODULE})
+    assert made is not None
+    parse_library(made.stdlib, Cache(tmp_path / "cache"))
+    assert made.find("good") is not None
+    assert not sink.error_count
+    assert made.find("broken") is None
+    assert sink.error_count
