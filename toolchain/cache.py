@@ -123,12 +123,11 @@ class Cache:
             return None
         try:
             with path.open("rb") as file:
-                raw = file.read()
+                head, data = file.read(_HEADER_BYTES), file.read()
                 used = os.fstat(file.fileno()).st_mtime
         except OSError:
             return None
-        data = raw[_HEADER_BYTES:]
-        if raw[: len(_MAGIC)] != _MAGIC or raw[len(_MAGIC) : _HEADER_BYTES] != sha256(data).digest():
+        if head != _MAGIC + sha256(data).digest():
             with suppress(OSError):
                 path.unlink()
             return None
