@@ -57,6 +57,7 @@ class BodyBase:
     next_id = 0
     lends = False
     dead = False
+    placed = False  # was it asked where the call stands
     comptime = True
     reflects = False
     """Only the type of what is elaborated here is asked for: nothing of it runs."""

@@ -267,6 +267,9 @@ def _source_file(use: Use) -> Result:
 
 
 def _source_place(use: Use) -> Result:
+    define = use.text("define", "")
+    if define and use.elab.defines.get(define) not in use.text("values", "").split("|"):
+        return use.string("")
     return use.string(use.body.call_place(use.flag("own")))
 
 
@@ -365,7 +368,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.source.line": (_source_line, 0, ()),
         "kgen.source.column": (_source_column, 0, ()),
         "kgen.source.file": (_source_file, 0, ()),
-        "kgen.source.place": (_source_place, 0, ("own",)),
+        "kgen.source.place": (_source_place, 0, ("own", "define", "values")),
         "kgen.string.of": (_string_of, 0, ("value",)),
         "kgen.compile_offload": (
             _compile_offload, 0, ("target_type", "emission_kind", "emission_option", "func", "_type"),

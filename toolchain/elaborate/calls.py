@@ -11,6 +11,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.body import UNIT_CONST, zero_of
 from ktc.elaborate.computed import lend_all, put_back
 from ktc.elaborate.conversions import Conversions
+from ktc.elaborate.default_values import default_value
 from ktc.elaborate.escapes import check_kept
 from ktc.elaborate.exclusivity import check_call
 from ktc.elaborate.function_types import NAMELESS
@@ -213,11 +214,7 @@ class Calls(Conversions):
             elif sig.kind == "starstar":
                 values.append(self._keywords(sig, slot or [], span))
             elif slot is None:
-                assert sig.node.default is not None
-                with_scope = self.evaluate_in(sig.node.default, found.instance.scope, found.instance.fn.module, sig.ty)
-                module, default = found.instance.fn.module, sig.node.default
-                where = span if module.is_library else Span(module.source, default.start, default.end)
-                values.append(self.convert(with_scope, sig.ty, where))
+                values.append(default_value(self, found.instance, sig, span))
             elif isinstance(slot, list):
                 if not found.instance.rest_spans:
                     found.instance.rest_spans = tuple(arg.span for arg in slot)

@@ -116,6 +116,7 @@ class Instance:
         archived: its declaration, if the library's archive has the function; a body is then made only to run it at
             compile time.
         kept: the body need not be elaborated; `Instances.recall` has it.
+        defaults: values of arguments that calls did not give, as far as they are the same for all calls.
     """
 
     fn: FnInfo
@@ -140,6 +141,7 @@ class Instance:
     rest_spans: tuple[Span, ...] = ()
     archived: nodes.Function | None = None
     kept: bool = False
+    defaults: dict[str, Any] = field(default_factory=dict)
     _title: str = ""
 
     @property

@@ -172,6 +172,7 @@ class KernelBody(Closures):
 
     def call_location(self) -> tuple[str, int, int]:
         """Return file, line and column of the innermost place in a user's file."""
+        self.placed = True
         span, at = self.span, self.instance
         if self.elab.is_archive and (span is None or span.source.is_library):
             raise OfProgram  # the calls of the seed itself are no part of the archive
@@ -188,6 +189,7 @@ class KernelBody(Closures):
         Args:
             own: of this very call; nothing where it is one of the library's.
         """
+        self.placed = True
         if own and (self.span is None or self.span.source.is_library):
             return ""
         return "{}:{}:{}".format(*self.call_location())
@@ -197,6 +199,7 @@ class KernelBody(Closures):
 
         The call itself where it has no such argument; None where the library was not called from a user's file.
         """
+        self.placed = True
         at = self.instance
         while at is not None:
             if at.call_span is not None and not at.call_span.source.is_library:
