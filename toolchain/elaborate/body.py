@@ -56,8 +56,7 @@ class BodyBase:
     refs: set[str]
     next_id = 0
     lends = False
-    dead = False
-    placed = False  # was it asked where the call stands
+    dead = placed = False  # placed: was it asked where the call stands
     comptime = True
     reflects = False
     """Only the type of what is elaborated here is asked for: nothing of it runs."""
