@@ -8,7 +8,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate import builtins
 from ktc.elaborate.computed import taken
 from ktc.elaborate.instances import Symbolic
-from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import Var
 from ktc.elaborate.subscripts import Subscripts
 from ktc.elaborate.values import (
@@ -185,6 +185,8 @@ class Arguments(Subscripts):
         if isinstance(value.ty, StructTy) and value.ty.info.bound is not None:
             return replace(value, ty=self.elab.narrowed(value.ty, trait))
         if not self.elab.conforms(value.ty, trait):
+            if self.elab.trial is not None:
+                raise Abort  # in an arm that is not taken for this type
             text = f"'{self.elab.type_name(value.ty)}' does not conform to '{trait}'"
             self.fail(Code.TRAIT_NOT_MET, text, self.at(node), f"ask with 'conforms_to(…, {trait})' first")
         return value

@@ -9,7 +9,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate import conformance
-from ktc.elaborate.bounds import Bounds
+from ktc.elaborate.bounds import Bounds, could_be_kernel
 from ktc.elaborate.given_defaults import check_defaults
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
@@ -102,9 +102,8 @@ class Checks(Bounds):
             return
         if fn.uid in self.elaborated or self.is_open(fn):
             return
-        # what could be a kernel may use what only devices have
-        could_be_kernel = ty is None and not fn.raises and fn.node.result is None and bool(self.config.accelerators)
-        outer, self.state = self.state, self.states[self.config.accelerators[0].name] if could_be_kernel else self.state
+        on_device = could_be_kernel(self.config, fn)
+        outer, self.state = self.state, self.states[self.config.accelerators[0].name] if on_device else self.state
         try:
             self._check_instance(fn, ty)
         finally:

@@ -1,26 +1,166 @@
-"""Values of arguments that a call does not give.
+"""Default values of arguments: computed once at compile time, and put into each call that takes them.
 
-In: the declared default of an argument of an instance. Out: its value here. A constant that does not say where the
-call stands is kept with the instance: calls of `print` alone have three of them each.
+In: an argument that a call leaves out. Out: its value. What a constant points to on the heap of the compile-time run is
+allocated anew for each call, so that the callee may change, keep and free it.
+
+A literal, or a name, gives the same at run time: it is elaborated in place. So is what the library's own functions
+have, where nothing of this can be seen.
 """
 
 from typing import Any
 
+from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.free_names import parts
 from ktc.elaborate.instances import ArgSig, Instance
-from ktc.elaborate.values import KV
+from ktc.elaborate.scope import FnInfo, Var
+from ktc.elaborate.values import KV, LV, RV, StructTy
+from ktc.ir import nodes, ops, types, walk
+from ktc.ir.freeze import PREFIX
+from ktc.ir.nodes import Value
+from ktc.records import record
+from ktc.syntax import ast
+
+_SAME = (ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit, ast.NoneLit, ast.Name, ast.Attribute)
+
+
+@record
+class Block:
+    """A value that was computed: its bytes are those of a constant."""
+
+    ty: StructTy
+    name: str
 
 
 def default_value(body: Any, instance: Instance, sig: ArgSig, span: Span) -> Any:
-    """Return the default of an argument, converted to its type."""
-    default, module = sig.node.default, instance.fn.module
-    assert default is not None
+    """Return the value of an argument that a call leaves out, converted to its type."""
+    node, module = sig.node.default, instance.fn.module
+    assert node is not None
+    where = span if module.is_library else Span(module.source, node.start, node.end)
     value = instance.defaults.get(sig.name)
     if value is None:
-        placed, body.placed = body.placed, False
-        value = body.evaluate_in(default, instance.scope, module, sig.ty)
-        if isinstance(value, KV) and not body.placed:
-            instance.defaults[sig.name] = value
-        body.placed = placed or body.placed
-    where = span if module.is_library else Span(module.source, default.start, default.end)
+        value = _first(body, instance, sig, where)
+    if not module.is_library and isinstance(value, KV | Block) and value.ty is sig.ty:
+        return _given(body, value)
     return body.convert(value, sig.ty, where)
+
+
+def _first(body: Any, instance: Instance, sig: ArgSig, where: Span) -> Any:
+    """Return the value; a constant that does not say where the call stands is kept with the instance: calls of `print`
+    alone have three of them each."""
+    node, module = sig.node.default, instance.fn.module
+    if not module.is_library:
+        check_dynamic(body.elab, instance.fn, sig.node)
+        if isinstance(sig.ty, StructTy) and not (_is_plain(node) and sig.ty.info.module.is_library):
+            made = _computed(body.elab, instance, sig, where)
+            if made is not None:
+                instance.defaults[sig.name] = made
+                return made
+    placed, body.placed = body.placed, False
+    value = body.evaluate_in(node, instance.scope, module, sig.ty)
+    if isinstance(value, KV) and not body.placed:
+        instance.defaults[sig.name] = value
+    body.placed = placed or body.placed
+    return value
+
+
+def check_dynamic(elab: Any, fn: FnInfo, arg: ast.Param) -> None:
+    """Report a default that names another argument of the function, or a variable around it, and abort."""
+    others = {other.name for other in fn.node.args}
+    for part in parts(arg.default):
+        if not isinstance(part, ast.Name):
+            continue
+        found = elab.find(part.id, fn.scope, fn.module)
+        is_variable = isinstance(found, Var) and not isinstance(found.value, KV)
+        if is_variable or (found is None and part.id in others):
+            text = f"the default of '{arg.name}' names '{part.id}', and defaults are computed at compile time"
+            help = f"let '{arg.name}' be an 'Optional' with the default 'None', and look at '{part.id}' in the body"
+            elab.fail(Code.NOT_COMPILE_TIME, text, Span(fn.module.source, part.start, part.end), help)
+
+
+def elaborated(elab: Any, instance: Instance, sig: ArgSig, span: Span) -> tuple[Any, Any]:
+    """Elaborate a default value at compile time, and return the body that computes it and what it gives."""
+    body = elab.new_body(instance.fn.module, instance.scope, elab.current)
+    return body, body.convert(body.expr(sig.node.default, sig.ty), sig.ty, span)
+
+
+def _computed(elab: Any, instance: Instance, sig: ArgSig, span: Span) -> KV | Block | None:
+    elab.constants.append((span, elab.current))
+    try:
+        body, value = elaborated(elab, instance, sig, span)
+        if isinstance(value, RV | LV) and isinstance(value.ty, StructTy) and not elab.is_trivial(value.ty):
+            return Block(value.ty, elab.run_to_block(body, value, span))
+        made = body.param(value, span)
+    finally:
+        elab.constants.pop()
+    return made if isinstance(made, KV) else None
+
+
+def _is_plain(node: Any) -> bool:
+    match node:
+        case ast.Unary(op="-", value=value):
+            return _is_plain(value)
+        case ast.ListLit(items=items) | ast.TupleLit(items=items):
+            return all(map(_is_plain, items))
+        case ast.Attribute(value=value):
+            return _is_plain(value)
+    return isinstance(node, _SAME)
+
+
+def _given(body: Any, made: KV | Block) -> Any:
+    """Return a constant as a value that the callee may own."""
+    kind, target = body.elab.ir(made.ty), None
+    if isinstance(made, Block):
+        held = body.elab.globals[made.name]
+        target = body.temporary(made.ty)
+        body.refs.add(made.name)
+        count = nodes.Const(types.I64, types.size_of(kind))
+        source = nodes.GlobalAddress(made.name)
+        body.emit(nodes.MemCopy(target.pointer, source, count, types.align_of(kind), span=body.span))
+        if isinstance(held.content, nodes.Const):
+            _renew(body, held.type, held.content.value, target.pointer, {})
+    else:
+        points = isinstance(made.data, tuple | nodes.Address) and any(map(_is_heap, walk.addresses_of(made.data)))
+        if not points and (body.elab.abi(made.ty) != "memory" or body.elab.is_trivial(made.ty)):
+            return made
+        target = body.temporary(made.ty)
+        body.emit(nodes.Store(target.pointer, body.constant(made), span=body.span))
+        _renew(body, kind, made.data, target.pointer, {})
+    body.mark("init", target)
+    return target
+
+
+def _is_heap(name: str) -> bool:
+    return name.startswith(PREFIX)
+
+
+def _renew(body: Any, kind: types.Type, data: Any, pointer: Value, made: dict[str, Value]) -> None:
+    """Let what a constant in memory points to be blocks of its own."""
+    if isinstance(data, nodes.Address):
+        block = _block(body, data.name, made)
+        if block is not None:
+            at = ops.build("offset", (block, nodes.Const(types.I64, data.offset)), None, types.I8)
+            body.emit(nodes.Store(pointer, at, span=body.span))
+    elif isinstance(data, tuple) and any(map(_is_heap, walk.addresses_of(data))):
+        for i, item in enumerate(data):
+            if isinstance(kind, types.StructType):
+                inner, attr = kind.fields[i], (kind, i)
+                _renew(body, inner, item, ops.build("field", (pointer,), None, attr), made)
+            elif isinstance(kind, types.ArrayType):
+                at = ops.build("offset", (pointer, nodes.Const(types.I64, i)), None, kind.element)
+                _renew(body, kind.element, item, at, made)
+
+
+def _block(body: Any, name: str, made: dict[str, Value]) -> Value | None:
+    """Return a new block of the heap with the content of a constant; None if that is none of the heap's."""
+    held = body.elab.globals.get(name)
+    if held is None or not _is_heap(name):
+        return None
+    if name not in made:
+        body.refs.add(name)
+        symbol = body.library_symbol("__ktc_copy_block__")
+        size = nodes.Const(types.I64, types.size_of(held.type))
+        block = made[name] = body.let(nodes.Call(symbol, (nodes.GlobalAddress(name), size), types.PTR), types.PTR)
+        if isinstance(held.content, nodes.Const):
+            _renew(body, held.type, held.content.value, block, made)
+    return made[name]

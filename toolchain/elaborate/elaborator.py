@@ -53,7 +53,7 @@ class Elaborator(Checks, Warnings):
         self.told_by_library = set()
         self.busy_aliases = {}
         self.circular, self.open_fields = set(), set()
-        self.elaborated, self.nested = set(), []
+        self.elaborated, self.reached, self.nested, self.arms = set(), set(), [], set()
         self.checks_rest = False
         self.trial = None
         self.archetypes = {}

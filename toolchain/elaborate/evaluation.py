@@ -15,7 +15,7 @@ from ktc.elaborate.computations import computation
 from ktc.elaborate.instances import Instances, UnitState
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import ModuleInfo, Scope, Var
-from ktc.elaborate.values import KV, RV, StructTy
+from ktc.elaborate.values import KV, LV, RV, StructTy
 from ktc.ir import nodes, types, walk
 from ktc.ir.interpret import EvaluationError, Interpreter
 
@@ -37,27 +37,44 @@ class Evaluation(Instances):
         key = computation(emitted, held, kind, self._is_constant)
         if key is not None and key in known:
             return KV(value.ty, known[key])
+        const = self._ran(body, value, span, emitted, held)
+        if key is not None:
+            known[key] = const.value
+        return KV(value.ty, const.value)
+
+    def run_to_block(self, body: "Places", value: RV | LV, span: Span) -> str:
+        """Run what a body has emitted at compile time; return the name of a constant with the bytes of its value."""
+        held = value.ir if isinstance(value, RV) else value.pointer
+        const = self._ran(body, value, span, (*body.hoisted, *body.statements), held, True)
+        assert isinstance(const.value, nodes.Address)
+        return const.value.name
+
+    def _ran(
+        self, body: "Places", value: Any, span: Span, emitted: Sequence[nodes.Statement], held: nodes.Value,
+        as_block: bool = False,
+    ) -> nodes.Const:  # fmt: skip
         if _reaches_out(emitted, held):
             what, help = _run_time_name(body, span)
             text = f"{what} is known only at run time, and is needed at compile time"
             self.report(Code.NOT_COMPILE_TIME, text, span, help)
             raise Abort
-        pointer = nodes.Argument(0, types.PTR)
-        body.store_bits(pointer, value)
+        kind = self.ir(value.ty)
+        body.store_bits(nodes.Argument(0, types.PTR), value)
         body.emit(nodes.Return(None))
         function = nodes.Function("comptime", "compile-time value", (("to", types.PTR),), types.VOID, body.finish())
         interpreter = self.interpreter()
         try:
             address = interpreter.allocate(max(1, types.size_of(kind)), 64)
             interpreter.run(function, (address,))
-            const, made = interpreter.freeze(kind, interpreter.read(kind, address))
+            if as_block:
+                const, made = interpreter.freeze(types.PTR, address)
+            else:
+                const, made = interpreter.freeze(kind, interpreter.read(kind, address))
         except EvaluationError as error:
             self.evaluation_failed(error, span)
         for item in made:
             self.globals[item.name] = item
-        if key is not None:
-            known[key] = const.value
-        return KV(value.ty, const.value)
+        return const
 
     def materialized(self, ty: Any, pack: bool = False) -> Any:
         """Return a literal's run-time type (in `Elaborator`)."""

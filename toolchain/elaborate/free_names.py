@@ -13,7 +13,7 @@ def free_names(node: ast.FunctionDecl) -> set[str]:
     """Return the names that stand in a function's body and belong to none of its own declarations."""
     own = {arg.name for arg in (*node.args, *node.params)} | {node.name}
     used: set[str] = set()
-    for part in _parts(node.body):
+    for part in parts(node.body):
         match part:
             case ast.Name(id=name):
                 used.add(name)
@@ -30,16 +30,16 @@ def free_names(node: ast.FunctionDecl) -> set[str]:
 
 def first_use(node: ast.FunctionDecl, name: str) -> ast.Node:
     """Return where a function's body names something first."""
-    uses = [part for part in _parts(node.body) if isinstance(part, ast.Name) and part.id == name]
+    uses = [part for part in parts(node.body) if isinstance(part, ast.Name) and part.id == name]
     return min(uses, key=lambda part: part.start)
 
 
 def _bound(target: Any) -> set[str]:
-    return {part.id for part in _parts(target) if isinstance(part, ast.Name)}
+    return {part.id for part in parts(target) if isinstance(part, ast.Name)}
 
 
-def _parts(value: Any) -> Iterator[ast.Node]:
-    """Give a node and all nodes in it."""
+def parts(value: Any) -> Iterator[ast.Node]:
+    """Give a node, or each of several, and all nodes in it."""
     work = [value]
     while work:
         part = work.pop()

@@ -31,6 +31,7 @@ from ktc.elaborate.values import (
     TraitTy,
 )  # fmt: skip
 from ktc.ir import nodes, walk
+from ktc.syntax import ast
 
 
 class Functions(Destructors):
@@ -39,6 +40,10 @@ class Functions(Destructors):
     elaborated: set[int]
     nested: list[FnInfo]
     """The nested functions of the program, as often as their declarations were met."""
+    reached: set[ast.FunctionDecl]
+    """The nested functions that were elaborated."""
+    arms: set[tuple[ast.If, bool]]
+    """The arms of the program's `@parameter if` that were taken."""
     entry_refs: str = ""
 
     def instance(

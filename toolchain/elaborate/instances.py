@@ -6,6 +6,7 @@ called, its body when the work list comes to it, or at once when compile-time ev
 
 import hashlib
 from collections.abc import Mapping, Set
+from copy import copy
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -117,6 +118,7 @@ class Instance:
             compile time.
         kept: the body need not be elaborated; `Instances.recall` has it.
         defaults: values of arguments that calls did not give, as far as they are the same for all calls.
+        again: it is elaborated once more, for its mistakes.
     """
 
     fn: FnInfo
@@ -142,6 +144,7 @@ class Instance:
     archived: nodes.Function | None = None
     kept: bool = False
     defaults: dict[str, Any] = field(default_factory=dict)
+    again: bool = False
     _title: str = ""
 
     @property
@@ -157,6 +160,14 @@ class Instance:
     def is_parametric(self) -> bool:
         """Does what the function is made of depend on parameters, its own or those around it."""
         return "[" in self.title
+
+
+def afresh(instance: Instance) -> Instance:
+    """Return an instance of the same that is not elaborated."""
+    made = copy(instance)
+    made.function, made.template, made.body, made.refs = None, None, None, set()
+    made.failed, made.kept, made.again = False, False, True
+    return made
 
 
 @entity

@@ -21,6 +21,9 @@ NOT = nodes.Const(types.BOOL, 1)
 class Loops(InPlace):
     """The part of a body that elaborates loops."""
 
+    turns = 0
+    """How many loops around are unrolled."""
+
     def block(self, body: tuple[ast.Stmt, ...], names: dict[str, Any] | None = None) -> None:
         """Elaborate statements in a scope of their own (in `Statements`)."""
         raise NotImplementedError
@@ -97,18 +100,7 @@ class Loops(InPlace):
         iterable = self.materialize(iterable)
         if isinstance(iterable, LV) and iterable.owned and not self.module.is_library:
             iterable = replace(iterable, mutable=False)  # what nobody else sees is not changed either
-        if self.elab.method_set(iterable.ty, "__iter__") is not None:
-            iterator = self.dunder(iterable, "__iter__", [], node.iter)
-            if iterator is None:
-                iterator = self.dunder(self.place(iterable), "__iter__", [], node.iter)
-        else:
-            iterator = iterable
-        if iterator is None or self.elab.method_set(iterator.ty, "__next__") is None:
-            self.promised(iterable, "__iter__", node.iter)
-            own = isinstance(iterable.ty, StructTy) and not iterable.ty.info.module.is_library
-            name = self.elab.type_name(iterable.ty)
-            text = f"a value of type '{name}' cannot be iterated over"
-            self.fail(Code.TYPE_MISMATCH, text, span, iteration_help(name, own))
+        iterator = self._iterator(iterable, node.iter)
         held = self.declare_var("", iterator, span)
         del self.scope.names[""]
         place = held.value
@@ -131,6 +123,27 @@ class Loops(InPlace):
             self.loop_body(node, item)
 
         self.loop(head, body, node.orelse, node)
+
+    def _iterator(self, iterable: Any, node: ast.Expr) -> Any:
+        """Return what gives the items of a value."""
+        iterator = None
+        if self.elab.method_set(iterable.ty, "__iter__") is not None:
+            iterator = self.dunder(iterable, "__iter__", [], node)
+            if iterator is None:
+                iterator = self.dunder(self.place(iterable), "__iter__", [], node)
+        name = self.elab.type_name(iterable.ty)
+        text = f"a value of type '{name}' cannot be iterated over"
+        if iterator is None:
+            self.promised(iterable, "__iter__", node)
+            own = isinstance(iterable.ty, StructTy) and not iterable.ty.info.module.is_library
+            self.fail(Code.TYPE_MISMATCH, text, self.at(node), iteration_help(name, own))
+        for method in ("__has_next__", "__next__"):
+            if self.elab.method_set(iterator.ty, method) is None:
+                self.promised(iterator, method, node)
+                given = self.elab.type_name(iterator.ty)
+                text += f": its '__iter__' gives '{given}', which has no '{method}'"
+                self.fail(Code.TYPE_MISMATCH, text, self.at(node))
+        return iterator
 
     def loop_body(self, node: ast.For, item: Any) -> None:
         """Bind the loop's variable and elaborate its body."""
@@ -192,7 +205,9 @@ class Loops(InPlace):
         """Elaborate the body of `@parameter for` for one value."""
         names: dict[str, Any] = {}
         self._name_parts(node.target, value, names, self.at(node.iter))
+        self.turns += 1
         self.block(node.body, names)
+        self.turns -= 1
 
     def _name_parts(self, target: ast.Expr, value: Any, names: dict[str, Any], span: Any) -> None:
         """Name a value that is known at compile time, or its parts."""

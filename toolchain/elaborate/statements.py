@@ -116,6 +116,8 @@ class Statements(Raising):
         """Elaborate `if`; a condition that is a constant chooses only where `@parameter` says so."""
         if node.comptime:
             condition = self.elab.index_of(self.param_arg(node.condition))
+            if not self.module.is_library:
+                self.elab.arms.add((node, bool(condition)))
             taken = node.body if condition else node.orelse
             outer = self.launch_targets
             self.launch_targets = targets_where(self, node.condition, bool(condition))
@@ -152,9 +154,9 @@ class Statements(Raising):
         return self.module is self.elab.main and trial is not None and trial.node.start <= node.start < trial.node.end
 
     def _other_arm(self, body: tuple[ast.Stmt, ...]) -> None:
-        """Look at the arm that is not taken: the body of a generic is checked for all values of its parameters."""
+        """Look at the arm that is not taken: a body is checked for all values of its parameters."""
         doubt, assigned, dead = self.elab.doubt, set(self.assigned), self.dead
-        self.elab.doubt, self.dead = 2, False
+        self.elab.doubt, self.dead = 2 if doubt or self.turns else 0, False
         self.open()
         self.block(body)
         self.close()
