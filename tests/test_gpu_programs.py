@@ -227,3 +227,34 @@ def test_apples_lanes_are_functions(tmp_path: Path, workers: Workers) -> None:
     assert re.search(
         r"declare i32 @air.simd_shuffle.u.i32\(i32, i16\).* #(\d+)\n(?s:.*)attributes #\1 = { convergent", text
     )
+
+
+ROUNDING = """
+from gpu import thread_idx
+from gpu.host import DeviceContext
+
+
+alias Bytes = UnsafePointer[UInt8, MutAnyOrigin]
+
+
+fn kernel(p: UnsafePointer[Float32, MutAnyOrigin], q: UnsafePointer[Int32, MutAnyOrigin], r: Bytes):
+    var t = thread_idx.x
+    q[t] = p[t].cast[DType.int32]()
+    r[t] = p[t].cast[DType.uint8]()
+
+
+def main():
+    var ctx = DeviceContext()
+    var p = ctx.enqueue_create_buffer[DType.float32](32)
+    var q = ctx.enqueue_create_buffer[DType.int32](32)
+    var r = ctx.enqueue_create_buffer[DType.uint8](32)
+    ctx.enqueue_function_checked[kernel, kernel](p, q, r, grid_dim=1, block_dim=32)
+"""
+
+
+def test_casts_to_whole_numbers_saturate_by_themselves(tmp_path: Path, workers: Workers) -> None:
+    """NVIDIA's instruction gives the nearest number and 0 for a nan: nothing is compared."""
+    modules = lowered(ROUNDING, ["sm_80"], tmp_path)["sm_80"]
+    kernel = modules[0].kernel
+    text = images(modules, {kernel: {"asm"}}, 3, workers=workers)[kernel].data["asm"].decode()
+    assert "cvt.rzi.s32.f32" in text and "setp" not in text and "selp" not in text

@@ -26,6 +26,48 @@ def is_lane_by_lane(target: Target, op: Op) -> bool:
     return isinstance(have, FloatType) and have.bits >= 32 and isinstance(want, IntType) and 8 <= want.bits <= 64
 
 
+def has_own(target: Target, op: Op) -> bool:
+    """Whether the target has an instruction for a saturating cast that LLVM does not know to saturate."""
+    have, want = _element(op.args[0].type), _element(op.type)
+    known = isinstance(have, FloatType) and have.name in ("f16", "bf16", "f32", "f64")
+    return bool(target.saturating_cast) and known and isinstance(want, IntType) and 8 <= want.bits <= 64
+
+
+def by_own(instruction: str, op: Op, value: str, target: Target, types: TypeTable, new: New) -> str:
+    """A saturating cast by the target's own function, lane by lane."""
+    signed = instruction == "fptosi"
+    if not isinstance(op.type, VectorType):
+        return _own(signed, op.args[0].type, op.type, value, target, types, new)
+    have, want = _element(op.args[0].type), op.type.element
+    made = "poison"
+    for lane in range(op.type.lanes):
+        number = new(f"extractelement {types.value(op.args[0].type)} {value}, i32 {lane}")
+        whole = _own(signed, have, want, number, target, types, new)
+        made = new(f"insertelement {types.value(op.type)} {made}, {types.value(want)} {whole}, i32 {lane}")
+    return made
+
+
+def _own(signed: bool, have: Type, want: Type, value: str, target: Target, types: TypeTable, new: New) -> str:
+    assert isinstance(have, FloatType)
+    assert isinstance(want, IntType)
+    bits, kind = max(want.bits, 32), types.value(have)
+    if have.bits < 32:
+        value, kind = new(f"fpext {kind} {value} to float"), "float"
+    # What is narrower is cut from a signed number of 32 bits.
+    word = ("" if signed or want.bits < 32 else "u") + ("i" if bits == 32 else "ll")
+    name = target.saturating_cast.format("d" if kind == "double" else "f", word)
+    made = new(f"call i{bits} @{name}({kind} {value})")
+    if bits == 64 or kind == "double":
+        strange = new(f"fcmp uno {kind} {value}, {value}")
+        made = new(f"select i1 {strange}, i{bits} 0, i{bits} {made}")
+    if want.bits < 32:
+        most = (1 << (want.bits - signed)) - 1
+        made = new(f"call i32 @llvm.smin.i32(i32 {made}, i32 {most})")
+        made = new(f"call i32 @llvm.smax.i32(i32 {made}, i32 {-most - 1 if signed else 0})")
+        made = new(f"trunc i32 {made} to i{want.bits}")
+    return made
+
+
 def bounded(instruction: str, op: Op, value: str, types: TypeTable, new: New) -> str:
     """A saturating cast of a vector, by comparisons: `fptosi` or `fptoui` of what is inside its range."""
     assert isinstance(op.type, VectorType)

@@ -156,6 +156,9 @@ class Operations:
                 return self._cast(_PLAIN_CASTS[row.llvm], op)
             if op.name.startswith("reduce_"):
                 return self.reduce_by_halves(op)
+        if row.llvm in _PLAIN_CASTS and casts.has_own(self.context.target, op):
+            value, target = self.value(op.args[0]), self.context.target
+            return casts.by_own(_PLAIN_CASTS[row.llvm], op, value, target, self.types, self.new)
         if row.llvm in _PLAIN_CASTS and casts.is_lane_by_lane(self.context.target, op):
             return casts.bounded(_PLAIN_CASTS[row.llvm], op, self.value(op.args[0]), self.types, self.new)
         parts = [self.types.suffix(op.type if which == "result" else op.args[0].type) for which in row.suffixes]

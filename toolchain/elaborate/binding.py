@@ -78,7 +78,7 @@ class Binding(Signatures):
         passed = {one.closure: at.index for one, at in body.env_args.items() if isinstance(at, nodes.Argument)}
         instance.function = nodes.Function(
             symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.lends,
-            bounds, passed, self._values(instance, params) if instance.kernel else {},
+            bounds, passed, self._values(instance, params) | body.whole_captures if instance.kernel else {},
             traced=fn.traced, must_end=dict(body.linear),
         )  # fmt: skip
 

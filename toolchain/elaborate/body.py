@@ -39,7 +39,7 @@ _LATE = MappingProxyType(
     dict.fromkeys(("statements", "blocks", "hoisted", "loops", "handlers", "handler_depths", "finals"), list)
     | {"current_error": list}
     | dict.fromkeys(("refs", "used_labels", "assigned", "late_locals", "awaited", "trusted", "moved"), set)
-    | dict.fromkeys(("env_args", "env_locals", "local_types", "closures", "linear", "ways"), dict)
+    | dict.fromkeys(("env_args", "env_locals", "local_types", "closures", "linear", "ways", "whole_captures"), dict)
 )
 
 
@@ -78,6 +78,8 @@ class BodyBase:
     leaving: Span | None = None
     out_var: Var | None = None
     env_locals: dict[Any, nodes.Local]
+    whole_captures: dict[int, types.Type]
+    """Arguments of a kernel that are addresses of values that it captures."""
     inferring = False
     late_locals: set[nodes.Local]
     launch_targets = -1

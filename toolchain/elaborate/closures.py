@@ -244,11 +244,19 @@ class Closures(Statements):
                 kind = self.elab.ir(item.ty)
                 held = nodes.Local(self.fresh(), kind, item.name)
                 self.emit(nodes.Declare(held))
-                if types.size_of(kind):
+                if self.elab.abi(item.ty) == "memory":
+                    self._copy_whole(held, kind, argument(item.name, types.PTR))
+                elif types.size_of(kind):
                     self.emit(nodes.Store(nodes.LocalAddress(held), argument(item.name, kind)))
             at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, i)), None, types.PTR)
             self.emit(nodes.Store(at, nodes.LocalAddress(held)))
         return local
+
+    def _copy_whole(self, held: nodes.Local, kind: types.Type, value: Any) -> None:
+        """Copy what the launch passes by its address: the kernel may change its own."""
+        self.whole_captures[value.index] = kind
+        size = nodes.Const(types.I64, types.size_of(kind))
+        self.emit(nodes.MemCopy(nodes.LocalAddress(held), value, size, types.align_of(kind)))
 
     def environment_local(self, fn: FnInfo) -> Value:
         """Return the place of an environment that a kernel makes itself."""

@@ -8,7 +8,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.call_places import arguments_start
 from ktc.elaborate.closures import Closures
 from ktc.elaborate.instances import TARGETS_TABLE, ArgSig, Instance, OfProgram, UnitState
-from ktc.elaborate.scope import FnInfo, Var
+from ktc.elaborate.scope import AliasInfo, FnInfo, Var
 from ktc.elaborate.values import KV, RV, FnVal, StructTy, Ty, Val, show
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
@@ -82,7 +82,19 @@ class KernelBody(Closures):
     def _is_passed_whole(self, sig: ArgSig, target: Target) -> bool:
         """Say whether a launch can pass the value of an argument that the kernel gets the address of."""
         by_value = sig.convention in ("read", "var") and not sig.variadic and isinstance(sig.ty, StructTy)
-        return by_value and self.elab.is_trivial(sig.ty) and bool(target.value_argument)
+        return by_value and self._is_its_bytes(sig.ty) and bool(target.value_argument)
+
+    def _is_its_bytes(self, ty: Ty) -> bool:
+        """Say whether a value is no more than its bytes: trivial, or of a library type with a true `__is_trivial__`.
+
+        The copies of such a type are functions all the same, for with other parameters they do more.
+        """
+        if self.elab.is_trivial(ty):
+            return True
+        if not isinstance(ty, StructTy) or not ty.info.module.is_library:
+            return False
+        said = ty.info.members.get("__is_trivial__")
+        return isinstance(said, AliasInfo) and self.elab.alias_value(said, ty) == self.elab.bool_constant(True)
 
     def offload(self, target: Target, kind: int, option: str, fn: FnVal, info: StructTy, span: Span) -> Val:
         """Ask for a function's device code; the result names constants that the back end fills in."""
@@ -146,15 +158,15 @@ class KernelBody(Closures):
                 if isinstance(item, FnInfo):
                     collect((*path, i), item)
                 elif types.size_of(self.elab.ir(item.ty)):
-                    self._check_capture(instance, item, span)
+                    self._check_capture(instance, item, target, span)
                     found.append(((*path, i), item))
 
         for env in instance.envs:
             collect((env,), env.set.functions[0])
         return found
 
-    def _check_capture(self, instance: Instance, var: Var, span: Span) -> None:
-        if self.elab.abi(var.ty) == "memory":
+    def _check_capture(self, instance: Instance, var: Var, target: Target, span: Span) -> None:
+        if self.elab.abi(var.ty) == "memory" and not (self._is_its_bytes(var.ty) and target.value_argument):
             kind = self.elab.type_name(var.ty)
             text = f"'{instance.fn.name}' cannot be a kernel: it captures '{var.name}' of type '{kind}'"
             self.fail(Code.BAD_KERNEL, text + ", which a kernel cannot take", span)

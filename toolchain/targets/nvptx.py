@@ -67,6 +67,7 @@ def _target(name: str, ptx: int, shared_kib: int, title: str, further: tuple[str
         value_argument='ptr byval({type}) align {align} "nvvm.grid_constant"',
         global_spaces=(1, 1),
         has_wide_casts=False,
+        saturating_cast="llvm.nvvm.{}2{}.rz",
         packs_narrow_only=True,
         atomics_are_relaxed=True,
         is_convergent=True,

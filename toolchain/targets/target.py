@@ -58,6 +58,8 @@ class Target:
         has_vector_intrinsics: LLVM's saturating casts and reductions of vectors are known.
         multiply_high: the back end's function for the upper half of a product of 64 bits (`{}`: "s" or "u"), if it has
             one of its own.
+        saturating_cast: its own function from a float to a whole number, if that is better than LLVM's saturating cast:
+            `{}` twice, "f" or "d", then "i", "ui", "ll" or "ull". To 64 bits and from "d" a nan gives no 0.
         splits_vector_casts: LLVM makes a saturating cast of a vector lane by lane, though it need not.
         packs_narrow_only: it has vectors of 32 bits at most, so numbers of 8 and 16 bits alone go into them.
         flushes_bfloat: a cast to bfloat may make zeros of subnormal numbers.
@@ -101,6 +103,7 @@ class Target:
     has_wide_casts: bool = True
     has_vector_intrinsics: bool = True
     multiply_high: str = ""
+    saturating_cast: str = ""
     splits_vector_casts: bool = False
     packs_narrow_only: bool = False
     flushes_bfloat: bool = False
