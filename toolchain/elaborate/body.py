@@ -58,8 +58,7 @@ class BodyBase:
     lends = False
     dead = placed = False  # placed: was it asked where the call stands
     comptime = True
-    reflects = False
-    """Only the type of what is elaborated here is asked for: nothing of it runs."""
+    reflects = False  # only the type of what is elaborated here is asked for
     span: Span | None = None
     brackets: Any = None
     """What is called by the innermost call around, as it is written."""
@@ -78,8 +77,7 @@ class BodyBase:
     leaving: Span | None = None
     out_var: Var | None = None
     env_locals: dict[Any, nodes.Local]
-    whole_captures: dict[int, types.Type]
-    """Arguments of a kernel that are addresses of values that it captures."""
+    whole_captures: dict[int, types.Type]  # arguments of a kernel that are addresses of values that it captures
     inferring = False
     late_locals: set[nodes.Local]
     launch_targets = -1
