@@ -320,6 +320,8 @@ class Assignments(Replacing):
         if not isinstance(place, LV) or not place.mutable or place.owned:
             help = "" if base is None or self.elab.is_trivial(base.ty) else mutability_help(base.why)
             text = f"this item cannot be assigned to{f': it is part of {base.why}' if help else ''}"
+            if not help and isinstance(place, RV) and base is not None:
+                text += f": '{self.elab.type_name(base.ty)}' has no '__setitem__'"
             if not help and isinstance(getattr(base, "ty", None), StructTy) and not base.ty.info.module.is_library:
                 help = "write a '__setitem__', or let '__getitem__' return a 'ref'"
             self.fail(Code.IMMUTABLE, text, self.at(node), help)

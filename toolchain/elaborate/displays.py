@@ -206,7 +206,9 @@ class Displays(Calls):
         if late.wrong is not None:
             self.fail(late.wrong.code, late.wrong.message, span)
         if not late.items:
-            self.fail(Code.CANNOT_INFER, f"the type of the elements of this empty {name} is not known", span)
+            help = "give the variable a type: 'var name: List[Int] = []'" if name == "list" else ""
+            self.fail(Code.CANNOT_INFER, f"the type of the elements of this empty {name} is not known", span, help)
         if any(isinstance(a.value, PackVal) or not hasattr(a.value, "ty") for a in (*late.items, *late.values)):
             self.fail(Code.TYPE_MISMATCH, "a value is wanted here", span)
-        self.fail(Code.TYPE_MISMATCH, f"the elements of this {name} have no common type", span)
+        help = "a tuple '(…)', or elements of a type 'Variant[…]', can be of several types"
+        self.fail(Code.TYPE_MISMATCH, f"the elements of this {name} have no common type", span, help)

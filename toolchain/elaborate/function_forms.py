@@ -9,7 +9,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.mismatch import Mismatch, at_parameter, place_of
 from ktc.elaborate.scope import FnInfo
 from ktc.elaborate.values import Arg, FnVal
 from ktc.syntax import ast
@@ -21,7 +21,10 @@ def check_forms(elab: Any, fn: FnInfo, given: dict[str, Any], slots: Sequence[An
     """Raise a `Mismatch` if a function that is given has not the form that a parameter or an argument wants."""
     for param in fn.node.params:
         if isinstance(param.type, ast.FunctionType):
-            _check(elab, fn, f"parameter '{param.name}'", param.type, given.get(param.name), None)
+            try:
+                _check(elab, fn, f"parameter '{param.name}'", param.type, given.get(param.name), None)
+            except Mismatch as why:
+                raise at_parameter(why, param.name, place_of(param, fn.node.params)) from None
     for arg, slot in zip(fn.node.args, slots, strict=True):
         if isinstance(arg.type, ast.FunctionType) and isinstance(slot, Arg):
             _check(elab, fn, f"argument '{arg.name}'", arg.type, slot.value, slot.span)

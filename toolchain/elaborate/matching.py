@@ -236,8 +236,12 @@ class Matching(Inference):
         if at < len(pos):
             count = sum(f.kind in ("pos", "any") and f.convention != "out" for f in formals)
             skip = 1 if fn.owner is not None and not fn.static and not constructor else 0
-            text = f"{what} takes {count - skip} argument{'s' * (count - skip != 1)}, but {len(pos) - skip} are given"
-            raise Mismatch(Code.TOO_MANY_ARGUMENTS, text, pos[at].span, 1)
+            named = [f.name for f in formals if f.kind == "kw"]
+            text = (
+                f"{what} takes {count - skip} argument{'s' * (count - skip != 1)}{' by position' * bool(named)}, but "
+            )
+            hint = f"pass '{named[0]}' by its name: '{named[0]} = …'" if named else ""
+            raise Mismatch(Code.TOO_MANY_ARGUMENTS, f"{text}{len(pos) - skip} are given", pos[at].span, 1, hint=hint)
         for arg in kw:
             index = next(
                 (i for i, f in enumerate(formals) if f.name == arg.name and f.kind in ("any", "kw", "infer")), None
@@ -247,6 +251,9 @@ class Matching(Inference):
                 continue
             if index is None or formals[index].convention == "out":
                 names = tuple(f.name for f in formals if f.kind in ("any", "kw") and f.convention != "out")
+                if any(f.name == arg.name and f.kind == "pos" for f in formals):
+                    text = f"argument '{arg.name}' of {what} is passed by position only"
+                    raise Mismatch(Code.UNKNOWN_ARGUMENT, text, arg.span, 1, hint="leave its name out")
                 text = f"{what} has no argument named '{arg.name}'"
                 raise Mismatch(Code.UNKNOWN_ARGUMENT, text, arg.span, 1, (arg.name, names))
             if slots[index] is not None:

@@ -148,7 +148,7 @@ class Members(Names):
     def no_member(self, ty: Ty, name: str, node: Any) -> None:
         """Report a missing member."""
         self.promised(KV(ty, ()), name, node)
-        own = isinstance(ty, StructTy) and ty.info.module is self.elab.main and self.module.is_library
+        own = isinstance(ty, StructTy) and ty.info.module is self.elab.main
         if own and any(name in trait.members for trait in self.elab.traits_of(ty.info)):  # type: ignore[attr-defined]
             raise Abort  # that the struct lacks what its trait asks for is told at its name
         names = list(ty.info.members) if isinstance(ty, StructTy) else []

@@ -1,6 +1,7 @@
 """Why a candidate of a call, or parameters that were given, do not fit."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -55,3 +56,16 @@ def place_of(param: ast.Param, params: Sequence[ast.Param]) -> int:
 
 class Abort(Exception):
     """A reported error ends the elaboration of a statement or a declaration."""
+
+
+def not_inferred(name: str, what: str, is_inferred: bool) -> Mismatch:
+    """Return the mismatch for a parameter that nothing tells; `is_inferred`: it is not written in brackets."""
+    hint = "" if is_inferred else f"no argument tells it: give it in brackets, {what[:-1]}[…]'"
+    return Mismatch(Code.CANNOT_INFER, f"parameter '{name}' of {what} cannot be inferred", weight=4, hint=hint)
+
+
+def not_a_value(name: str, what: str, want: Any, given: Any, shown: Callable[[Any], str]) -> Mismatch:
+    """Return the mismatch for a type where a value is wanted; perhaps one that the type is made with is meant."""
+    own = [value for value in getattr(given, "params", ()) if getattr(value, "ty", None) is want]
+    text = f"parameter '{name}' of {what} wants a value of '{want}', not a type"
+    return Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=f"write '{shown(own[0])}'" if own else "")

@@ -40,7 +40,9 @@ def no_match(
     what = f"constructor of {fn.title}" if fn.name == "__init__" else f"overload of {fn.title}"
     given = [f"'{_shown(body, arg)}'" for arg in pos if arg.span != span] + [f"{arg.name}=" for arg in kw]
     text = f"no {what} takes these arguments" + (f": {', '.join(given)}" if given else "")
-    body.elab.report(Code.NO_MATCHING_CALL, text, span, "", body.instance, tuple(told.values())[:MANY])
+    hints = [why.help() for _, why in failures if why.code is Code.TRAIT_NOT_MET]
+    help = next(filter(None, hints), "")
+    body.elab.report(Code.NO_MATCHING_CALL, text, span, help, body.instance, tuple(told.values())[:MANY])
     raise Abort
 
 

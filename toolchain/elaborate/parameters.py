@@ -12,7 +12,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.evaluation import Evaluation
 from ktc.elaborate.instances import Symbolic
-from ktc.elaborate.mismatch import Abort, Mismatch, at_parameter, place_of
+from ktc.elaborate.mismatch import Abort, Mismatch, at_parameter, not_a_value, not_inferred, place_of
 from ktc.elaborate.mutability import as_mutable
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo, Var
 from ktc.elaborate.unmet import check_conforms
@@ -274,7 +274,7 @@ class Parameters(Evaluation):
                 continue
             value = self.only_value(param, scope, module) if value is None else value  # type: ignore[attr-defined]
             if value is None:
-                raise Mismatch(Code.CANNOT_INFER, f"parameter '{param.name}' of {what} cannot be inferred", weight=4)
+                raise not_inferred(param.name, what, param.kind == "infer")
             try:
                 scope.names[param.name] = given[param.name] = self._declared(param, value, scope, module, what)
             except Mismatch as why:
@@ -342,8 +342,7 @@ class Parameters(Evaluation):
         if isinstance(want, FnTy) and not want.symbolic:
             return self.declared_function(param, value, want, what)  # type: ignore[attr-defined]
         if isinstance(want, StructTy) and isinstance(value, Ty):
-            text = f"parameter '{param.name}' of {what} wants a value of '{want}', not a type"
-            raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
+            raise not_a_value(param.name, what, want, value, self.type_name)
         return value
 
     def convert_constant(self, value: KV, want: Ty) -> KV | None:

@@ -58,7 +58,7 @@ class Passing(Matching):
         self.refs.add(instance.symbol)
         return self.emit_through(
             lambda args, kind: nodes.Call(instance.symbol, args, kind),
-            instance.signature, values, instance.envs, f"'{instance.fn.name}'", span,
+            instance.signature, values, instance.envs, called(instance), span,
         )  # fmt: skip
 
     def emit_through(
@@ -248,3 +248,9 @@ class Passing(Matching):
             args += [start, nodes.Const(types.I64, len(places))]
         if sig.convention in ("var", "owned"):
             consumed.extend(p for p in places if not self.elab.is_trivial(p.ty))
+
+
+def called(instance: Instance) -> str:
+    """Return what messages call a function that may raise: a constructor is called by its struct's name."""
+    owner = instance.fn.owner
+    return f"'{owner.name if instance.fn.name == '__init__' and owner is not None else instance.fn.name}'"

@@ -12,7 +12,7 @@ from ktc.elaborate.loops import NOT, Loops
 from ktc.elaborate.mentions import names_in
 from ktc.elaborate.mutability import own_result
 from ktc.elaborate.scope import FnSet, Scope, Var
-from ktc.elaborate.values import KV, LV, RV, Arg, FnVal, Ty
+from ktc.elaborate.values import KV, LV, RV, Arg, FnVal, StructTy, Ty
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
 
@@ -173,7 +173,11 @@ class Raising(Loops):
             self.finals.append(partial(self.block, node.final))
         end = self.fresh()
         self.open()
-        caught = self._guarded(lambda: self.block(node.body), end, node.orelse if node.handler else ())
+        caught = None
+        if node.handler is None and not self.handlers and self.error_argument is None and not self.comptime:
+            self.block(node.body)  # no error can go anywhere, so the call that may raise is told
+        else:
+            caught = self._guarded(lambda: self.block(node.body), end, node.orelse if node.handler else ())
         if caught is not None:
             self._handle(node, caught)
         elif node.handler is not None and not self.module.is_library:
@@ -269,7 +273,10 @@ class Raising(Loops):
         enter = self.elab.method_set(manager.ty, "__enter__")
         leave = self.elab.method_set(manager.ty, "__exit__")
         if enter is None:
-            self.fail(Code.NO_MEMBER, f"'{self.elab.type_name(manager.ty)}' has no '__enter__'", span)
+            ty, help = manager.ty, ""
+            if isinstance(ty, StructTy) and not ty.info.module.is_library:
+                help = f"give '{ty.info.name}' the methods '__enter__' and '__exit__'"
+            self.fail(Code.NO_MEMBER, f"'{self.elab.type_name(manager.ty)}' has no '__enter__'", span, help)
         taken = enter.functions[0].node.args[0].convention in ("var", "owned", "deinit")
         if taken and leave is not None and not self.module.is_library:
             text = f"'__enter__' of '{self.elab.type_name(manager.ty)}' takes its value away, and '__exit__' wants it"

@@ -60,6 +60,8 @@ def read_only_argument(name: str) -> str:
 def mutability_help(why: str) -> str:
     """Return what to do where `read_only_argument` says why something cannot be changed."""
     found = _READ_ONLY.fullmatch(why)
+    if why == A_LOOP_VARIABLE:
+        return "write 'for ref …' to change the item, 'for var …' to change a copy of it"
     return f"declare it 'mut {found[1]}'" if found else ""
 
 
@@ -97,6 +99,8 @@ def iteration_help(name: str, own: bool) -> str:
 
 def operand_help(op: str, left: str, right: str) -> str:
     """Return what to do about an operator that does not take two types, as shown."""
+    if left == "NoneType":
+        return "what it is made by returns nothing"
     for one, other in ((left, right), (right, left)):
         if one == "NoneType" != other:
             kind = other.partition("[")[0]
@@ -107,7 +111,9 @@ def operand_help(op: str, left: str, right: str) -> str:
     texts = [one.partition("[")[0] in _TEXTS for one in (left, right)]
     if op == "+" and texts[0] != texts[1]:
         return "make a text of the other one with 'String(...)'"
-    return "convert one of them"
+    if op == "%" and texts[0]:
+        return "write '\"… {}\".format(…)', or give all parts to 'print' or 'String'"
+    return "" if all(texts) else "convert one of them"
 
 
 def _ratio(one: str, other: str) -> float:
