@@ -18,6 +18,7 @@ from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.no_match import no_match
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
 from ktc.elaborate.signatures import with_arguments
+from ktc.elaborate.solving import solve_calls
 from ktc.elaborate.suggestions import mutability_help
 from ktc.elaborate.values import (
     KV,
@@ -180,7 +181,7 @@ class Matching(Inference):
         constructor = fn.name == "__init__" and self_ty is not None
         slots = self._slots(fn, pos, kw, constructor)
         names = [p for p in fn.node.params if p.name not in given]
-        cost = 0
+        cost, untold = 0, False
         if names or (self_ty is not None and self_ty.symbolic) or self._has_typed_self(fn):
             bound = self._infer(fn, self_ty, given, slots)
             if self_ty is not None and self_ty.symbolic:
@@ -195,6 +196,10 @@ class Matching(Inference):
                     value = next((v for s, v in bound.items() if s.name == name.name and s.owner == fn.uid), None)
                 if value is not None and not isinstance(value, (Sym, Opaque)):
                     given[name.name] = value
+                elif name.default is None:
+                    untold = True
+            if untold and slots:
+                solve_calls(self, fn, self_ty, given, slots)
             cost += GENERIC * len(names)
         if not fn.module.is_library:
             check_forms(elab, fn, given, slots)
