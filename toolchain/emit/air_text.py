@@ -14,6 +14,7 @@ import re
 from dataclasses import field
 
 from ktc.diag.diagnostic import Bug
+from ktc.emit import air_atomics as atomics
 from ktc.emit.air_syntax import LOCAL, NAME, cannot, inside, last_type, split, take_type
 from ktc.records import entity
 
@@ -50,6 +51,8 @@ class _Rewriter:
 
     globals: dict[str, str] = field(default_factory=dict)
     structs: dict[str, str] = field(default_factory=dict)
+    declared: dict[str, None] = field(default_factory=dict)
+    """Functions that stand for instructions."""
     count: int = 0
 
     def run(self, text: str) -> str:
@@ -59,7 +62,7 @@ class _Rewriter:
         out: list[str] = []
         for line in lines:
             out += self._line(line)
-        return "\n".join(out) + "\n"
+        return "\n".join([*out, *self.declared]) + "\n"
 
     def _declare(self, line: str) -> None:
         if found := re.match(rf"({LOCAL}) = type (.*)", line):
@@ -150,10 +153,16 @@ class _Rewriter:
                 return self._alloca(indent, name, rest)
             case "getelementptr":
                 return self._address(indent, name, rest)
-            case "atomicrmw" | "cmpxchg" | "fence":
+            case "atomicrmw":
+                return self._call(atomics.changed(indent, name, rest, self._fresh()))
+            case "cmpxchg" | "fence":
                 raise _no_atomics(line)
             case _:
                 return [line]
+
+    def _call(self, made: atomics.Calls) -> list[str]:
+        self.declared[made[1]] = None
+        return made[0]
 
     def _fresh(self) -> str:
         """Return a new local name; LLVM prints none of this form."""
@@ -161,10 +170,10 @@ class _Rewriter:
         return f'%"air${self.count}"'
 
     def _load(self, indent: str, name: str, rest: str) -> list[str]:
+        if rest.startswith("atomic "):
+            return self._call(atomics.loaded(indent, name, rest.removeprefix("atomic "), self._fresh()))
         volatile = "volatile " if rest.startswith("volatile ") else ""
         kind, place, *more = split(rest.removeprefix("volatile "))
-        if kind.startswith("atomic "):
-            raise _no_atomics("load " + rest)
         pointer, value = take_type(place)
         wanted, typed = f"{kind}{pointer[2:]}", self._fresh()
         return [
@@ -173,10 +182,10 @@ class _Rewriter:
         ]
 
     def _store(self, indent: str, rest: str) -> list[str]:
+        if rest.startswith("atomic "):
+            return self._call(atomics.stored(indent, rest.removeprefix("atomic "), self._fresh()))
         volatile = "volatile " if rest.startswith("volatile ") else ""
         stored, place, *more = split(rest.removeprefix("volatile "))
-        if stored.startswith("atomic "):
-            raise _no_atomics("store " + rest)
         kind, _ = take_type(stored)
         pointer, value = take_type(place)
         wanted, typed = f"{kind}{pointer[2:]}", self._fresh()
@@ -275,4 +284,4 @@ def _memory(effects: str) -> list[str]:
 
 
 def _no_atomics(text: str) -> Bug:
-    return Bug(f"AIR has no atomic instructions, only calls of air.atomic.*: {' '.join(text.split())[:300]}", "emit")
+    return Bug(f"AIR has no such atomic instruction: {' '.join(text.split())[:300]}", "emit")

@@ -3,6 +3,7 @@
 import struct
 from hashlib import sha256
 
+import llvmlite.binding as llvm
 import pytest
 from emit_modules import Module, head
 from ktc import targets
@@ -113,16 +114,37 @@ def test_strings_are_left_alone():
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "called"),
     [
-        "atomicrmw add ptr addrspace(1) %a, i32 1 seq_cst",
-        "fence seq_cst",
-        "store atomic i32 1, ptr addrspace(1) %a seq_cst, align 4",
+        ("%v = atomicrmw add ptr addrspace(1) %a, i32 1 seq_cst", "i32 @air.atomic.global.add.s.i32"),
+        ("%v = atomicrmw umax ptr addrspace(3) @tile, i32 %n seq_cst", "i32 @air.atomic.local.max.u.i32"),
+        ("%v = atomicrmw fadd ptr addrspace(1) %a, float 1.0 monotonic", "float @air.atomic.global.add.f32"),
+        ("%v = load atomic i32, ptr addrspace(1) %a monotonic, align 4", "i32 @air.atomic.global.load.i32"),
+        ("store atomic i32 1, ptr addrspace(1) %a monotonic, align 4", "void @air.atomic.global.store.i32"),
     ],
 )
-def test_atomic_instructions_are_refused(line):
-    with pytest.raises(Bug, match=r"air\.atomic"):
-        typed("  " + line, level=0)
+def test_atomic_instructions_are_calls(line, called):
+    made = emit_kernel(module(f"  {line}"), {"asm", "object"}, 0)
+    text = made["asm"].decode()
+    assert f"call {called}(" in text and f"declare {called}(" in text and f"{line.split()[0]} atomic" not in text
+    code = made["object"]
+    start, size = (int.from_bytes(code[at : at + 4], "little") for at in (8, 12))
+    with llvm.create_context() as context, llvm.parse_bitcode(code[start : start + size], context) as read:
+        assert f"call {called}(ptr addrspace(" in str(read)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fence seq_cst",
+        "%v = cmpxchg ptr addrspace(1) %a, i32 0, i32 1 seq_cst seq_cst",
+        "%v = atomicrmw add ptr addrspace(1) %a, i64 1 seq_cst",
+        "%v = atomicrmw fmax ptr addrspace(1) %a, float 1.0 seq_cst",
+    ],
+)
+def test_atomic_instructions_that_metal_has_not(line):
+    with pytest.raises(Bug, match="no such atomic"):
+        typed(f"  {line}")
 
 
 def test_wrapper():
