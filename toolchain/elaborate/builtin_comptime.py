@@ -285,6 +285,14 @@ def _string_of(use: Use) -> Result:
         return use.string(use.body.constant_text(value))
 
 
+def _constant_place(use: Use) -> Result:
+    value: Any = use.attr("value")
+    places = use.body.constant_items(value.ty, [value]) if isinstance(value, KV) else None
+    if places is None:
+        use.fail(Code.NOT_COMPILE_TIME, "only a value that is known at compile time becomes a constant of the program")
+    return use.address(places[0].pointer)
+
+
 def _compile_offload(use: Use) -> Result:
     info = use.type_of()
     if not isinstance(info, StructTy):
@@ -368,6 +376,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.source.line": (_source_line, 0, ()),
         "kgen.source.column": (_source_column, 0, ()),
         "kgen.source.file": (_source_file, 0, ()),
+        "kgen.constant.place": (_constant_place, 0, ("value",)),
         "kgen.source.place": (_source_place, 0, ("own", "define", "values")),
         "kgen.string.of": (_string_of, 0, ("value",)),
         "kgen.compile_offload": (
