@@ -182,6 +182,9 @@ class Assignments(Replacing):
         value = self.convert(value, place.ty, span)
         if place.local is not None:
             self.pin_more(place.local, place.ty, self.loans_of(value))
+            if place.local in self.assigned_once or place.path:
+                place.local.is_shared = True
+            self.assigned_once.add(place.local)
         if self.elab.is_trivial(place.ty):
             self.init_place(place.ty, place.pointer, value, span)
             if place.local is not None:
@@ -191,6 +194,8 @@ class Assignments(Replacing):
             return
         is_itself = isinstance(value, LV) and value.local is not None and value.local is place.local
         is_itself = is_itself and value.path == place.path and not value.via and not self.module.is_library
+        if not out_key and not is_itself:
+            self.mark_copied(place, value)
         fresh = self._held(value) if is_itself else self.own(value, span)
         if place.local is not None and self.taken_apart(place.local, place.path):
             self.mark("overwrite", place, span)

@@ -38,7 +38,9 @@ UNIT_CONST = nodes.Const(types.UNIT, ())
 _LATE = MappingProxyType(
     dict.fromkeys(("statements", "blocks", "hoisted", "loops", "handlers", "handler_depths", "finals"), list)
     | {"current_error": list}
-    | dict.fromkeys(("refs", "used_labels", "assigned", "late_locals", "awaited", "trusted", "moved"), set)
+    | dict.fromkeys(
+        ("refs", "used_labels", "assigned", "assigned_once", "late_locals", "awaited", "trusted", "moved"), set
+    )
     | dict.fromkeys(("env_args", "env_locals", "local_types", "closures", "linear", "ways", "whole_captures"), dict)
 )
 
@@ -74,6 +76,7 @@ class BodyBase:
     inline_result: list[Any] | None = None
     used_labels: set[int]
     assigned: set[str]
+    assigned_once: set[nodes.Local]
     leaving: Span | None = None
     out_var: Var | None = None
     env_locals: dict[Any, nodes.Local]
@@ -84,15 +87,12 @@ class BodyBase:
     """For which of the program's targets kernels are started here, a bit each."""
     waiting: Any = None
     """The operand whose item may be fetched after the other operands (computed.py)."""
-    given: tuple[nodes.Local, list[Any]] | None = None
-    """The result of the last call that was emitted, if it has a place, and the arguments."""
+    given: tuple[nodes.Local, list[Any]] | None = None  # the last call's result, if it has a place, and arguments
     awaited: set[nodes.Local]
     """Results of calls that a 'try' waits for: named, but no variables."""
     local_types: dict[nodes.Local, Ty]
-    ways: dict[nodes.Local, Any]
-    """The ways to what the values of locals point into, where they are known (ways.py)."""
-    linear: dict[str, tuple[str, str]]
-    """The destructors that must not be reached (linear.py)."""
+    ways: dict[nodes.Local, Any]  # to what the values of locals point into (ways.py)
+    linear: dict[str, tuple[str, str]]  # the destructors that must not be reached (linear.py)
     closures: dict[Any, list[Any]]
     trusted: set[nodes.Local]
     moved: set[nodes.Local]

@@ -45,6 +45,8 @@ class Closures(Statements):
         slots = self.instance.fn.parent.captures_of(self.instance.fn)
         if item not in slots:
             slots.append(item)
+            if isinstance(item, Var) and isinstance(item.value, LV) and item.value.local is not None:
+                item.value.local.is_shared = True
         at = ops.build("offset", (self.env_value, nodes.Const(types.I64, slots.index(item))), None, types.PTR)
         return self.let(nodes.Load(at, types.PTR), types.PTR)
 

@@ -118,6 +118,8 @@ class Expressions(Operators):
                 behind = not isinstance(owner, ast.Name) or self._is_reference(owner.id)
             if behind and not found.owned and not self._stays(found.ty):
                 self.fail(Code.IMMUTABLE, "this cannot be moved: it lies behind a reference", self.at(node))
+            if found.local is not None:
+                found.local.is_shared = True
             if isinstance(found.ty, StructTy) and found.ty.info.register_trivial:  # it stays there
                 return LV(found.ty, found.pointer, found.mutable, None, (), True, found.why, self.loans_of(found))
             return LV(found.ty, found.pointer, found.mutable, found.local, found.path, True, found.why, found.loans)

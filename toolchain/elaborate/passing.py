@@ -89,8 +89,10 @@ class Passing(Matching):
         consumed: list[LV] = []
         for sig, value in zip(signature.args, values, strict=True):
             if sig.convention != "out":
-                if sig.convention == "mut" and isinstance(value, LV) and value.local is not None:
-                    self._lend(value, values)
+                if sig.convention in ("mut", "ref") and isinstance(value, LV) and value.local is not None:
+                    value.local.is_shared = True
+                    if sig.convention == "mut":
+                        self._lend(value, values)
                 self._pass(sig, value, args, consumed, span)
         for env in envs:
             args.append(self.environment(env, span) if isinstance(env, FnVal) else env)

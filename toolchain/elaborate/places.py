@@ -6,6 +6,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.body import BodyBase, zero_of
 from ktc.elaborate.instances import Symbolic
+from ktc.elaborate.mentions import replaced
 from ktc.elaborate.scope import Var
 from ktc.elaborate.values import (
     KV,
@@ -46,6 +47,8 @@ class Places(BodyBase):
         elif slot >= 0:
             pointer = ops.build("field", (pointer,), None, (self.elab.ir(base.ty), slot))
         path = (*base.path, max(slot, 0))
+        if base.local is not None:
+            base.local.is_shared = True
         made = LV(ty, pointer, base.mutable, base.local, path, False, base.why, base.loans)
         if base.via:
             made.via = tuple((root, None if way is None else (*way, path[-1])) for root, way in base.via)
@@ -100,19 +103,42 @@ class Places(BodyBase):
             return
         place = self.place(val)
         local = place.local
-        if local is None or not local.name or not local.drop or place.path or not self._may_move(ty):
+        if local is None or not local.name or not self._may_move(ty) or not self._may_end(local, place):
             self.copy_to(ty, pointer, place, span)
             return
         # a copy of what nobody uses any more becomes a move
         self.open()
-        owned = LV(ty, place.pointer, True, local, (), True)
+        owned = LV(ty, place.pointer, True, local, place.path, True)
         self.move_bits(ty, pointer, owned, passed)
-        instead = self.close()
+        instead = renamed = self.close()
+        if not place.path and not passed and not self.elab.moves_plainly(ty):
+            self.open()
+            self.move_bits(ty, pointer, owned, True)
+            renamed = self.close()
         self.open()
         self.copy_to(ty, pointer, place, span)
         copy = self.close()
-        self.emit(nodes.Mark("copy", local, (), span, instead))
+        self.emit(nodes.Mark("copy", local, place.path, span, instead, renamed))
         self.emit(nodes.Block(self.fresh(), copy))
+
+    def _may_end(self, local: nodes.Local, place: LV) -> bool:
+        """May it be of interest whether a place is used after it was copied: of a field only if the function gives it
+        another value, else it ends with the whole."""
+        if not place.path:
+            return bool(local.drop)
+        ty = self.local_types.get(local)
+        if place.via or self.module.is_library or self.instance is None or not isinstance(ty, StructTy):
+            return False
+        given = replaced(self.instance.fn)
+        first = [name for name, _ in self.elab.fields(ty) if max(self.elab.slot(ty, name)[1], 0) == place.path[0]]
+        return any(f"{local.name}.{name}" in given for name in first) and self.taken_apart(local, place.path)
+
+    def mark_copied(self, place: LV, value: Val) -> None:
+        """Note that what follows copies a value to a local, or to a field of one: if nobody looks at it, nothing is
+        copied. The next `init` mark of the place is the end."""
+        is_copy = isinstance(value, LV) and not value.owned and not self.module.is_library and not self.comptime
+        if is_copy and place.local is not None and place.local.name and not self.elab.is_trivial(value.ty):
+            self.mark("copied", place)
 
     def check_movable(self, ty: Ty, span: Span | None) -> None:
         """Report that a value would have to be moved whose type does not allow it."""

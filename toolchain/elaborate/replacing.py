@@ -14,7 +14,7 @@ from ktc.elaborate.mentions import is_call, names_in, sees
 from ktc.elaborate.scope import Var
 from ktc.elaborate.values import LV, RV, FnVal, PackVal
 from ktc.elaborate.variables import Variables
-from ktc.elaborate.ways import are_apart, meet, of_inside, of_place
+from ktc.elaborate.ways import are_apart, is_untracked, meet, of_inside, of_place
 from ktc.ir import nodes
 from ktc.ir.types import has_pointer
 from ktc.syntax import ast
@@ -28,15 +28,15 @@ class Replacing(Variables):
     aside: tuple[nodes.Local, bool] | None = None
     """The result of a call that was made aside, and whether only because the call may raise."""
 
-    def note_aside(self, target: ast.Expr, made: Any, node: ast.Expr) -> None:
-        """Note the result of a call that cannot be made in its target: the call sees the target, or may raise and must
-        leave the old value then. Such a result is moved by `__moveinit__`."""
+    def note_aside(self, target: ast.Expr, made: Any, node: ast.Expr, place: LV | None = None) -> None:
+        """Note the result of a call that cannot be made in its target: the call sees the target (not where `place` is
+        nobody's), or may raise and must leave the old value then. Such a result is moved by `__moveinit__`."""
         self.aside = None
         if not is_call(node) or not isinstance(made, LV) or not made.owned or made.local is None:
             return
         if self.module.is_library or made.local.name or made.path or self.elab.moves_plainly(made.ty):
             return
-        if sees(node, target):
+        if sees(node, target) and not (place is not None and is_untracked(place)):
             self.aside = made.local, False
         elif _raises(self.statements, made.local):
             self.aside = made.local, True
@@ -78,7 +78,7 @@ class Replacing(Variables):
             self.store_place(place, self.convert(result, place.ty, span), self.at(target), "")
             return True
         fresh = self.own(self.convert(result, place.ty, span), span)
-        self.note_aside(target, fresh, value)
+        self.note_aside(target, fresh, value, place)
         made = self.close()
         at = self._end_of_old(place, value, fresh, made)
         for statement in made[:at]:

@@ -59,6 +59,8 @@ class Variables(Expressions):
         place = LV(ty, nodes.LocalAddress(local), True, local)
         if not local.drop and not self.module.is_library and self.instance and name in moved(self.instance.fn):
             self.late_locals.add(local)  # whether there is still a value matters here, too
+        self.mark_copied(place, value)
+        self.assigned_once.add(local)
         self.init_place(ty, place.pointer, value, value_span or span)
         self.mark("init", place)
         var = Var(name, ty, place, span, kind, local, self)

@@ -68,7 +68,16 @@ def note_place(body: Any, made: Any, signature: Signature, values: list[Any]) ->
     made.via = of_result(body, signature, values)
     owner = getattr(values[0], "ty", None) if values else None
     if not made.via and isinstance(owner, StructTy) and _UNTRACKED in owner.info.members:
-        made.via = ((object(), ()),)  # its user answers for where it points to
+        made.via = ((Nobody(), ()),)  # its user answers for where it points to
+
+
+class Nobody:
+    """The root of a place behind a pointer that nobody keeps track of; each is another."""
+
+
+def is_untracked(place: LV) -> bool:
+    """Say whether a place lies behind a pointer that nobody keeps track of."""
+    return any(isinstance(root, Nobody) for root, _ in place.via)
 
 
 def meet(some: tuple[Way, ...], others: tuple[Way, ...]) -> bool:

@@ -254,6 +254,7 @@ class Local:
         kept: it belongs to the caller (a `mut` argument): there must be a value whenever the function returns.
         fields: the names of the fields, for messages.
         parts: the fields of those fields that are themselves taken apart.
+        is_shared: not only its whole value is read: a field of it is, or it is changed or referred to.
         environment_of: for the environment of a closure: the closure's name, which no other of the unit has.
     """
 
@@ -271,6 +272,7 @@ class Local:
     fields: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     environment_of: str = ""
+    is_shared: bool = False
 
     @property
     def place(self) -> "Value":
@@ -344,7 +346,9 @@ class Mark:
                      use that the source spells.
         "result"     the same where the function ends, for its named result.
         "copy"       stands before a `Block` that copies the value; `instead` moves it, for a value that is not used
-                     any more.
+                     any more; `renamed`: the same for a place that only has another name then.
+        "copied"     stands before what copies a value to the local, as far as its next "init": if nobody looks at it,
+                     nothing is copied.
     `path`: field indices for a part of a struct (only in constructors, fields of `out self`, and for moves out of
     fields).
     """
@@ -354,6 +358,7 @@ class Mark:
     path: tuple[int, ...] = ()
     span: Span | None = None
     instead: "tuple[Statement, ...]" = ()
+    renamed: "tuple[Statement, ...]" = ()
 
 
 @record

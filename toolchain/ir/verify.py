@@ -28,7 +28,7 @@ from ktc.ir.types import (
 )
 from ktc.ir.walk import operands
 
-_MARKS = frozenset({"init", "consume", "overwrite", "use", "require", "result", "copy"})
+_MARKS = frozenset({"init", "consume", "overwrite", "use", "require", "result", "copy", "copied"})
 _ATOMICS = frozenset({"add", "sub", "and", "or", "xor", "xchg", "smin", "smax", "umin", "umax", "fadd", "fmin", "fmax"})
 _ORDERINGS = frozenset({"relaxed", "acquire", "release", "acq_rel", "seq_cst"})
 _LINKAGES = frozenset({"internal", "export", "hidden", "external"})

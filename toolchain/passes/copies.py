@@ -1,7 +1,9 @@
-"""Copies of values that nobody uses any more become moves.
+"""Copies of values that nobody uses any more become moves, and copies that nobody looks at are not made.
 
-In: a function in which a `copy` mark stands before each `Block` that copies a named local. Out: the function without
-`copy` marks: the block's statements, or, where the local is not live afterwards, what the mark says instead.
+In: a function in which a `copy` mark stands before each `Block` that copies a named local, or a field of one, and a
+`copied` mark before what gives a local or a field a copy, as far as its next `init` mark. Out: the function without
+these marks: the block's statements, or, where its origin is not live afterwards, what the mark says instead; and
+nothing at all where the copy is not live.
 
     Mark copy a instead { memcpy t, a; Mark consume a }        memcpy t, a; Mark consume a
     block 3 { call @__copyinit__(t, a) }                  ->
@@ -12,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ktc.diag.diagnostic import Sink
-from ktc.ir.nodes import Block, Declare, Function, If, Loop, Mark, Statement
+from ktc.ir.nodes import Block, Declare, Function, If, Local, Loop, Mark, Statement
 from ktc.passes import flow
 from ktc.passes.slots import SlotTable, field_counts, marks
 from ktc.passes.uses import FIRST_BIT, Uses
@@ -21,35 +23,51 @@ from ktc.passes.uses import FIRST_BIT, Uses
 def run(function: Function, config: object, sink: Sink) -> Function:
     """Settle the `copy` marks of a function."""
     found = list(marks(function.body))
-    wanted = {one.local for one in found if isinstance(one, Mark) and one.kind == "copy"}
+    wanted = {one.local for one in found if isinstance(one, Mark) and one.kind in ("copy", "copied")}
     if not wanted:
         return function
     table = SlotTable(FIRST_BIT)
-    for local in field_counts(found):
+    for local, fields in field_counts(found).items():
         if local in wanted or local.pins or local.pins_all:
-            table.add(local, False)
+            table.add(local, local in wanted and (fields > 0 or not local.drop), fields)
     uses = Uses(table, frozenset(one.local for one in found if isinstance(one, Declare)))
     graph = flow.build(function.body, uses.of, uses.enter, uses.leave)
-    live = flow.liveness(graph)
+    live = flow.replaced_early(graph, flow.liveness(graph))
+    parts = [table.get(one.local) for one in found if isinstance(one, Mark) and one.kind == "copy" and one.path]
+    if parts:
+        live = _with_wholes(graph, live, sum({row.mask for row in parts if row is not None}))
     return replace(function, body=_settle(graph.body, graph, live, table))
+
+
+def _with_wholes(graph: flow.Graph, live: list[int], parts: int) -> list[int]:
+    """Return the live sets with the fields of what is replaced as a whole: it is destroyed as a whole, too."""
+    wholes = flow.backward(graph, lambda _, one, after: (after & ~(one.lead | one.use)) | (one.kill & parts))
+    return [one | inside for one, inside in zip(live, wholes, strict=True)]
 
 
 def _settle(arm: flow.Arm, graph: flow.Graph, live: list[int], table: SlotTable) -> tuple[Statement, ...]:
     out: list[Statement] = []
     choice: Mark | None = None
+    target: Local | None = None
+    unseen = -1  # the position of the end of a copy that nobody looks at
     for at, step in enumerate(arm.steps):
         statement = step.statement
+        if at <= unseen:
+            continue
         match statement:
             case Mark(kind="copy"):
                 choice = statement
+            case Mark(kind="copied"):
+                unseen = _end_of_unseen(arm, at, graph, live, table)
+                target = None if statement.path else statement.local
             case Block() if choice is not None:
                 row = table.get(choice.local)
                 after = _live_after(arm, at, graph, live)
-                if row is not None and after is not None and not after & row.mask:
-                    out += choice.instead
+                if row is not None and after is not None and not after & row.at(choice.path):
+                    out += choice.instead if target is None or target.is_shared else choice.renamed
                 else:
                     out += _settle(step.arms[0], graph, live, table)
-                choice = None
+                choice = target = None
             case If():
                 then, orelse = (_settle(one, graph, live, table) for one in step.arms)
                 out.append(replace(statement, then=then, orelse=orelse))
@@ -58,6 +76,21 @@ def _settle(arm: flow.Arm, graph: flow.Graph, live: list[int], table: SlotTable)
             case _:
                 out.append(statement)
     return (*out, *_plain(arm.rest))
+
+
+def _end_of_unseen(arm: flow.Arm, at: int, graph: flow.Graph, live: list[int], table: SlotTable) -> int:
+    """Return the position of the mark that ends a copy, if nobody looks at the copy, else -1."""
+    copied = arm.steps[at].statement
+    assert isinstance(copied, Mark)
+    row = table.get(copied.local)
+    for end in range(at + 1, len(arm.steps)):
+        mark = arm.steps[end].statement
+        if isinstance(mark, Mark) and mark.kind == "init" and (mark.local, mark.path) == (copied.local, copied.path):
+            after = 0
+            for successor in graph.successors[arm.steps[end].node]:
+                after |= live[successor]
+            return -1 if row is None or after & row.at(copied.path) else end
+    return -1
 
 
 def _live_after(arm: flow.Arm, at: int, graph: flow.Graph, live: list[int]) -> int | None:
@@ -86,7 +119,7 @@ def _plain(body: Sequence[Statement]) -> tuple[Statement, ...]:
     out: list[Statement] = []
     for statement in body:
         match statement:
-            case Mark(kind="copy"):
+            case Mark(kind="copy" | "copied"):
                 continue
             case If(_, then, orelse):
                 out.append(replace(statement, then=_plain(then), orelse=_plain(orelse)))

@@ -189,10 +189,10 @@ class _Builder:
 
 def liveness(graph: Graph) -> list[int]:
     """Return for each node the set that is live before it: used later on some path, and not given up before that."""
-    return _backward(graph, lambda _, effect, after: (after & ~effect.kill) | effect.use | effect.keep)
+    return backward(graph, lambda _, effect, after: (after & ~effect.kill) | effect.use | effect.keep)
 
 
-def _backward(graph: Graph, before: Callable[[int, Effect, int], int], start: Sequence[int] = ()) -> list[int]:
+def backward(graph: Graph, before: Callable[[int, Effect, int], int], start: Sequence[int] = ()) -> list[int]:
     """Return the least sets before each node, from `start` or empty ones on.
 
     Args:
@@ -237,7 +237,7 @@ def replaced_early(graph: Graph, live: list[int]) -> list[int]:
 
 def _wanted(graph: Graph, live: list[int], parts: int, known: list[int]) -> list[int]:
     """Return for each node the parts at which something looks before they are replaced; `known` are some of them."""
-    return _backward(
+    return backward(
         graph,
         lambda index, effect, after: known[index] | parts & ((after & ~effect.lead) | effect.use | ~live[index]),
         known,
@@ -246,7 +246,7 @@ def _wanted(graph: Graph, live: list[int], parts: int, known: list[int]) -> list
 
 def _replaced_together(graph: Graph, groups: set[int]) -> list[int]:
     """Return for each node the parts whose next replacement is one of several parts at once."""
-    return _backward(
+    return backward(
         graph, lambda _, effect, after: (after & ~effect.lead) | (effect.lead if effect.lead in groups else 0)
     )
 

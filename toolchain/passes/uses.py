@@ -95,7 +95,7 @@ class Uses:
         """Return the effect of a mark."""
         self.last_local = max(self.last_local, mark.local.id)
         row = self.table.get(mark.local)
-        if mark.kind in ("require", "result"):
+        if mark.kind in ("require", "result", "copied"):
             return None
         if row is None:
             return self.use((self.mask(mark.local),)) if mark.kind in ("use", "consume") else None
@@ -111,6 +111,8 @@ class Uses:
                 return Effect(use=pinned & ~row.mask, keep=kept, gain=bits)
             case "consume":
                 return Effect(use=bits | pinned, keep=whole & ~bits, lose=bits, mentioned=(whole,))
+            case "copy":
+                return Effect(use=bits | pinned, keep=whole & ~bits)
             case "overwrite" if not mark.path or not self.wholes(bits):
                 return Effect(kill=bits)
             case "overwrite":
