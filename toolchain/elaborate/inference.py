@@ -7,6 +7,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.instances import Instance
 from ktc.elaborate.mismatch import Abort, Mismatch
+from ktc.elaborate.origins import is_static
 from ktc.elaborate.places import Places
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
 from ktc.elaborate.values import (
@@ -146,7 +147,7 @@ class Inference(Places):
                 and not self.elab.unify(value, have, bound)
                 and not self.elab._param_fits(value, have)
                 and not self.elab._param_fits(have, value)
-            ):
+            ) or (is_static(have) and isinstance(value, KV) and not is_static(value)):
                 raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
 
     def _is_literal(self, value: Any) -> bool:

@@ -16,6 +16,7 @@ from ktc.elaborate.inference import Candidate, Inference
 from ktc.elaborate.instances import Instance, Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.no_match import no_match
+from ktc.elaborate.origins import wants_constant
 from ktc.elaborate.scope import FnInfo, FnSet, Scope
 from ktc.elaborate.signatures import with_arguments
 from ktc.elaborate.solving import solve_calls
@@ -289,6 +290,9 @@ class Matching(Inference):
                         cost += self._conversion_cost(arg, sig.ty, sig.name, instance, strict)
                 continue
             cost += self._conversion_cost(slot, sig.ty, sig.name, instance, strict)
+            if sig.convention == "ref" and wants_constant(self, instance, sig):
+                text = f"argument '{sig.name}' of {instance.fn.title} must be a constant of the program"
+                raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2)
             if sig.convention == "mut" and not self.module.is_library and self._is_temporary(slot.value):
                 text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed is a value without"
                 raise Mismatch(Code.IMMUTABLE, f"{text} a place", slot.span, 2, hint="put it into a variable first")
@@ -361,7 +365,7 @@ class Matching(Inference):
     def implicit_init(self, have: Ty, want: StructTy) -> Candidate | None:
         """Return the implicit constructor of `want` that takes a `have`; kept for the next time."""
         memo = self.state.memo
-        key = ("convert", have, want)
+        key = ("convert", have, want, self.comptime)
         if key in memo:
             found: Candidate | None = memo[key]
             return found

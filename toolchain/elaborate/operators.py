@@ -360,7 +360,8 @@ class Operators(Arguments):
         plain_a: Ty = self.elab.materialized(a.ty, False)
         plain_b: Ty = self.elab.materialized(b.ty, False)
         if plain_a is plain_b:
-            return plain_a
+            # of two literals: what both are as constants of the program
+            return cast(Ty, self.elab.materialized(a.ty, True)) if isinstance(a, KV) and isinstance(b, KV) else plain_a
         for want, other in ((plain_a, b), (plain_b, a)):
             if self.conversion(other.ty, want) is not None and not (want is plain_a and plain_a is not a.ty):
                 return want

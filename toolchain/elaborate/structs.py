@@ -13,6 +13,7 @@ from ktc.elaborate.defaults import add_defaults, defaults_of
 from ktc.elaborate.endless import DEEP, check_finite, endless
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.modules import Modules
+from ktc.elaborate.origins import is_static
 from ktc.elaborate.qualified import qualified
 from ktc.elaborate.scope import AliasInfo, FnSet, Scope, StructInfo, TraitInfo
 from ktc.elaborate.shown import shown
@@ -356,7 +357,8 @@ class Structs(Modules):
             return True
         if isinstance(a, KV) and isinstance(b, KV):
             if isinstance(a.data, OriginValue) and isinstance(b.data, OriginValue):
-                return a.data.mutable or not b.data.mutable
+                # what points anywhere points to no constant of the program
+                return (a.data.mutable or not b.data.mutable) and (is_static(a) or not is_static(b))
             prim = self.base_prim(a.ty)
             # the `mut` parameter of a pointer: from mutable to immutable
             return prim is not None and prim.kind == "b" and a.ty is b.ty and a.data == 1
