@@ -141,7 +141,15 @@ def _report(elab: Any, info: StructInfo, trait: TraitInfo, what: str, member: Al
     help = f"rename '{near}' to '{member.name}'" if near else ""
     if not help and trait.module.is_library and isinstance(member, FnInfo):
         help = f"write 'fn {_head(member)}'"
+    if trait.module.is_library:  # what the library's own code then finds wrong follows from it
+        elab.sink.withdraw(_is_found_in_library)
     elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, text, help, () if trait.module.is_library else notes))
+
+
+def _is_found_in_library(one: Diagnostic) -> bool:
+    return any(
+        note.text == "found here" and note.span is not None and note.span.source.is_library for note in one.notes
+    )
 
 
 def _head(fn: FnInfo) -> str:

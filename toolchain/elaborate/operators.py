@@ -120,7 +120,22 @@ class Operators(Arguments):
         own = isinstance(getattr(asked, "ty", None), StructTy) and not asked.ty.info.module.is_library
         if both and own and isinstance(asked.ty, StructTy) and f"__{name}__" not in asked.ty.info.members:
             help_text = f"give '{asked.ty.info.name}' the method '__{name}__'" if name else ""
+        elif op in BINARY and isinstance(getattr(right, "ty", None), StructTy) and not right.ty.info.module.is_library:
+            turned = isinstance(left, (RV, LV, KV)) and self.elab.method_set(right.ty, f"__{name}__") is not None
+            more = ", or write it the other way round" if turned else ""
+            help_text = f"give '{right.ty.info.name}' the method '__r{name}__'{more}"
+        if "NoneType" in (a, b) and self._lacks_result():
+            raise Abort  # it calls itself
         self.fail(Code.TYPE_MISMATCH, f"'{op}' does not take '{a}' and '{b}'", self.at(node), help_text)
+
+    def _lacks_result(self) -> bool:
+        """Was it told that this function returns something and does not declare it."""
+        own = self.instance.fn.span() if self.instance is not None else None
+        told = [one.span for one in self.elab.sink.diagnostics if one.code is Code.RETURN_TYPE]
+        end = self.instance.fn.node.end if self.instance is not None else 0
+        return own is not None and any(
+            at is not None and at.source is own.source and own.start < at.start < end for at in told
+        )
 
     def _why_not(self, owner: Any, other: Any, name: str, node: Any) -> None:
         """Report why a container's method does not take its own type, or that of its items: what they lack, mostly."""
