@@ -45,7 +45,10 @@ def _replaced_in(node: Any, found: set[str], whole: set[str] | None = None) -> N
                 value = value.value
             _names(value, found)
         case ast.Assign(targets=targets):
-            for target in targets:
+            for target in [
+                *targets,
+                *(one for many in targets if isinstance(many, ast.TupleLit) for one in many.items),
+            ]:
                 _names(target if isinstance(target, (ast.Name, ast.TupleLit)) else None, found)
                 while isinstance(target, ast.Attribute):
                     if isinstance(target.value, ast.Name):

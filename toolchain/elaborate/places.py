@@ -109,7 +109,7 @@ class Places(BodyBase):
         # a copy of what nobody uses any more becomes a move
         self.open()
         owned = LV(ty, place.pointer, True, local, place.path, True)
-        self.move_bits(ty, pointer, owned, passed)
+        self.move_bits(ty, pointer, owned, passed and not place.path)  # what is taken out of a field is moved
         instead = renamed = self.close()
         if not place.path and not passed and not self.elab.moves_plainly(ty):
             self.open()
