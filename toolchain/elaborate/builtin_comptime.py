@@ -8,6 +8,7 @@ from ktc import targets
 from ktc.diag.codes import Code
 from ktc.elaborate.builtin_context import Use, comptime_str
 from ktc.elaborate.builtin_types import erase
+from ktc.elaborate.function_types import environments
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.suggestions import conversion_help
 from ktc.elaborate.values import KV, LV, RV, FnTy, FnVal, OriginValue, PackPV, PackVal, Result, StructTy, TraitTy
@@ -304,8 +305,12 @@ def _compile_offload(use: Use) -> Result:
     return use.body.offload(use.target("target_type"), kind, option, use.function(), info, use.span)
 
 
-def _kernel_entry(use: Use) -> Result:
-    return use.address(use.body.kernel_entry(use.target(), use.function(), use.span))
+def _kernel_codes(use: Use) -> Result:
+    return use.address(use.body.kernel_codes(use.function(), use.number("targets"), use.span))
+
+
+def _is_closure(use: Use) -> Result:
+    return use.truth(bool(environments((use.function(),))))
 
 
 def _kernel_captures(use: Use) -> Result:
@@ -382,7 +387,8 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.compile_offload": (
             _compile_offload, 0, ("target_type", "emission_kind", "emission_option", "func", "_type"),
         ),
-        "kgen.kernel.entry": (_kernel_entry, 0, ("target", "func")),
+        "kgen.kernel.codes": (_kernel_codes, 0, ("func", "targets")),
+        "kgen.func.is_closure": (_is_closure, 0, ("func",)),
         "kgen.kernel.captures": (_kernel_captures, 0, ("target", "func")),
         "kgen.kernel.capture": (_kernel_capture, 0, ("target", "func", "index")),
         "kgen.kernel.arg_count": (_kernel_arg, 0, ("func",)),

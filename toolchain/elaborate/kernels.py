@@ -44,6 +44,13 @@ class KernelBody(Closures):
     # ---- kernels ----
 
     def _kernel(self, target: Target, fn: FnVal, span: Span) -> tuple[UnitState, Instance]:
+        state, instance = self._kernel_instance(target, fn, span)
+        self._check_kernel(instance, target, span)
+        state.kernels.setdefault(instance.symbol, nodes.Kernel(instance.symbol, instance.title, instance.fn.span()))
+        self.elab.request(instance)
+        return state, instance
+
+    def _kernel_instance(self, target: Target, fn: FnVal, span: Span) -> tuple[UnitState, Instance]:
         elab = self.elab
         state = elab.states.get(target.name)
         if state is None or state.index < 0:
@@ -57,9 +64,6 @@ class KernelBody(Closures):
             instance = elab.instance_of(fn, span, self, kernel=True)
         finally:
             elab.state = outer
-        self._check_kernel(instance, target, span)
-        state.kernels.setdefault(instance.symbol, nodes.Kernel(instance.symbol, instance.title, instance.fn.span()))
-        elab.request(instance)
         return state, instance
 
     def _check_kernel(self, instance: Instance, target: Target, span: Span) -> None:
@@ -99,10 +103,7 @@ class KernelBody(Closures):
     def offload(self, target: Target, kind: int, option: str, fn: FnVal, info: StructTy, span: Span) -> Val:
         """Ask for a function's device code; the result names constants that the back end fills in."""
         state, instance = self._kernel(target, fn, span)
-        name = f"image${instance.symbol}${target.name.replace('-', '_')}${kind}"
-        if name not in self.elab.globals:
-            content = nodes.ImageRef(state.index, instance.symbol, IMAGE_KINDS[kind])
-            self.elab.globals[name] = nodes.Global(name, types.ArrayType(types.I8, 1), content, True)
+        name = self._image_global(state, instance, kind)
         self.refs.add(name)
         values: list[Value] = [
             self._image(name),
@@ -118,6 +119,13 @@ class KernelBody(Closures):
             parts[field] = value
         return RV(info, self.build_struct(info, parts))
 
+    def _image_global(self, state: UnitState, instance: Instance, kind: int) -> str:
+        name = f"image${instance.symbol}${state.target.name.replace('-', '_')}${kind}"
+        if name not in self.elab.globals:
+            content = nodes.ImageRef(state.index, instance.symbol, IMAGE_KINDS[kind])
+            self.elab.globals[name] = nodes.Global(name, types.ArrayType(types.I8, 1), content, True)
+        return name
+
     def _image(self, name: str) -> Value:
         """Return address and size of an image; the size is read from memory, so that the code need not wait for it."""
         pair = types.StructType((types.PTR, types.I64))
@@ -130,14 +138,42 @@ class KernelBody(Closures):
         read = self.let(nodes.Load(nodes.GlobalAddress(held), types.I64), types.I64)
         return ops.build("make", (nodes.Const(types.PTR, nodes.Address(name)), read), None, pair)
 
-    def kernel_entry(self, target: Target, fn: FnVal, span: Span) -> Value:
-        """Return the address of what runs blocks of a kernel on the CPU."""
-        _, instance = self._kernel(target, fn, span)
-        return nodes.GlobalAddress(instance.symbol)
+    def kernel_codes(self, fn: FnVal, targets: int, span: Span) -> Value:
+        """Return the address of a table with two pointers for each of the program's targets: an image and the kernel's
+        name in it, or what runs blocks of it on the processor and null. Null is what a target has that is not wanted.
+
+        Args:
+            targets: a bit for each target that the kernel is compiled for.
+        """
+        rows: list[tuple[nodes.Plain, nodes.Plain]] = []
+        symbol = ""
+        for index, target in enumerate(self.elab.targets_of_program()):
+            if not targets >> index & 1:
+                rows.append((0, 0))
+                continue
+            state, instance = self._kernel(target, fn, span)
+            symbol = symbol or instance.symbol
+            if target.artefact == "native":
+                rows.append((nodes.Address(instance.symbol), 0))
+            else:
+                image = self._image_global(state, instance, IMAGE_KINDS.index("image"))
+                text: Any = self.string_global(instance.symbol).value
+                rows.append((nodes.Address(image), text[0]))
+        name = f"codes${symbol}${targets & (1 << len(rows)) - 1}"
+        if name not in self.elab.globals:
+            pair = types.StructType((types.PTR, types.PTR))
+            table = types.ArrayType(pair, len(rows))
+            self.elab.globals[name] = nodes.Global(name, table, nodes.Const(table, tuple(rows)), True)
+        self.refs.add(name)
+        return nodes.GlobalAddress(name)
 
     def kernel_args(self, fn: FnVal, span: Span) -> list[tuple[str, Ty]]:
         """Return names and types of a kernel's declared arguments."""
-        instance = self.elab.instance_of(fn, self.asking_span(-1) or span, self)
+        asking, targets = self.asking_span(-1) or span, self.elab.targets_of_program()
+        if targets:  # the instance that the launch wants anyhow
+            _, instance = self._kernel_instance(targets[0], fn, asking)
+        else:
+            instance = self.elab.instance_of(fn, asking, self)
         return [(sig.name, sig.ty) for sig in instance.signature.args if sig.convention != "out"]
 
     def kernel_captures(self, target: Target, fn: FnVal, span: Span) -> list[tuple[tuple[Any, ...], Var]]:
