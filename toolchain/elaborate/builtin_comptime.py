@@ -1,19 +1,16 @@
-"""The primitives that ask the compiler: about types, functions, parameters, targets, the build and the source."""
+"""The primitives that ask the compiler: about types, functions, parameters, the build and the source."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from ktc import targets
 from ktc.diag.codes import Code
 from ktc.elaborate.builtin_context import Use, comptime_str
 from ktc.elaborate.builtin_types import erase
-from ktc.elaborate.function_types import environments
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.suggestions import conversion_help
-from ktc.elaborate.values import KV, LV, RV, FnTy, FnVal, OriginValue, PackPV, PackVal, Result, StructTy, TraitTy
+from ktc.elaborate.values import KV, LV, RV, FnTy, FnVal, OriginValue, PackPV, PackVal, Result, TraitTy
 from ktc.ir import nodes, types
-from ktc.targets.target import Target
 
 Handler = Callable[[Use], Result]
 
@@ -70,7 +67,7 @@ def _module_functions(use: Use) -> Result:
 
 def _module_function(use: Use) -> Result:
     functions = use.elab.functions_in(use.text("file"))
-    return FnVal(functions[_at(use, len(functions))])
+    return FnVal(functions[member(use, len(functions))])
 
 
 def _pack_size(use: Use) -> Result:
@@ -83,7 +80,8 @@ def _pack_indices(use: Use) -> Result:
     return PackPV(tuple(KV(kind, index) for index in range(len(use.items("types")))))
 
 
-def _at(use: Use, count: int) -> int:
+def member(use: Use, count: int) -> int:
+    """Return the attribute `index`, which must be that of one of `count` members."""
     index = use.number("index")
     if not 0 <= index < count:
         use.fail(Code.CONSTRAINT_FAILED, f"there is no member {index} among {count}")
@@ -92,20 +90,20 @@ def _at(use: Use, count: int) -> int:
 
 def _variadic_get(use: Use) -> Result:
     values = use.items("values")
-    found: Result = values[_at(use, len(values))]
+    found: Result = values[member(use, len(values))]
     return found
 
 
 def _pack_get(use: Use) -> Result:
     if isinstance(use.args[0], PackVal):
         items = use.args[0].items
-        return items[_at(use, len(items))]
+        return items[member(use, len(items))]
     value = use.val(0)
     prim = use.prim(value.ty)
     if prim is None or prim.name not in ("!kgen.pack", "!kgen.refs"):
         use.mismatch(f"operand 1 has the type '{use.elab.type_name(value.ty)}', not '!kgen.pack' or '!kgen.refs'")
     members = prim.args[0].items
-    at = _at(use, len(members))
+    at = member(use, len(members))
     if prim.name == "!kgen.refs":
         refs = use.body.rvalue(value)
         return LV(members[at], refs if len(members) == 1 else use.op("get", (refs,), None, at))
@@ -138,85 +136,6 @@ def _compile_error(use: Use) -> Result:
     pair = [use.elab.type_name(use.type_of(key)) for key in ("given", "wanted") if key in use.attrs]
     help = conversion_help(*pair) if len(pair) == 2 else ""
     use.body.fail(code, use.text("message"), use.body.asking_span(use.number("argument")), help)
-
-
-def _target(use: Use, target: Target) -> KV:
-    return KV(use.elab.prim("!kgen.target", ()), target)
-
-
-def _target_current(use: Use) -> Result:
-    return _target(use, use.body.target)
-
-
-def _target_host(use: Use) -> Result:
-    return _target(use, use.elab.config.host)
-
-
-def simd_bits(target: Target) -> int:
-    """Return the width in bits of a target's widest vector registers that plain code should use."""
-    enabled = {part[1:] for part in target.features.split(",") if part.startswith("+")}
-    if target.triple.startswith(("x86_64", "i686")):
-        if "avx512f" in enabled:
-            return 512
-        return 256 if "avx" in enabled else 128
-    return 128
-
-
-_FACTS: Mapping[str, Callable[[Target], "str | int"]] = MappingProxyType(
-    {
-        "vendor": lambda target: target.vendor,
-        "name": lambda target: target.name,
-        "triple": lambda target: target.triple,
-        "cpu": lambda target: target.cpu,
-        "features": lambda target: target.features,
-        "artefact": lambda target: target.artefact,
-        "warp_lanes": lambda target: target.warp_lanes,
-        "max_block_threads": lambda target: target.max_block_threads,
-        "simd_bits": simd_bits,
-        "is_device": lambda target: int(target.is_device),
-    }
-)
-
-
-def _target_info(use: Use) -> Result:
-    target, key = use.target(), use.one_of("key", (*_FACTS, "index"))
-    if key == "index":
-        names = [device.name for device in use.elab.targets_of_program()]
-        return use.index(names.index(target.name) if target.is_device and target.name in names else -1)
-    fact = _FACTS[key](target)
-    return use.string(fact) if isinstance(fact, str) else use.index(fact)
-
-
-def _target_find(use: Use) -> Result:
-    name, config = use.text("name"), use.elab.config
-    for device in use.elab.targets_of_program():
-        if device.name == name:
-            return _target(use, device)
-    found = targets.find(name, config.host)
-    if found is None:
-        near = ", ".join(f"'{likely}'" for likely in targets.nearest(name))
-        use.fail(Code.UNKNOWN_TARGET, f"there is no target '{name}'" + (f"; did you mean {near}?" if near else ""))
-    return _target(use, found)
-
-
-def _targets_count(use: Use) -> Result:
-    return use.index(len(use.elab.targets_of_program()))
-
-
-def _targets_table(use: Use) -> Result:
-    return use.address(use.body.targets_table())
-
-
-def _targets_get(use: Use) -> Result:
-    devices, index = use.elab.targets_of_program(), use.number("index")
-    if not 0 <= index < len(devices):
-        use.fail(Code.UNKNOWN_TARGET, f"this build has no device target number {index}")
-    return _target(use, devices[index])
-
-
-def _targets_here(use: Use) -> Result:
-    asking = use.elab.current
-    return use.index(asking.body.launch_targets if asking is not None and asking.body is not None else -1)
 
 
 def _env_has(use: Use) -> Result:
@@ -294,43 +213,6 @@ def _constant_place(use: Use) -> Result:
     return use.address(places[0].pointer)
 
 
-def _compile_offload(use: Use) -> Result:
-    info = use.type_of()
-    if not isinstance(info, StructTy):
-        use.mismatch("attribute '_type' must be a struct")
-    kind = use.number("emission_kind")
-    if not 0 <= kind <= 4:
-        use.mismatch(f"there is no emission kind {kind}")
-    option = use.text("emission_option", "")
-    return use.body.offload(use.target("target_type"), kind, option, use.function(), info, use.span)
-
-
-def _kernel_codes(use: Use) -> Result:
-    return use.address(use.body.kernel_codes(use.function(), use.number("targets"), use.span))
-
-
-def _is_closure(use: Use) -> Result:
-    return use.truth(bool(environments((use.function(),))))
-
-
-def _kernel_captures(use: Use) -> Result:
-    return use.index(len(use.body.kernel_captures(use.target(), use.function(), use.span)))
-
-
-def _kernel_capture(use: Use) -> Result:
-    return use.address(use.body.kernel_capture(use.target(), use.function(), use.number("index"), use.span))
-
-
-def _kernel_arg(use: Use) -> Result:
-    args = use.body.kernel_args(use.function(), use.span)
-    if use.name == "kgen.kernel.arg_count":
-        return use.index(len(args))
-    if use.name == "kgen.kernel.arg_types":
-        return PackPV(tuple(ty for _, ty in args))
-    name, ty = args[_at(use, len(args))]
-    return ty if use.name == "kgen.kernel.arg_type" else use.string(name)
-
-
 def _origin(use: Use) -> Result:
     kind = use.name.rpartition(".")[2]
     mutable = False if kind == "static" else use.flag("mut")
@@ -366,14 +248,6 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.variadic.get": (_variadic_get, 0, ("index", "values")),
         "kgen.constrained": (_constrained, 0, ("cond", "message")),
         "kgen.compile_error": (_compile_error, 0, ("message", "code", "argument", "given", "wanted")),
-        "kgen.target.current": (_target_current, 0, ()),
-        "kgen.target.host": (_target_host, 0, ()),
-        "kgen.target.info": (_target_info, 0, ("target", "key")),
-        "kgen.target.find": (_target_find, 0, ("name",)),
-        "kgen.targets.count": (_targets_count, 0, ()),
-        "kgen.targets.table": (_targets_table, 0, ()),
-        "kgen.targets.get": (_targets_get, 0, ("index",)),
-        "kgen.targets.here": (_targets_here, 0, ()),
         "kgen.env.has": (_env_has, 0, ("name",)),
         "kgen.env.string": (_env_string, 0, ("name",)),
         "kgen.env.int": (_env_int, 0, ("name",)),
@@ -384,17 +258,6 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.constant.place": (_constant_place, 0, ("value",)),
         "kgen.source.place": (_source_place, 0, ("own", "define", "values")),
         "kgen.string.of": (_string_of, 0, ("value",)),
-        "kgen.compile_offload": (
-            _compile_offload, 0, ("target_type", "emission_kind", "emission_option", "func", "_type"),
-        ),
-        "kgen.kernel.codes": (_kernel_codes, 0, ("func", "targets")),
-        "kgen.func.is_closure": (_is_closure, 0, ("func",)),
-        "kgen.kernel.captures": (_kernel_captures, 0, ("target", "func")),
-        "kgen.kernel.capture": (_kernel_capture, 0, ("target", "func", "index")),
-        "kgen.kernel.arg_count": (_kernel_arg, 0, ("func",)),
-        "kgen.kernel.arg_types": (_kernel_arg, 0, ("func",)),
-        "kgen.kernel.arg_type": (_kernel_arg, 0, ("func", "index")),
-        "kgen.kernel.arg_name": (_kernel_arg, 0, ("func", "index")),
         "kgen.origin.any": (_origin, 0, ("mut",)),
         "kgen.origin.static": (_origin, 0, ()),
         "kgen.origin.external": (_origin, 0, ("mut",)),

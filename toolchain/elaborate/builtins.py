@@ -16,6 +16,7 @@ from ktc.elaborate.builtin_comptime import COMPTIME
 from ktc.elaborate.builtin_context import BodyLike, Use
 from ktc.elaborate.builtin_literals import LITERALS
 from ktc.elaborate.builtin_memory import MEMORY
+from ktc.elaborate.builtin_targets import TARGETS
 from ktc.elaborate.values import Result
 from ktc.records import record
 
@@ -36,7 +37,11 @@ class Operation:
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
-    {name: Operation(*row) for table in (ARITHMETIC, MEMORY, COMPTIME, LITERALS) for name, row in table.items()}
+    {
+        name: Operation(*row)
+        for table in (ARITHMETIC, MEMORY, COMPTIME, TARGETS, LITERALS)
+        for name, row in table.items()
+    }
 )
 """Every primitive operation by its name."""
 

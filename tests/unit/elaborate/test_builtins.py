@@ -10,7 +10,7 @@ import pytest
 from ktc.diag.codes import Code
 from ktc.elaborate import builtin_types
 from ktc.elaborate.archive import Defines
-from ktc.elaborate.builtin_comptime import simd_bits
+from ktc.elaborate.builtin_targets import simd_bits
 from ktc.elaborate.builtins import OPERATIONS, operation
 from ktc.elaborate.values import KV, LV, RV, OriginValue, PackPV, PrimTy, Ty
 from ktc.ir import nodes, types
