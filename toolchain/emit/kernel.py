@@ -7,7 +7,7 @@ from collections.abc import Set
 from contextlib import ExitStack
 from typing import Any
 
-from ktc.emit import air, hsaco, llvm
+from ktc.emit import air, hsaco, llvm, ptx
 from ktc.emit.module_text import ModuleText
 from ktc.emit.steps import Step, instructions, step
 from ktc.emit.tools import assemble_ptx
@@ -51,7 +51,7 @@ def emit_kernel(
 
 
 def _ptx(optimised: Any, module: ModuleText, kinds: Set[str], level: int, ptxas: str) -> dict[str, bytes]:
-    text = llvm.assembly(optimised, module.target, level).encode()
+    text = ptx.noted(llvm.assembly(optimised, module.target, level).encode())
     made = {kind: text for kind in ("asm", "image") if kind in kinds}
     if "object" in kinds:
         made["object"] = assemble_ptx(ptxas, text, module.target.cpu) if ptxas else text
