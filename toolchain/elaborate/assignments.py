@@ -182,7 +182,7 @@ class Assignments(Replacing):
         value = self.convert(value, place.ty, span)
         if place.local is not None:
             self.pin_more(place.local, place.ty, self.loans_of(value))
-            if place.local in self.assigned_once or place.path:
+            if place.local in self.assigned_once or place.path or place.local.kept:
                 place.local.is_shared = True
             self.assigned_once.add(place.local)
         if self.elab.is_trivial(place.ty):

@@ -111,7 +111,7 @@ class Places(BodyBase):
         owned = LV(ty, place.pointer, True, local, place.path, True)
         self.move_bits(ty, pointer, owned, passed and not place.path)  # what is taken out of a field is moved
         instead = renamed = self.close()
-        if not place.path and not passed and not self.elab.moves_plainly(ty):
+        if not place.path and not passed and not local.kept and not self.elab.moves_plainly(ty):
             self.open()
             self.move_bits(ty, pointer, owned, True)
             renamed = self.close()

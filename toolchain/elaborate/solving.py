@@ -7,7 +7,7 @@ parameter are tried, and count where exactly one choice of them gives that param
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from itertools import islice, product
+from itertools import product
 from typing import Any
 
 from ktc.diag.diagnostic import Sink
@@ -51,12 +51,14 @@ def _solve(
     elab = body.elab
     wanted = [value for value in have.params if isinstance(value, KV) and isinstance(value.ty, StructTy)]
     numbers = list(dict.fromkeys(n for value in wanted for n in _numbers(value.data)))
+    if len(numbers) ** len(names) > _MOST_CHOICES:
+        return
     kind = elab.library_type("Int")
     found: list[dict[str, Any]] = []
     outer = elab.sink, elab.trial
     elab.sink, elab.trial = Sink(), None  # that a choice makes no sense is no mistake of anybody's
     try:
-        for choice in islice(product(numbers, repeat=len(names)), _MOST_CHOICES):
+        for choice in product(numbers, repeat=len(names)):
             trial = {name: KV(kind, number) for name, number in zip(names, choice, strict=True)}
             scope.names.update(trial)
             with contextlib.suppress(Abort, Mismatch, Symbolic):

@@ -48,7 +48,7 @@ def _with_wholes(graph: flow.Graph, live: list[int], parts: int) -> list[int]:
 def _settle(arm: flow.Arm, graph: flow.Graph, live: list[int], table: SlotTable) -> tuple[Statement, ...]:
     out: list[Statement] = []
     choice: Mark | None = None
-    target: Local | None = None
+    target: Local | None = None  # the local that is given a copy here
     unseen = -1  # the position of the end of a copy that nobody looks at
     for at, step in enumerate(arm.steps):
         statement = step.statement
@@ -59,7 +59,10 @@ def _settle(arm: flow.Arm, graph: flow.Graph, live: list[int], table: SlotTable)
                 choice = statement
             case Mark(kind="copied"):
                 unseen = _end_of_unseen(arm, at, graph, live, table)
-                target = None if statement.path else statement.local
+                target = None if statement.path or unseen >= 0 else statement.local
+            case Mark(kind="init") if statement.local is target:
+                target = None
+                out.append(statement)
             case Block() if choice is not None:
                 row = table.get(choice.local)
                 after = _live_after(arm, at, graph, live)
