@@ -29,23 +29,24 @@ def check_returned(body: Any, value: Any, span: Span) -> None:
 
 
 def check_returned_place(body: Any, place: LV, node: ast.Expr, span: Span) -> None:
-    """Report a `ref` result that is a variable of the function, or another argument than its type names."""
+    """Report a `ref` result that is a variable of the function, or another place than its type names."""
     if body.module.is_library:
         return
     if place.local is not None:
         if _ends(body, place.local):
             _fail(body, "the result refers", place.local, span)
-        return
-    if place.loans and _all_end(body, place.loans):
+    elif place.loans and _all_end(body, place.loans):
         _fail(body, "the result refers", place.loans[0], span)
-    root, named = _root(node), [_root(origin) for origin in body.instance.fn.node.result_ref or ()]
-    arguments = {arg.name for arg in body.instance.fn.node.args}
-    found = body.find(root) if root in arguments else None
-    known = bool(named) and all(name in arguments for name in named)
-    if known and root not in named and isinstance(found, Var) and found.kind == "arg":
-        names = " or ".join(f"'{name}'" for name in named)
-        text = f"the result must refer to {names}, and this refers to '{root}'"
-        body.fail(Code.ESCAPING_REFERENCE, text, span, f"name '{root}' in 'ref [...]' too")
+    path, named = _path(node), [_path(origin) for origin in body.instance.fn.node.result_ref or ()]
+    root, roots = path[:1], [one[:1] for one in named]
+    arguments = [(arg.name,) for arg in body.instance.fn.node.args]
+    found = body.find(root[0]) if root in arguments else None
+    known = bool(named) and all(one in arguments for one in roots)
+    if known and path not in named and isinstance(found, Var) and found.kind == "arg":
+        names, this = " or ".join(f"'{'.'.join(one)}'" for one in named), ".".join(path)
+        text = f"the result must refer to {names}, and this refers to '{this}'"
+        help = f"write 'ref [{this}]'" if root in roots else f"name '{this}' in 'ref [...]' too"
+        body.fail(Code.ESCAPING_REFERENCE, text, span, help)
 
 
 def check_stored(body: Any, place: LV, value: Any, span: Span) -> None:
@@ -122,8 +123,9 @@ def _origins(ty: Any, seen: set[StructTy] | None = None) -> list[OriginValue]:
     return [origin for item in inside for origin in _origins(item, seen)]
 
 
-def _root(node: Any) -> str:
-    """Return the name at which a place begins."""
+def _path(node: Any) -> tuple[str, ...]:
+    """Return the names that lead to a place; none if it is not only names."""
+    found: tuple[str, ...] = ()
     while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+        node, found = node.value, (node.name, *found)
+    return (node.id, *found) if isinstance(node, ast.Name) else ()
