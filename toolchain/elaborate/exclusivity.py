@@ -1,7 +1,8 @@
 """Exclusive access: what a call changes or takes away, no other argument of it may reach.
 
 In: the arguments of a call, converted. Out: an error where two of them are surely one place, and the call writes
-through one or moves it away. A value that fits into registers is passed as such, and is nobody's place.
+through one or moves it away, or where one is what the closure that is called captures. A value that fits into registers
+is passed as such, and is nobody's place.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.instances import ArgSig, Instance
+from ktc.elaborate.scope import FnInfo
 from ktc.elaborate.values import LV, RV, PackVal
 from ktc.elaborate.ways import Way, meet, of_inside, of_place
 from ktc.ir import nodes, types
@@ -30,6 +32,8 @@ def check_call(body: Any, instance: Instance, values: list[Any], spans: Sequence
         for _, value, at in _arguments(instance, values, spans):
             if isinstance(value, LV) and not value.owned and value.local in body.moved:
                 _require(body, value, at or body.span)
+    if instance.fn.parameter and instance.fn.parent is body and values and not body.comptime:
+        _check_captured(body, instance, values, spans)
     if not instance.signature.changes and not any(map(_moved, values)):
         return
     title, seen = instance.fn.title, list[tuple[Any, ArgSig]]()
@@ -55,6 +59,36 @@ def check_call(body: Any, instance: Instance, values: list[Any], spans: Sequence
                 text = f"{title} takes this value away with '^', and another of its arguments is the same value"
             body.fail(Code.ALIASING, text, at or body.span, "pass a copy")
         seen.append((value, sig))
+
+
+def _check_captured(body: Any, instance: Instance, values: list[Any], spans: Sequence[Span | None]) -> None:
+    """Report an argument in a variable, or pointing into one, that the closure called captures by reference."""
+    given: list[tuple[ArgSig, Span | None, tuple[Way, ...]]] = []
+    for sig, value, at in _arguments(instance, values, spans):
+        is_direct = body.elab.abi(value.ty) == "direct" if sig.variadic else sig.passing == "direct"
+        is_place = sig.convention not in _TAKEN and not is_direct
+        given.append((sig, at, (*(_lies(value) if is_place else ()), *of_inside(body, value))))
+    if not any(ways for _, _, ways in given):
+        return
+    body.elab.request(instance)
+    body.elab.drain_closures()  # the closure's body tells what it captures
+    captured = {root: name for name, place in _captured(instance.fn, set()) for root, _ in of_place(place)}
+    for sig, at, ways in given:
+        for root, _ in ways:
+            if root in captured:
+                text = f"{instance.fn.title} captures '{captured[root]}', and the argument '{sig.name}' is in it"
+                body.fail(Code.ALIASING, text, at or body.span, "pass a copy")
+
+
+def _captured(closure: FnInfo, seen: set[FnInfo]) -> Iterator[tuple[str, LV]]:
+    """Yield the variables that a closure, or one that it calls, may change."""
+    seen.add(closure)
+    for item in closure.parent.captures_of(closure):
+        if isinstance(item, FnInfo):
+            if item not in seen:
+                yield from _captured(item, seen)
+        elif isinstance(item.value, LV) and item.value.mutable:
+            yield item.name, item.value
 
 
 def _arguments(
