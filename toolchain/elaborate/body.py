@@ -13,6 +13,7 @@ from ktc.diag.source import Span
 from ktc.elaborate import linear
 from ktc.elaborate.divided import divide
 from ktc.elaborate.instances import Instance, UnitState
+from ktc.elaborate.renewal import check_materialized, points_to_heap, renewed
 from ktc.elaborate.scope import ModuleInfo, Scope, Var
 from ktc.elaborate.values import (
     KV,
@@ -311,15 +312,13 @@ class BodyBase:
         return LV(val.ty, nodes.LocalAddress(local), False, local, owned=True, why="a temporary")
 
     def _constant_place(self, val: KV, kind: types.Type) -> LV:
-        if not (self.comptime or self.module.is_library or self.elab.is_trivial(val.ty)) and not self.elab.has_trait(
-            val.ty, "ImplicitlyCopyable"
-        ):
-            shown = self.elab.type_name(val.ty)
-            text = f"a compile-time value of type '{shown}' does not become a run-time value by itself"
-            self.fail(Code.NOT_COPYABLE, text, self.span, "make one with 'materialize[…]()'")
-        return LV(val.ty, self._constant(self.elab.key_text(val), kind, val.data), False, why="a constant")
+        check_materialized(self, val)
+        if not (self.comptime or self.module.is_library) and points_to_heap(val.data):
+            return renewed(self, val)  # a copy of it may change what it points to
+        return LV(val.ty, self.constant_global(self.elab.key_text(val), kind, val.data), False, why="a constant")
 
-    def _constant(self, text: str, kind: types.Type, data: Any) -> nodes.GlobalAddress:
+    def constant_global(self, text: str, kind: types.Type, data: Any) -> nodes.GlobalAddress:
+        """Return a constant global whose name follows from a text."""
         name = "const$" + hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         if name not in self.elab.globals:
             self.elab.globals[name] = nodes.Global(name, kind, nodes.Const(kind, data), True)
@@ -330,7 +329,7 @@ class BodyBase:
     def constant_places(self, items: list[KV]) -> Value:
         """Return where the addresses of constants lie, one after the other."""
         texts = [self.elab.key_text(item) for item in items]
-        made = [self._constant(t, self.elab.ir(i.ty), i.data) for t, i in zip(texts, items, strict=True)]
+        made = [self.constant_global(t, self.elab.ir(i.ty), i.data) for t, i in zip(texts, items, strict=True)]
         return self.constant_addresses(tuple(nodes.Address(one.name) for one in made))
 
     def constant_items(self, ty: Ty, items: list[Any]) -> list[LV] | None:
@@ -343,14 +342,14 @@ class BodyBase:
             data.append(known)
         kind = self.elab.ir(ty)
         text = f"items {self.elab.key_text(ty)} {data}"
-        name = self._constant(text, types.ArrayType(kind, len(data)), tuple(data)).name
+        name = self.constant_global(text, types.ArrayType(kind, len(data)), tuple(data)).name
         size = types.size_of(kind)
         places = (nodes.Const(types.PTR, nodes.Address(name, size * i)) for i in range(len(data)))
         return [LV(ty, place, False, why="a constant") for place in places]
 
     def constant_addresses(self, addresses: tuple[Any, ...]) -> Value:
         """Return where addresses of constants lie, one after the other."""
-        return self._constant(f"addresses {addresses}", types.ArrayType(types.PTR, len(addresses)), addresses)
+        return self.constant_global(f"addresses {addresses}", types.ArrayType(types.PTR, len(addresses)), addresses)
 
     def temporary(self, ty: Ty, name: str = "", loans: tuple[nodes.Local, ...] | None = None) -> LV:
         """Return a new place without a value, owned by whoever fills it."""

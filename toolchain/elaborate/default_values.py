@@ -13,11 +13,9 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.free_names import parts
 from ktc.elaborate.instances import ArgSig, Instance
+from ktc.elaborate.renewal import points_to_heap, renewed, renewed_block
 from ktc.elaborate.scope import FnInfo, Var
 from ktc.elaborate.values import KV, LV, RV, StructTy
-from ktc.ir import nodes, ops, types, walk
-from ktc.ir.freeze import PREFIX
-from ktc.ir.nodes import Value
 from ktc.records import record
 from ktc.syntax import ast
 
@@ -109,58 +107,8 @@ def _is_plain(node: Any) -> bool:
 
 def _given(body: Any, made: KV | Block) -> Any:
     """Return a constant as a value that the callee may own."""
-    kind, target = body.elab.ir(made.ty), None
     if isinstance(made, Block):
-        held = body.elab.globals[made.name]
-        target = body.temporary(made.ty)
-        body.refs.add(made.name)
-        count = nodes.Const(types.I64, types.size_of(kind))
-        source = nodes.GlobalAddress(made.name)
-        body.emit(nodes.MemCopy(target.pointer, source, count, types.align_of(kind), span=body.span))
-        if isinstance(held.content, nodes.Const):
-            _renew(body, held.type, held.content.value, target.pointer, {})
-    else:
-        points = isinstance(made.data, tuple | nodes.Address) and any(map(_is_heap, walk.addresses_of(made.data)))
-        if not points and (body.elab.abi(made.ty) != "memory" or body.elab.is_trivial(made.ty)):
-            return made
-        target = body.temporary(made.ty)
-        body.emit(nodes.Store(target.pointer, body.constant(made), span=body.span))
-        _renew(body, kind, made.data, target.pointer, {})
-    body.mark("init", target)
-    return target
-
-
-def _is_heap(name: str) -> bool:
-    return name.startswith(PREFIX)
-
-
-def _renew(body: Any, kind: types.Type, data: Any, pointer: Value, made: dict[str, Value]) -> None:
-    """Let what a constant in memory points to be blocks of its own."""
-    if isinstance(data, nodes.Address):
-        block = _block(body, data.name, made)
-        if block is not None:
-            at = ops.build("offset", (block, nodes.Const(types.I64, data.offset)), None, types.I8)
-            body.emit(nodes.Store(pointer, at, span=body.span))
-    elif isinstance(data, tuple) and any(map(_is_heap, walk.addresses_of(data))):
-        for i, item in enumerate(data):
-            if isinstance(kind, types.StructType):
-                inner, attr = kind.fields[i], (kind, i)
-                _renew(body, inner, item, ops.build("field", (pointer,), None, attr), made)
-            elif isinstance(kind, types.ArrayType):
-                at = ops.build("offset", (pointer, nodes.Const(types.I64, i)), None, kind.element)
-                _renew(body, kind.element, item, at, made)
-
-
-def _block(body: Any, name: str, made: dict[str, Value]) -> Value | None:
-    """Return a new block of the heap with the content of a constant; None if that is none of the heap's."""
-    held = body.elab.globals.get(name)
-    if held is None or not _is_heap(name):
-        return None
-    if name not in made:
-        body.refs.add(name)
-        symbol = body.library_symbol("__ktc_copy_block__")
-        size = nodes.Const(types.I64, types.size_of(held.type))
-        block = made[name] = body.let(nodes.Call(symbol, (nodes.GlobalAddress(name), size), types.PTR), types.PTR)
-        if isinstance(held.content, nodes.Const):
-            _renew(body, held.type, held.content.value, block, made)
-    return made[name]
+        return renewed_block(body, made.ty, made.name)
+    if points_to_heap(made.data) or (body.elab.abi(made.ty) == "memory" and not body.elab.is_trivial(made.ty)):
+        return renewed(body, made)
+    return made

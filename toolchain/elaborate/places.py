@@ -7,6 +7,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.body import BodyBase, zero_of
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mentions import replaced
+from ktc.elaborate.renewal import check_materialized, renewed
 from ktc.elaborate.scope import Var
 from ktc.elaborate.values import (
     KV,
@@ -95,6 +96,9 @@ class Places(BodyBase):
             if isinstance(val, LV) and val.owned and val.local in self.late_locals:
                 self.mark("consume", val, span)
             return
+        if isinstance(val, KV) and isinstance(ty, StructTy):
+            check_materialized(self, val)
+            val, passed = renewed(self, val), True
         if isinstance(val, LV) and val.owned:
             named = val.local is not None and val.local.name and val.local not in self.awaited and not passed
             if named:

@@ -2,18 +2,19 @@
 
 In: the interpreter's memory and a plain value with integer pointers. Out: a plain value with `Address`es, and the
 globals that they name. A pointer inside raw memory is an aligned word that names a live allocation (the interpreter's
-addresses are chosen so that data does not look like one). Names follow from the content: equal memory gives equal
-names, whatever addresses it had.
+addresses are chosen so that data does not look like one). So it is in an array of numbers, which may be the room for a
+value of another type: a word of 64 bits is an `Address` there, and an array of smaller or larger numbers that holds one
+cannot be a constant. Names follow from the content: equal memory gives equal names, whatever addresses it had.
 """
 
 import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from ktc.ir.memory import OFFSET_MASK, Memory
+from ktc.ir.memory import OFFSET_MASK, Failure, Memory
 from ktc.ir.nodes import Address, Const, Global, Plain
 from ktc.ir.translate_values import member_types
-from ktc.ir.types import I8, PTR, ArrayType, FloatType, IntType, PointerType, StructType, Type
+from ktc.ir.types import I8, I64, PTR, ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, size_of
 
 PREFIX = "const$"
 
@@ -39,6 +40,10 @@ class Freezer:
                 return value  # type: ignore[no-any-return]
             case PointerType():
                 return self._pointer(value)
+            case ArrayType(IntType() | VectorType(IntType())):
+                return self._numbers(kind, value)
+            case VectorType(IntType() | FloatType()):
+                return value  # type: ignore[no-any-return]
             case _:
                 parts = zip(member_types(kind), value, strict=True)
                 return tuple([self.plain(part, plain) for part, plain in parts])
@@ -57,6 +62,30 @@ class Freezer:
         self.memory.check(address, 0)
         self._reach(number)
         return Address(self._names[number], offset)
+
+    def _numbers(self, kind: ArrayType, value: Any) -> Plain:
+        """Return an array of integers, which may be the room of values that have pointers."""
+        content = bytearray(size_of(kind))
+        self.memory.codec(kind).write(content, 0, value)
+        words = self._words_in(content)
+        if not words:
+            return value  # type: ignore[no-any-return]
+        element = kind.element.element if isinstance(kind.element, VectorType) else kind.element
+        if element != I64:
+            bits = size_of(element) * 8
+            text = f"the value keeps a pointer in an array of numbers of {bits} bits, and a constant needs 64 for that"
+            raise Failure("unsupported", text)
+        return self._with_pointers(value, {start // 8 for start, _, _ in words}, 0)[0]
+
+    def _with_pointers(self, value: Any, places: set[int], at: int) -> tuple[Plain, int]:
+        """Return numbers with those at `places`, counted from `at`, as addresses, and where counting has come to."""
+        if not isinstance(value, tuple):
+            return (self._pointer(value) if at in places else value), at + 1
+        parts = []
+        for part in value:
+            made, at = self._with_pointers(part, places, at)
+            parts.append(made)
+        return tuple(parts), at
 
     def _reach(self, number: int) -> None:
         """Name a block and all blocks that it leads to."""
@@ -112,7 +141,9 @@ class Freezer:
 
     def _words(self, number: int) -> list[tuple[int, int, int]]:
         """Return (position, block number, offset) of the pointers in a block."""
-        content = self.memory.blocks[number]
+        return self._words_in(self.memory.blocks[number])
+
+    def _words_in(self, content: bytes | bytearray) -> list[tuple[int, int, int]]:
         usable = len(content) & ~7
         found = []
         for at, word in enumerate(memoryview(content)[:usable].cast("Q")):

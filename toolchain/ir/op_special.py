@@ -72,16 +72,17 @@ def from_bits(kind: Type, bits: int) -> Plain:
     return bits
 
 
-def _has_symbol(value: Any) -> bool:
+def has_symbol(value: Any) -> bool:
+    """Does a plain value hold an address or the size of an image: a number that only the linker knows."""
     if isinstance(value, tuple):
-        return any(map(_has_symbol, value))
+        return any(map(has_symbol, value))
     return isinstance(value, Address | ImageSize)
 
 
 def _bitcast(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
     if types[0] == result:
         return values[0]  # type: ignore[no-any-return]
-    return None if _has_symbol(values[0]) else from_bits(result, to_bits(types[0], values[0]))
+    return None if has_symbol(values[0]) else from_bits(result, to_bits(types[0], values[0]))
 
 
 def _pointer_to_int(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
@@ -140,6 +141,8 @@ def _reduce(step: Callable[..., Any]) -> Evaluator:
         lanes = values[0]
         if not isinstance(lanes, tuple):
             return lanes  # type: ignore[no-any-return]
+        if has_symbol(lanes):
+            return None
         kind = element_of(types[0])
         while len(lanes) > 1:
             half = len(lanes) // 2

@@ -13,7 +13,7 @@ from ktc.ir import float_arithmetic as floats
 from ktc.ir import op_rules as rules
 from ktc.ir.nodes import Const, Op, Plain, Value
 from ktc.ir.op_folds import SIMPLIFIERS, Simplifier
-from ktc.ir.op_special import EVALUATORS, Evaluator, compare_addresses
+from ktc.ir.op_special import EVALUATORS, Evaluator, compare_addresses, has_symbol
 from ktc.ir.types import PointerType, Type, VectorType
 from ktc.records import record
 
@@ -190,6 +190,8 @@ def evaluate(
         out = result.element if isinstance(result, VectorType) else result
         element = kind.element
         lanes: Iterable[tuple[Plain, ...]] = zip(*values, strict=True)
+        if any(map(has_symbol, values)):
+            return None
         return tuple(scalar(element, out, *lane) for lane in lanes)
     for value in values:
         if value.__class__ is not int and value.__class__ is not float:

@@ -89,6 +89,8 @@ def _check_plain(unit: ir.Unit, kind: Type, plain: Any, where: str) -> None:
             fits = 0 <= plain < 1 << bits
         case IntType(), ir.ImageSize(name):
             fits = name in unit.globals
+        case IntType(64), ir.Address(name):
+            fits = _is_known(unit, name)
         case PointerType(), int():
             fits = 0 <= plain < 1 << 64
         case PointerType(), ir.Address(name):
