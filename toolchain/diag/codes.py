@@ -61,6 +61,7 @@ class Code(Enum):
     # warnings
     UNUSED_VALUE = ("unused-value", "the value of an expression is not used")
     UNUSED_VARIABLE = ("unused-variable", "a variable is never read")
+    UNUSED_ASSIGNMENT = ("unused-assignment", "a variable gets a value that nobody reads")
     UNUSED_IMPORT = ("unused-import", "an imported name is never used")
     NEVER_ASSIGNED = ("never-assigned", "a variable is declared and never gets a value")
     SHADOWING = ("shadowing", "a variable hides another one of the same function")
@@ -85,6 +86,6 @@ class Code(Enum):
 
 
 _WARNINGS = frozenset((
-    Code.UNUSED_VALUE, Code.UNUSED_VARIABLE, Code.UNUSED_IMPORT, Code.NEVER_ASSIGNED, Code.SHADOWING,
-    Code.UNREACHABLE_CODE, Code.CONSTANT_CONDITION, Code.DEPRECATED,
+    Code.UNUSED_VALUE, Code.UNUSED_VARIABLE, Code.UNUSED_ASSIGNMENT, Code.UNUSED_IMPORT, Code.NEVER_ASSIGNED,
+    Code.SHADOWING, Code.UNREACHABLE_CODE, Code.CONSTANT_CONDITION, Code.DEPRECATED,
 ))  # fmt: skip

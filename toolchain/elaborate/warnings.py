@@ -9,7 +9,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Severity, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.scope import FnInfo, StructInfo
-from ktc.elaborate.values import KV, LV, RV, StructTy
+from ktc.elaborate.values import KV, LV, RV, FnVal, StructTy
 from ktc.syntax import ast
 
 _MEANT = (ast.Transfer, ast.Walrus, ast.NoneLit)
@@ -27,7 +27,12 @@ class Warnings:
 
     def warn_unused(self, body: Any, value: Any, node: ast.Expr) -> None:
         """Warn about the value of an expression that is a statement."""
-        if body.comptime or isinstance(node, _MEANT) or not isinstance(value, RV | LV | KV):
+        if body.comptime or isinstance(node, _MEANT):
+            return
+        if isinstance(value, FnVal) and isinstance(node, ast.Name | ast.Attribute):
+            text = "this names a function, and does not call it"
+            self._warn(Code.UNUSED_VALUE, body.at(node), text, "write '()' behind it")
+        if not isinstance(value, RV | LV | KV):
             return
         if not isinstance(value.ty, StructTy) or value.ty.info.name == "NoneType":
             return

@@ -11,8 +11,9 @@ from ktc.diag.diagnostic import Diagnostic, Severity, Sink
 from ktc.diag.source import Span
 from ktc.syntax import ast
 from ktc.syntax.import_places import name_place
-from ktc.syntax.lint_flow import unreachable
+from ktc.syntax.lint_flow import Odd, unreachable
 from ktc.syntax.lint_names import FunctionNames
+from ktc.syntax.lint_stores import dead_stores
 from ktc.syntax.tree import Tree
 
 
@@ -22,7 +23,8 @@ def lint(main: ast.Module, modules: Iterable[ast.Module], sink: Sink) -> None:
     Args:
         main: the main file's; other files may import names to pass them on, so only its imports are looked at.
 
-    Reports: UNUSED_IMPORT, UNUSED_VARIABLE, NEVER_ASSIGNED, SHADOWING, UNREACHABLE_CODE, CONSTANT_CONDITION.
+    Reports: UNUSED_IMPORT, UNUSED_VARIABLE, NEVER_ASSIGNED, SHADOWING, UNREACHABLE_CODE, CONSTANT_CONDITION,
+        UNUSED_ASSIGNMENT.
     """
     tree = Tree()
     for module in modules:
@@ -32,7 +34,8 @@ def lint(main: ast.Module, modules: Iterable[ast.Module], sink: Sink) -> None:
             _imports(module, tree, sink)
         for function in _functions(module.body):
             FunctionNames(module, function, tree, sink).check()
-            _flow(module, function.body or (), sink)
+            _report(module, unreachable(function.body or ()), sink)
+            _report(module, dead_stores(function, tree), sink)
 
 
 def _functions(body: tuple[ast.Stmt, ...]) -> Iterator[ast.FunctionDecl]:
@@ -71,10 +74,9 @@ def _place(module: ast.Module, node: ast.Node, name: str) -> Span:
     return name_place(Span(module.source, node.start, node.end), name)
 
 
-def _flow(module: ast.Module, body: tuple[ast.Stmt, ...], sink: Sink) -> None:
-    for found in unreachable(body):
-        span = Span(module.source, found.start, found.end)
-        _warn(sink, found.code, span, found.message, found.help)
+def _report(module: ast.Module, found: Iterable[Odd], sink: Sink) -> None:
+    for odd in found:
+        _warn(sink, odd.code, Span(module.source, odd.start, odd.end), odd.message, odd.help)
 
 
 def _warn(sink: Sink, code: Code, span: Span, message: str, help: str) -> None:

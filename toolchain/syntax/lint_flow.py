@@ -1,4 +1,4 @@
-"""Statements that nothing reaches, and conditions that are always the same.
+"""Statements that nothing reaches, conditions that are always the same, and texts that are no docstrings.
 
 In: a body. Out: what is odd in it, nested functions included.
 
@@ -25,13 +25,18 @@ class Odd:
 
 
 def unreachable(body: tuple[ast.Stmt, ...]) -> Iterator[Odd]:
-    """Give the first statement of each part that nothing reaches, and constant conditions."""
+    """Give the first statement of each part that nothing reaches, constant conditions, and texts that do nothing."""
     leaves = ""
+    documented = False
     for statement in body:
         if leaves:
             text = f"this is never reached: {leaves}"
             yield Odd(Code.UNREACHABLE_CODE, statement.start, statement.end, text, "remove it")
             return
+        if isinstance(statement, ast.ExprStmt) and isinstance(statement.value, ast.StrLit) and not documented:
+            text = "this text is not used, and it is no docstring: that is the first statement of its function"
+            yield Odd(Code.UNUSED_VALUE, statement.start, statement.end, text, "remove it, or make a comment of it")
+        documented = isinstance(statement, ast.Alias)
         yield from _inside(statement)
         leaves = _leaves(statement)
 
