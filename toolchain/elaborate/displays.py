@@ -145,7 +145,7 @@ class Displays(Calls):
         if wants is not None and all(isinstance(kind, Ty) for kind in wants):
             ty = want
         else:
-            ty = late.ty
+            ty = self._of_constants(late) or late.ty
             if ty is None:
                 self._no_element(late)
             assert isinstance(ty, StructTy)
@@ -160,6 +160,17 @@ class Displays(Calls):
                 parts.append(Arg(made, span))
             return self.call(ty, parts, [self._flag(late, FLAGS["Dict"])], span)
         return self.call(ty, items, [self._flag(late, FLAGS[late.name])], span)
+
+    def _of_constants(self, late: DisplayVal) -> Ty | None:
+        """Return the type of a list or set of several literals, of which nobody says what it shall be."""
+        kinds = {arg.value.ty: None for arg in late.items if isinstance(arg.value, KV)}
+        if len(kinds) < 2 or late.values or not all(isinstance(arg.value, KV) for arg in late.items):
+            return None
+        elements = {self.elab.materialized(kind, True): None for kind in kinds}
+        plain = {self.elab.materialized(kind, False): None for kind in kinds}
+        if len(elements) > 1 or len(plain) > 1 or elements == plain:
+            return None
+        return self.elab.library_struct(late.name, tuple(elements))
 
     def _display_args(self, late: DisplayVal, items: Any, values: Any) -> tuple[list[Arg], list[Arg], Any]:
         """Return the arguments for a constructor that takes a display."""

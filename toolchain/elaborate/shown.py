@@ -31,6 +31,8 @@ def shown(elab: "Structs", value: Any) -> str:
             return value.shown
         case PrimTy(args=(_, *_)):
             return f"{value.name}[{', '.join(shown(elab, one) for one in value.args)}]"
+        case KV(_, OriginValue("static")):
+            return "StaticConstantOrigin"
         case KV(_, OriginValue(kind, mutable)):
             name = "AnyOrigin" if kind == "any" else "Origin"
             return ("Mut" if mutable else "Immut") + name
