@@ -11,7 +11,7 @@ from ktc.diag.diagnostic import Diagnostic, Label, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.archetypes import MARK, NoStandIn
 from ktc.elaborate.defaults import SYNTHESISED
-from ktc.elaborate.instances import Symbolic
+from ktc.elaborate.instances import FOUND_HERE, Symbolic
 from ktc.elaborate.linear import check_fields
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.registers import check_registers
@@ -147,9 +147,7 @@ def _report(elab: Any, info: StructInfo, trait: TraitInfo, what: str, member: Al
 
 
 def _is_found_in_library(one: Diagnostic) -> bool:
-    return any(
-        note.text == "found here" and note.span is not None and note.span.source.is_library for note in one.notes
-    )
+    return any(note.text == FOUND_HERE and note.span is not None and note.span.source.is_library for note in one.notes)
 
 
 def _head(fn: FnInfo) -> str:

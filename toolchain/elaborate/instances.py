@@ -49,6 +49,10 @@ _TOLD_BY_LIBRARY = frozenset((Code.CONSTRAINT_FAILED, Code.BAD_KERNEL, Code.KERN
 """The message of these says all; where the library checks it helps nobody."""
 
 
+FOUND_HERE = "found here"
+"""The note at the place of a mistake that is told at the user's own line."""
+
+
 class Symbolic(Exception):
     """In a pattern: the value depends on a parameter that is not known yet."""
 
@@ -238,7 +242,7 @@ class Instances(Symbols):
         primary, notes = span, list(extra)
         if primary is not None and primary.source.is_library:
             if code not in _TOLD_BY_LIBRARY:
-                notes.insert(0, Label(primary, "found here"))
+                notes.insert(0, Label(primary, FOUND_HERE))
             primary = self._asking_span(instance)
         shown = []
         at = instance
