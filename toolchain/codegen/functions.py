@@ -11,6 +11,7 @@ from typing import Any
 from ktc.codegen import debug, variables, waiting
 from ktc.codegen.actions import ACTIONS, copy, fill, store
 from ktc.codegen.context import Context, Uses
+from ktc.codegen.exits import share_exits
 from ktc.codegen.operations import Operations
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import (
@@ -127,7 +128,8 @@ class _Writer(Operations):
         described = self._described() if self._variables else ()
         if self.waits:
             return ["entry:", *self.allocas, *described, *waiting.begin(self.context), *self.lines, *waiting.END]
-        return ["entry:", *self.allocas, *described, *self.lines]
+        lines = share_exits(self.lines) if self.context.is_host else self.lines
+        return ["entry:", *self.allocas, *described, *lines]
 
     def _described(self) -> list[str]:
         arguments = [at for at, (_, kind) in enumerate(self._function.params) if not self.types.is_empty(kind)]
