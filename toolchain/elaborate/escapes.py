@@ -11,12 +11,11 @@ from ktc.diag.source import Span
 from ktc.elaborate.inference import Candidate
 from ktc.elaborate.scope import Var
 from ktc.elaborate.values import LV, RV, Arg, OriginValue, PackPV, StructTy
+from ktc.elaborate.ways import UNTRACKED
 from ktc.ir import nodes
 from ktc.syntax import ast
 
 _HELP = "return or keep the value itself, or let the caller give the place"
-_UNTRACKED = "__untracked_origin__"
-"""A struct of the library with an alias of this name is a pointer whose user answers for what it points to."""
 
 
 def check_returned(body: Any, value: Any, span: Span) -> None:
@@ -116,7 +115,7 @@ def _origins(ty: Any, seen: set[StructTy] | None = None) -> list[OriginValue]:
         return [origin for item in ty.items for origin in _origins(item, seen)]
     if isinstance(getattr(ty, "data", None), OriginValue):
         return [ty.data]
-    if not isinstance(ty, StructTy) or _UNTRACKED in ty.info.members or ty in seen:
+    if not isinstance(ty, StructTy) or UNTRACKED in ty.info.members or ty in seen:
         return []
     seen.add(ty)
     inside = (*ty.params, *(kind for _, kind in ty.fields or ()))

@@ -12,7 +12,8 @@ from ktc.elaborate.values import LV, RV, StructTy
 from ktc.ir import nodes
 
 Way = tuple[Any, tuple[int, ...] | None]
-_UNTRACKED = "__untracked_origin__"
+UNTRACKED = "__untracked_origin__"
+"""A struct of the library with an alias of this name is a pointer whose user answers for what it points to."""
 
 
 def of_place(place: LV) -> tuple[Way, ...]:
@@ -67,7 +68,7 @@ def note_place(body: Any, made: Any, signature: Signature, values: list[Any]) ->
         return
     made.via = of_result(body, signature, values)
     owner = getattr(values[0], "ty", None) if values else None
-    if not made.via and isinstance(owner, StructTy) and _UNTRACKED in owner.info.members:
+    if not made.via and isinstance(owner, StructTy) and UNTRACKED in owner.info.members:
         made.via = ((Nobody(), ()),)  # its user answers for where it points to
 
 
