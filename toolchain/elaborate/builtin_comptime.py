@@ -8,8 +8,9 @@ from ktc.diag.codes import Code
 from ktc.elaborate.builtin_context import Use, comptime_str
 from ktc.elaborate.builtin_types import erase
 from ktc.elaborate.instances import Symbolic
+from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.suggestions import conversion_help
-from ktc.elaborate.values import KV, LV, RV, FnTy, FnVal, OriginValue, PackPV, PackVal, Result, TraitTy
+from ktc.elaborate.values import KV, LV, RV, FnTy, FnVal, OriginValue, PackPV, PackVal, Result, StructTy, TraitTy
 from ktc.ir import nodes, types
 
 Handler = Callable[[Use], Result]
@@ -133,6 +134,9 @@ def _compile_error(use: Use) -> Result:
     asked = use.attrs.get("argument")
     if asked is None:
         use.fail(code, use.text("message"))
+    given = use.type_of("given") if "given" in use.attrs else None
+    if isinstance(given, StructTy) and given.info.lacks_trait:
+        raise Abort
     pair = [use.elab.type_name(use.type_of(key)) for key in ("given", "wanted") if key in use.attrs]
     help = conversion_help(*pair) if len(pair) == 2 else ""
     use.body.fail(code, use.text("message"), use.body.asking_span(use.number("argument")), help)

@@ -17,7 +17,7 @@ from ktc.elaborate.exclusivity import check_call
 from ktc.elaborate.function_types import NAMELESS
 from ktc.elaborate.inference import Candidate
 from ktc.elaborate.instances import ArgSig, Instance
-from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.mutability import seen_result
 from ktc.elaborate.scope import Scope, Var
 from ktc.elaborate.values import (
@@ -113,6 +113,8 @@ class Calls(Conversions):
     def _fieldwise(self, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
         names = [n.target.id for n in ty.info.field_nodes]  # type: ignore[union-attr]
         given: dict[str, Arg] = {}
+        if len(names) < sum(isinstance(node, ast.VarDecl) for node in ty.info.node.body):
+            raise Abort  # a field of a name that another one has was reported
         if len(pos) > len(names):
             text = f"'{ty.info.name}' has {len(names)} field{'s' * (len(names) != 1)}, but {len(pos)} values are given"
             self.fail(Code.TOO_MANY_ARGUMENTS, text, pos[len(names)].span)

@@ -115,7 +115,7 @@ class Functions(Destructors):
         try:
             return self.only_instance(fn, actual, asking, span, kernel)
         except Mismatch as why:
-            self.fail(why.code, why.message, why.span or span)
+            self.fail(why.code, why.message, why.span or span, why.help())
 
     def request(self, instance: Instance) -> None:
         """Put an instance on the work list."""

@@ -1,6 +1,6 @@
 """Why a candidate of a call, or parameters that were given, do not fit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -14,7 +14,7 @@ class Mismatch(Exception):
 
     Args:
         weight: 0 another type is meant, 1 number or names of arguments, 2 types, 3 number or names of parameters,
-            4 a parameter that nothing tells.
+            4 a parameter that nothing tells, 5 one that has to be written.
         wrong: a name that does not exist, and those that do.
         types: the type that is given, and the one that is wanted.
         hint: what to do about it.
@@ -62,6 +62,17 @@ def not_inferred(name: str, what: str, is_inferred: bool) -> Mismatch:
     """Return the mismatch for a parameter that nothing tells; `is_inferred`: it is not written in brackets."""
     hint = "" if is_inferred else f"no argument tells it: give it in brackets, {what[:-1]}[…]'"
     return Mismatch(Code.CANNOT_INFER, f"parameter '{name}' of {what} cannot be inferred", weight=4, hint=hint)
+
+
+def not_given(param: ast.Param, params: Sequence[ast.Param], given: Collection[str], what: str) -> Mismatch | None:
+    """Return the mismatch for an inferred parameter that nothing tells, if it is the type of others that have to be
+    written in brackets, and are not; None if there are none."""
+    written = [one for one in params if one.kind in ("pos", "any") and one.default is None]
+    for one in written:
+        if isinstance(one.type, ast.Name) and one.type.id == param.name and one.name not in given:
+            hint = f"write {what[:-1]}[{', '.join(other.name for other in written)}](…)'"
+            return Mismatch(Code.CANNOT_INFER, f"parameter '{one.name}' of {what} is not given", weight=5, hint=hint)
+    return None
 
 
 def not_a_value(name: str, what: str, want: Any, given: Any, shown: Callable[[Any], str]) -> Mismatch:

@@ -13,7 +13,7 @@ from ktc.elaborate.written import written_parameter
 
 FEW, MANY = 4, 10
 """So many overloads are all shown; of more those that are near, up to so many."""
-_ORDER = (2, 4, 1, 3, 0)
+_ORDER = (2, 5, 4, 1, 3, 0)
 """A type is wrong; a parameter is unknown; the number or a name of arguments; of parameters; another type is meant."""
 
 

@@ -12,7 +12,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.evaluation import Evaluation
 from ktc.elaborate.instances import Symbolic
-from ktc.elaborate.mismatch import Abort, Mismatch, at_parameter, not_a_value, not_inferred, place_of
+from ktc.elaborate.mismatch import Abort, Mismatch, at_parameter, not_a_value, not_given, not_inferred, place_of
 from ktc.elaborate.mutability import as_mutable
 from ktc.elaborate.scope import AliasInfo, FnInfo, Scope, StructInfo, Var
 from ktc.elaborate.unmet import check_conforms
@@ -274,7 +274,8 @@ class Parameters(Evaluation):
                 continue
             value = self.only_value(param, scope, module) if value is None else value  # type: ignore[attr-defined]
             if value is None:
-                raise not_inferred(param.name, what, param.kind == "infer")
+                unwritten = not_given(param, params, given, what)
+                raise unwritten or not_inferred(param.name, what, param.kind == "infer")
             try:
                 scope.names[param.name] = given[param.name] = self._declared(param, value, scope, module, what)
             except Mismatch as why:

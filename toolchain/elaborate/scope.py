@@ -161,6 +161,8 @@ class StructInfo:
     """Nothing destroys a value by itself; what to do instead, as the struct says."""
     instances: dict[tuple[Any, ...], StructTy] = field(default_factory=dict)
     traits: "tuple[TraitInfo, ...] | None" = None
+    lacks_trait: bool = False
+    """One of its traits has a mistake, which was reported: what the struct cannot be for want of one is not said."""
     symbolic: StructTy | None = None
     bound: "TraitTy | None" = None
     """Of an archetype, which stands for a type parameter: all that is known of it."""

@@ -93,28 +93,29 @@ class Structs(Modules):
     def traits_of(self, info: StructInfo) -> tuple[TraitInfo, ...]:
         """Return the traits that a struct lists, with their parents, in order."""
         if info.traits is None:
-            info.traits = ()
-            found: list[TraitInfo] = []
+            info.traits, found = (), list[TraitInfo]()
             for node in info.node.traits:
                 # a trait may depend on the struct's parameters only through its own; names suffice
-                self._collect_traits(node, info.scope, info.module, found)
+                info.lacks_trait |= not self._collect_traits(node, info.scope, info.module, found)
             info.traits = tuple(found)
             info.inherited.clear()  # what was looked for meanwhile
             if not info.module.is_library:
                 add_defaults(info, info.traits)
         return info.traits
 
-    def _collect_traits(self, node: ast.Expr, scope: Scope, module: Any, found: list[TraitInfo]) -> None:
+    def _collect_traits(self, node: ast.Expr, scope: Scope, module: Any, found: list[TraitInfo]) -> bool:
         try:
             value = self.evaluate(node, scope, module)
         except Abort:
-            return  # reported; the struct goes on without it
+            return False  # reported; the struct goes on without it
         if not isinstance(value, TraitTy):
-            span = Span(module.source, node.start, node.end)
-            self.sink.report(Diagnostic(Code.TYPE_MISMATCH, span, *no_trait(value)))
-            return
+            self.sink.report(
+                Diagnostic(Code.TYPE_MISMATCH, Span(module.source, node.start, node.end), *no_trait(value))
+            )
+            return False
         for trait in value.traits:
             self._add_trait(trait, found)
+        return True
 
     def _add_trait(self, trait: TraitInfo, found: list[TraitInfo]) -> None:
         if trait in found:
@@ -126,8 +127,7 @@ class Structs(Modules):
     def parents_of(self, trait: TraitInfo) -> tuple[TraitInfo, ...]:
         """Return the traits that a trait extends."""
         if trait.parents is None:
-            trait.parents = ()
-            found: list[TraitInfo] = []
+            trait.parents, found = (), list[TraitInfo]()
             for node in trait.node.traits:
                 self._collect_traits(node, trait.scope, trait.module, found)
             trait.parents = tuple(found)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate.defaults import SYNTHESISED
-from ktc.elaborate.mismatch import Mismatch
+from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import FnSet, TraitInfo
 from ktc.elaborate.values import KV, PartialTy, StructTy, TraitTy, Ty
 from ktc.syntax import ast
@@ -35,6 +35,8 @@ def check_conforms(elab: Any, param: ast.Param, value: Any, want: TraitTy, what:
     if isinstance(value, KV) and isinstance(value.data, (int, tuple, float)):
         raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
     if isinstance(value, StructTy) and not value.symbolic and not elab.conforms(value, want):
+        if value.info.lacks_trait:
+            raise Abort
         raise unmet(elab, value, want, f", as parameter '{param.name}' of {what} asks")
 
 

@@ -193,6 +193,13 @@ class Variables(Expressions):
         """Store in an item (in `Assignments`)."""
         raise NotImplementedError
 
+    def _items_help(self, node: Any) -> str:
+        """Return what to write if a loop over the keys of a mapping wants its values too."""
+        ty = getattr(self.expr(node.iter), "ty", None) if isinstance(node, ast.For) else None
+        if not isinstance(ty, StructTy) or self.elab.method_set(ty, "items") is None:
+            return ""
+        return f"write '{self.module.source.text[node.iter.start : node.iter.end]}.items()'"
+
     def unpack_value(self, target: ast.TupleLit, whole: Any, node: Any, declare: bool) -> None:
         """Give the parts of a value to the targets."""
         whole = self.place(whole) if isinstance(whole, (RV, KV)) else whole
@@ -203,7 +210,7 @@ class Variables(Expressions):
             self.fail(Code.TYPE_MISMATCH, text, self.at(target))
         if not is_tuple:
             text = f"a value of type '{self.elab.type_name(whole.ty)}' cannot be unpacked: it is no tuple"
-            self.fail(Code.TYPE_MISMATCH, text, self.at(target))
+            self.fail(Code.TYPE_MISMATCH, text, self.at(target), self._items_help(node))
         for i, part in enumerate(target.items):
             self.bind_target(part, self.item_of(whole, i, node), node, declare)
 
