@@ -6,7 +6,8 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate.builtin_context import Use
-from ktc.elaborate.builtin_types import BOOL_CODE, comptime_int
+from ktc.elaborate.builtin_types import BOOL_CODE, FLOAT32_CODE, comptime_int
+from ktc.elaborate.small_floats import FORMATS, narrowed, widened
 from ktc.elaborate.values import KV, RV, PackPV, PackVal, PrimTy, Result
 from ktc.ir import nodes, types
 
@@ -47,7 +48,8 @@ _BY_KIND: Mapping[str, tuple[int, dict[str, str]]] = MappingProxyType(
         "pop.sub_sat": (2, {"s": "ssub_sat", "u": "usub_sat"}),
     }
 )
-"""Operation -> (number of operands, kind -> operation of the IR). "" keeps the operand; bool counts as "u"."""
+"""Operation -> (number of operands, kind -> operation of the IR). "" keeps the operand; bool counts as "u", floats of
+one byte as "f": they are computed in float32."""
 
 _PREDICATES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -75,10 +77,15 @@ _REDUCTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 
 
+_CONVERTED = ("s", "u", "f", "b")
+"""The kinds between which there are conversions."""
+
+
 def kind_of(use: Use, prim: PrimTy, row: Mapping[str, str]) -> str:
     """Return the entry of a row for a type's kind."""
-    found = row.get("u" if prim.kind == "b" else prim.kind)
+    found = row.get("u" if prim.kind == "b" else "f" if prim.kind in FORMATS else prim.kind)
     if found is None:
+        use.check_numbers(prim)
         use.wrong_kind(prim)
     return found
 
@@ -95,7 +102,19 @@ def _by_kind(use: Use) -> Result:
     name = kind_of(use, prim, row)
     if not name or (name == "bswap" and _element(prim).bits <= 8):
         return RV(prim, values[0])
+    if prim.kind in FORMATS:
+        return RV(prim, _rounded(use, use.op(name, [_wide(use, prim, value) for value in values]), prim))
     return RV(prim, use.op(name, values))
+
+
+def _wide(use: Use, prim: PrimTy, value: nodes.Value) -> nodes.Value:
+    """Return floats of one byte as float32, and others as they are."""
+    return widened(use, FORMATS[prim.kind], value, prim.lanes) if prim.kind in FORMATS else value
+
+
+def _rounded(use: Use, value: nodes.Value, prim: PrimTy) -> nodes.Value:
+    """Return the float32 result of an operation as the floats of one byte that its operands were."""
+    return narrowed(use, FORMATS[prim.kind], value, prim.lanes, saturate=False)
 
 
 def _compare(use: Use) -> Result:
@@ -106,7 +125,7 @@ def _compare(use: Use) -> Result:
         return RV(use.elab.prim("i1", ()), use.op(row["u"], values))
     name = kind_of(use, prim, row)
     result = use.elab.prim("!pop.simd", (prim.lanes, BOOL_CODE)) if prim.lanes > 1 else use.elab.prim("i1", ())
-    return RV(result, use.op(name, values))
+    return RV(result, use.op(name, [_wide(use, prim, value) for value in values]))
 
 
 def _select(use: Use) -> Result:
@@ -129,7 +148,11 @@ def convert(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) -> nod
     if origin.lanes > 1 == target.lanes and target.ir == types.BOOL:
         text = f"{origin.lanes} lanes give no single truth value; compare lane by lane: 'a.lt(b)', 'a.eq(b)', ..."
         use.fail(Code.CONSTRAINT_FAILED, text)
-    if not origin.kind or not target.kind or origin.lanes != target.lanes or target.ir is None:
+    if origin.kind in FORMATS or target.kind in FORMATS:
+        return _by_float32(use, value, origin, target)
+    if origin.kind not in _CONVERTED or target.kind not in _CONVERTED or origin.lanes != target.lanes or not target.ir:
+        use.check_numbers(origin)
+        use.check_numbers(target)
         use.mismatch(f"cannot convert '{origin}' to '{target}'")
     before, after, wanted = _element(origin), _element(target), target.ir
     match origin.kind, target.kind:
@@ -151,6 +174,17 @@ def convert(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) -> nod
         return value
     wider = "sext" if origin.kind == "s" else "zext"
     return use.op("trunc" if after.bits < before.bits else wider, (value,), wanted)
+
+
+def _by_float32(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) -> nodes.Value:
+    """Convert from or to floats of one byte."""
+    if origin.kind == target.kind and origin.lanes == target.lanes:
+        return value
+    middle = use.elab.prim("!pop.simd", (origin.lanes, FLOAT32_CODE))
+    value = convert(use, value, origin, middle) if origin.kind not in FORMATS else _wide(use, origin, value)
+    if target.kind not in FORMATS or target.lanes != middle.lanes:
+        return convert(use, value, middle, target)
+    return narrowed(use, FORMATS[target.kind], value, target.lanes, saturate=True)
 
 
 def _check_wide(use: Use, whole: "types.IntType | types.FloatType") -> None:
@@ -250,7 +284,10 @@ def _reduce(use: Use) -> Result:
     name = kind_of(use, prim, _REDUCTIONS[how])
     if prim.lanes == 1:
         return RV(prim, value)
-    return RV(use.simd(prim, 1), use.op(name, (value,)))
+    one = use.simd(prim, 1)
+    if prim.kind in FORMATS:
+        return RV(one, _rounded(use, use.op(name, (_wide(use, prim, value),)), one))
+    return RV(one, use.op(name, (value,)))
 
 
 # operation -> (what does it, number of operands, attributes)

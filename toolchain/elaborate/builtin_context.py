@@ -192,6 +192,12 @@ class Use:
         text = f"{at.fn.title} is not for values of type '{self.elab.type_name(at.self_ty)}'"
         self.fail(Code.TYPE_MISMATCH, text)
 
+    def check_numbers(self, prim: PrimTy) -> None:
+        """Report a type whose values are bytes that no operation knows as numbers."""
+        if prim.kind in ("e3m4", "e8m0fnu"):
+            text = f"there are no conversions and no arithmetic for 'DType.float8_{prim.kind}'"
+            self.fail(Code.TYPE_MISMATCH, f"{text}; its values are bytes to move")
+
     # ---- attributes --------------------------------------------------------------------------------
 
     def attr(self, key: str) -> Any:

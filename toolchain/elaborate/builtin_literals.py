@@ -14,6 +14,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate.builtin_arithmetic import PREDICATES
 from ktc.elaborate.builtin_context import Use, comptime_str
 from ktc.elaborate.builtin_types import STRING, constant_of
+from ktc.elaborate.small_floats import FORMATS, encode
 from ktc.elaborate.values import RV, PrimTy, Result
 from ktc.ir import nodes, types
 from ktc.ir.arithmetic import round_exact
@@ -99,9 +100,12 @@ def _constant(use: Use, value: "int | Real") -> RV:
         plain = value if isinstance(value, float) else round_exact(element, value)
     elif prim.kind == "b":
         plain = int(value != 0)
-    elif isinstance(element, types.IntType):
+    elif prim.kind in FORMATS:
+        plain = encode(FORMATS[prim.kind], value)
+    elif isinstance(element, types.IntType) and (prim.kind in ("s", "u") or not value):
         plain = (math.trunc(value) if math.isfinite(value) else 0) & (1 << element.bits) - 1
     else:
+        use.check_numbers(prim)
         use.mismatch(f"a number cannot become a '{use.elab.type_name(ty)}'")
     assert ir is not None
     return RV(ty, nodes.Const(ir, (plain,) * prim.lanes if isinstance(ir, types.VectorType) else plain))
@@ -225,8 +229,8 @@ def _real_unary(use: Use) -> Result:
 
 
 def _real_to(use: Use) -> Result:
-    ir = use.prim_of()[1].ir
-    if not isinstance(ir.element if isinstance(ir, types.VectorType) else ir, types.FloatType):
+    prim = use.prim_of()[1]
+    if prim.kind in ("s", "u", "b"):
         text = "a literal with a decimal point does not become a whole number by itself: leave the point out"
         use.fail(Code.CONSTRAINT_FAILED, f"{text}, or convert a 'Float64'")
     return _constant(use, _real(use, 0))

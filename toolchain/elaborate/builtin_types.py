@@ -28,6 +28,9 @@ STRING = types.StructType((types.PTR, types.I64))
 BOOL_CODE = 1
 """The dtype code of bool."""
 
+FLOAT32_CODE = 18
+"""The dtype code of float32."""
+
 DTYPES: Mapping[int, tuple[str, "types.IntType | types.FloatType"]] = MappingProxyType(
     {
         BOOL_CODE: ("b", types.BOOL),
@@ -45,13 +48,19 @@ DTYPES: Mapping[int, tuple[str, "types.IntType | types.FloatType"]] = MappingPro
         13: ("u", types.I256),
         16: ("f", types.F16),
         17: ("f", types.BF16),
-        18: ("f", types.F32),
+        FLOAT32_CODE: ("f", types.F32),
         19: ("f", types.F64),
+        20: ("e4m3fn", types.I8),
+        21: ("e5m2", types.I8),
+        22: ("e4m3fnuz", types.I8),
+        23: ("e5m2fnuz", types.I8),
         24: ("s", types.I64),
         25: ("u", types.I64),
+        26: ("e3m4", types.I8),
+        27: ("e8m0fnu", types.I8),
     }
 )
-"""Code of a dtype to (kind, IR type of a lane)."""
+"""Code of a dtype to (kind, IR type of a lane). Floats of one byte are bytes in the IR, each a kind of its own."""
 
 SPACES = (0, 1, 3, 4, 5)
 

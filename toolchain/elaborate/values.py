@@ -32,7 +32,7 @@ class PrimTy(Ty):
     Args:
         name: `index`, `i1`, `!pop.simd` …
         args: its parameters: numbers, dtype codes, types.
-        kind: of the element for arithmetic: "s", "u", "f", "b", or "" where there is none.
+        kind: of the element for arithmetic: "s", "u", "f", "b", a float of one byte's name, or "" where there is none.
         lanes: number of lanes of a `!pop.simd`, else 1.
     """
 

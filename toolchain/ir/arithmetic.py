@@ -69,15 +69,24 @@ def round_exact(kind: FloatType, value: Fraction | int) -> float:
     if value == 0:
         return 0.0
     precision, least, limit = _FORMATS[kind.name]
-    size = abs(Fraction(value))
+    digits, quantum = round_digits(abs(Fraction(value)), precision, least)
+    if digits.bit_length() + quantum > limit:
+        return -math.inf if value < 0 else math.inf
+    return math.ldexp(-digits if value < 0 else digits, quantum)
+
+
+def round_digits(size: Fraction, precision: int, least: int) -> tuple[int, int]:
+    """Round a number that is not negative to multiples of a power of two, to nearest even.
+
+    Returns the multiple, of at most `precision` bits (or the next power of two), and the exponent, `least` or more.
+    """
+    if not size:
+        return 0, least
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
     if size < Fraction(2) ** exponent:
         exponent -= 1
     quantum = max(exponent - precision + 1, least)
-    digits = round(size / Fraction(2) ** quantum)
-    if digits.bit_length() + quantum > limit:
-        return -math.inf if value < 0 else math.inf
-    return math.ldexp(-digits if value < 0 else digits, quantum)
+    return round(size / Fraction(2) ** quantum), quantum
 
 
 def float_to_bits(kind: FloatType, value: float) -> int:
