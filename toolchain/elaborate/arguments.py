@@ -106,7 +106,11 @@ class Arguments(Subscripts):
 
     def synthesised(self, callee: FnVal, pos: list[Arg], node: ast.Call) -> Any:
         """Call a `__copyinit__` or `__moveinit__` that the struct does not write: `Self.__copyinit__(x)`."""
-        assert callee.self_ty is not None and pos
+        assert callee.self_ty is not None
+        if len(pos) != 1 or node.keywords:
+            given = len(pos) + len(node.keywords)
+            code = Code.TOO_MANY_ARGUMENTS if given > 1 else Code.MISSING_ARGUMENT
+            self.fail(code, f"'{callee.set.name}' takes one value by its position", self.at(node))
         ty = callee.self_ty
         made = self.temporary(ty)
         value = self.place(self.convert(pos[0].value, ty, self.at(node)))
