@@ -15,12 +15,12 @@ _NOTHING = -1
 def share_exits(lines: Sequence[str]) -> list[str]:
     """Return the lines of blocks with their common ends shared."""
     ends = _Ends()
-    tails = [ends.tail(lines, at) for at, line in enumerate(lines) if line.startswith(_ENDS)]
-    for tail in tails:
+    tails = {at: ends.tail(lines, at) for at, line in enumerate(lines) if line.startswith(_ENDS)}
+    for tail in tails.values():
         for end in tail:
             ends.counts[end] += 1
     cuts: dict[int, int] = {}
-    for tail, at in zip(tails, (at for at, line in enumerate(lines) if line.startswith(_ENDS)), strict=True):
+    for at, tail in tails.items():
         length = max((n for n, end in enumerate(tail, 1) if ends.counts[end] > 1), default=0)
         if length > 1:
             cuts[at - length + 1] = tail[length - 1]

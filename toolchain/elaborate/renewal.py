@@ -112,9 +112,7 @@ def _size(body: Any, name: str) -> int:
     return types.size_of(body.elab.globals[name].type)
 
 
-def _renew_each(
-    body: Any, places: Pointers, blocks: dict[str, Pointers], target: Value
-) -> None:  # fmt: skip
+def _renew_each(body: Any, places: Pointers, blocks: dict[str, Pointers], target: Value) -> None:
     symbol = body.library_symbol("__ktc_copy_block__")
     made: dict[str, Value] = {}
     for name in blocks:
@@ -132,9 +130,7 @@ def _moved(pointer: Value, distance: int) -> Value:
     return build("offset", (pointer, nodes.Const(types.I64, distance)), None, types.I8)
 
 
-def _renew_all(
-    body: Any, places: Pointers, blocks: dict[str, Pointers], target: Value
-) -> None:  # fmt: skip
+def _renew_all(body: Any, places: Pointers, blocks: dict[str, Pointers], target: Value) -> None:
     """The table of blocks has their addresses and sizes; that of pointers has where each lies (a block, or -1 for the
     value itself, and the distance), and where it points to."""
     number = {name: i for i, name in enumerate(blocks)}
