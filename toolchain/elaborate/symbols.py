@@ -73,8 +73,8 @@ class Symbols(Structs):
                 env = value.env.instance.symbol if value.env is not None and value.env.instance is not None else ""
                 given = self.key_text(value.params) + self.key_text(value.named) + self.key_text(value.self_ty)
                 return f"fn {where}{given}{env}"
-            case FnTy(of=FnVal() as fn):
-                return self.key_text(fn)
+            case FnTy(of=FnVal() as only):
+                return self.key_text(only)
             case FnTy(ast=None):
                 parts = ",".join(f"{word} {self.key_text(kind)}" for word, kind in value.args)
                 flags = f"{value.raises}{value.effects}{value.result_ref}"
