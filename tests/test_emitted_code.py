@@ -8,7 +8,6 @@ import io
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -29,6 +28,7 @@ from ktc.emit.tools import assemble_ptx, find_ptxas
 from ktc.emit.workers import Workers
 from ktc.ir.nodes import Program
 from ktc.passes import run as run_passes
+from ktc.records import replace
 from ktc.syntax.loader import load
 from ktc.targets.target import Target
 

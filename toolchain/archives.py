@@ -8,7 +8,6 @@ program becomes the same executable on every machine.
 import pickle
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ktc import builds, forks
 from ktc import passes as passes_package
@@ -23,7 +22,7 @@ from ktc.emit import device
 from ktc.emit.workers import Workers
 from ktc.ir.nodes import Unit
 from ktc.ir.verify import verify
-from ktc.records import record
+from ktc.records import record, replace
 from ktc.syntax.loader import Package, load, parse_library
 from ktc.targets.target import Target
 

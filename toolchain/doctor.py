@@ -7,6 +7,7 @@ import platform
 from importlib import metadata
 
 from ktc import config as configs
+from ktc import native
 from ktc.cache import Cache
 from ktc.emit.link import find_link_tools
 from ktc.emit.tools import find_ptxas
@@ -24,6 +25,7 @@ def findings(cache: Cache) -> list[tuple[str, str]]:
     kept = f"{info.folder}, {human_size(info.size_bytes)} of at most {human_size(info.max_bytes)}"
     return [
         ("ktc", f"{VERSION}, {llvm_versions()}"),
+        ("runs as", "machine code" if native.is_used() else "Python: 'python -m ktc.native' compiles what is slow"),
         ("python", f"{platform.python_version()}, {platform.system()} {platform.machine()}"),
         ("processor", f"{processor.cpu}, {processor.triple}"),
         (

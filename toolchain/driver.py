@@ -6,7 +6,6 @@ has what becomes of units, `slices` the per-kernel flow.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ktc import archives, builds, slices, units
 from ktc import passes as passes_package
@@ -20,6 +19,7 @@ from ktc.emit.link import Executable, LinkFailed, find_link_tools, link
 from ktc.emit.workers import Workers
 from ktc.ir.nodes import Program, Unit
 from ktc.ir.text import print_unit
+from ktc.records import replace
 from ktc.session import Session
 from ktc.syntax.format import dump
 from ktc.syntax.lint import lint

@@ -5,6 +5,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
+from ktc import native
 from ktc.cache import digest
 
 _EMITTERS = ("emit", "targets")
@@ -23,10 +24,10 @@ def toolchain_fingerprint(stdlib: Path) -> str:
     """Return a digest that changes with ktc itself; from sizes and times, for it is made in each build: 3 ms."""
     here = Path(__file__).resolve().parent
     roots = (here, stdlib, here.parent / "grammar")
-    stamps = [_llvm_stamp()]
+    stamps = [_llvm_stamp(), f"native {native.is_used()}"]
     for root in roots:
         for folder, folders, names in os.walk(root):
-            folders[:] = sorted(name for name in folders if name != "__pycache__")
+            folders[:] = sorted(name for name in folders if name not in ("__pycache__", "made"))
             for name in sorted(names):
                 status = os.stat(os.path.join(folder, name))
                 stamps.append(f"{folder}/{name} {status.st_size} {status.st_mtime_ns}")

@@ -36,9 +36,23 @@ def entity(kind: type[T]) -> type[T]:
     return _fielded(kind)  # type: ignore[no-any-return]
 
 
+def replace(value: T, **changes: Any) -> T:
+    """Return a copy with other values in some fields.
+
+    Raises:
+        TypeError: there is no such field.
+    """
+    return type(value)(**{name: getattr(value, name) for name in field_names(value)} | changes)
+
+
+def field_names(of: Any) -> tuple[str, ...]:
+    """Return the names of the fields, in order, of a record or entity, or of a class of them."""
+    return of.__match_args__  # type: ignore[no-any-return]
+
+
 def shown(value: Any) -> str:
     """Return a record as the call that makes it."""
-    parts = (f"{name}={getattr(value, name)!r}" for name in value.__match_args__)
+    parts = (f"{name}={getattr(value, name)!r}" for name in field_names(value) if name[0] != "_")
     return f"{type(value).__name__}({', '.join(parts)})"
 
 

@@ -6,7 +6,6 @@ wait for the kernels: their images are in an object of their own.
 
 from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import NoReturn
 
@@ -24,7 +23,7 @@ from ktc.fingerprints import emitter_fingerprint
 from ktc.ir.callers import external_call
 from ktc.ir.nodes import ImageRef, Kernel, Program, Unit
 from ktc.ir.verify import verify
-from ktc.records import entity
+from ktc.records import entity, replace
 from ktc.session import Session
 
 Images = dict[tuple[int, str, str], bytes]

@@ -1,7 +1,6 @@
 """The library's archive: what is in it, and that programs do the same with it and without it."""
 
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from ktc.diag.diagnostic import Sink
 from ktc.elaborate.bodies import Packed
 from ktc.emit.workers import Workers
 from ktc.ir.text import print_function, print_global
+from ktc.records import replace
 
 PROGRAM = """
 struct Own(Copyable, Movable, Stringable):

@@ -1,11 +1,11 @@
 """Classes of fields: what a data class would do, with code that is shared."""
 
 import pickle
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from ktc.records import entity, record
+from ktc.records import entity, record, replace
 
 
 @record

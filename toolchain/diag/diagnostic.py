@@ -5,13 +5,13 @@ ends a stage. A `Bug` is a mistake of ktc itself and is never shown as the user'
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from enum import Enum
 from typing import TypeVar
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.records import entity, record
+from ktc.records import entity, record, replace
 
 T = TypeVar("T")
 
@@ -58,6 +58,9 @@ class CompileError(Exception):
         super().__init__(diagnostics[0].message if diagnostics else "compile error")
         self.diagnostics = tuple(diagnostics)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return CompileError, (self.diagnostics,)
+
 
 class Bug(Exception):
     """ktc itself is wrong. `where` names the stage, `span` the user's line that led there, if known."""
@@ -66,6 +69,9 @@ class Bug(Exception):
         super().__init__(message)
         self.where = where
         self.span = span
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Bug, (str(self), self.where, self.span)
 
 
 @record

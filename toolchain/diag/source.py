@@ -4,25 +4,40 @@ A `Span` is two offsets into one `Source`; lines and columns are computed only w
 """
 
 import bisect
-from dataclasses import field
 
-from ktc.records import entity, record
+from ktc.records import record
 
 
-@entity
 class Source:
-    """One text that was read.
+    """One text that was read, or that is read when somebody asks for it.
 
     Args:
         path: the path as the user gave it, or as it was found on the search path.
-        text: the whole text, `\\n` line ends.
+        text: the whole text, `\\n` line ends; None: what the file holds when it is asked for, nothing if it is gone.
         is_library: True for files of the standard library: a diagnostic avoids them as primary place.
+        file: where the text is, if it was not read.
     """
 
-    path: str
-    text: str
-    is_library: bool = False
-    _starts: list[int] = field(default_factory=list)
+    def __init__(self, path: str, text: str | None, is_library: bool = False, file: str = "") -> None:
+        self.path = path
+        self.is_library = is_library
+        self._text = text
+        self._file = file
+        self._starts: list[int] = []
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Source, (self.path, self.text, self.is_library)
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        if self._text is None:
+            try:
+                with open(self._file, encoding="utf-8") as file:
+                    self._text = file.read()
+            except OSError:
+                self._text = ""
+        return self._text
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return (line, column), both from 1; the column counts characters."""
@@ -45,35 +60,6 @@ class Source:
             while (at := find("\n", at + 1)) >= 0:
                 self._starts.append(at + 1)
         return self._starts
-
-
-class LateSource(Source):
-    """A library file whose text is read only if somebody asks for it.
-
-    Args:
-        path: the name that messages show.
-        file: where it is.
-    """
-
-    __slots__ = ("_file", "_read")
-
-    def __init__(self, path: str, file: str) -> None:
-        self.path = path
-        self.is_library = True
-        self._starts = []
-        self._file = file
-        self._read: str | None = None
-
-    @property
-    def text(self) -> str:  # type: ignore[override]
-        """The whole text; empty if the file is gone."""
-        if self._read is None:
-            try:
-                with open(self._file, encoding="utf-8") as file:
-                    self._read = file.read()
-            except OSError:
-                self._read = ""
-        return self._read
 
 
 @record

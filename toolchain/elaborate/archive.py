@@ -6,14 +6,14 @@ targets, places in its source) or could be a part of its loops (short functions,
 """
 
 from collections.abc import Mapping, Set
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from ktc.elaborate.bodies import Packed, pack
 from ktc.elaborate.instances import Instance, UnitState
 from ktc.elaborate.values import KV, FnTy, FnVal, PackPV, PartialTy, StructTy
 from ktc.ir import nodes, walk
-from ktc.records import entity, record
+from ktc.records import entity, record, replace
 from ktc.syntax.loader import MAIN, Package
 from ktc.syntax.parser import pack as pack_module
 

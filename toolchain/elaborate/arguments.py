@@ -1,7 +1,6 @@
 """Calls as they are written: the callee, the arguments, and the calls that the compiler reads itself."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, cast
 
 from ktc.diag.codes import Code
@@ -25,6 +24,7 @@ from ktc.elaborate.values import (
     TraitTy,
     Ty,
 )  # fmt: skip
+from ktc.records import replace
 from ktc.syntax import ast
 
 

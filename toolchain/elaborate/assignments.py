@@ -1,6 +1,5 @@
 """Assignments: to names, fields, items and places, plain and augmented."""
 
-from dataclasses import replace
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -13,14 +12,16 @@ from ktc.elaborate.scope import AliasInfo, FnSet, Var
 from ktc.elaborate.suggestions import loop_help, mutability_help
 from ktc.elaborate.values import KV, LV, RV, Arg, DisplayVal, FnTy, FnVal, StructTy, Ty
 from ktc.ir import nodes
-from ktc.records import entity
+from ktc.records import entity, replace
 from ktc.syntax import ast
 
 
 @entity
-class Item(ast.Node):
-    """The innermost part of a comprehension: what to do with each item."""
+class Item:
+    """The innermost part of a comprehension, in the place of a statement: what to do with each item."""
 
+    start: int
+    end: int
     action: Any
 
 

@@ -3,7 +3,6 @@
 In: the signature of an instance and the values of the function in the IR. Out: variables in the body's scope.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -27,6 +26,7 @@ from ktc.elaborate.values import (
     StructTy,
 )  # fmt: skip
 from ktc.ir import nodes, types
+from ktc.records import replace
 
 
 class Binding(Signatures):

@@ -8,13 +8,13 @@ by its symbol alone. Spans point into sources by their path; the text is read on
 import io
 import pickle
 from collections.abc import Callable, Mapping, Set
-from dataclasses import field, fields
+from dataclasses import field
 from operator import attrgetter
 from typing import Any
 
 from ktc.diag.source import Source, Span
 from ktc.ir import nodes, types
-from ktc.records import record
+from ktc.records import field_names, record
 
 KeptBody = tuple[nodes.Function, Set[str]]
 """A function, and the symbols that it refers to."""
@@ -103,7 +103,7 @@ class _Unpickler(pickle.Unpickler):
 def _getter(kind: Any) -> _Getter | None:
     if kind is not Span and kind.__module__ not in (nodes.__name__, types.__name__):
         return None
-    names = [item.name for item in fields(kind)]
+    names = [name for name in field_names(kind) if not name.startswith("_")]
     if not names:
         return lambda _: ()
     get = attrgetter(*names)

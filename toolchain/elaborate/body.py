@@ -5,7 +5,6 @@ to do with syntax: emitting IR, and the values, temporaries and locals that it w
 """
 
 import hashlib
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ktc.diag.codes import Code
@@ -25,7 +24,6 @@ from ktc.elaborate.values import (
     PartialTy,
     StructTy,
     Ty,
-    Val,
 )  # fmt: skip
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
@@ -36,68 +34,29 @@ if TYPE_CHECKING:
 
 UNIT_CONST = nodes.Const(types.UNIT, ())
 
-_LATE = MappingProxyType(
-    dict.fromkeys(("statements", "blocks", "hoisted", "loops", "handlers", "handler_depths", "finals"), list)
-    | {"current_error": list}
-    | dict.fromkeys(
-        ("refs", "used_labels", "assigned", "assigned_once", "late_locals", "awaited", "trusted", "moved"), set
-    )
-    | dict.fromkeys(("env_args", "env_locals", "local_types", "closures", "linear", "ways", "whole_captures"), dict)
-)
-
 
 class BodyBase:
-    """What all parts of a body share.
+    """What all parts of a body share. There is a body for every expression of a parameter list, too."""
 
-    There is a body for every expression of a parameter list, and most use nothing but the scope: what few need is a
-    default of the class, or is made when it is first asked for (`_LATE`).
-    """
-
-    statements: list[nodes.Statement]
-    blocks: list[list[nodes.Statement]]
-    hoisted: list[nodes.Statement]
-    refs: set[str]
     next_id = 0
     lends = False
-    dead = placed = False  # placed: was it asked where the call stands
+    dead = False
+    placed = False  # was it asked where the call stands
     comptime = True
     reflects = False  # only the type of what is elaborated here is asked for
     span: Span | None = None
     brackets: Any = None
     """What is called by the innermost call around, as it is written."""
-    loops: list[tuple[int, int, int, Any]]
-    handlers: list[tuple[int, nodes.Local]]
-    handler_depths: list[int]
-    finals: list[Any]
-    error_argument: Value | None = None
-    result_pointer: Value | None = None
-    env_args: dict[Any, Value]
-    env_value: Value | None = None
     builtin_self: dict[str, Any] | None = None
     inline_result: list[Any] | None = None
-    used_labels: set[int]
-    assigned: set[str]
-    assigned_once: set[nodes.Local]
     leaving: Span | None = None
     out_var: Var | None = None
-    env_locals: dict[Any, nodes.Local]
-    whole_captures: dict[int, types.Type]  # arguments of a kernel that are addresses of values that it captures
     inferring = False
-    late_locals: set[nodes.Local]
     launch_targets = -1
     """For which of the program's targets kernels are started here, a bit each."""
     waiting: Any = None
     """The operand whose item may be fetched after the other operands (computed.py)."""
     given: tuple[nodes.Local, list[Any]] | None = None  # the last call's result, if it has a place, and arguments
-    awaited: set[nodes.Local]
-    """Results of calls that a 'try' waits for: named, but no variables."""
-    local_types: dict[nodes.Local, Ty]
-    ways: dict[nodes.Local, Any]  # to what the values of locals point into (ways.py)
-    linear: dict[str, tuple[str, str]]  # the destructors that must not be reached (linear.py)
-    closures: dict[Any, list[Any]]
-    trusted: set[nodes.Local]
-    moved: set[nodes.Local]
-    current_error: list[LV]
 
     def __init__(self, elab: "Elaborator", module: ModuleInfo, scope: Scope, instance: Instance | None) -> None:
         self.elab = elab
@@ -105,13 +64,34 @@ class BodyBase:
         self.scope = self.function_scope = scope
         self.instance = self.home = instance  # `home` stays where an expansion changes `instance`
         self.state: UnitState = elab.state
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            made = _LATE[name]() if name in _LATE else object.__getattribute__(self, name)
-            setattr(self, name, made)
-            return made
+        self.statements: list[nodes.Statement] = []
+        self.blocks: list[list[nodes.Statement]] = []
+        self.hoisted: list[nodes.Statement] = []
+        self.refs: set[str] = set()
+        self.loops: list[tuple[int, int, int, Any]] = []
+        self.handlers: list[tuple[int, nodes.Local]] = []
+        self.handler_depths: list[int] = []
+        self.finals: list[Any] = []
+        self.env_args: dict[Any, Value] = {}
+        self.used_labels: set[int] = set()
+        self.assigned: set[str] = set()
+        self.assigned_once: set[nodes.Local] = set()
+        self.env_locals: dict[Any, nodes.Local] = {}
+        # arguments of a kernel that are addresses of values that it captures
+        self.whole_captures: dict[int, types.Type] = {}
+        self.late_locals: set[nodes.Local] = set()
+        self.awaited: set[nodes.Local] = set()
+        """Results of calls that a 'try' waits for: named, but no variables."""
+        self.local_types: dict[nodes.Local, Ty] = {}
+        self.ways: dict[nodes.Local, Any] = {}  # to what the values of locals point into (ways.py)
+        self.linear: dict[str, tuple[str, str]] = {}  # the destructors that must not be reached (linear.py)
+        self.closures: dict[Any, list[Any]] = {}
+        self.trusted: set[nodes.Local] = set()
+        self.moved: set[nodes.Local] = set()
+        self.current_error: list[LV] = []
+        self.error_argument: Value | None = None
+        self.result_pointer: Value | None = None
+        self.env_value: Value | None = None
 
     @property
     def target(self) -> Target:
@@ -255,7 +235,7 @@ class BodyBase:
         local.field_drops = tuple(found[i][0] for i in range(len(found)))
         local.fields = tuple(found[i][1] for i in range(len(found)))
 
-    def rvalue(self, val: Val) -> Value:
+    def rvalue(self, val: Any) -> Value:
         """Return the IR value of a value that is passed directly; loads it from a place."""
         if isinstance(val, RV):
             return val.ir
@@ -294,7 +274,7 @@ class BodyBase:
         """Return the text of a constant {address, length}."""
         return self.elab.string_of(const.value)
 
-    def place(self, val: Val) -> LV:
+    def place(self, val: Any) -> LV:
         """Return a value as a place in memory."""
         if isinstance(val, LV):
             return val

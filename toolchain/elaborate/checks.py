@@ -8,10 +8,12 @@ import contextlib
 from typing import Any
 
 from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Label
+from ktc.diag.source import Span
 from ktc.elaborate import conformance
 from ktc.elaborate.bounds import Bounds, could_be_kernel
 from ktc.elaborate.given_defaults import check_defaults
-from ktc.elaborate.instances import Symbolic
+from ktc.elaborate.instances import Instance, Symbolic
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, StructInfo
 from ktc.elaborate.values import StructTy
@@ -24,10 +26,14 @@ class Checks(Bounds):
 
     checks_rest: bool
 
-    def report(self, code: Code, *args: Any, **named: Any) -> None:
+    def report(
+        self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None,
+        extra: tuple[Label, ...] = (),
+    ) -> None:  # fmt: skip
+        """Report an error, unless it is of code that nothing calls."""
         # what nothing calls is for a target that nobody asked about, so what it needs there says nothing
         if not (self.checks_rest and code in _NEEDS_A_USE):
-            super().report(code, *args, **named)
+            super().report(code, message, span, help, instance, extra)
 
     def check_rest(self) -> None:
         """Elaborate the main file's functions that have no parameters and that nothing called, for their mistakes."""

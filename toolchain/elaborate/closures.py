@@ -7,7 +7,6 @@ An environment is an array of addresses in the frame of the function around: of 
 other closures. It is passed as an argument. What stands in it is known when the nested function has been elaborated.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -19,6 +18,7 @@ from ktc.elaborate.statements import Statements
 from ktc.elaborate.values import KV, LV, FnVal
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
+from ktc.records import replace
 from ktc.syntax import ast
 
 

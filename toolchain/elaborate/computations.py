@@ -10,6 +10,7 @@ from typing import Any
 
 from ktc.diag.source import Span
 from ktc.ir import nodes, types
+from ktc.records import field_names
 
 _MAX_STATEMENTS = 12
 """Longer computations are seldom met twice, and their key costs more."""
@@ -58,7 +59,7 @@ def computation(
             case tuple():
                 return tuple(map(described, part))
             case nodes.Op() | nodes.Call() | nodes.Load() | nodes.Store() | nodes.MemCopy():
-                return type(part), *(described(getattr(part, name)) for name in part.__match_args__)
+                return type(part), *(described(getattr(part, name)) for name in field_names(part))
             case Span():
                 return None
             case _ if isinstance(part, _PLAIN):

@@ -4,13 +4,12 @@ In: the value of an index whose type has `__setitem__` too, or of `__getattr__` 
 call or an assignment to change; the value is put back after it, through as many setters as the path has.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from ktc.elaborate.instances import ArgSig
 from ktc.elaborate.values import LV, RV, Arg, FnVal, StructTy
 from ktc.ir import nodes
-from ktc.records import entity
+from ktc.records import entity, replace
 
 
 @entity

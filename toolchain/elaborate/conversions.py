@@ -1,6 +1,5 @@
 """Conversions: a value where another type is wanted."""
 
-from dataclasses import replace
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -25,6 +24,7 @@ from ktc.elaborate.values import (
 )  # fmt: skip
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
+from ktc.records import replace
 
 
 class Conversions(Passing):

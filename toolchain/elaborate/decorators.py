@@ -4,13 +4,13 @@ In: a declaration's info, just made. Out: the same with its facts filled in; mis
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
 from ktc.elaborate.scope import FnInfo, StructInfo
 from ktc.elaborate.suggestions import suggest
+from ktc.records import replace
 from ktc.syntax import ast
 
 _OF_FUNCTIONS = (

@@ -15,7 +15,6 @@ from ktc.diag.source import Span
 from ktc.elaborate import builtin_types
 from ktc.elaborate.archive import Defines, Library, archive_unit, packed_bodies
 from ktc.elaborate.bodies import Bodies, Packed
-from ktc.elaborate.checks import Checks
 from ktc.elaborate.instances import TARGETS_TABLE, ArgSig, Instance, OfProgram, Symbolic, UnitState
 from ktc.elaborate.kernels import KernelBody
 from ktc.elaborate.mismatch import Abort, Mismatch
@@ -38,7 +37,7 @@ Ready = Callable[[nodes.Unit, str], None]
 """Takes a unit that is elaborated before the rest of the program is, and its entry."""
 
 
-class Elaborator(Checks, Warnings):
+class Elaborator(Warnings):
     """All of the elaborator."""
 
     def __init__(
@@ -46,7 +45,7 @@ class Elaborator(Checks, Warnings):
     ) -> None:
         self.prims = {}
         self.trait_tys = {}
-        self.fn_tys = {}
+        self.fn_tys, self.fn_sets = {}, {}
         self.globals = {}
         self.current = None
         self.constants = []

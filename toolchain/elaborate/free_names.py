@@ -6,6 +6,7 @@ In: the syntax of a nested function. Out: the names that it reads or writes and 
 from collections.abc import Iterator
 from typing import Any
 
+from ktc.records import field_names
 from ktc.syntax import ast
 
 
@@ -47,4 +48,4 @@ def parts(value: Any) -> Iterator[ast.Node]:
             work += part
         elif isinstance(part, ast.Node):
             yield part
-            work += [getattr(part, name) for name in type(part).__match_args__]
+            work += [getattr(part, name) for name in field_names(type(part))]

@@ -29,6 +29,8 @@ def convention_of(node: ast.Param) -> str:
 class FunctionTypes(Parameters):
     """The part of the elaborator that knows function types."""
 
+    fn_sets: dict[FnInfo, FnSet]
+
     def check_bound(self, fn: FnVal, span: Span) -> None:
         """Report it where no function of a name takes the parameters that are given so far."""
         first: Mismatch | None = None
@@ -47,7 +49,7 @@ class FunctionTypes(Parameters):
         if first is not None:
             self.fail(first.code, first.message, first.span or span, first.help())
 
-    def partial_of(self, fn: FnVal, positional: tuple[PV, ...], named: tuple[tuple[str, PV], ...]) -> FnVal:
+    def partial_of(self, fn: FnVal, positional: tuple[PV | None, ...], named: tuple[tuple[str, Any], ...]) -> FnVal:
         """Give (more) parameters to a function value; the first go where `_` left one open."""
         params = fn.params
         if None in params:
@@ -218,10 +220,10 @@ class FunctionTypes(Parameters):
         """Return a set of one of the overloads, always the same one."""
         if len(functions.functions) == 1:
             return functions
-        found = self.fn_tys.get(info)
+        found = self.fn_sets.get(info)
         if found is None:
-            found = self.fn_tys[info] = FnSet(functions.name, [info])  # type: ignore[assignment]
-        return found  # type: ignore[return-value]
+            found = self.fn_sets[info] = FnSet(functions.name, [info])
+        return found
 
     def fn_as(self, fn: FnVal, want: FnTy) -> FnVal | None:
         """Return the one overload, with its parameters, that a function type means; None if none fits."""

@@ -1,7 +1,6 @@
 """Function instances: bodies, templates, destructors, and the unit that they make up."""
 
-import itertools
-from dataclasses import replace
+from collections.abc import Container
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -31,6 +30,7 @@ from ktc.elaborate.values import (
     TraitTy,
 )  # fmt: skip
 from ktc.ir import nodes, walk
+from ktc.records import replace
 from ktc.syntax import ast
 
 
@@ -84,7 +84,7 @@ class Functions(Destructors):
                 )
             symbol = self.symbol_for(fn, (canonical_self, values, open_types), kernel)
             if symbol in state.by_symbol:  # of a function that is nested in a loop that is unrolled
-                symbol = next(s for s in (f"{symbol}_{i}" for i in itertools.count(2)) if s not in state.by_symbol)
+                symbol = _numbered(symbol, state.by_symbol)
             signature = self._signature(fn, canonical_self, scope, declared, actual)
             found = Instance(fn, symbol, values, scope, canonical_self, state, signature, parent, call_span, depth)
             found.envs = environments((*values, *open_types, canonical_self))
@@ -247,3 +247,11 @@ class Functions(Destructors):
                     work += kept[1]
         unit.kernels = tuple(state.kernels[s] for s in sorted(state.kernels))
         return unit
+
+
+def _numbered(symbol: str, taken: Container[str]) -> str:
+    """Return a symbol that is not taken: this one with a number."""
+    number = 2
+    while f"{symbol}_{number}" in taken:
+        number += 1
+    return f"{symbol}_{number}"

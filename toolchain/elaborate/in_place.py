@@ -1,7 +1,6 @@
 """`t op= v`. In: its syntax. Out: a call of the method that changes the value in place, or the result of the operator
 stored in its place."""
 
-from dataclasses import replace
 from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
@@ -11,6 +10,7 @@ from ktc.elaborate.operators import BINARY
 from ktc.elaborate.scope import Var
 from ktc.elaborate.suggestions import loop_help
 from ktc.elaborate.values import KV, LV, RV, StructTy, Ty
+from ktc.records import replace
 from ktc.syntax import ast
 
 

@@ -78,7 +78,7 @@ class ArgSig:
     node: ast.Param
     passing: str
     variadic: str = ""
-    pack: tuple[Ty, ...] = ()
+    pack: tuple[Any, ...] = ()
 
 
 @entity

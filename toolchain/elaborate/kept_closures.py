@@ -10,7 +10,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.calls import Calls
+from ktc.elaborate.displays import Displays
 from ktc.elaborate.instances import Instance
 from ktc.elaborate.scope import FnInfo, Var
 from ktc.elaborate.values import LV, FnTy, FnVal, Ty
@@ -23,7 +23,7 @@ _ANY = types.StructType((*_HEAD, types.ArrayType(types.PTR, 1)))
 """A block, as far as a call must know it."""
 
 
-class KeptClosures(Calls):
+class KeptClosures(Displays):
     """The part of a body that makes closures of their own."""
 
     def environment_place(self, var: Var) -> LV:

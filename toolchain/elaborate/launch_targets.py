@@ -3,10 +3,10 @@
 In: the condition of a `@parameter if` and its truth. Out: a bit for each target.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from ktc.elaborate.instances import UnitState
+from ktc.records import replace
 from ktc.syntax import ast
 
 

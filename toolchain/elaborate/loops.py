@@ -1,6 +1,5 @@
 """Loops: `while`, `for`, comprehensions, and the jumps out of them."""
 
-from dataclasses import replace
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -13,6 +12,7 @@ from ktc.elaborate.suggestions import A_LOOP_VARIABLE, iteration_help
 from ktc.elaborate.unrolling import iterate
 from ktc.elaborate.values import KV, LV, RV, Arg, StructTy
 from ktc.ir import nodes, ops, types
+from ktc.records import replace
 from ktc.syntax import ast
 
 NOT = nodes.Const(types.BOOL, 1)

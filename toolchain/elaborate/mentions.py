@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ktc.elaborate.scope import FnInfo
+from ktc.records import field_names
 from ktc.syntax import ast
 
 
@@ -54,7 +55,7 @@ def _replaced_in(node: Any, found: set[str], whole: set[str] | None = None) -> N
                     if isinstance(target.value, ast.Name):
                         found.add(f"{target.value.id}.{target.name}")
                     target = target.value
-    for name in node.__match_args__:
+    for name in field_names(node):
         _replaced_in(getattr(node, name), found, whole)
 
 
@@ -107,7 +108,7 @@ def jumps(body: Any) -> bool:
         case ast.For(orelse=orelse) | ast.While(orelse=orelse):
             return jumps(orelse)
         case ast.If() | ast.Try() | ast.With() | ast.Handler():
-            return any(jumps(getattr(body, name)) for name in body.__match_args__)
+            return any(jumps(getattr(body, name)) for name in field_names(body))
     return False
 
 
@@ -179,7 +180,7 @@ def _names(node: Any, found: set[str]) -> None:
         for item in node:
             _names(item, found)
     elif isinstance(node, ast.Node):
-        for name in node.__match_args__:
+        for name in field_names(node):
             _names(getattr(node, name), found)
 
 
@@ -208,5 +209,5 @@ def _given_in(node: Any, found: set[str]) -> None:
         case ast.Import(names=names) | ast.FromImport(names=names):
             found.update(part.split(".")[0] for pair in names for part in pair)
     if isinstance(node, ast.Node):
-        for name in node.__match_args__:
+        for name in field_names(node):
             _given_in(getattr(node, name), found)

@@ -15,6 +15,7 @@ from ktc.elaborate.decorators import check_form, check_parameters, decorate_func
 from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, ImportRef, ModuleInfo, Scope, StructInfo, TraitInfo
 from ktc.elaborate.suggestions import missing_in_library, module_names, suggest
 from ktc.elaborate.values import ModuleVal
+from ktc.records import field_names
 from ktc.syntax import ast
 from ktc.syntax.import_places import module_place, name_place
 from ktc.syntax.loader import Package
@@ -305,7 +306,7 @@ def _shape(node: Any) -> Any:
     if isinstance(node, tuple):
         return tuple(map(_shape, node))
     if isinstance(node, ast.Node):
-        names = [n for n in type(node).__match_args__ if n not in ("start", "end", "name_start")]
+        names = [n for n in field_names(type(node)) if n not in ("start", "end", "name_start")]
         return (type(node).__name__, *(_shape(getattr(node, n)) for n in names))
     return node
 

@@ -6,11 +6,11 @@ whether its `ref` arguments may be changed, so its result type says that they ma
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from ktc.elaborate.instances import ArgSig, Instance, Signature
 from ktc.elaborate.values import KV, LV, RV, OriginValue, PackPV, StructTy, Ty
+from ktc.records import replace
 from ktc.syntax import ast
 
 

@@ -6,7 +6,6 @@ In: a name and its place. Out: a value, or what the name is of (a type, a functi
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.elaborate.displays import Displays
 from ktc.elaborate.function_values import FunctionValues
 from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.scope import AliasInfo, FnSet, StructInfo, TraitInfo, Var
@@ -23,7 +22,7 @@ from ktc.ir import nodes
 from ktc.syntax import ast
 
 
-class Names(Displays, FunctionValues):
+class Names(FunctionValues):
     """The part of a body that finds what names mean."""
 
     def find(self, name: str) -> Any:

@@ -1,6 +1,5 @@
 """What leaves a body: `return`, `raise`, `try` and `with`."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +13,7 @@ from ktc.elaborate.mutability import own_result
 from ktc.elaborate.scope import FnSet, Scope, Var
 from ktc.elaborate.values import KV, LV, RV, Arg, FnVal, StructTy, Ty
 from ktc.ir import nodes, ops, types
+from ktc.records import replace
 from ktc.syntax import ast
 
 

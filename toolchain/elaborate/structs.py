@@ -67,7 +67,7 @@ class Structs(Modules):
             self.prims[key] = found
         return found
 
-    def struct(self, info: StructInfo, params: tuple[PV, ...]) -> StructTy:
+    def struct(self, info: StructInfo, params: tuple[PV | None, ...]) -> StructTy:
         """Return the instance of a struct."""
         ty = info.instances.get(params)
         if ty is None:
@@ -266,11 +266,11 @@ class Structs(Modules):
             return not isinstance(ty, FnTy) or not ty.kept
         if ty.trivial is None:
             ty.trivial = True  # a type that holds itself through a pointer
-            members = ty.info.members
             if ty.info.register_trivial:
                 return True
-            own = any(name in members for name in ("__copyinit__", "__moveinit__", "__del__"))
+            own = any(name in ty.info.members for name in ("__copyinit__", "__moveinit__", "__del__"))
             own = own or ty.info.explicit_destroy is not None
+            check_finite(ty, self.fields, self.sink)
             ty.trivial = not own and all(self.is_trivial(kind) for _, kind in self.fields(ty))
         return ty.trivial
 
@@ -352,7 +352,7 @@ class Structs(Modules):
         """Is a function of one type one of the other (in `FunctionTypes`)."""
         raise NotImplementedError
 
-    def _param_fits(self, a: PV, b: PV) -> bool:
+    def _param_fits(self, a: PV | None, b: PV | None) -> bool:
         if a == b or isinstance(a, Opaque) or isinstance(b, Opaque):
             return True
         if isinstance(a, KV) and isinstance(b, KV):

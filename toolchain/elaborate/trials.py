@@ -8,7 +8,7 @@ constants show the same. What an arm of `@parameter if` that no instance takes s
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
@@ -21,7 +21,7 @@ from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import StructInfo, TraitInfo
 from ktc.elaborate.values import StructTy
 from ktc.ir import nodes
-from ktc.records import entity
+from ktc.records import entity, replace
 
 _SURE = frozenset((
     Code.BEYOND_BOUND, Code.NO_MEMBER, Code.TYPE_MISMATCH, Code.TRAIT_NOT_MET, Code.NOT_COPYABLE, Code.NO_MATCHING_CALL,

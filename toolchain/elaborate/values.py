@@ -51,7 +51,7 @@ class StructTy(Ty):
     """An instance of a struct declaration; what is computed of it lazily is cached in its slots."""
 
     info: "StructInfo"
-    params: tuple["PV", ...]
+    params: tuple["PV | None", ...]
     fields: "tuple[tuple[str, Ty], ...] | None" = None
     ir_type: types.Type | None = None
     trivial: bool | None = None
@@ -159,14 +159,14 @@ class FnVal:
 
     Args:
         set: the overloads it may be.
-        params: parameters that were given already, by position and by name.
+        params, named: parameters that were given already, by position (None: `_` leaves it open) and by name.
         self_ty: the struct for methods.
         env: for a nested function that captures: the body in which it stands.
     """
 
     set: "FnSet"
-    params: tuple["PV", ...] = ()
-    named: tuple[tuple[str, "PV"], ...] = ()
+    params: tuple["PV | None", ...] = ()
+    named: tuple[tuple[str, "PV | None"], ...] = ()
     self_ty: "StructTy | None" = None
     env: Any = None
 
@@ -192,7 +192,7 @@ class FnVal:
 class PackPV:
     """The values of a variadic parameter; `kind` is their declared type, if it is a type."""
 
-    items: tuple["PV", ...]
+    items: tuple["PV | None", ...]
     kind: Any = field(default=None, compare=False)
 
 

@@ -1,6 +1,5 @@
 """Variables: how they are declared, and what a pattern on the left binds."""
 
-from dataclasses import replace
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -15,6 +14,7 @@ from ktc.elaborate.suggestions import A_LOOP_VARIABLE
 from ktc.elaborate.values import KV, LV, RV, Arg, FnTy, FnVal, Method, PackPV, PartialTy, StructTy, Ty
 from ktc.elaborate.ways import of_inside
 from ktc.ir import nodes
+from ktc.records import replace
 from ktc.syntax import ast
 
 

@@ -6,8 +6,9 @@ In: what the elaborator has just made of a statement of the user's. Out: a warni
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import Diagnostic, Label, Severity, Sink
+from ktc.diag.diagnostic import Diagnostic, Label, Severity
 from ktc.diag.source import Span
+from ktc.elaborate.checks import Checks
 from ktc.elaborate.scope import FnInfo, StructInfo
 from ktc.elaborate.values import KV, LV, RV, FnVal, StructTy
 from ktc.syntax import ast
@@ -16,14 +17,8 @@ _MEANT = (ast.Transfer, ast.Walrus, ast.NoneLit)
 """Expressions that are statements for what they do."""
 
 
-class Warnings:
+class Warnings(Checks):
     """The part of the elaborator that warns."""
-
-    sink: Sink
-
-    def type_name(self, ty: Any) -> str:
-        """Return a type as a person writes it (in `Structs`)."""
-        raise NotImplementedError
 
     def warn_unused(self, body: Any, value: Any, node: ast.Expr) -> None:
         """Warn about the value of an expression that is a statement."""

@@ -6,11 +6,11 @@ user's mistake and is found before LLVM starts; so is more shared memory than th
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import replace
 
 from ktc.emit.air import LACKS
 from ktc.emit.module_text import ModuleText
 from ktc.emit.workers import Job, Usage, Workers
+from ktc.records import replace
 from ktc.targets.target import Image, Target
 
 Ended = Callable[[Usage], None]

@@ -16,13 +16,13 @@ import signal
 import sys
 from collections import deque
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import field
 from importlib import import_module
 from typing import Any, Self
 
 from ktc.diag.diagnostic import Bug
 from ktc.emit.steps import Step
-from ktc.records import entity, record
+from ktc.records import entity, record, replace
 
 _READ_BYTES = 1 << 16
 _LENGTH_BYTES = 8

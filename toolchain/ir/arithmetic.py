@@ -14,6 +14,7 @@ import struct
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
+from typing import Any
 
 from ktc.ir.types import FloatType, IntType
 
@@ -274,11 +275,11 @@ def smulhi(kind: IntType, _: IntType, a: int, b: int) -> int:
 # ---- comparisons ---------------------------------------------------------------------------------------
 
 
-def eq(_: IntType, __: IntType, a: int, b: int) -> int:
+def eq(_: object, __: IntType, a: Any, b: Any) -> int:
     return int(a == b)
 
 
-def ne(_: IntType, __: IntType, a: int, b: int) -> int:
+def ne(_: object, __: IntType, a: Any, b: Any) -> int:
     return int(a != b)
 
 
@@ -298,20 +299,20 @@ def sge(kind: IntType, _: IntType, a: int, b: int) -> int:
     return int(signed(kind, a) >= signed(kind, b))
 
 
-def lt(_: object, __: IntType, a: float, b: float) -> int:
+def lt(_: object, __: IntType, a: Any, b: Any) -> int:
     """Unsigned less-than of ints, ordered less-than of floats."""
     return int(a < b)
 
 
-def le(_: object, __: IntType, a: float, b: float) -> int:
+def le(_: object, __: IntType, a: Any, b: Any) -> int:
     return int(a <= b)
 
 
-def gt(_: object, __: IntType, a: float, b: float) -> int:
+def gt(_: object, __: IntType, a: Any, b: Any) -> int:
     return int(a > b)
 
 
-def ge(_: object, __: IntType, a: float, b: float) -> int:
+def ge(_: object, __: IntType, a: Any, b: Any) -> int:
     return int(a >= b)
 
 

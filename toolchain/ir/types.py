@@ -5,8 +5,7 @@ Monomorphic and structural: a language struct with one field that takes memory *
 value and one byte, 0 or 1, in memory; a vector of n bools is n bytes in memory.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import field
 from typing import Union
 
 from ktc.records import record
@@ -70,27 +69,34 @@ class ArrayType:
         return f"[{self.count} x {self.element}]"
 
 
-@dataclass(frozen=True)  # without slots, for what is computed once
+@record
 class StructType:
     """Fields in order, each at its natural alignment, as in C. `StructType(())` takes no memory."""
 
     fields: tuple["Type", ...]
+    _layout: list[tuple[tuple[int, ...], int, int]] = field(default_factory=list, compare=False)
+    """What `layout` found out."""
 
-    @cached_property
+    @property
     def offsets(self) -> tuple[int, ...]:
         """The offset of each field in bytes."""
         return self.layout[0]
 
-    @cached_property
+    @property
     def layout(self) -> tuple[tuple[int, ...], int, int]:
         """The offset of each field, the size and the alignment, in bytes."""
+        if not self._layout:
+            self._layout.append(self._laid_out())
+        return self._layout[0]
+
+    def _laid_out(self) -> tuple[tuple[int, ...], int, int]:
         at, most, offsets = 0, 1, []
-        for field in self.fields:
-            align = align_of(field)
+        for item in self.fields:
+            align = align_of(item)
             most = max(most, align)
             at = (at + align - 1) // align * align
             offsets.append(at)
-            at += size_of(field)
+            at += size_of(item)
         return tuple(offsets), (at + most - 1) // most * most, most
 
     def __str__(self) -> str:

@@ -7,12 +7,12 @@ addresses, and last, `frames` inlines what hands out memory of its frame.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from ktc.diag.diagnostic import Sink
 from ktc.ir.nodes import Function, Unit
 from ktc.passes import captures, copies, drops, frames, initialised
 from ktc.passes.slots import has_marks
+from ktc.records import replace
 
 Pass = Callable[[Function, object, Sink], Function]
 

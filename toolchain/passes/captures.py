@@ -17,13 +17,13 @@ that the stores of a loop change what the loop captures.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field, fields, replace
+from dataclasses import field
 from typing import Any
 
 from ktc.ir import nodes as ir
 from ktc.ir import ops, walk
 from ktc.ir.types import I64, PTR, ArrayType, Type, align_of, size_of
-from ktc.records import entity
+from ktc.records import entity, field_names, replace
 
 _LARGEST = 64
 """Bytes of a value that is copied into an environment."""
@@ -310,7 +310,7 @@ class _Rewriter:
             case tuple():
                 return tuple(map(self._node, node))
         if isinstance(node, walk.WITH_PARTS):
-            return type(node)(*(self._node(getattr(node, item.name)) for item in fields(node)))
+            return type(node)(*(self._node(getattr(node, name)) for name in field_names(node)))
         return node
 
 

@@ -11,13 +11,13 @@ nothing at all where the copy is not live.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ktc.diag.diagnostic import Sink
 from ktc.ir.nodes import Block, Declare, Function, If, Local, Loop, Mark, Statement
 from ktc.passes import flow
 from ktc.passes.slots import SlotTable, field_counts, marks
 from ktc.passes.uses import FIRST_BIT, Uses
+from ktc.records import replace
 
 
 def run(function: Function, config: object, sink: Sink) -> Function:

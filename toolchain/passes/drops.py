@@ -10,7 +10,6 @@ Where it depends on the path taken whether there is a value, a flag remembers it
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from ktc.diag.diagnostic import Bug, Sink
 from ktc.diag.source import Span
@@ -38,6 +37,7 @@ from ktc.ir.types import BOOL, PTR, VOID, StructType
 from ktc.passes import errors, flow
 from ktc.passes.slots import Slots, SlotTable, bits_of, field_counts, has_marks, marks
 from ktc.passes.uses import FIRST_BIT, Uses
+from ktc.records import replace
 
 
 def run(function: Function, config: object, sink: Sink) -> Function:

@@ -82,11 +82,19 @@ class Facts:
     maybe_after: list[int]
 
 
+def _no_scope() -> object:
+    return None
+
+
+def _no_end(_: object) -> None:
+    pass
+
+
 def build(
     body: Sequence[Statement],
     effect: Callable[[Statement], Effect | None],
-    enter: Callable[[], object] = lambda: None,
-    leave: Callable[[object], None] = lambda _: None,
+    enter: Callable[[], object] = _no_scope,
+    leave: Callable[[object], None] = _no_end,
 ) -> Graph:
     """Build the graph of a function's body.
 

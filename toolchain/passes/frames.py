@@ -9,7 +9,6 @@ these places.
 """
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
 from typing import Any
 
 from ktc.diag.diagnostic import Sink
@@ -17,6 +16,7 @@ from ktc.ir import nodes as ir
 from ktc.ir import walk
 from ktc.ir.types import VOID
 from ktc.passes import waits
+from ktc.records import field_names, replace
 
 SHARED = "shared$"
 """What the name of a global in shared memory begins with; then follow the function's symbol, `$`, and a number."""
@@ -194,7 +194,7 @@ class _Copy:
             case tuple():
                 return tuple(map(self.node, node))
         if isinstance(node, walk.WITH_PARTS):
-            return type(node)(*(self.node(getattr(node, item.name)) for item in fields(node)))
+            return type(node)(*(self.node(getattr(node, name)) for name in field_names(node)))
         return node
 
     def _local(self, local: ir.Local) -> ir.Local:

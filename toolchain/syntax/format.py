@@ -1,10 +1,10 @@
 """A module's tree as text, one node a line, for `ktc emit --kind ast` and for tests."""
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 from ktc.diag.source import Source
+from ktc.records import field_names
 from ktc.syntax import ast
 
 
@@ -31,15 +31,15 @@ def dump(module: ast.Module) -> str:
 def _parts(node: ast.Node) -> tuple[list[str], list[tuple[str, Any]]]:
     """Return (`name=value` of the scalar fields, (name, value) of those that hold nodes)."""
     scalars, children = [], []
-    for item in fields(node):
-        value = getattr(node, item.name)
-        if item.name in ("start", "end", "source", "name_start") or _is_empty(value):
+    for name in field_names(node):
+        value = getattr(node, name)
+        if name in ("start", "end", "source", "name_start") or _is_empty(value):
             continue
         leaves = _leaves(value) if isinstance(value, tuple) else (value,)
         if any(isinstance(leaf, ast.Node) for leaf in leaves):
-            children.append((item.name, value))
+            children.append((name, value))
         else:
-            scalars.append(f"{item.name}={value!r}" if not isinstance(value, str) else f"{item.name}={_quoted(value)}")
+            scalars.append(f"{name}={_quoted(value) if isinstance(value, str) else repr(value)}")
     return scalars, children
 
 

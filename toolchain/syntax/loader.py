@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
-from ktc.diag.source import LateSource, Source, Span
+from ktc.diag.source import Source, Span
 from ktc.records import entity
 from ktc.syntax import ast
 from ktc.syntax.parser import parse, unpack
@@ -132,7 +132,8 @@ class Package:
     def library_source(self, shown: str) -> Source:
         """Return the source of a library's file by the name that messages show."""
         if shown not in self.sources:
-            self.sources[shown] = LateSource(shown, os.path.join(self.stdlib, shown.removeprefix("stdlib/")))
+            file = os.path.join(self.stdlib, shown.removeprefix("stdlib/"))
+            self.sources[shown] = Source(shown, None, is_library=True, file=file)
         return self.sources[shown]
 
     def _shown(self, path: Path) -> str:

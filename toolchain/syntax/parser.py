@@ -14,6 +14,7 @@ from typing import Any
 
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
+from ktc.records import field_names
 from ktc.syntax import ast
 from ktc.syntax.tables import Store, Tables, grammar_text, load_tables
 
@@ -120,8 +121,8 @@ class _Pickler(pickle.Pickler):
             return NotImplemented
         kind: Any = type(node)
         if not isinstance(node, ast.FunctionDecl):
-            return kind, tuple([getattr(node, name) for name in kind.__match_args__])
-        state = {name: getattr(node, name) for name in kind.__match_args__ if name != "body"}
+            return kind, tuple([getattr(node, name) for name in field_names(kind)])
+        state = {name: getattr(node, name) for name in field_names(kind) if name != "body"}
         whole = {name: state.pop(name) for name in _WHOLE}
         whole["packed"] = _dumps(node.body)
         whole["signature"] = _dumps(state)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ktc.records import field_names
 from ktc.syntax import ast
 
 
@@ -16,7 +17,7 @@ class Tree:
         kind = type(node)
         names = self.fields.get(kind)
         if names is None:
-            names = self.fields[kind] = tuple(name for name in kind.__match_args__ if name not in _PLAIN)
+            names = self.fields[kind] = tuple(name for name in field_names(kind) if name not in _PLAIN)
         for name in names:
             value = getattr(node, name)
             if isinstance(value, ast.Node):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from ktc import native
 from ktc.diag.codes import Code
 from ktc.elaborate import builtin_types
 from ktc.elaborate.archive import Defines
@@ -29,6 +30,9 @@ def target(name: str, device: bool = True, features: str = "", triple: str = "nv
 
 HOST = target("x86_64-linux", False, "+avx,-avx512f", "x86_64-linux")
 DEVICE = target("sm_90")
+
+
+_OWN_CLASS = pytest.mark.skipif(native.is_used(), reason="a class of its own among compiled ones")
 
 
 class Wrapper(Ty):
@@ -156,6 +160,7 @@ def fold(body: Body, primitive: str, /, *args, **attrs):
 # ---- types ------------------------------------------------------------------------------------------------
 
 
+@_OWN_CLASS
 def test_types(body):
     elab = body.elab
     index = elab.prim("index")
@@ -258,6 +263,7 @@ def test_operation_by_kind(body, name, dtype, op):
     assert result.ty is ty and result.ir.name == op
 
 
+@_OWN_CLASS
 def test_a_struct_stands_for_its_field(body):
     index = body.elab.prim("index")
     result = run(body, "pop.add", RV(Wrapper("Int", index), nodes.Const(I64, 2)), const(index, 3))
@@ -367,6 +373,7 @@ def test_select(body):
 # ---- memory -----------------------------------------------------------------------------------------------
 
 
+@_OWN_CLASS
 def test_memory(body):
     pointer, index, f32 = unknown(body.elab.prim("!kgen.pointer")), body.elab.prim("index"), simd(body, "f32")
     yes = KV(body.elab.prim("i1"), 1)
@@ -420,6 +427,7 @@ def test_compare_exchange(body):
     assert old.ir == nodes.Op("get", (nodes.Temp(1, body.actions[0].type),), I32, 0)
 
 
+@_OWN_CLASS
 def test_calls(body):
     i32, pointer = simd(body, "i32"), unknown(body.elab.prim("!kgen.pointer"))
     result = run(body, "pop.external_call", const(i32, 1), pointer, func="f", _type=Wrapper("Int32", i32), fixed=1)

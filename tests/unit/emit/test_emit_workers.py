@@ -3,11 +3,11 @@
 import os
 import signal
 import time
-from dataclasses import replace
 
 import pytest
 from ktc.diag.diagnostic import Bug
 from ktc.emit.workers import Job, Workers
+from ktc.records import replace
 
 
 def double(value):

@@ -1,12 +1,11 @@
 """The verifier takes a good function and rejects each way to break it."""
 
-from dataclasses import replace
-
 import pytest
 from ktc.diag.diagnostic import Bug
 from ktc.ir import nodes as ir
 from ktc.ir.types import BOOL, F32, I8, I32, I64, PTR, VOID, ArrayType, StructType, VectorType
 from ktc.ir.verify import verify
+from ktc.records import replace
 
 X = ir.Local(1, I64, "x")
 T = ir.Temp(1, I64)

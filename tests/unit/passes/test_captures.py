@@ -27,7 +27,7 @@ from ktc.ir.verify import verify
 from ktc.passes import captures
 
 TRIPLE = StructType((I64, I64, I64))
-KEY, INNER = object(), object()
+KEY, INNER = "of owner", "of outer"
 
 
 def word(base: Any, at: int) -> Any:

@@ -2,12 +2,12 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import llvmlite.binding as llvm
 import pytest
 from ktc import targets
 from ktc.emit.llvm import machine
+from ktc.records import replace
 from ktc.targets import air
 from ktc.targets.cpu import SYSTEM_VALUES, cpu_target
 from ktc.targets.host import Processor, detect, host_target, identity, supported_architectures

@@ -1,0 +1,130 @@
+"""ktc's own modules, compiled: what is written out for mypyc, and when it is used. `.ci/run` compiles for real."""
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import ktc
+import pytest
+from ktc import native
+from ktc.native.written import written_out
+
+TEXT = '''"""A module."""
+
+import operator
+from dataclasses import field
+from typing import Any, ClassVar
+
+from ktc.records import entity, record
+
+
+class Base:
+    """Without fields."""
+
+    __slots__ = ()
+
+
+@record
+class Point(Base):
+    """Two numbers, and a note that does not count."""
+
+    count: ClassVar[int] = 7
+    x: int
+    y: int = operator.add(
+        1, 2
+    )  # a default on three lines
+    note: Any = field(default=None, compare=False)
+
+    def moved(self) -> "Point":
+        """A method of its own."""
+        return Point(self.x + 1, self.y)
+
+
+@record
+class Loud:
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name.upper()
+
+
+@entity
+class Shelf:
+    at: int
+    books: "list[Loud]" = field(default_factory=list)
+
+
+@entity
+class Board(Shelf):
+    width: float = 1.5
+'''
+
+ASKED = """
+Point(1) == Point(1, 3, "note")
+Point(1) == Point(1, 4)
+Point(1) == 1
+hash(Point(1, note=2)) == hash(Point(x=1, y=3))
+repr(Point(1)), repr(Loud("a"))
+Point(1).moved().x, Point.count, Point.__match_args__
+Shelf(1) == Shelf(1)
+Shelf(1).books, repr(Shelf(1, [Loud("b")]).books)
+Shelf(1).books is Shelf(1).books
+Board(1, width=2.5).width, Board(1).books, Board.__match_args__
+[point.x for case in (Point(5), 5) for point in [case] if isinstance(point, Point)]
+""".strip().split("\n")
+
+
+def module_of(text: str, name: str) -> dict[str, Any]:
+    module = type(sys)(name)
+    sys.modules[name] = module
+    exec(compile(text, name, "exec"), vars(module))
+    return vars(module)
+
+
+def test_records_written_out_do_what_they_did() -> None:
+    before, after = module_of(TEXT, "before"), module_of(written_out(TEXT), "after")
+    assert [eval(line, before) for line in ASKED] == [eval(line, after) for line in ASKED]
+    point = pickle.loads(pickle.dumps(after["Point"](4, note="n")))
+    assert point == after["Point"](4) and point.note == "n"
+
+
+def test_lines_without_records_stay() -> None:
+    made = written_out(TEXT).split("\n")
+    gone = [line for line in TEXT.split("\n") if line and line not in made]
+    assert gone[:3] == ["import operator", "    __slots__ = ()", "@record"]
+    of_default = ("1, 2", ")  # a default on three lines")
+    assert not [
+        line for line in gone[3:] if "=" not in line and line.strip() not in (*of_default, "@record", "@entity")
+    ]
+
+
+def test_compiled_modules_are_used_only_for_their_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "STAMP", str(tmp_path / "stamp.txt"))
+    monkeypatch.delenv("KTC_NATIVE", raising=False)
+    assert native.folders() == []
+    (tmp_path / "stamp.txt").write_text(native.stamp())
+    assert native.folders() == [native.FOLDER]
+    monkeypatch.setenv("KTC_NATIVE", "0")
+    assert native.folders() == []
+    monkeypatch.delenv("KTC_NATIVE")
+    (tmp_path / "stamp.txt").write_text(native.stamp().replace("body.py", "other.py"))
+    assert native.folders() == []
+
+
+@pytest.mark.slow
+def test_what_does_not_compile_leaves_nothing(tmp_path: Path) -> None:
+    package = tmp_path / "ktc"
+    here = Path(ktc.__file__).parent
+    shutil.copytree(here, package, ignore=shutil.ignore_patterns("made", "grammar", "stdlib", "__pycache__"))
+    with open(package / "ir" / "types.py", "a") as file:
+        file.write("\nWRONG: int = 'a text'\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "ktc.native"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and "nothing was compiled" in done.stderr
+    assert not list((package / "native" / "made").iterdir())

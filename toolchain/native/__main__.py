@@ -1,0 +1,100 @@
+"""`python -m ktc.native`: compile ktc's own modules. Needs `pip install 'ktc[native]'` and a C compiler.
+
+In: the sources beside this package. Out: `native/made/` with compiled copies of the packages, and a stamp that says of
+what. It is made beside and renamed, so that no start finds half of it.
+"""
+
+import compileall
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ktc.native import FOLDER, HOME, MADE, PACKAGES, folders, stamp
+from ktc.native.written import written_out
+
+INTERPRETED = frozenset(("diag/explain.py", "elaborate/bodies.py"))
+"""What stays Python: what looks for files beside it, and a subclass of a pickler."""
+
+GROUP = "ktc.compiled"
+"""The one shared library of all modules is called `compiled__mypyc`."""
+
+
+def main() -> None:
+    """Compile, and say how long it took."""
+    if folders():
+        print("ktc.native: ktc's own modules are compiled, of these sources", file=sys.stderr)
+        return
+    began, made_of = time.monotonic(), stamp()
+    os.makedirs(MADE, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=MADE, prefix="making-") as work:
+        package = Path(work, "ktc")
+        _copy(package)
+        print("ktc.native: compiling ktc's own modules, which takes two minutes or so", file=sys.stderr, flush=True)
+        # in a process of its own, which finds the copy under the name of the package
+        words = [sys.executable, "-P", __file__, "inside"]
+        done = subprocess.run(words, cwd=work, env={**os.environ, "MYPYPATH": work}, check=False, **_QUIET)
+        if done.returncode:
+            sys.exit(f"{done.stdout[-4000:]}\nktc.native: nothing was compiled, so ktc runs as Python, as before")
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        for name in os.listdir(package):
+            if name not in PACKAGES and not name.startswith("compiled"):
+                shutil.rmtree(package / name) if (package / name).is_dir() else os.remove(package / name)
+        for path in (path for name in PACKAGES for path in (package / name).glob("*.so")):
+            path.with_name(f"{path.name.partition('.')[0]}.py").unlink()
+        compileall.compile_dir(package, quiet=2)
+        (package / "stamp.txt").write_text(made_of, encoding="utf-8")
+        os.rename(package, FOLDER)
+    print(f"ktc.native: done in {time.monotonic() - began:.0f} s", file=sys.stderr)
+
+
+_QUIET: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+
+
+def _copy(package: Path) -> None:
+    """Copy the package, with its records written out in what is compiled."""
+    shutil.copytree(HOME, package, ignore=shutil.ignore_patterns("__pycache__", "made", "grammar", "stdlib"))
+    for name in PACKAGES:
+        for path in (package / name).glob("*.py"):
+            if f"{name}/{path.name}" not in INTERPRETED:
+                path.write_text(written_out(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _inside() -> None:
+    """In the folder with the copy: make C of it, compile that on all cores, and link."""
+    build = importlib.import_module("mypyc.build")
+    compilers = importlib.import_module("setuptools._distutils.ccompiler")
+    customize = importlib.import_module("setuptools._distutils.sysconfig").customize_compiler
+    files = [str(path) for name in PACKAGES for path in sorted(Path("ktc", name).glob("*.py"))]
+    chosen = [name for name in files if name.split("/", 1)[1] not in INTERPRETED and not name.endswith("__init__.py")]
+    modules = build.mypycify(
+        ["--config-file=", *chosen], opt_level="2", debug_level="0", multi_file=True, group_name=GROUP
+    )
+    compiler = compilers.new_compiler()
+    customize(compiler)
+    suffix = importlib.import_module("sysconfig").get_config_var("EXT_SUFFIX")
+    include = importlib.import_module("sysconfig").get_path("include")
+    works = [(module, source) for module in modules for source in module.sources]
+
+    def compiled(work: Any) -> list[str]:
+        module, source = work
+        folders = [*module.include_dirs, include, "build/ktc"]
+        return list(
+            compiler.compile([source], "objects", include_dirs=folders, extra_postargs=module.extra_compile_args)
+        )
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(compiled, works))
+    for module in modules:
+        own = [name for (of, _), names in zip(works, objects, strict=True) if of is module for name in names]
+        compiler.link_shared_object(own, module.name.replace(".", "/") + suffix)
+
+
+if __name__ == "__main__":
+    _inside() if sys.argv[1:] == ["inside"] else main()

@@ -1,0 +1,106 @@
+"""Records written out, for mypyc: it makes a native class of a class that it understands, and `@record` it does not.
+
+In: the text of a module. Out: the same with constructor, comparison and hash as methods of each `@record` and
+`@entity`, as `records.py` makes them when the module is imported. All other lines stay as they are.
+"""
+
+import ast
+from dataclasses import dataclass
+
+
+@dataclass
+class _Field:
+    name: str
+    type: str
+    default: str | None
+    makes: str | None
+    compare: bool
+
+
+def written_out(text: str) -> str:
+    """Return a module's text without record decorators and without slots."""
+    tree = ast.parse(text)
+    lines = text.split("\n")
+    known: dict[str, list[_Field]] = {}
+    added: list[tuple[int, list[str]]] = []
+    for node in tree.body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        for part in node.body:
+            if isinstance(part, ast.Assign) and ast.unparse(part.targets[0]) == "__slots__":
+                _blank(lines, part, "pass")
+        kind = next((one for one in node.decorator_list if ast.unparse(one) in ("record", "entity")), None)
+        if kind is None:
+            continue
+        own = [part for part in node.body if isinstance(part, ast.AnnAssign) and "ClassVar" not in text_of(part)]
+        inherited = [field for base in node.bases for field in known.get(ast.unparse(base), [])]
+        fields = known[node.name] = [*inherited, *map(_field, own)]
+        lines[kind.lineno - 1] = ""
+        for part in own:
+            if part.value is not None:
+                _blank(lines, part, f"{ast.unparse(part.target)}: {ast.unparse(part.annotation)}")
+        added.append((node.end_lineno or 0, _methods(node, fields, ast.unparse(kind) == "record")))
+    for line, methods in reversed(added):
+        lines[line:line] = ["", *methods]
+    at = next((node.lineno for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))), 1)
+    if added:
+        lines[at - 1] = f"from typing import Final as _Final; import ktc.records as _records; {lines[at - 1]}"
+    return "\n".join(lines)
+
+
+def text_of(node: ast.AnnAssign) -> str:
+    """Return a field's type as it is written."""
+    return ast.unparse(node.annotation)
+
+
+def _field(part: ast.AnnAssign) -> _Field:
+    name, kind = ast.unparse(part.target), text_of(part)
+    if not (isinstance(part.value, ast.Call) and ast.unparse(part.value.func) == "field"):
+        return _Field(name, kind, ast.unparse(part.value) if part.value else None, None, True)
+    said = {word.arg: ast.unparse(word.value) for word in part.value.keywords}
+    return _Field(name, kind, said.get("default"), said.get("default_factory"), said.get("compare") != "False")
+
+
+def _methods(node: ast.ClassDef, fields: list[_Field], is_record: bool) -> list[str]:
+    have = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+    params, body = ["self"], []
+    for field in fields:
+        if field.makes is not None:
+            bare = field.type.replace("'", "").replace('"', "")
+            params.append(f"{field.name}: '{bare} | None' = None")
+            body.append(f"self.{field.name} = ({field.makes})() if {field.name} is None else {field.name}")
+        else:
+            params.append(f"{field.name}: {field.type}" + (f" = {field.default}" if field.default is not None else ""))
+            body.append(f"self.{field.name} = {field.name}")
+    all_of = "".join(f"self.{field.name}, " for field in fields)
+    compared = [field.name for field in fields if field.compare]
+    methods = [
+        f"__match_args__: _Final = {tuple(field.name for field in fields)!r}",
+        f"def __init__({', '.join(params)}) -> None:",
+        *(f"    {line}" for line in body or ["pass"]),
+        "def __reduce__(self) -> tuple[object, ...]:",
+        f"    return ({node.name}, ({all_of}))",
+    ]
+    if is_record and "__eq__" not in have:
+        same = " and ".join(f"self.{name} == other.{name}" for name in compared) or "True"
+        methods += [
+            "def __eq__(self, other: object) -> bool:",
+            f"    return isinstance(other, {node.name}) and {same}",
+        ]
+    if is_record and "__hash__" not in have:
+        methods += [
+            "def __hash__(self) -> int:",
+            f"    return hash(({''.join(f'self.{name}, ' for name in compared)}))",
+        ]
+    if is_record and "__repr__" not in have:
+        methods += ["def __repr__(self) -> str:", "    return _records.shown(self)"]
+    return ["    " + line for line in methods]
+
+
+def _blank(lines: list[str], part: ast.stmt, instead: str) -> None:
+    """Put another statement in place of one, on its first line."""
+    first, last = part.lineno - 1, (part.end_lineno or part.lineno) - 1
+    rest = lines[last].encode()[part.end_col_offset or 0 :].decode()
+    lines[first] = lines[first].encode()[: part.col_offset].decode() + instead + rest
+    for line in range(first + 1, last + 1):
+        lines[line] = ""
