@@ -20,6 +20,7 @@ $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(VENV)/bin/python -m compileall -q toolchain # where PYTHONDONTWRITEBYTECODE is set, nothing else would
 	@touch $@
 
 native: $(READY) ## compile ktc's own modules: two minutes, once; builds then take two thirds of the time

@@ -12,8 +12,7 @@ PACKAGES = ("codegen", "diag", "elaborate", "ir", "passes")
 """What is compiled: where the time goes."""
 
 HOME = os.path.dirname(os.path.dirname(__file__))
-MADE = os.path.join(HOME, "native", "made")
-FOLDER = os.path.join(MADE, str(sys.implementation.cache_tag))
+FOLDER = os.path.join(HOME, "native", "made", str(sys.implementation.cache_tag))
 STAMP = os.path.join(FOLDER, "stamp.txt")
 
 

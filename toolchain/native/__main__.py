@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from ktc.native import FOLDER, HOME, MADE, PACKAGES, folders, stamp
+from ktc.native import FOLDER, HOME, PACKAGES, folders, stamp
 from ktc.native.written import written_out
 
 INTERPRETED = frozenset(("diag/explain.py", "elaborate/bodies.py"))
@@ -32,8 +32,7 @@ def main() -> None:
         print("ktc.native: ktc's own modules are compiled, of these sources", file=sys.stderr)
         return
     began, made_of = time.monotonic(), stamp()
-    os.makedirs(MADE, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=MADE, prefix="making-") as work:
+    with tempfile.TemporaryDirectory(prefix="ktc-native-") as work:  # mypy refuses folders inside site-packages
         package = Path(work, "ktc")
         _copy(package)
         print("ktc.native: compiling ktc's own modules, which takes two minutes or so", file=sys.stderr, flush=True)
@@ -42,15 +41,17 @@ def main() -> None:
         done = subprocess.run(words, cwd=work, env={**os.environ, "MYPYPATH": work}, check=False, **_QUIET)
         if done.returncode:
             sys.exit(f"{done.stdout[-4000:]}\nktc.native: nothing was compiled, so ktc runs as Python, as before")
-        shutil.rmtree(FOLDER, ignore_errors=True)
         for name in os.listdir(package):
             if name not in PACKAGES and not name.startswith("compiled"):
                 shutil.rmtree(package / name) if (package / name).is_dir() else os.remove(package / name)
         for path in (path for name in PACKAGES for path in (package / name).glob("*.so")):
             path.with_name(f"{path.name.partition('.')[0]}.py").unlink()
-        compileall.compile_dir(package, quiet=2)
         (package / "stamp.txt").write_text(made_of, encoding="utf-8")
-        os.rename(package, FOLDER)
+        beside = f"{FOLDER}-{os.getpid()}"
+        shutil.copytree(package, beside)
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        os.rename(beside, FOLDER)
+        compileall.compile_dir(FOLDER, quiet=2)
     print(f"ktc.native: done in {time.monotonic() - began:.0f} s", file=sys.stderr)
 
 
