@@ -351,6 +351,25 @@ class FunctionDecl(_Packed):
     doc: str
 
 
+WHOLE = ("start", "end", "name", "name_start", "decorators")
+"""What of a function is looked at when its module is entered."""
+
+
+def late_function(
+    start: int, end: int, name: str, name_start: int, decorators: tuple[Decorator, ...], packed: bytes, signature: bytes
+) -> FunctionDecl:
+    """Make a function of its fields `WHOLE` and the pickles of the others."""
+    made = FunctionDecl.__new__(FunctionDecl)
+    made.start = start
+    made.end = end
+    made.name = name
+    made.name_start = name_start
+    made.decorators = decorators
+    made.packed = packed
+    made.signature = signature
+    return made
+
+
 @entity
 class StructDecl(Node):
     """A struct: fields are `VarDecl`s, methods `FunctionDecl`s, plus `Alias`es in `body`."""

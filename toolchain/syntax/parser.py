@@ -4,7 +4,6 @@
 the work is imported only when a text is new: a build that has changed one file unpickles the others.
 """
 
-import copyreg
 import gc
 import hashlib
 import io
@@ -123,17 +122,11 @@ class _Pickler(pickle.Pickler):
         if not isinstance(node, ast.FunctionDecl):
             return kind, tuple([getattr(node, name) for name in field_names(kind)])
         state = {name: getattr(node, name) for name in field_names(kind) if name != "body"}
-        whole = {name: state.pop(name) for name in _WHOLE}
-        whole["packed"] = _dumps(node.body)
-        whole["signature"] = _dumps(state)
-        return copyreg.__newobj__, (kind,), (None, whole)  # type: ignore[attr-defined]
+        whole = [state.pop(name) for name in ast.WHOLE]
+        return ast.late_function, (*whole, _dumps(node.body), _dumps(state))
 
 
 def _dumps(value: object) -> bytes:
     made = io.BytesIO()
     _Pickler(made, protocol=5).dump(value)
     return made.getvalue()
-
-
-_WHOLE = ("start", "end", "name", "name_start", "decorators")
-"""What of a function is looked at when its module is entered."""
