@@ -9,7 +9,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native run check format format-check lint types test test-device kernels fuzz differential bench scaling ulp clean
+.PHONY: help setup native wheel run check format format-check lint types test test-device kernels fuzz differential bench scaling ulp clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -25,6 +25,17 @@ $(VENV)/.ready: pyproject.toml
 
 native: $(READY) ## compile ktc's own modules: two minutes, once; builds then take two thirds of the time
 	-$(BIN)/python -m ktc.native
+
+# An installer's RECORD is what tells compiled modules that they are of these sources, so they are made in the unpacked wheel.
+wheel: $(READY) ## make a wheel for this Python and machine in dist/, with ktc's own modules compiled
+	rm -rf build/wheel && mkdir -p build/wheel dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w build/wheel .
+	$(BIN)/python -m wheel unpack -d build/wheel build/wheel/*.whl && rm build/wheel/*.whl
+	cd build/wheel/ktc-* && PYTHONPATH=. $(abspath $(BIN))/python -m ktc.native && find . -name __pycache__ -prune -exec rm -r {} +
+	$(BIN)/python -m wheel pack -d build/wheel build/wheel/ktc-*
+	$(BIN)/python -c "import sys, sysconfig as s; v = 'cp%d%d' % sys.version_info[:2]; print('--python-tag', v, '--abi-tag', v, '--platform-tag', s.get_platform().replace('-', '_').replace('.', '_'))" \
+	  | xargs $(BIN)/python -m wheel tags --remove build/wheel/*.whl
+	mv build/wheel/*.whl dist/
 
 run: $(READY) ## build examples/vector_addition.kpy for what this machine has, and run it
 	@mkdir -p build

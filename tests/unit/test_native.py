@@ -115,6 +115,28 @@ def test_compiled_modules_are_used_only_for_their_sources(tmp_path: Path, monkey
     assert native.folders() == []
 
 
+def test_installed_sources_are_known_by_their_digests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, info = tmp_path / "ktc", tmp_path / "ktc-1.0.dist-info"
+    for folder in (".", *native.PACKAGES, "native", "syntax", "targets"):
+        (home / folder).mkdir(parents=True, exist_ok=True)
+        (home / folder / "one.py").write_text("one = 1\n")
+    monkeypatch.setattr(native, "HOME", str(home))
+    seen = native.stamp()
+    assert "./one.py 8 " in seen
+    info.mkdir()
+    lines = ["ktc/ir/one.py,sha256=abc,8", "ktc/cli.py,sha256=def,8"]
+    others = [
+        "ktc/grammar/x.lark,sha256=1,1",
+        "ktc/native/made/a/ir/y.py,sha256=2,1",
+        "other/z.py,sha256=3,1",
+        "ktc/a.pyc,,",
+    ]
+    (info / "RECORD").write_text("\n".join(lines + others))
+    assert native.stamp().split("\n") == sorted(lines)
+    os.utime(home / "ir" / "one.py", (2**32, 2**32))
+    assert native.stamp() != seen and "sha256" not in native.stamp()
+
+
 @pytest.mark.slow
 def test_what_does_not_compile_leaves_nothing(tmp_path: Path) -> None:
     package = tmp_path / "ktc"

@@ -5,6 +5,7 @@ used only while it is of these very sources and this Python, and without it all 
 imported at every start, so it imports nothing.
 """
 
+import _imp
 import os
 import sys
 
@@ -12,7 +13,9 @@ PACKAGES = ("codegen", "diag", "elaborate", "ir", "passes")
 """What is compiled: where the time goes."""
 
 HOME = os.path.dirname(os.path.dirname(__file__))
-FOLDER = os.path.join(HOME, "native", "made", str(sys.implementation.cache_tag))
+FOLDER = os.path.join(HOME, "native", "made", _imp.extension_suffixes()[0].split(".")[1])
+"""For Pythons that can load each other's modules."""
+
 STAMP = os.path.join(FOLDER, "stamp.txt")
 
 
@@ -27,15 +30,38 @@ def folders() -> list[str]:
 
 
 def stamp() -> str:
-    """Return names, sizes and times of ktc's Python sources, and Python's version; 1 ms."""
-    lines = [sys.version]
+    """Return what ktc's Python sources are, in 1 ms: of an installed ktc their digests, else their sizes and times."""
+    seen, latest = [], 0
     for folder in (".", *PACKAGES, "native", "syntax", "targets"):
         with os.scandir(os.path.join(HOME, folder)) as entries:
             for entry in entries:
                 if entry.name.endswith(".py"):
                     status = entry.stat()
-                    lines.append(f"{folder}/{entry.name} {status.st_size} {status.st_mtime_ns}")
-    return "\n".join(sorted(lines))
+                    latest = max(latest, status.st_mtime_ns)
+                    seen.append(f"{folder}/{entry.name} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(sorted(_recorded(latest) or seen))
+
+
+def _recorded(latest: int) -> list[str]:
+    """Return the lines of the installer's RECORD for the sources; nothing if they are not installed, or changed since.
+
+    Args:
+        latest: when a source was last written, in nanoseconds.
+    """
+    around, own = os.path.split(HOME)
+    found = [name for name in os.listdir(around) if name.startswith(f"{own}-") and name.endswith(".dist-info")]
+    record = os.path.join(around, found[0], "RECORD") if len(found) == 1 else ""
+    try:
+        with open(record, encoding="utf-8") as file:
+            if latest > os.fstat(file.fileno()).st_mtime_ns:
+                return []
+            return [line for line in file.read().splitlines() if line.startswith(f"{own}/") and _is_source(line)]
+    except OSError:
+        return []
+
+
+def _is_source(line: str) -> bool:
+    return ".py,sha256=" in line and "/made/" not in line
 
 
 def is_used() -> bool:
