@@ -85,7 +85,8 @@ class Loops(InPlace):
             self.fail(Code.SYNTAX_ERROR, f"'{'break' if leave else 'continue'}' stands outside a loop", self.at(node))
         outer, label, depth, again = self.loops[-1]
         self.run_finals(depth)
-        self.used_labels.add(outer if leave else label)
+        if leave or again is nodes.Break:  # else control comes back to the loop's head, and not behind the loop
+            self.used_labels.add(outer if leave else label)
         self.emit(nodes.Break(outer) if leave else again(label))
 
     def for_(self, node: ast.For) -> None:
