@@ -124,6 +124,19 @@ def test_a_function_of_the_host_in_a_kernel(program_cache: Path, tmp_path: Path)
     assert "kernel" in found["notes"][0]["message"]
 
 
+def test_the_way_of_the_first_call_is_shown(program_cache: Path, tmp_path: Path) -> None:
+    path = tmp_path / "ways.kpy"
+    path.write_text(
+        "fn inner[n: Int]() -> Int:\n    constrained[n > 0, 'n must be positive']()\n    return n\n\n\n"
+        "fn outer[n: Int]() -> Int:\n    return inner[n - 1]()\n\n\n"
+        "def main():\n    print(outer[2]())\n    print(outer[1]())\n    print(outer[0]())\n"
+    )
+    done = run_ktc([*BUILD, str(path)], program_cache, tmp_path)
+    (found,) = diagnostics(done.stderr)
+    assert (found["code"], found["place"]["line"]) == ("constraint-failed", 2)
+    assert [note["place"]["line"] for note in found["notes"]] == [12, 7]
+
+
 def test_numbers_that_metal_has_not(program_cache: Path, tmp_path: Path) -> None:
     path = tmp_path / "wide.kpy"
     path.write_text(

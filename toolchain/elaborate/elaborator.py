@@ -51,7 +51,7 @@ class Elaborator(Warnings):
         self.constants = []
         self.told_by_library = set()
         self.busy_aliases = {}
-        self.circular, self.open_fields = set(), set()
+        self.circular, self.open_fields, self.endless = set(), set(), set()
         self.elaborated, self.reached, self.nested, self.arms = set(), set(), [], set()
         self.checks_rest = False
         self.trial = None
@@ -302,7 +302,8 @@ class Elaborator(Warnings):
             entry = self._entry()
         self.drain(self.states["host"])
         host = self.unit_of(self.states["host"])
-        if ready is not None and not self.sink.mistake_count:
+        failed = any(one.failed for one in self.states["host"].by_symbol.values())  # its mistake may be told later
+        if ready is not None and not failed and not self.sink.mistake_count:
             ready(host, entry)
         self.drain()
         self.check_rest()

@@ -1,6 +1,6 @@
 """Structs without end: those that hold themselves, and those whose fields are of ever more types.
 
-In: a struct's type. Out: the error, which ends the build.
+In: a struct's type. Out: the error; the second kind ends the build.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
 from ktc.diag.source import Span
+from ktc.elaborate.mismatch import Abort
 from ktc.elaborate.values import PackPV, StructTy, Ty
 
 MANY, DEEP = 1000, 400
@@ -29,6 +30,8 @@ def check_finite(ty: StructTy, fields: Callable[[StructTy], Sequence[tuple[str, 
             continue
         if field is ty or len(seen) > MANY:
             endless(ty, field is ty, sink)
+        if _is_told(field, sink):
+            raise Abort
         seen.add(id(field))
         stack += [inner for _, inner in fields(field)]
 
@@ -37,16 +40,29 @@ def endless(ty: StructTy, holds_itself: bool, sink: Sink) -> NoReturn:
     """Report a struct.
 
     Raises:
-        CompileError: always.
+        Abort: it holds itself.
+        CompileError: else, for its types have no end; what is reported so far is told.
     """
     ty = _of_the_program(ty) or ty
-    at = ty.info.node.name_start
-    span = Span(ty.info.module.source, at, at + len(ty.info.name))
     text, help = "has fields of ever more types", ""
     if holds_itself:
         text, help = "holds a value of its own type", "hold it behind an UnsafePointer, or in a List"
-    sink.report(Diagnostic(Code.RECURSIVE_STRUCT, span, f"struct '{ty.info.name}' {text}", help))
+    sink.report(Diagnostic(Code.RECURSIVE_STRUCT, _span(ty), f"struct '{ty.info.name}' {text}", help))
+    if holds_itself:
+        raise Abort
     raise CompileError(sink.diagnostics)
+
+
+def _span(ty: StructTy) -> Span:
+    at = ty.info.node.name_start
+    return Span(ty.info.module.source, at, at + len(ty.info.name))
+
+
+def _is_told(ty: StructTy, sink: Sink) -> bool:
+    """Whether a struct was reported: what holds itself through it is the same mistake."""
+    return sink.mistake_count > 0 and any(
+        one.code is Code.RECURSIVE_STRUCT and one.span == _span(ty) for one in sink.diagnostics
+    )
 
 
 def _of_the_program(ty: Any) -> StructTy | None:

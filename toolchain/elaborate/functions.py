@@ -1,7 +1,7 @@
 """Function instances: bodies, templates, destructors, and the unit that they make up."""
 
 from collections.abc import Container
-from typing import Any
+from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -45,6 +45,8 @@ class Functions(Destructors):
     arms: set[tuple[ast.If, bool]]
     """The arms of the program's `@parameter if` that were taken."""
     entry_refs: str = ""
+    endless: set[int]
+    """Functions that instantiate themselves without end."""
 
     def instance(
         self, fn: FnInfo, self_ty: StructTy | None, given: dict[str, Any], actual: list[Any], env: Any,
@@ -79,9 +81,7 @@ class Functions(Destructors):
             depth = parent.depth + 1 if parent is not None else 0
             call_span = span or (asking.span if asking is not None else None)
             if depth > MAX_DEPTH:
-                self.fail(
-                    Code.INSTANTIATION_DEPTH, f"'{fn.name}' instantiates itself without end", call_span, "", parent
-                )
+                self._without_end(fn, call_span, parent)
             symbol = self.symbol_for(fn, (canonical_self, values, open_types), kernel)
             if symbol in state.by_symbol:  # of a function that is nested in a loop that is unrolled
                 symbol = _numbered(symbol, state.by_symbol)
@@ -128,10 +128,13 @@ class Functions(Destructors):
         while work:
             work = False
             for state in list(self.states.values()) if only is None else (only,):
-                while state.queue:
+                queue = state.queue
+                queue.reverse()  # in the order of the calls: messages show the first way
+                while queue:
                     work = True
-                    instance = state.queue.pop()
+                    instance, known = queue.pop(), len(queue)
                     self.elaborate_instance(instance)
+                    queue[known:] = reversed(queue[known:])
 
     def drain_closures(self) -> None:
         """Make the bodies on the work lists that have to do with closures, and what they ask for.
@@ -171,6 +174,15 @@ class Functions(Destructors):
         finally:
             instance.busy = False
             self.state, self.current = outer_state, outer
+
+    def _without_end(self, fn: FnInfo, span: Span | None, parent: Instance | None) -> NoReturn:
+        """Report a function that instantiates itself, once for all that do so through one another."""
+        if fn.uid not in self.endless:
+            self.report(Code.INSTANTIATION_DEPTH, f"'{fn.name}' instantiates itself without end", span, "", parent)
+        while parent is not None:
+            self.endless.add(parent.fn.uid)
+            parent = parent.parent
+        raise Abort
 
     def make_template(self, instance: Instance) -> None:
         """Expand a "builtin" function once with open arguments; where that gives one pure value, calls become that."""

@@ -20,6 +20,7 @@ class Mismatch(Exception):
         hint: what to do about it.
 
     `param` is the name and the position of the parameter that does not fit, where it is one that may be written.
+    `culprit` is the type that keeps a trait from being met.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class Mismatch(Exception):
         self.code, self.message, self.span, self.weight, self.wrong = code, message, span, weight, wrong
         self.types, self.hint = types, hint
         self.param: tuple[str, int] | None = None
+        self.culprit: Any = None
 
     def help(self) -> str:
         """Return what was perhaps meant."""

@@ -31,7 +31,9 @@ def no_match(
     if len({(one.code, one.message, one.span) for _, one in near}) == 1 or all(map(_is_unmet, near)):
         notes = tuple(Label(fn.span(), "declared here") for fn, _ in near if not fn.module.is_library)
         written = written_parameter(body.brackets, why, fn.name)
-        where = why.span or (span if written is None else body.at(written))
+        where = why.span or (
+            _argument_of(body, why.culprit, (*pos, *kw), span) if written is None else body.at(written)
+        )
         body.elab.report(why.code, why.message, where, why.help(), body.instance, notes[:3])
         raise Abort
     told = dict[str, Label]()
@@ -44,6 +46,12 @@ def no_match(
     help = next(filter(None, hints), "")
     body.elab.report(Code.NO_MATCHING_CALL, text, span, help, body.instance, tuple(told.values())[:MANY])
     raise Abort
+
+
+def _argument_of(body: Any, kind: Any, given: Sequence[Arg], span: Span) -> Span:
+    """Return where the argument stands that is of a type, or the whole call if none is."""
+    found = (arg.span for arg in given if kind is not None and body.elab.materialized(body.type_of(arg.value)) is kind)
+    return next(found, span)
 
 
 def _is_unmet(failure: tuple[FnInfo, Mismatch]) -> bool:

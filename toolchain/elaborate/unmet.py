@@ -16,7 +16,9 @@ def unmet(elab: Any, ty: Ty, want: TraitTy, asks: str = "") -> Mismatch:
     missing = [trait for trait in want.traits if not elab.conforms(ty, elab.trait((trait,)))] or list(want.traits)
     named = " & ".join(trait.name for trait in missing)
     text = f"'{elab.type_name(ty)}' does not conform to '{named}'{asks}"
-    return Mismatch(Code.TRAIT_NOT_MET, text, weight=2, hint=partial(_help, ty, missing))
+    why = Mismatch(Code.TRAIT_NOT_MET, text, weight=2, hint=partial(_help, ty, missing))
+    why.culprit = ty
+    return why
 
 
 def check_conforms(elab: Any, param: ast.Param, value: Any, want: TraitTy, what: str) -> None:
