@@ -118,7 +118,8 @@ class Conversions(Passing):
         self.span = outer
         if found is None:
             return self.construct(want, [Arg(value, where)], [], where) if self.through_only_field(have, want) else None
-        slots = [Arg(value, where) if isinstance(slot, Arg) else slot for slot in found.slots]
+        given = Arg(value, where)
+        slots = [given if isinstance(slot, Arg) else [given] if slot else slot for slot in found.slots]
         made = self.emit_call(Candidate(found.instance, slots, 0), where)
         if isinstance(made, (RV, LV)) and made.ty is not want:
             made.ty = want

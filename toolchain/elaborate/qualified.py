@@ -60,7 +60,7 @@ def _constant(elab: "Structs", ty: StructTy, data: Any, builtins: bool) -> str:
         return show(KV(prim, data))
     if ty.info.module.is_library and ty.info.name == "StringSlice":
         text = elab.string_of(data)
-        return f'{{"{text}", {len(text.encode())}}}'
+        return f'{{"{text}", {len(text.encode("utf-8", "surrogateescape"))}}}'
     if prim is None or isinstance(prim.ir, (ArrayType, StructType)):
         return f"{{{_HIDDEN}}}" if ty.params else _HIDDEN
     if isinstance(prim, PrimTy) and isinstance(prim.ir, FloatType):

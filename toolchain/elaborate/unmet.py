@@ -7,7 +7,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate.defaults import SYNTHESISED
 from ktc.elaborate.mismatch import Abort, Mismatch
 from ktc.elaborate.scope import FnSet, TraitInfo
-from ktc.elaborate.values import KV, PartialTy, StructTy, TraitTy, Ty
+from ktc.elaborate.values import KV, PartialTy, StructTy, Sym, TraitTy, Ty
 from ktc.syntax import ast
 
 
@@ -32,6 +32,8 @@ def check_conforms(elab: Any, param: ast.Param, value: Any, want: TraitTy, what:
         text = f"'{param.name}' of {what} wants a type, not a trait"
         raise Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=hint)
     if isinstance(value, PartialTy):
+        if _follows(value):
+            return
         text = f"'{value.info.name}' needs its parameters before it can be parameter '{param.name}' of {what}"
         raise Mismatch(Code.PARAMETER_COUNT, text, weight=2)
     if isinstance(value, KV) and isinstance(value.data, (int, tuple, float)):
@@ -40,6 +42,12 @@ def check_conforms(elab: Any, param: ast.Param, value: Any, want: TraitTy, what:
         if value.info.lacks_trait:
             raise Abort
         raise unmet(elab, value, want, f", as parameter '{param.name}' of {what} asks")
+
+
+def _follows(value: PartialTy) -> bool:
+    """Does what a type lacks come with a parameter that has no value yet, as the `mut` of its origin does."""
+    lacking = [param for param, given in zip(value.info.node.params, value.params, strict=True) if given is None]
+    return all(param.kind == "infer" for param in lacking) and any(isinstance(given, Sym) for given in value.params)
 
 
 def no_trait(value: Any) -> tuple[str, str]:

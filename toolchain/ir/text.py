@@ -82,7 +82,7 @@ def print_value(value: ir.Value) -> str:
 
 
 def _quoted(text: str) -> str:
-    return _quoted_bytes(text.encode())
+    return _quoted_bytes(text.encode("utf-8", "surrogateescape"))
 
 
 def _quoted_bytes(raw: bytes) -> str:

@@ -48,7 +48,9 @@ class FloatLit(Node):
 
 @entity
 class StrLit(Node):
-    """A string, escapes resolved, adjacent literals joined. The value is text; its bytes are UTF-8."""
+    """A string, escapes resolved, adjacent literals joined. The value is text; its bytes are UTF-8.
+
+    Bytes of escapes that are no UTF-8 stand in it as surrogates (`surrogateescape`)."""
 
     value: str
 

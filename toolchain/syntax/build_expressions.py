@@ -78,7 +78,7 @@ class ExpressionBuilder(BaseBuilder):
             except LexError as error:
                 self.errors.append(error)
         if not formatted:
-            return ast.StrLit(start, end, "".join(part.value for part in parts))
+            return ast.StrLit(start, end, literals.joined(part.value for part in parts))
         return ast.FString(start, end, tuple(_joined(parts)))
 
     def true(self, kids: Kids, start: int, end: int) -> ast.BoolLit:
@@ -244,6 +244,6 @@ def _joined(parts: list[Any]) -> list[Any]:
     for part in parts:
         if out and isinstance(part, ast.StrLit) and isinstance(out[-1], ast.StrLit):
             last = out.pop()
-            part = ast.StrLit(last.start, part.end, last.value + part.value)
+            part = ast.StrLit(last.start, part.end, literals.joined((last.value, part.value)))
         out.append(part)
     return out

@@ -1,7 +1,7 @@
 """The value of a string token: quotes and prefix taken off, escapes resolved, fields of an f-string found."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -35,15 +35,25 @@ def unescape(text: str, start: int, end: int) -> str:
         if escape in _SIMPLE:
             return _SIMPLE[escape]
         if escape[:1] == "x" and len(escape) == 3:
-            return chr(int(escape[1:], 16))
+            return _byte(int(escape[1:], 16))
         if escape[:1] in set("01234567") and int(escape, 8) < 256:
-            return chr(int(escape, 8))
+            return _byte(int(escape, 8))
         at = start + found.start()
         help = "write the character itself" if escape in ("u", "U", "N") else "write '\\\\' for a backslash"
         help = "two hexadecimal digits follow it" if escape == "x" else help
         raise LexError(Code.BAD_LITERAL, at, at + 1 + len(escape), f"'\\{escape}' is not an escape", help)
 
     return _ESCAPE.sub(one, raw)
+
+
+def _byte(value: int) -> str:
+    """Return a byte as text: one that is not ASCII is a surrogate, until its neighbours make it a character."""
+    return chr(value) if value < 128 else chr(0xDC00 + value)
+
+
+def joined(values: Iterable[str]) -> str:
+    """Return neighbouring texts as one; bytes that are a character together become it."""
+    return "".join(values).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
 def fstring(text: str, start: int, end: int, raw: bool, field: Callable[[int, int], Any]) -> list[Any]:

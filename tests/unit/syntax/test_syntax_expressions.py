@@ -150,6 +150,8 @@ def test_attribute_of_an_integer_literal(statement: Statement) -> None:
     ("text", "value"),
     [
         (r"'a\n\t\\\'\x41\101\0'", "a\n\t\\'AA\0"),
+        (r"'\xc3\xa9\303' '\251'", "éé"),
+        (r"'\xff\x7f'", "\udcff\x7f"),
         (r'r"\n\""', r"\n\""),
         ("'a' \"b\"", "ab"),
         ('"""a\n"b" c"""', 'a\n"b" c'),
