@@ -10,7 +10,8 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.syntax import ast
-from ktc.syntax.lexer import LexError, Tokens
+from ktc.syntax.lex_error import LexError
+from ktc.syntax.lexer import Tokens
 
 Kids = list[Any]
 

@@ -5,7 +5,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.syntax import ast, literals
 from ktc.syntax.build_base import BaseBuilder, Kids
-from ktc.syntax.lexer import LexError
+from ktc.syntax.lex_error import LexError
 
 
 class ExpressionBuilder(BaseBuilder):

@@ -11,7 +11,7 @@ from ktc.diag.codes import Code
 from ktc.syntax import ast
 from ktc.syntax.build_base import BaseBuilder, Kids
 from ktc.syntax.build_declarations import DeclarationBuilder, declared
-from ktc.syntax.lexer import LexError
+from ktc.syntax.lex_error import LexError
 
 MAX_CLAUSES = 500  # each `elif` stands inside the one before
 _FILE_SCOPE = (

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from ktc.diag.codes import Code
 from ktc.syntax.failure import Failure, error_at
 from ktc.syntax.foreign_syntax import FOREIGN_STATEMENTS, foreign_form, foreign_keyword, foreign_operator
-from ktc.syntax.lexer import LexError
+from ktc.syntax.lex_error import LexError
 
 _DECLARATION = re.compile(r"^(?:(?:fn|def|struct|trait|alias|comptime|from|import|async)\b|@)", re.MULTILINE)
 _STATEMENTS = (
@@ -48,8 +48,11 @@ def describe(failure: Failure) -> LexError:
     for explain in general:
         error = explain(failure)
         if error is not None:
-            return error
-    return _expected(failure)
+            break
+    else:
+        error = _expected(failure)
+    error.index, error.noticed = failure.index, failure.start
+    return error
 
 
 def _unclosed(failure: Failure) -> LexError | None:
@@ -85,7 +88,9 @@ def _indentation(failure: Failure) -> LexError | None:
         if failure.word and (head == 0 or failure.text[head - 1] == "\n"):  # a declaration: another one may follow
             line = failure.text.count("\n", 0, start) + 1
             return error_at(failure, f"no indented block follows the ':' of line {line}", help, Code.BAD_INDENT)
-        return LexError(Code.BAD_INDENT, start, end, "no indented block follows this ':'", help)
+        error = LexError(Code.BAD_INDENT, start, end, "no indented block follows this ':'", help)
+        error.missing = "block"
+        return error
     return None
 
 
@@ -129,7 +134,9 @@ def _colon(failure: Failure) -> LexError | None:
     if ":" not in failure.fitting or failure.brackets or head not in _HEADS or failure.index == failure.first:
         return None
     help = "blocks are made by ':' and indentation" if failure.word == "{" else ""
-    return error_at(failure, f"expected ':' after {_BEFORE_COLON.get(head, repr(head))}", help)
+    error = error_at(failure, f"expected ':' after {_BEFORE_COLON.get(head, repr(head))}", help)
+    error.missing = ":"
+    return error
 
 
 def _keyword(failure: Failure) -> LexError | None:

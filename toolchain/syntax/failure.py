@@ -7,7 +7,8 @@ import bisect
 from dataclasses import dataclass, field
 
 from ktc.diag.codes import Code
-from ktc.syntax.lexer import Lexer, LexError, Tokens
+from ktc.syntax.lex_error import LexError
+from ktc.syntax.lexer import Lexer, Tokens
 from ktc.syntax.tables import Tables
 
 

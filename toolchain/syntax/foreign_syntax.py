@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ktc.syntax.failure import Failure, error_at
-from ktc.syntax.lexer import FOREIGN, LexError
+from ktc.syntax.lex_error import LexError
+from ktc.syntax.lexer import FOREIGN
 
 _KEYWORDS: Mapping[str, tuple[str, str]] = MappingProxyType({
     "lambda": ("lambda expressions are not supported", "declare a nested function with 'fn'"),
@@ -91,7 +92,9 @@ def foreign_form(failure: Failure) -> LexError | None:
     if head in ("fn", "def", "struct") and word == "<" and at == 2:
         return error_at(failure, "parameters do not stand in '<>'", f"write '{head} {previous}[T: …]'")
     if head in ("fn", "def") and failure.brackets and is_name and failure.before(2) in ("(", ","):
-        return error_at(failure, f"expected ':' after '{previous}'", f"the name comes first: '{word}: {previous}'")
+        is_type_first = previous[:1].isupper() or word[:1].islower()
+        help = f"the name comes first: '{word}: {previous}'" if is_type_first else f"write '{previous}: {word}'"
+        return error_at(failure, f"expected ':' after '{previous}'", help)
     if head in ("fn", "def") and failure.kind() == "_NEWLINE" and re.match(r"\)\s*:$", _behind(failure)):
         error = error_at(failure, "the result type stands behind '->'", "write '->' in place of this ':'")
         error.start = failure.tokens.starts[failure.index - 3]

@@ -1,6 +1,6 @@
 """Tokens to the tree: the driver of the LALR tables, and recovery after errors.
 
-A text that is wrong gives one error for each declaration; the tree is then thrown away.
+A text that is wrong gives one error for each statement or declaration; the tree is then thrown away.
 """
 
 from itertools import pairwise
@@ -13,12 +13,14 @@ from ktc.syntax import ast
 from ktc.syntax.builder import Builder
 from ktc.syntax.errors import describe, next_declaration
 from ktc.syntax.failure import Failure
-from ktc.syntax.lexer import Lexer, LexError, Tokens
+from ktc.syntax.lex_error import LexError
+from ktc.syntax.lexer import Lexer, Tokens
+from ktc.syntax.mending import mended, without_line
 from ktc.syntax.tables import CALL, CHILD, LIST, UNIT, Tables
 
 MAX_DEPTH = 1000  # nodes inside one another
 MAX_FIELDS = 20  # f-strings inside one another
-MAX_ERRORS = 20  # declarations with errors, in one file
+MAX_ERRORS = 20  # in one file
 
 
 class Parser:
@@ -32,7 +34,7 @@ class Parser:
         self.chains: dict[tuple[int, int, int], int] = {}
 
     def module(self) -> ast.Module | None:
-        """Parse the whole text; after an error go on at the next declaration, to find more errors."""
+        """Parse the whole text; after an error go on behind it, or at the next declaration, to find more errors."""
         start, errors = 0, self.sink.error_count
         for _ in range(MAX_ERRORS):
             try:
@@ -40,6 +42,10 @@ class Parser:
                 break
             except LexError as error:
                 self._report(error)
+                rest = without_line(self.text, error) if error.index < 0 else None
+                if rest is not None:
+                    self.text = rest
+                    continue
                 start = next_declaration(self.text, error.start)
                 if error.fatal or error.code is Code.TOO_DEEP or start < 0:
                     break
@@ -63,33 +69,41 @@ class Parser:
         try:
             tokens = self.lexer.lex(self.text, start, end, in_brackets=symbol == "field")
         except LexError as found:
-            # What comes before the place may be wrong too, and then that is the cause.
-            raise self._earlier(start, found, symbol) or found from None
-        builder = Builder(self.text, tokens, self.field)
-        try:
-            value = self._drive(tokens, builder, symbol)
-        finally:
-            for error in builder.errors:
-                self._report(error)
+            self._earlier(start, found, symbol)
+            raise
+        value = self._parsed(tokens, symbol)
         if _may_be_deep(tokens) and _is_deep(value):
             raise self._too_deep(tokens)
         return value
 
-    def _earlier(self, start: int, error: LexError, symbol: str) -> LexError | None:
-        """Return a syntax error in the declarations that end before the one with `error`, if there is one."""
-        if symbol != "file":
-            return None
-        stop = self.text.rfind("\n", 0, error.start) + 1
-        while stop > start and self.text[stop : stop + 1] in (" ", "\t", "\n", "#", ")", "]", "}"):
-            stop = self.text.rfind("\n", 0, stop - 1) + 1
-        if stop <= start:
-            return None
+    def _parsed(self, tokens: Tokens, symbol: str) -> Any:
+        """Return the tree of tokens; of a file one that says nothing if an error is reported."""
+        for _ in range(MAX_ERRORS):
+            builder = Builder(self.text, tokens, self.field)
+            try:
+                return self._drive(tokens, builder, symbol)
+            except LexError as error:
+                without = mended(self.lexer, self.text, tokens, error) if symbol == "file" else None
+                if without is None:
+                    raise
+                self._report(error)
+                tokens = without
+            finally:
+                for found in builder.errors:
+                    self._report(found)
+        return None
+
+    def _earlier(self, start: int, error: LexError, symbol: str) -> None:
+        """Report what is wrong with the statements before the one with `error`."""
+        stop = self.text.rfind("\n", 0, error.line) + 1
+        if symbol != "file" or stop <= start:
+            return
         try:
             tokens = self.lexer.lex(self.text, start, stop)
-            self._drive(tokens, Builder(self.text, tokens, self.field), symbol)
+            self._parsed(tokens, symbol)
         except LexError as earlier:
-            return earlier
-        return None
+            if earlier.index < 0 or earlier.noticed < tokens.ends[-1]:  # not for what is cut off
+                self._report(earlier)
 
     def _report(self, error: LexError) -> None:
         span = Span(self.source, error.start, max(error.end, error.start))

@@ -14,6 +14,7 @@ import re
 
 from ktc.diag.codes import Code
 from ktc.records import entity
+from ktc.syntax.lex_error import LexError
 from ktc.syntax.tables import Tables
 
 MAX_BRACKETS = 200  # brackets inside one another
@@ -56,15 +57,6 @@ _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _STATEMENT = re.compile(
     r"(?:var|def|struct|trait|return|raise|while|import|from|try|pass|break|continue)\b|(?:fn|alias|comptime)\s+\w|with\s|@\w"
 )
-
-
-class LexError(Exception):
-    """The text cannot be cut into tokens; what to tell the user."""
-
-    def __init__(self, code: Code, start: int, end: int, message: str, help: str = "") -> None:
-        super().__init__(message)
-        self.code, self.start, self.end, self.message, self.help = code, start, end, message, help
-        self.fatal = False  # the rest of the file cannot be read
 
 
 @entity
@@ -111,7 +103,11 @@ class Lexer:
         if start == 0 and text.startswith("\ufeff"):
             start = 1  # a byte order mark
         run = _Run(self, text, end)
-        run.scan(start, in_brackets)
+        try:
+            run.scan(start, in_brackets)
+        except LexError as error:
+            error.line = next(iter(run.starts[run.lines[-1] if run.lines else 0 :]), error.start)
+            raise
         run.settle()
         return Tokens(run.types, run.starts, run.ends, run.lines)
 
@@ -262,13 +258,11 @@ class _Run:
 
     def unclosed(self, noticed: int) -> LexError:
         """The innermost open bracket is never closed; it was noticed at an offset."""
-        at = self.open[-1]
-        closer, bracket = _CLOSERS[self.text[at]], self.text[at]
-        if noticed >= self.limit:
-            where = "the end of the file comes first"
-        else:
-            where = f"line {self.text.count(chr(10), 0, noticed) + 1} starts a new statement"
-        return LexError(Code.UNCLOSED_BRACKET, at, at + 1, f"'{bracket}' is never closed", f"add '{closer}'; {where}")
+        at, bracket = self.open[-1], self.text[self.open[-1]]
+        line = self.text.count("\n", 0, noticed) + 1
+        where = "the end of the file comes first" if noticed >= self.limit else f"line {line} starts a new statement"
+        help = f"add '{_CLOSERS[bracket]}'; {where}"
+        return LexError(Code.UNCLOSED_BRACKET, at, at + 1, f"'{bracket}' is never closed", help)
 
     def line_in_brackets(self, pos: int) -> None:
         """A line starts inside brackets; complain if it is clearly a new statement."""
@@ -293,6 +287,7 @@ class _Run:
     def string_end(self, prefix: str, quote: str, start: int, pos: int) -> int:
         """Return where the string ends whose opening quote ends at `pos`."""
         if prefix.lower() not in _PREFIXES:
+            self.check_quotes(start)
             raise LexError(Code.BAD_LITERAL, start, pos, f"a string cannot start with '{prefix}{quote}'")
         if "f" in prefix.lower():
             return self.fstring_end(quote, start, pos)
@@ -300,6 +295,14 @@ class _Run:
         if found is None:
             raise self.unterminated(quote, start)
         return found.end()
+
+    def check_quotes(self, start: int) -> None:
+        """A quote opens a string in an odd place: perhaps an earlier one of the line ended too soon."""
+        line = self.text.rfind("\n", 0, start)
+        for type_, end in zip(self.types, self.ends, strict=True):
+            if type_ == self.lexer.string and end > line and self.text[end].isalpha():
+                help = "write '\\' before a quote that belongs to it"
+                raise LexError(Code.BAD_LITERAL, end, end + 1, "a string ends before this", help)
 
     def fstring_end(self, quote: str, start: int, pos: int) -> int:
         """Like `string_end`; a string inside a field may use the same quotes."""
@@ -352,9 +355,8 @@ class _Run:
         if char == "!":
             return LexError(Code.SYNTAX_ERROR, pos, pos + 1, "'!' is not an operator", "write 'not'")
         shown = f"'{char}'" if char.isprintable() else f"the character U+{ord(char):04X}"
-        help = "write 'a if condition else b' to choose" if char == "?" else ""
-        help = "write a plain quote, \" or '" if char in _CURLY else help
-        return LexError(Code.SYNTAX_ERROR, pos, pos + 1, f"{shown} has no place in a program", help)
+        helps = {"?": "write 'a if condition else b' to choose"} | dict.fromkeys(_CURLY, "write a plain quote, \" or '")
+        return LexError(Code.SYNTAX_ERROR, pos, pos + 1, f"{shown} has no place in a program", helps.get(char, ""))
 
     def finish(self, in_brackets: bool) -> None:
         if self.open:

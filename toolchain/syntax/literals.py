@@ -6,7 +6,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.syntax import ast
-from ktc.syntax.lexer import LexError
+from ktc.syntax.lex_error import LexError
 
 _ESCAPE = re.compile(r"\\(\n|x[\da-fA-F]{2}|[0-7]{1,3}|.|\Z)", re.DOTALL)
 _SIMPLE = {

@@ -52,7 +52,7 @@ def parse(source: Source, sink: Sink, cache: Store | None = None, tables: Tables
 
 
 _DECIDING = (
-    "ast", "tables", "lexer", "lalr", "literals", "parser",
+    "ast", "tables", "lex_error", "lexer", "lalr", "literals", "mending", "parser",
     "build_base", "build_expressions", "build_declarations", "builder",
 )  # fmt: skip
 

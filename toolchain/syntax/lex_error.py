@@ -1,0 +1,14 @@
+"""What is wrong with a text, on its way to a diagnostic. In: the lexer, the parser, the builder. Out: the parser."""
+
+from ktc.diag.codes import Code
+
+
+class LexError(Exception):
+    """The text cannot be cut into tokens; what to tell the user."""
+
+    def __init__(self, code: Code, start: int, end: int, message: str, help: str = "") -> None:
+        super().__init__(message)
+        self.code, self.start, self.end, self.message, self.help = code, start, end, message, help
+        self.fatal = False  # the rest of the file cannot be read
+        self.line = 0  # where its statement starts
+        self.index, self.noticed, self.missing = -1, 0, ""  # the token that does not fit, and where; what is missing
