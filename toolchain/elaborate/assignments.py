@@ -292,7 +292,7 @@ class Assignments(Replacing):
         args = [self._index_arg(item) for item in target.args]
         setter = self.elab.method_set(base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
         if setter is not None:
-            self.put_item(base, setter, args, self.late_arg(value).value, target)
+            self.put_item(base, setter, args, self.late_arg(value), target)
             return
         place = self.apply_index(base, args, target)
         if isinstance(place, LV) and place.mutable and not place.owned and self.replace_first(place, target, value):
@@ -345,21 +345,21 @@ class Assignments(Replacing):
         """Store an elaborated value in an item of an elaborated base."""
         setter = self.elab.method_set(base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
         if setter is not None:
-            self.put_item(base, setter, args, value, target)
+            self.put_item(base, setter, args, Arg(value, self.at(target)), target)
         else:
             self.assign_item(self.apply_index(base, args, target), value, target, base)
 
-    def put_item(self, base: Any, setter: FnSet, args: list[Arg], value: Any, node: Any) -> None:
+    def put_item(self, base: Any, setter: FnSet, args: list[Arg], value: Arg, node: Any) -> None:
         """Call `__setitem__`."""
         span = self.at(node)
         static = all(len(fn.node.args) == 2 and fn.node.params for fn in setter.functions)
         if static and len(args) == 1 and isinstance(args[0].value, KV):
             fn = FnVal(setter, (args[0].value,), (), base.ty)
-            self.call_fn(fn, [Arg(base, span), Arg(value, span)], [], span, True)
+            self.call_fn(fn, [Arg(base, span), value], [], span, True)
             return
         name = _value_keyword(setter, len(args))
-        given, named = ([Arg(base, span), *args], [Arg(value, span, name)]) if name else ([], [])
-        given = given or [Arg(base, span), *args, Arg(value, span)]
+        given, named = ([Arg(base, span), *args], [Arg(value.value, value.span, name)]) if name else ([], [])
+        given = given or [Arg(base, span), *args, value]
         self.call_fn(FnVal(setter, (), (), base.ty), given, named, span, True)
 
 

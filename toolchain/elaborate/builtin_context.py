@@ -11,6 +11,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Bug
 from ktc.diag.source import Span
 from ktc.elaborate.builtin_types import STRING, TypeTable, comptime_bool, comptime_int, constant_of
+from ktc.elaborate.operator_names import operator_of
 from ktc.elaborate.scope import FnSet
 from ktc.elaborate.values import KV, LV, RV, FnTy, FnVal, PackPV, PrimTy, StructTy, TraitTy, Ty, Val
 from ktc.ir import nodes, ops, types
@@ -53,6 +54,8 @@ class ElaboratorLike(TypeTable, Protocol):
 
     trial: Any
     main: Any
+
+    def fail(self, code: Code, message: str, span: Span | None, help: str, instance: Any) -> NoReturn: ...
 
     def targets_of_program(self) -> tuple[Target, ...]: ...
 
@@ -189,8 +192,9 @@ class Use:
         at = self.body.instance
         if at is None or at.self_ty is None or self.span is None or not self.span.source.is_library:
             self.mismatch(f"does not take operands of type '{prim}'")
-        text = f"{at.fn.title} is not for values of type '{self.elab.type_name(at.self_ty)}'"
-        self.fail(Code.TYPE_MISMATCH, text)
+        said = operator_of(at.fn.name) or at.fn.title
+        text = f"{said} is not for values of type '{self.elab.type_name(at.self_ty)}'"
+        self.elab.fail(Code.TYPE_MISMATCH, text, None, "", at)  # at the call; where the library finds it says no more
 
     def check_numbers(self, prim: PrimTy) -> None:
         """Report a type whose values are bytes that no operation knows as numbers."""

@@ -104,7 +104,7 @@ def put_back(body: Any, after: list[tuple[Computed, LV]]) -> None:
             body.set_attribute(item.base, item.name, place, item.node)
             continue
         setter = body.elab.method_set(item.base.ty, "__setitem__")
-        body.put_item(item.base, setter, item.args, place, item.node)
+        body.put_item(item.base, setter, item.args, Arg(place, body.at(item.node)), item.node)
 
 
 def _writable(base: Any) -> bool:

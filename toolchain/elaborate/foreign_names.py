@@ -102,7 +102,9 @@ FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
 )
 
 _COUNT = (("__len__", "write 'len(...)'"), ("size", "did you mean 'size'?"))
-_APPEND = (("append", "did you mean 'append'?"), ("add", "did you mean 'add'?"))
+_APPEND = (
+    ("append", "did you mean 'append'?"), ("add", "did you mean 'add'?"), ("splitlines", "write 'x += …'"),
+)  # fmt: skip
 _HOLDS = (("__contains__", "write '... in ...'"),)
 _TEXT = (("__str__", "write 'String(...)'"), ("write_to", "write 'String(...)'"))
 _ITEM = (("__getitem__", "write 'x[...]'"),)
@@ -119,6 +121,13 @@ FOREIGN_MEMBERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         **dict.fromkeys(("clone", "deepcopy"), (("copy", "write '.copy()'"), ("__copyinit__", "write '.copy()'"))),
         "sort": (("__getitem__", "write 'sort(...)'"),),
         "reverse": (("__reversed__", "write 'reversed(...)'"),),
+        **dict.fromkeys(("remove", "erase", "delete", "del"), (("pop", "did you mean 'pop'?"),)),
+        **dict.fromkeys(("push_front", "prepend", "unshift"), (("insert", "write 'insert(0, …)'"),)),
+        **dict.fromkeys(("first", "front", "head"), (("__getitem__", "write 'x[0]'"),)),
+        **dict.fromkeys(("last", "back", "tail"), (("__getitem__", "write 'x[-1]'"),)),
+        **dict.fromkeys(("map", "filter"), (("__iter__", "write a list: '[… for item in x if …]'"),)),
+        **dict.fromkeys(("readlines", "readline"), (("read", "write 'read().splitlines()'"),)),
+        **dict.fromkeys(("message", "what", "args"), (("as_string_slice", "write 'String(...)'"),)),
         "trim": (("strip", "did you mean 'strip'?"),),
         "indexOf": (("find", "did you mean 'find'?"), ("index", "did you mean 'index'?")),
         "toUpperCase": (("upper", "did you mean 'upper'?"),),

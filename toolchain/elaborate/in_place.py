@@ -6,10 +6,10 @@ from typing import Any, NoReturn
 from ktc.diag.codes import Code
 from ktc.elaborate.assignments import Assignments
 from ktc.elaborate.computed import Waiting, lend, put_back, taken, waits
-from ktc.elaborate.operators import BINARY
+from ktc.elaborate.operator_names import BINARY
 from ktc.elaborate.scope import Var
 from ktc.elaborate.suggestions import loop_help
-from ktc.elaborate.values import KV, LV, RV, StructTy, Ty
+from ktc.elaborate.values import KV, LV, RV, Arg, StructTy, Ty
 from ktc.records import replace
 from ktc.syntax import ast
 
@@ -31,7 +31,7 @@ class InPlace(Assignments):
             old = self.apply_index(base, args, target)
             if setter is not None:
                 value = value if late else self.expr(node.value)
-                self.put_item(base, setter, args, self._changed(old, value, node), target)
+                self.put_item(base, setter, args, Arg(self._changed(old, value, node), self.at(target)), target)
                 return
             place = old
         else:

@@ -11,6 +11,7 @@ from ktc.elaborate.arguments import Arguments
 from ktc.elaborate.computed import Waiting, taken
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.mismatch import Abort
+from ktc.elaborate.operator_names import BINARY, COMPARE, UNARY
 from ktc.elaborate.shown import said
 from ktc.elaborate.suggestions import operand_help
 from ktc.elaborate.values import (
@@ -28,13 +29,6 @@ from ktc.elaborate.values import (
 )  # fmt: skip
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
-
-BINARY = {
-    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
-    "<<": "lshift", ">>": "rshift", "&": "and", "|": "or", "^": "xor",
-}  # fmt: skip
-
-COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 
 
 class Operators(Arguments):
@@ -153,12 +147,14 @@ class Operators(Arguments):
         value = self.expr(node.value)
         if isinstance(value, (Sym, Opaque)):
             raise Symbolic
-        name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[node.op]
+        name = f"__{UNARY[node.op]}__"
         made = self.dunder(value, name, [], node)
         if made is None:
             self.promised(value, name, node)
             shown = self.elab.type_name(value.ty) if isinstance(value, (RV, LV, KV)) else said(value)
-            self.fail(Code.TYPE_MISMATCH, f"'{node.op}' does not take '{shown}'", self.at(node))
+            own = isinstance(getattr(value, "ty", None), StructTy) and not value.ty.info.module.is_library
+            help_text = f"give '{value.ty.info.name}' the method '{name}'" if own else ""
+            self.fail(Code.TYPE_MISMATCH, f"'{node.op}' does not take '{shown}'", self.at(node), help_text)
         return made
 
     def condition(self, value: Any, node: Any) -> nodes.Value:

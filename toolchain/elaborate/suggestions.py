@@ -12,6 +12,8 @@ from ktc.elaborate.foreign_names import FOREIGN_MEMBERS, FOREIGN_NAMES
 
 _CLOSE, _SHORT = 0.7, 3
 """How alike names must be; those of up to three letters a little less."""
+_MISSPELT = 0.8
+"""How alike a word of another language must be."""
 _AS_CLOSE = 0.08
 """A second name is shown only if it is nearly as close as the first."""
 _NUMBERS = frozenset({
@@ -44,9 +46,10 @@ def suggest(name: str, names: Iterable[str]) -> str:
 
 def suggest_member(name: str, names: Collection[str]) -> str:
     """Return a help text for a member that a type with these members has not."""
-    for needed, help in FOREIGN_MEMBERS.get(name, ()):
-        if needed in names:
-            return help
+    for word in (name, *get_close_matches(name, FOREIGN_MEMBERS, n=1, cutoff=_MISSPELT)):
+        for needed, help in FOREIGN_MEMBERS.get(word, ()) if not (word != name and suggest(name, names)) else ():
+            if needed in names:
+                return help
     public = [one for one in names if not one.startswith("_")]
     longer = [one for one in public if len(name) > _SHORT and one.startswith(name)]
     return suggest(name, public) or (f"did you mean '{longer[0]}'?" if len(longer) == 1 else "")

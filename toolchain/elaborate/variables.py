@@ -193,8 +193,10 @@ class Variables(Expressions):
         """Store in an item (in `Assignments`)."""
         raise NotImplementedError
 
-    def _items_help(self, node: Any) -> str:
-        """Return what to write if a loop over the keys of a mapping wants its values too."""
+    def _items_help(self, whole: Ty, node: Any) -> str:
+        """Return what to write if a loop over a mapping wants its keys and its values."""
+        if isinstance(whole, StructTy) and {"key", "value"} <= {name for name, _ in self.elab.fields(whole)}:
+            return "give it one name, and take its '.key' and its '.value'"
         ty = getattr(self.expr(node.iter), "ty", None) if isinstance(node, ast.For) else None
         if not isinstance(ty, StructTy) or self.elab.method_set(ty, "items") is None:
             return ""
@@ -210,7 +212,7 @@ class Variables(Expressions):
             self.fail(Code.TYPE_MISMATCH, text, self.at(target))
         if not is_tuple:
             text = f"a value of type '{self.elab.type_name(whole.ty)}' cannot be unpacked: it is no tuple"
-            self.fail(Code.TYPE_MISMATCH, text, self.at(target), self._items_help(node))
+            self.fail(Code.TYPE_MISMATCH, text, self.at(target), self._items_help(whole.ty, node))
         for i, part in enumerate(target.items):
             self.bind_target(part, self.item_of(whole, i, node), node, declare)
 
