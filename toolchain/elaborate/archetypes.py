@@ -270,9 +270,8 @@ class Archetypes(Functions):
         want: FnTy, module: ModuleInfo, scope: Scope, at: ast.Node,
     ) -> FnVal:  # fmt: skip
         body = (ast.Pass(at.start, at.end),)
-        node = ast.FunctionDecl(
-            at.start, at.end, name, at.start, params, args, result, None, want.raises, (), None, (), body, (), False, ""
-        )
+        head = ast.FunctionHead(params, args, result, None, want.raises, (), None, (), False, "")
+        node = ast.FunctionDecl(at.start, at.end, name, at.start, (), head, body)
         info = FnInfo(name, node, module, None, scope, next(self.ids))
         info.parameter = "capturing" in want.effects
         self.elaborated.add(info.uid)

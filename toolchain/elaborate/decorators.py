@@ -148,7 +148,7 @@ def _check_out(fn: FnInfo, arg: ast.Param, sink: Sink) -> None:
         start, end = arg.start, arg.end
         text, help = f"'{fn.name}' has an 'out' argument already", f"write 'mut {arg.name}', or give a Tuple back"
         args = tuple(replace(one, convention="mut") if one is arg else one for one in fn.node.args)
-        fn.node = replace(fn.node, args=args)  # one mistake, one message
+        fn.node = fn.node.with_args(args)  # one mistake, one message
     elif fn.node.result is not None:
         start, end = fn.node.result.start, fn.node.result.end
         text, help = f"the result of '{fn.name}' is its 'out' argument, and it declares another", "remove the '->'"
@@ -191,12 +191,12 @@ def check_method(fn: FnInfo, sink: Sink) -> None:
         text = f"the method {fn.title} of '{owner.name}' lacks the argument 'self'"
         sink.report(Diagnostic(Code.MISSING_ARGUMENT, fn.span(), text, "add it, or write '@staticmethod' above"))
         own = ast.Param(node.start, node.start, "self", None, None, "any", "", (), False)
-        fn.node = replace(node, args=(own, *node.args))
+        fn.node = node.with_args((own, *node.args))
     elif node.name in _CONSTRUCTORS and not any(arg.convention == "out" for arg in node.args) and node.result is None:
         span = Span(fn.module.source, first.start, first.end)
         text = f"'{node.name}' must take 'out self': it makes the value"
         sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, "write 'out self'"))
-        fn.node = replace(node, args=(replace(first, convention="out"), *node.args[1:]))
+        fn.node = node.with_args((replace(first, convention="out"), *node.args[1:]))
     if node.name == "__copyinit__":
         _check_copied(fn, sink)
     if node.name in ("__del__", "__moveinit__"):
@@ -212,7 +212,7 @@ def _check_copied(fn: FnInfo, sink: Sink) -> None:
             text = f"'__copyinit__' only reads '{arg.name}', the value that it copies"
             sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"remove the '{arg.convention}'"))
             args[at] = replace(arg, convention="")
-    fn.node = replace(fn.node, args=tuple(args))
+    fn.node = fn.node.with_args(tuple(args))
 
 
 def _check_ending(fn: FnInfo, sink: Sink) -> None:
@@ -226,7 +226,7 @@ def _check_ending(fn: FnInfo, sink: Sink) -> None:
         text = f"'{fn.name}' ends the value of '{args[at].name}', which must be 'deinit'"
         sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"write 'deinit {args[at].name}'"))
     args[at] = replace(args[at], convention="deinit")
-    fn.node = replace(fn.node, args=tuple(args))
+    fn.node = fn.node.with_args(tuple(args))
 
 
 def _instead(decorator: ast.Decorator) -> str:

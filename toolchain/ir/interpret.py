@@ -5,6 +5,7 @@ interpreter's own memory, which `freeze` turns into constants again. Each functi
 (`ir.translate`) and run by CPython. Marks are ignored: passes have made destructor calls of them.
 """
 
+import builtins
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -220,6 +221,7 @@ class Interpreter:
     def _helpers(self) -> dict[str, Any]:
         memory = self.memory
         names: dict[str, Any] = {
+            "__builtins__": vars(builtins),  # where Python's C code finds `import`, for whoever has called it
             "memory": memory,
             "blocks": memory.blocks,
             "release": memory.release,

@@ -19,8 +19,12 @@ from typing import Any
 from ktc.native import FOLDER, HOME, PACKAGES, folders, stamp
 from ktc.native.written import written_out
 
-INTERPRETED = frozenset(("diag/explain.py", "elaborate/bodies.py"))
-"""What stays Python: what looks for files beside it, and a subclass of a pickler."""
+INTERPRETED = frozenset((
+    "diag/explain.py", "syntax/format.py", "elaborate/bodies.py", "syntax/parser.py", "syntax/tables.py",
+    "syntax/build_base.py", "syntax/build_declarations.py", "syntax/build_expressions.py", "syntax/builder.py",
+))  # fmt: skip
+"""What stays Python, for mypyc knows no subclasses of picklers, functions as attributes of classes, and classes inside
+functions, or because it looks for files beside it."""
 
 GROUP = "ktc.compiled"
 """The one shared library of all modules is called `compiled__mypyc`."""

@@ -29,6 +29,8 @@ def written_out(text: str) -> str:
         for part in node.body:
             if isinstance(part, ast.Assign) and ast.unparse(part.targets[0]) == "__slots__":
                 _blank(lines, part, "pass")
+            if isinstance(part, ast.Assign) and ast.unparse(part.targets[0]) == "__match_args__":
+                lines[part.lineno - 1] = lines[part.lineno - 1].replace(" =", ": _Final =", 1)
         kind = next((one for one in node.decorator_list if ast.unparse(one) in ("record", "entity")), None)
         if kind is None:
             continue

@@ -9,7 +9,7 @@ import pickle
 from dataclasses import field
 from typing import Any, Union
 
-from ktc.records import entity, shown
+from ktc.records import entity, replace, shown
 
 
 @entity
@@ -299,33 +299,9 @@ class Decorator(Node):
     value: "Expr"
 
 
-class _Packed(Node):
-    """A function that may still be pickled, its signature and its body each for itself.
-
-    Most functions of a cached module are never called, and most of the others never looked into.
-    """
-
-    __slots__ = ("packed", "signature")
-    packed: bytes
-    signature: bytes
-
-    def __getattr__(self, name: str) -> object:
-        """Unpack the body, or all the rest, on its first use."""
-        if name == "body":
-            self.body = pickle.loads(self.packed)
-            del self.packed
-            return self.body
-        if name in ("packed", "signature") or name not in FunctionDecl.__slots__:
-            raise AttributeError(name)
-        for part, value in pickle.loads(self.signature).items():
-            setattr(self, part, value)
-        del self.signature
-        return getattr(self, name)
-
-
 @entity
-class FunctionDecl(_Packed):
-    """A function; `start` is at `fn`/`def`, `name_start` at the name.
+class FunctionHead:
+    """What stands between a function's name and its body, and its docstring.
 
     Args:
         result: the type after `->`, or None.
@@ -333,12 +309,9 @@ class FunctionDecl(_Packed):
         effects: capturing, escaping, unified, async … as written.
         captures: `unified {read a, mut b, var c}` gives (("read", "a"), …), `var c^` ("move", "c"); None if there is
             no list.
-        body: None for a trait's requirement (`...`).
         doc: the docstring or "".
     """
 
-    name: str
-    name_start: int
     params: tuple[Param, ...]
     args: tuple[Param, ...]
     result: "Expr | None"
@@ -347,29 +320,101 @@ class FunctionDecl(_Packed):
     effects: tuple[str, ...]
     captures: tuple[tuple[str, str], ...] | None
     where: tuple["Expr", ...]
-    body: "tuple[Stmt, ...] | None"
-    decorators: tuple[Decorator, ...]
     is_def: bool
     doc: str
 
 
-WHOLE = ("start", "end", "name", "name_start", "decorators")
-"""What of a function is looked at when its module is entered."""
+class FunctionDecl(Node):
+    """A function; `start` is at `fn`/`def`, `name_start` at the name.
 
+    Head and body may be pickled until they are asked for: most functions of a cached module are never called, and
+    most of the others never looked into.
+    """
 
-def late_function(
-    start: int, end: int, name: str, name_start: int, decorators: tuple[Decorator, ...], packed: bytes, signature: bytes
-) -> FunctionDecl:
-    """Make a function of its fields `WHOLE` and the pickles of the others."""
-    made = FunctionDecl.__new__(FunctionDecl)
-    made.start = start
-    made.end = end
-    made.name = name
-    made.name_start = name_start
-    made.decorators = decorators
-    made.packed = packed
-    made.signature = signature
-    return made
+    __slots__ = ("_body", "_head", "decorators", "name", "name_start")
+    __match_args__ = (
+        "start", "end", "name", "name_start", "params", "args", "result", "result_ref", "raises", "effects", "captures",
+        "where", "body", "decorators", "is_def", "doc",
+    )  # fmt: skip
+
+    def __init__(
+        self, start: int, end: int, name: str, name_start: int, decorators: tuple[Decorator, ...],
+        head: FunctionHead | bytes, body: "tuple[Stmt, ...] | bytes | None",
+    ) -> None:  # fmt: skip
+        self.start = start
+        self.end = end
+        self.name = name
+        self.name_start = name_start
+        self.decorators = decorators
+        self._head = head
+        self._body = body
+
+    @property
+    def head(self) -> FunctionHead:
+        """Return what stands between name and body."""
+        head = self._head
+        if isinstance(head, bytes):
+            made: FunctionHead = pickle.loads(head)
+            self._head = head = made
+        return head
+
+    @property
+    def body(self) -> "tuple[Stmt, ...] | None":
+        """Return the statements; None for a trait's requirement (`...`)."""
+        body = self._body
+        if isinstance(body, bytes):
+            made: tuple[Stmt, ...] | None = pickle.loads(body)
+            self._body = body = made
+        return body
+
+    def with_args(self, args: tuple[Param, ...]) -> "FunctionDecl":
+        """Return the same function with other arguments."""
+        head = replace(self.head, args=args)
+        return FunctionDecl(self.start, self.end, self.name, self.name_start, self.decorators, head, self.body)
+
+    def as_requirement(self) -> "FunctionDecl":
+        """Return the same function without a body."""
+        return FunctionDecl(self.start, self.end, self.name, self.name_start, self.decorators, self.head, None)
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        return self.head.params
+
+    @property
+    def args(self) -> tuple[Param, ...]:
+        return self.head.args
+
+    @property
+    def result(self) -> "Expr | None":
+        return self.head.result
+
+    @property
+    def result_ref(self) -> "tuple[Expr, ...] | None":
+        return self.head.result_ref
+
+    @property
+    def raises(self) -> bool:
+        return self.head.raises
+
+    @property
+    def effects(self) -> tuple[str, ...]:
+        return self.head.effects
+
+    @property
+    def captures(self) -> tuple[tuple[str, str], ...] | None:
+        return self.head.captures
+
+    @property
+    def where(self) -> tuple["Expr", ...]:
+        return self.head.where
+
+    @property
+    def is_def(self) -> bool:
+        return self.head.is_def
+
+    @property
+    def doc(self) -> str:
+        return self.head.doc
 
 
 @entity

@@ -15,9 +15,11 @@ _OLD_CONVENTIONS = {"inout": "write 'mut'", "borrowed": "leave it out, or write 
 
 
 @entity
-class _Mark(ast.Node):
+class _Mark:
     """`*`, `/` or `//` alone in a parameter list."""
 
+    start: int
+    end: int
     text: str
 
 
@@ -264,15 +266,13 @@ class DeclarationBuilder(ExpressionBuilder):
             self.check_no_method(inner)
         where = (*conditions(params), *where)
         at, is_def = self.token_starts[name], self.word(word) == "def"
-        return ast.FunctionDecl(
-            start, end, self.word(name), at, params, args, type_, ref, raises, effects, captures, where, body, (),
-            is_def, doc,
-        )  # fmt: skip
+        head = ast.FunctionHead(params, args, type_, ref, raises, effects, captures, where, is_def, doc)
+        return ast.FunctionDecl(start, end, self.word(name), at, (), head, body)
 
     # ASYNC function
     def async_function(self, kids: Kids, start: int, end: int) -> ast.FunctionDecl:
         function: ast.FunctionDecl = kids[1]
-        function.effects = ("async", *function.effects)
+        function.head.effects = ("async", *function.effects)
         return function
 
     # ---- structs, traits, aliases ----
@@ -303,15 +303,18 @@ class DeclarationBuilder(ExpressionBuilder):
         name, params, traits, block = kids
         self.check_types(params, "parameter")
         doc, body = declared(block)
+        body = tuple([self._required(item) for item in body])
         for item in body:
-            if isinstance(item, ast.FunctionDecl):
-                if item.body and len(item.body) == 1 and self.is_ellipsis(item.body[0]):
-                    item.body = None
-            elif isinstance(item, ast.Alias):
+            if isinstance(item, ast.Alias):
                 self.valueless.pop(item.start, None)
-            elif not isinstance(item, ast.Pass):
+            elif not isinstance(item, (ast.FunctionDecl, ast.Pass)):
                 self.wrong(item.start, item.end, "only methods and aliases can stand in a trait")
         return ast.TraitDecl(start, end, self.word(name), self.token_starts[name], params, traits, body, (), doc)
+
+    def _required(self, item: Any) -> Any:
+        """Return what stands in a trait, without a body for a method whose body is `...`."""
+        body = item.body if isinstance(item, ast.FunctionDecl) else None
+        return item.as_requirement() if body and len(body) == 1 and self.is_ellipsis(body[0]) else item
 
     def is_ellipsis(self, node: Any) -> bool:
         """Tell whether a statement is `...`."""

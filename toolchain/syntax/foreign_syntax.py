@@ -51,8 +51,8 @@ def foreign_keyword(failure: Failure) -> LexError | None:
 
 def _operator(failure: Failure, text: str, help: str, back: int = 0) -> LexError:
     error = error_at(failure, f"'{text}' is not an operator", help)
-    error.start -= back
-    error.end = error.start + len(text)
+    start = error.start - back
+    error.start, error.end = start, start + len(text)
     return error
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
+from ktc.records import field_names
 from ktc.syntax import ast
 from ktc.syntax.builder import Builder
 from ktc.syntax.errors import describe, next_declaration
@@ -130,7 +131,7 @@ class Parser:
         rules = builder.rules(tables.rules)
         types, token_starts, token_ends = tokens.types, tokens.starts, tokens.ends
         first, accepting = tables.starts[symbol]
-        states, values, starts = [first], [], []
+        states, starts, values = [first], list[int](), list[Any]()
         index, end, top, type_ = 0, token_starts[0], first, types[0]
         while True:
             action = actions[top].get(type_)
@@ -223,8 +224,8 @@ def _is_deep(root: Any) -> bool:
         if isinstance(node, tuple):
             stack.extend((item, depth) for item in node if isinstance(item, (ast.Node, tuple)))
         else:
-            for slot in type(node).__dataclass_fields__:
-                value = getattr(node, slot)
+            for name in field_names(node):
+                value = getattr(node, name)
                 if isinstance(value, (ast.Node, tuple)):
                     stack.append((value, depth + 1))
     return False

@@ -11,6 +11,7 @@ import os
 import pickle
 from typing import Any
 
+from ktc import native
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
 from ktc.records import field_names
@@ -61,7 +62,7 @@ def _fingerprint() -> bytes:
     """Return a digest of everything but the text that decides what a module becomes."""
     hasher = hashlib.sha256(b"module 1")
     for name in _DECIDING:
-        with open(os.path.join(os.path.dirname(__file__), f"{name}.py"), "rb") as file:
+        with open(os.path.join(native.HOME, "syntax", f"{name}.py"), "rb") as file:
             hasher.update(hashlib.sha256(file.read()).digest())
     hasher.update(grammar_text().encode())
     return hasher.digest()
@@ -121,9 +122,8 @@ class _Pickler(pickle.Pickler):
         kind: Any = type(node)
         if not isinstance(node, ast.FunctionDecl):
             return kind, tuple([getattr(node, name) for name in field_names(kind)])
-        state = {name: getattr(node, name) for name in field_names(kind) if name != "body"}
-        whole = [state.pop(name) for name in ast.WHOLE]
-        return ast.late_function, (*whole, _dumps(node.body), _dumps(state))
+        head, body = _dumps(node.head), _dumps(node.body)
+        return kind, (node.start, node.end, node.name, node.name_start, node.decorators, head, body)
 
 
 def _dumps(value: object) -> bytes:
