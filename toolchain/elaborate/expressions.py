@@ -13,6 +13,7 @@ from ktc.elaborate.function_types import convention_of
 from ktc.elaborate.instances import Symbolic
 from ktc.elaborate.operators import Operators
 from ktc.elaborate.scope import Var
+from ktc.elaborate.unmet import not_in_tuple
 from ktc.elaborate.values import (
     KV,
     LV,
@@ -73,6 +74,8 @@ class Expressions(Operators):
             if not isinstance(value, (RV, LV, KV)):
                 self.fail(Code.TYPE_MISMATCH, "a value is wanted here", self.at(item))
             kinds.append(value.ty)
+            if not self.module.is_library and (why := not_in_tuple(self.elab, value.ty)) is not None:
+                self.fail(why.code, why.message, self.at(item), why.help())
         ty = self.elab.tuple_type(tuple(kinds))
         args = [Arg(v, self.at(i)) for v, i in zip(values, items, strict=True)]
         return self.call(ty, args, [], self.at(node))

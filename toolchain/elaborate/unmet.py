@@ -21,6 +21,14 @@ def unmet(elab: Any, ty: Ty, want: TraitTy, asks: str = "") -> Mismatch:
     return why
 
 
+def not_in_tuple(elab: Any, ty: Ty) -> Mismatch | None:
+    """Return why a value of a type cannot be in a tuple, or None if it can."""
+    lacking = [name for name in ("Copyable", "Movable") if not elab.has_trait(ty, name)]
+    if not lacking or not isinstance(ty, StructTy) or ty.symbolic:
+        return None
+    return unmet(elab, ty, elab.trait(tuple(map(elab.prelude_name, lacking))), ", as the values of a tuple must")
+
+
 def check_conforms(elab: Any, param: ast.Param, value: Any, want: TraitTy, what: str) -> None:
     """Check a value that is given for a parameter that is a type.
 
