@@ -152,6 +152,20 @@ def test_numbers_that_metal_has_not(program_cache: Path, tmp_path: Path) -> None
     assert found["place"]["line"] == 4
 
 
+def test_fences_that_metal_has_not(program_cache: Path, tmp_path: Path) -> None:
+    path = tmp_path / "fence.kpy"
+    path.write_text(
+        "from gpu.host import DeviceContext\nfrom gpu.intrinsics import threadfence\n\n\n"
+        "fn told(p: UnsafePointer[Int32, MutAnyOrigin]):\n    p[0] = 1\n    threadfence()\n    p[1] = 1\n\n\n"
+        "def main():\n    var ctx = DeviceContext()\n    var data = ctx.enqueue_create_buffer[DType.int32](2)\n"
+        "    ctx.enqueue_function_checked[told, told](data, grid_dim=1, block_dim=1)\n"
+    )
+    done = run_ktc([*BUILD, "--target-accelerator", "apple-m4", str(path)], program_cache, tmp_path)
+    (found,) = diagnostics(done.stderr)
+    assert (done.returncode, found["code"], found["place"]["line"]) == (1, "constraint-failed", 7)
+    assert "a memory fence is not supported on Apple GPUs" in found["message"]
+
+
 @pytest.mark.parametrize(
     ("target", "most", "help"),
     [("sm_80", 49152, "external_memory"), ("gfx942", 65536, "smaller"), ("apple-m4", 32768, "smaller")],
