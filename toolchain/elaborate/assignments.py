@@ -121,12 +121,10 @@ class Assignments(Replacing):
         if isinstance(target, ast.Name):
             if target.id == "_":
                 self.effect(value)
-                if isinstance(value, LV) and value.local is not None and value.owned and not value.path:
-                    check_dropped(self, value.ty, span)
-                    self.destroy_place(value.ty, value.pointer, span)
-                    self.mark("consume", value, span)
-                elif isinstance(value, LV) and value.local is not None:
-                    self.emit(nodes.Mark("use", value.local))
+                if isinstance(value, LV) and value.local is not None:
+                    if value.owned and not value.path:
+                        check_dropped(self, value.ty, span)
+                    self.emit(nodes.Mark("use", value.local, value.path if value.local.field_drops else ()))
                 return
             found = self.find(target.id)
             if not isinstance(found, Var) or (found.body is not self and found.kind != "out"):

@@ -128,17 +128,17 @@ class Calls(Conversions):
         for name in names:
             if name not in given:
                 self.fail(Code.MISSING_ARGUMENT, f"argument '{name}' of '{ty.info.name}' is missing", span)
+        fields, loans = self.elab.fields(ty), self._loans_of_all([arg.value for arg in given.values()])
+        values = {name: self.convert(given[name].value, kind, given[name].span) for name, kind in fields}
         if self.elab.abi(ty) != "memory":
-            parts = {}
-            for name, kind in self.elab.fields(ty):
-                parts[name] = self.rvalue(self.convert(given[name].value, kind, given[name].span))
-            return RV(ty, self.build_struct(ty, parts), loans=self._loans_of_all([a.value for a in given.values()]))
-        made = self.temporary(ty, "", self._loans_of_all([a.value for a in given.values()]))
-        for name, kind in self.elab.fields(ty):
-            value = self.convert(given[name].value, kind, given[name].span)
+            parts = {name: self.rvalue(value) for name, value in values.items()}
+            return RV(ty, self.build_struct(ty, parts), loans=loans)
+        for name, kind in fields:  # as for a call's arguments: all are made before one is moved
             if not (self.module.is_library or self.elab.is_trivial(kind)):
-                value = self.own(value, given[name].span, True)  # as for an argument, which is then moved
-            self.init_moved(kind, self.field(made, name).pointer, value, given[name].span)
+                values[name] = self.own(values[name], given[name].span, True)
+        made = self.temporary(ty, "", loans)
+        for name, kind in fields:
+            self.init_moved(kind, self.field(made, name).pointer, values[name], given[name].span)
         self.mark("init", made)
         return made
 
