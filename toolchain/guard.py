@@ -33,6 +33,10 @@ _GRACE_SECONDS = 1.0
 """How long the work may take to clean up after Ctrl-C."""
 
 
+again: Callable[[], None] | None = None
+"""After an internal error: what starts the command once more in another way, for a process that is only this command."""
+
+
 @entity
 class _Outcome:
     """What the thread leaves."""
@@ -103,6 +107,8 @@ def _failed(error: BaseException, crash: Callable[[], Crash]) -> int:
     if isinstance(error, BrokenPipeError):
         raise error
     sys.stderr.write(_report(error, crash()))
+    if again is not None:
+        again()
     return INTERNAL_ERROR
 
 

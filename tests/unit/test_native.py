@@ -150,3 +150,21 @@ def test_what_does_not_compile_leaves_nothing(tmp_path: Path) -> None:
     )
     assert done.returncode == 1 and "nothing was compiled" in done.stderr
     assert not (package / "native" / "made").exists()
+
+
+def test_an_internal_error_of_compiled_modules_is_followed_by_python(tmp_path: Path) -> None:
+    (tmp_path / "one.kpy").write_text("def main():\n    print(41 + 1)\n")
+    code = """
+import sys
+from ktc import cli, config, native
+native.is_used = lambda: True
+config.resolve = None
+sys.argv = ["ktc", "run", "--target-accelerator", "cpu", "one.kpy"]
+cli.entry()
+"""
+    environment = {**os.environ, "KTC_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "42\n")
+    assert "internal error: TypeError" in done.stderr and "once more, without ktc's compiled modules" in done.stderr

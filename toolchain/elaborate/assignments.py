@@ -12,17 +12,8 @@ from ktc.elaborate.scope import AliasInfo, FnSet, Var
 from ktc.elaborate.suggestions import loop_help, mutability_help
 from ktc.elaborate.values import KV, LV, RV, Arg, DisplayVal, FnTy, FnVal, StructTy, Ty
 from ktc.ir import nodes
-from ktc.records import entity, replace
+from ktc.records import replace
 from ktc.syntax import ast
-
-
-@entity
-class Item:
-    """The innermost part of a comprehension, in the place of a statement: what to do with each item."""
-
-    start: int
-    end: int
-    action: Any
 
 
 class Assignments(Replacing):

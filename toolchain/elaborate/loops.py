@@ -3,7 +3,6 @@
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.elaborate.assignments import Item
 from ktc.elaborate.in_place import InPlace
 from ktc.elaborate.mentions import jumps
 from ktc.elaborate.mismatch import Abort
@@ -241,7 +240,7 @@ class Loops(InPlace):
             if self.dunder(target, method, [self._held(p) for p in parts], node) is None:
                 self.fail(Code.TYPE_MISMATCH, "this item cannot be added to the collection", self.at(node.item))
 
-        body: Any = Item(node.start, node.end, add)
+        body: ast.Stmt = ast.CollectItem(node.start, node.end, add)
         for clause in reversed(node.clauses):
             for condition in reversed(clause.conditions):
                 body = ast.If(condition.start, condition.end, condition, (body,), (), False)

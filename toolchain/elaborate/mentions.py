@@ -184,7 +184,7 @@ def _names(node: Any, found: set[str]) -> None:
             _names(getattr(node, name), found)
 
 
-def gives(node: ast.FunctionDecl | ast.StructDecl) -> set[str]:
+def gives(node: ast.Node) -> set[str]:
     """Return the names that statements anywhere in a declaration assign or declare."""
     found: set[str] = set()
     _given_in(node, found)

@@ -4,7 +4,6 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate import unreachable
-from ktc.elaborate.assignments import Item
 from ktc.elaborate.broken import declared_names
 from ktc.elaborate.launch_targets import targets_where
 from ktc.elaborate.mismatch import Abort
@@ -100,7 +99,7 @@ class Statements(Raising):
                 self.static_assert(node)
             case ast.Import() | ast.FromImport():
                 self.elab.add_imports(self.scope.names, node, self.module)
-            case Item():
+            case ast.CollectItem():
                 node.action()
             case _:
                 what = {"StructDecl": "struct", "TraitDecl": "trait"}.get(type(node).__name__, "statement of this kind")

@@ -6,6 +6,7 @@ dataclass costs three times as much to unpickle, and unpickling is most of what 
 """
 
 import pickle
+from collections.abc import Callable
 from dataclasses import field
 from typing import Any, Union
 
@@ -590,6 +591,13 @@ class With(Node):
 
 
 @entity
+class CollectItem(Node):
+    """What to do with each item of a comprehension, which the elaborator takes for loops around this; in no text."""
+
+    action: Callable[[], None]
+
+
+@entity
 class StaticAssert(Node):
     """`comptime assert c, m`, `__comptime_assert c, m`."""
 
@@ -630,5 +638,5 @@ Expr = Union[
 ]  # fmt: skip
 Stmt = Union[
     FunctionDecl, StructDecl, TraitDecl, Alias, VarDecl, Assign, AugAssign, ExprStmt, If, While, For, Return, Raise,
-    Break, Continue, Pass, Try, With, StaticAssert, Import, FromImport,
+    Break, Continue, Pass, Try, With, CollectItem, StaticAssert, Import, FromImport,
 ]  # fmt: skip
