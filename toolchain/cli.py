@@ -256,17 +256,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
-def _as_python() -> None:
-    """Start the command once more without the compiled modules: what mypyc makes of them may be at fault."""
-    sys.stderr.write("ktc: once more, without ktc's compiled modules\n")
-    sys.stderr.flush()
-    os.execve(sys.executable, [sys.executable, "-P", "-m", "ktc", *sys.argv[1:]], {**os.environ, "KTC_NATIVE": "0"})
-
-
 def entry() -> NoReturn:
     """Run as the command `ktc`."""
     if native.is_used():
-        guard.again = _as_python
+        guard.again = native.once_more_as_python
     code = main()
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -67,3 +67,10 @@ def _is_source(line: str) -> bool:
 def is_used() -> bool:
     """Say whether this process runs the compiled modules."""
     return FOLDER in sys.modules["ktc"].__path__
+
+
+def once_more_as_python() -> None:
+    """Start this process's command again without the compiled modules: what mypyc makes of them may be at fault."""
+    sys.stderr.write("ktc: once more, without ktc's compiled modules\n")
+    sys.stderr.flush()
+    os.execve(sys.executable, [sys.executable, "-P", "-m", "ktc", *sys.argv[1:]], {**os.environ, "KTC_NATIVE": "0"})
