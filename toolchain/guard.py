@@ -34,7 +34,7 @@ _GRACE_SECONDS = 1.0
 
 
 again: Callable[[], None] | None = None
-"""After an internal error: what starts the command once more, in another way; for a process that is only this command."""
+"""What starts the command once more, in another way, after an internal error; for a process that does only this."""
 
 
 @entity
