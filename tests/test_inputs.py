@@ -90,3 +90,18 @@ def test_explain_lists_every_code(program_cache: Path, tmp_path: Path) -> None:
     assert done.returncode == 0 and "warning  unused-import" in done.stdout and "type-mismatch" in done.stdout
     done = run_ktc(["explain", "typ_mismatch"], program_cache, tmp_path)
     assert done.returncode == 2 and "did you mean 'type-mismatch'?" in done.stderr
+
+
+@pytest.mark.parametrize("device", [True, False])
+def test_assembly_of_another_target(program_cache: Path, tmp_path: Path, device: bool) -> None:
+    launch = "DeviceContext().enqueue_function_checked[add, add](grid_dim=1, block_dim=1)" if device else "add()"
+    (tmp_path / "add.kpy").write_text(
+        "from gpu.host import DeviceContext\nfrom sys._assembly import inlined_assembly\n\n\nfn add():\n"
+        '    _ = inlined_assembly["mad.lo.u32 $0, $1, $1, $1;", UInt32, constraints="=r,r"](UInt32(3))\n'
+        f"\n\ndef main():\n    {launch}\n"
+    )
+    done = run_ktc(["build", "--target-accelerator", "cpu", "add.kpy"], program_cache, tmp_path)
+    what = "kernel 'add_" if device else "the host"
+    assert f"error[unsupported-on-target]: the target refuses the inline assembly of {what}" in done.stderr
+    assert done.returncode == 1 and "invalid instruction mnemonic 'mad.lo.u32'" in done.stderr
+    assert os.listdir(tmp_path) == ["add.kpy"]

@@ -62,8 +62,11 @@ class Task:
                 code = 1
             else:
                 work(config)
-        except CompileError:
+        except CompileError as error:
             code = 1
+            for one in error.diagnostics:
+                if one not in self.sink.diagnostics:
+                    self.sink.report(one)
         # A stage that reported an error and returned all the same has failed too.
         code = code or int(self.sink.error_count > 0)
         self._show()

@@ -21,6 +21,7 @@ from importlib import import_module
 from typing import Any, Self
 
 from ktc.diag.diagnostic import Bug
+from ktc.emit.given_up import given_up
 from ktc.emit.steps import Step
 from ktc.records import entity, record, replace
 
@@ -139,7 +140,7 @@ class Workers:
         if (spare := self._spares[ticket]) is not None:
             again = self.submit(spare)
             return self.result(again)
-        raise Bug(f"LLVM gave up on {self._names[ticket]}: {value}", "emit")
+        raise given_up(self._names[ticket], value)
 
     def close(self) -> None:
         """End the child and whatever still runs below it."""
@@ -393,8 +394,7 @@ def _receive(pipe: int) -> Any:
 def _read_exactly(pipe: int, count: int) -> bytes | None:
     data = bytearray()
     while len(data) < count:
-        part = os.read(pipe, min(_READ_BYTES, count - len(data)))
-        if not part:
+        if not (part := os.read(pipe, min(_READ_BYTES, count - len(data)))):
             return None
         data += part
     return bytes(data)
