@@ -1,7 +1,7 @@
 """What is raised where LLVM's process ended over a job.
 
-In: the job's name and LLVM's last words. Out: an error of the program, if its inline assembly was refused; else a mistake
-of ktc.
+In: the job's name and LLVM's last words. Out: an error of the program, if its inline assembly was refused; else one of
+ktc.
 """
 
 import re
