@@ -137,33 +137,35 @@ def test_the_way_of_the_first_call_is_shown(program_cache: Path, tmp_path: Path)
     assert [note["place"]["line"] for note in found["notes"]] == [12, 7]
 
 
-def test_numbers_that_metal_has_not(program_cache: Path, tmp_path: Path) -> None:
-    path = tmp_path / "wide.kpy"
-    path.write_text(
-        "from gpu.host import DeviceContext\n\n\n"
-        "fn half(p: UnsafePointer[Float64, MutAnyOrigin]):\n    p[0] = p[1] * 0.5\n\n\n"
-        "def main():\n    var ctx = DeviceContext()\n    var data = ctx.enqueue_create_buffer[DType.float64](2)\n"
-        "    ctx.enqueue_function_checked[half, half](data, grid_dim=1, block_dim=1)\n"
-    )
-    done = run_ktc([*BUILD, "--target-accelerator", "apple-m4", str(path)], program_cache, tmp_path)
-    (found,) = diagnostics(done.stderr)
-    assert (done.returncode, found["code"]) == (1, "unsupported-on-target")
-    assert "apple-m4 has no numbers of type float64, and 'half' computes with them" in found["message"]
-    assert found["place"]["line"] == 4
-
-
-def test_fences_that_metal_has_not(program_cache: Path, tmp_path: Path) -> None:
-    path = tmp_path / "fence.kpy"
+@pytest.mark.parametrize(
+    ("number", "body", "line", "code", "message"),
+    [
+        (
+            "Float64", ["p[0] = p[1] * 0.5"], 5, "unsupported-on-target",
+            "apple-m4 has no numbers of type float64, and 'told' computes with them",
+        ),
+        (
+            "Int32", ["p[0] = 1", "threadfence()", "p[1] = 1"], 7, "constraint-failed",
+            "a memory fence is not supported on Apple GPUs",
+        ),
+    ],
+)  # fmt: skip
+def test_what_metal_has_not(
+    number: str, body: list[str], line: int, code: str, message: str, program_cache: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "told.kpy"
     path.write_text(
         "from gpu.host import DeviceContext\nfrom gpu.intrinsics import threadfence\n\n\n"
-        "fn told(p: UnsafePointer[Int32, MutAnyOrigin]):\n    p[0] = 1\n    threadfence()\n    p[1] = 1\n\n\n"
-        "def main():\n    var ctx = DeviceContext()\n    var data = ctx.enqueue_create_buffer[DType.int32](2)\n"
-        "    ctx.enqueue_function_checked[told, told](data, grid_dim=1, block_dim=1)\n"
+        + f"fn told(p: UnsafePointer[{number}, MutAnyOrigin]):\n"
+        + "".join(f"    {one}\n" for one in body)
+        + "\n\ndef main():\n    var ctx = DeviceContext()\n"
+        + f"    var data = ctx.enqueue_create_buffer[DType.{number.lower()}](2)\n"
+        + "    ctx.enqueue_function_checked[told, told](data, grid_dim=1, block_dim=1)\n"
     )
     done = run_ktc([*BUILD, "--target-accelerator", "apple-m4", str(path)], program_cache, tmp_path)
-    (found,) = diagnostics(done.stderr)
-    assert (done.returncode, found["code"], found["place"]["line"]) == (1, "constraint-failed", 7)
-    assert "a memory fence is not supported on Apple GPUs" in found["message"]
+    (found,) = [one for one in diagnostics(done.stderr) if one["severity"] == "error"]
+    assert (done.returncode, found["code"], found["place"]["line"]) == (1, code, line)
+    assert message in found["message"]
 
 
 @pytest.mark.parametrize(

@@ -18,5 +18,5 @@ def given_up(name: str, words: str) -> Bug | CompileError:
     if refused is None:
         return Bug(f"LLVM gave up on {name}: {words}", "emit")
     text = f"the target refuses the inline assembly of {name}: {refused[1]}"
-    help = "put assembly of one target under '@parameter if', with 'is_nvidia_gpu()' and the like"
+    help = "put assembly of one target under an '@parameter if' that asks for this target"
     return CompileError([Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, text, help)])

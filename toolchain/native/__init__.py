@@ -2,7 +2,7 @@
 
 mypyc (a part of mypy) makes C of typed Python. The Python sources stay what ktc is: what is compiled is a copy, it is
 used only while it is of these very sources and this Python, and without it all is the same, but slower. This module is
-imported at every start, so it imports nothing.
+imported at every start, so it imports only what Python has loaded by then.
 """
 
 import _imp

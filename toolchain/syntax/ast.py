@@ -51,7 +51,8 @@ class FloatLit(Node):
 class StrLit(Node):
     """A string, escapes resolved, adjacent literals joined. The value is text; its bytes are UTF-8.
 
-    Bytes of escapes that are no UTF-8 stand in it as surrogates (`surrogateescape`)."""
+    Bytes of escapes that are no UTF-8 stand in it as surrogates (`surrogateescape`).
+    """
 
     value: str
 

@@ -73,7 +73,7 @@ class Parser:
             self._earlier(start, found, symbol)
             raise
         value = self._parsed(tokens, symbol)
-        if _may_be_deep(tokens) and _is_deep(value):
+        if value is not None and _may_be_deep(tokens) and _is_deep(value):
             raise self._too_deep(tokens)
         return value
 
