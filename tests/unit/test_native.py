@@ -1,5 +1,7 @@
 """ktc's own modules, compiled: what is written out for mypyc, and when it is used. `.ci/run` compiles for real."""
 
+import ast
+import builtins
 import os
 import pickle
 import shutil
@@ -11,6 +13,7 @@ from typing import Any
 import ktc
 import pytest
 from ktc import native
+from ktc.native.matches import without_matches
 from ktc.native.written import written_out
 
 TEXT = '''"""A module."""
@@ -90,6 +93,137 @@ def test_records_written_out_do_what_they_did() -> None:
     assert [eval(line, before) for line in ASKED] == [eval(line, after) for line in ASKED]
     point = pickle.loads(pickle.dumps(after["Point"](4, note="n")))
     assert point == after["Point"](4) and point.note == "n"
+
+
+MATCHES = """
+class Leaf:
+    __match_args__ = ("value", "mark")
+
+    def __init__(self, value, mark=None):
+        self.value, self.mark = value, mark
+
+
+class Pair:
+    __match_args__ = ("left", "right")
+
+    def __init__(self, left, right):
+        self.left, self.right = left, right
+
+
+class Twig(Leaf):
+    pass
+
+
+def shape(tree):
+    match tree:
+        case Twig():
+            return "twig"
+        case Leaf(int(value)) if value > 9:  # its guard speaks of what it names
+            return f"great {value}"
+        case Leaf(value, None):
+            return f"leaf {value}"
+        case Leaf("x" | "y", mark=mark):
+            return f"marked {mark}"
+        case Pair(Leaf() as left, right=Pair(_, right)):
+            match right:
+                case Leaf(value):
+                    return f"{left.value} {value}"
+            return "inner"
+        case Leaf(mark=Pair(left)):
+            return f"pair of a leaf {left}"
+        case Pair(left):
+            return f"pair {shape(left)}"
+        case None | True:
+            return "none"
+        case -1 | "text":
+            return "literal"
+        case _ if isinstance(tree, list):
+            return "list"
+        case other:
+            return f"other {other}"
+
+
+def kind(tree):
+    found = "nothing"
+    for one in (tree, [tree]):
+        match type(one).__name__:
+            case "Leaf" | "Pair" as name:
+                found = name
+            case "list":
+                found += "s"
+            case _:
+                continue
+    return found
+
+
+def first(tree):
+    match tree:
+        case Pair(left=Pair(left=tree)) | Pair(left=tree):
+            return tree
+        case Leaf(value=tree):
+            return tree
+    return "no"
+
+
+def both(tree):
+    match tree:
+        case (one, two):
+            return f"two {one} {two}"
+
+
+def plain(tree):
+    match tree:
+        case Pair(tree, right) if right != 9:
+            return plain(tree), right
+        case Leaf() | Twig():
+            return tree.value
+        case str(tree) | int(tree):
+            return tree
+    return None
+"""
+
+TREES = """
+Leaf(3), Leaf(12), Leaf(3, 4), Leaf("x", 5), Leaf("z", Pair(1, 2)), Twig(1), Pair(Leaf(1), 2), (1, 2), (1, 2, 3),
+Pair(Leaf(1), Pair(2, Leaf(7))), Pair(Leaf(1), Pair(2, 3)), Pair(Pair(Leaf(8), 1), 2), None, True, -1, "text", [4], 5.5
+"""
+
+
+def test_matches_written_out_do_what_they_did() -> None:
+    before = module_of(MATCHES, "trees")
+    text = without_matches(MATCHES, {**vars(builtins), **before}.get)
+    after = module_of(written_out(text), "trees")
+    for name in ("shape", "kind", "first", "both", "plain"):
+        for place in range(18):
+            value = eval(f"({TREES})[{place}]", before), eval(f"({TREES})[{place}]", after)
+            wanted, made = before[name](value[0]), after[name](value[1])
+            assert repr(wanted).partition(" at 0x")[0] == repr(made).partition(" at 0x")[0], (name, place)
+    # sequences, and a name that alternatives find in different places, are not written out
+    left = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Match)]
+    assert [ast.unparse(node.cases[0].pattern) for node in left] == [
+        "Pair(left=Pair(left=tree)) | Pair(left=tree)",
+        "[one, two]",
+    ]
+
+
+def test_a_guard_speaks_of_places_and_not_of_names() -> None:
+    text = "match x:\n    case A(b=c) if c > d:\n        c()\n    case B(b=c):\n        pass\n"
+    kinds: dict[str, Any] = {"A": type("A", (), {"__annotations__": {"b": "int"}}), "B": type("B", (), {})}
+    assert without_matches(text, kinds.get) == (
+        "if True:\n"
+        "    if isinstance(x, A) and (x.b > d):\n        c = _unchecked(_Any, x.b)\n        c()\n"
+        "    elif isinstance(x, B):\n        c = _unchecked(_Any, x.b)\n        pass\n"
+    )
+    assert without_matches(text, {"A": kinds["A"]}.get) == text  # a class that nobody knows
+
+
+def test_constants_are_final() -> None:
+    text = (
+        "import x\n\nMANY = 5\nBY: Mapping[str, int] = MappingProxyType({\n    'a': 1\n})\nT = TypeVar('T')\nlast = 1\n"
+    )
+    made = written_out(text)
+    assert "MANY: _Final = 5\nBY: _Final[dict[str, int]] = ({\n    'a': 1\n})\nT = TypeVar('T')\nlast = 1\n" in made
+    changed = written_out(text + "def f():\n    global MANY\n    MANY = 6\n")
+    assert "\nMANY = 5\n" in changed
 
 
 def test_lines_without_records_stay() -> None:

@@ -14,7 +14,9 @@ from typing import Any
 
 from ktc.diag.source import Source, Span
 from ktc.ir import nodes, types
-from ktc.records import field_names, record
+from ktc.records import field_names, numbered, record
+
+numbered(128, nodes, types)
 
 KeptBody = tuple[nodes.Function, Set[str]]
 """A function, and the symbols that it refers to."""
@@ -35,18 +37,18 @@ _Getter = Callable[[Any], tuple[Any, ...]]
 class Bodies:
     """Packed bodies, each unpacked when it is first asked for.
 
+    `symbols` are those of the functions whose bodies there are.
+
     Args:
         source: gives the source of a library file's path.
     """
 
     def __init__(self, packed: Packed, source: Callable[[str], Source]) -> None:
         self._packed = packed
+        self.symbols = packed.bodies.keys()
         self.shapes = packed.shapes
         self._source = source
         self._made: dict[str, KeptBody] = {}
-
-    def __contains__(self, symbol: str) -> bool:
-        return symbol in self._packed.bodies
 
     def get(self, symbol: str) -> KeptBody | None:
         """Return a function and what it refers to, or None."""

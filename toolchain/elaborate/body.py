@@ -27,6 +27,7 @@ from ktc.elaborate.values import (
 )  # fmt: skip
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
+from ktc.syntax import ast
 from ktc.targets.target import Target
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class BodyBase:
         """The target that is being elaborated."""
         return self.state.target
 
-    def at(self, node: Any) -> Span:
+    def at(self, node: ast.Node) -> Span:
         """Return the span of a node."""
         return Span(self.module.source, node.start, node.end)
 

@@ -188,7 +188,7 @@ class Calls(Conversions):
                     self.elab.warn_deprecated(instance.fn, span)
                 after = lend_all(self, instance.signature.args, values)
                 check_kept(self, found)
-                check_call(self, instance, values, [getattr(slot, "span", None) for slot in found.slots])
+                check_call(self, instance, values, found.slots)
                 if after:
                     made = self._emit(instance, values, span)
                     put_back(self, after)

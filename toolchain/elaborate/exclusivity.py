@@ -12,19 +12,20 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.instances import ArgSig, Instance
 from ktc.elaborate.scope import FnInfo
-from ktc.elaborate.values import LV, RV, PackVal
+from ktc.elaborate.values import LV, RV, Arg, PackVal
 from ktc.elaborate.ways import Way, meet, of_inside, of_place
 from ktc.ir import nodes, types
 
 _TAKEN = ("var", "deinit", "owned")
 
 
-def check_call(body: Any, instance: Instance, values: list[Any], spans: Sequence[Span | None]) -> None:
+def check_call(body: Any, instance: Instance, values: list[Any], slots: Sequence[Arg | list[Arg] | None]) -> None:
     """Report a call that changes, or moves away, an argument and reaches the same place through another one.
 
     An argument that is a variable must still be there when the others have been computed; one that the function takes
     as its own must be copied implicitly, or be moved.
     """
+    spans = [slot.span if isinstance(slot, Arg) else None for slot in slots]
     for sig, value, at in zip(instance.signature.args, values, spans, strict=True):
         if at is not None and sig.convention in _TAKEN and isinstance(value, LV) and not value.owned:
             body.check_copy(value, at)

@@ -93,7 +93,7 @@ class Functions(Destructors):
             found.kernel = kernel
             if fn.parent is None and fn.module.is_library and not found.envs:
                 found.archived = state.archived.get(symbol)
-                found.kept = state.bodies is not None and symbol in state.bodies
+                found.kept = state.bodies is not None and symbol in state.bodies.symbols
             state.instances[full] = found
             if key in state.memo and not open_types:
                 state.plain[key] = found

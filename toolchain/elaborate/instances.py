@@ -15,7 +15,7 @@ from ktc.diag.diagnostic import Bug, Diagnostic, Label
 from ktc.diag.source import Span
 from ktc.elaborate.bodies import Bodies
 from ktc.elaborate.mismatch import Abort
-from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, ModuleInfo, Scope, StructInfo
+from ktc.elaborate.scope import AliasInfo, FnInfo, FnSet, ModuleInfo, Scope, StructInfo, TraitInfo
 from ktc.elaborate.shown import shown_instance
 from ktc.elaborate.symbols import Symbols
 from ktc.elaborate.values import (
@@ -24,6 +24,7 @@ from ktc.elaborate.values import (
     FnTy,
     FnVal,
     Opaque,
+    PackPV,
     StructTy,
     Sym,
     TraitTy,
@@ -276,8 +277,12 @@ class Instances(Symbols):
         """Compute a parameter value of an expression."""
         if type(node) is ast.Name:  # most types are, and need no body
             found = self.find(node.id, scope, module)
-            if type(found) is StructTy or type(found) is KV:
+            if type(found) is AliasInfo:
+                found = self.alias_value(found, None)
+            if type(found) is StructTy or type(found) is KV or type(found) is PackPV:
                 return found
+            if type(found) is TraitInfo:
+                return self.trait((found,))
             if type(found) is StructInfo and not found.node.params and not found.deprecated:
                 return self.struct(found, ())
         body = self.new_body(module, scope, self.current)

@@ -74,17 +74,13 @@ class Matching(Inference):
         kinds: list[Any] = []
         for arg in (*pos, *kw) if kw else pos:
             value = arg.value
-            kind = value.__class__
-            if kind is not RV and kind is not LV and kind is not KV:
+            if not isinstance(value, (RV, LV, KV)) or isinstance(value.ty, FnTy):
                 return None
-            ty = value.ty
-            if ty.__class__ is FnTy:
-                return None
-            kinds.append(ty)
-            if kind is not KV and value.back is not None:
+            kinds.append(value.ty)
+            if not isinstance(value, KV) and value.back is not None:
                 kinds.append("back")
-            if kind is LV:
-                origins = self.elab.origins(ty)
+            if isinstance(value, LV):
+                origins = self.elab.origins(value.ty)
                 if origins and any(o.kind == "local" for o in origins):
                     return None
                 kinds.append(value.mutable and (2 if value.owned else 1))

@@ -41,7 +41,7 @@ class Subscripts(Members):
             if node.id == "_":
                 return None
             found = self.find(node.id)
-            if type(found) is KV or type(found) is StructTy:
+            if type(found) is KV or type(found) is StructTy or type(found) is Sym or type(found) is PackPV:
                 return found
         if isinstance(node, ast.Star):
             return self.param_arg(node.value) if node.value is not None else None

@@ -4,6 +4,7 @@ In: the sources beside this package. Out: `native/made/` with compiled copies of
 what. It is made beside and renamed, so that no start finds half of it.
 """
 
+import builtins
 import compileall
 import importlib
 import os
@@ -13,10 +14,12 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ktc.native import FOLDER, HOME, PACKAGES, folders, stamp
+from ktc.native.matches import without_matches
 from ktc.native.written import written_out
 
 INTERPRETED = frozenset((
@@ -25,6 +28,9 @@ INTERPRETED = frozenset((
 ))  # fmt: skip
 """What stays Python, for mypyc knows no subclasses of picklers, functions as attributes of classes, and classes inside
 functions, or because it looks for files beside it."""
+
+_ALONE = [] if os.name == "nt" else ["-fvisibility=hidden"]
+"""The modules are one library, whose functions call each other without a look at whose is meant."""
 
 GROUP = "ktc.compiled"
 """The one shared library of all modules is called `compiled__mypyc`."""
@@ -63,12 +69,22 @@ _QUIET: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT
 
 
 def _copy(package: Path) -> None:
-    """Copy the package, with its records written out in what is compiled."""
+    """Copy the package, with its records and matches written out in what is compiled."""
     shutil.copytree(HOME, package, ignore=shutil.ignore_patterns("__pycache__", "made", "grammar", "stdlib"))
     for name in PACKAGES:
         for path in (package / name).glob("*.py"):
             if f"{name}/{path.name}" not in INTERPRETED:
-                path.write_text(written_out(path.read_text(encoding="utf-8")), encoding="utf-8")
+                means = partial(_meaning, importlib.import_module(f"ktc.{name}.{path.stem}"))
+                text = without_matches(path.read_text(encoding="utf-8"), means)
+                path.write_text(written_out(text), encoding="utf-8")
+
+
+def _meaning(module: Any, name: str) -> Any:
+    """Return what a name (perhaps with dots) means in a module, or None."""
+    found = None
+    for at, part in enumerate(name.split(".")):
+        found = getattr(found, part, None) if at else getattr(module, part, getattr(builtins, part, None))
+    return found
 
 
 def _inside() -> None:
@@ -91,7 +107,9 @@ def _inside() -> None:
         module, source = work
         folders = [*module.include_dirs, include, "build/ktc"]
         return list(
-            compiler.compile([source], "objects", include_dirs=folders, extra_postargs=module.extra_compile_args)
+            compiler.compile(
+                [source], "objects", include_dirs=folders, extra_postargs=module.extra_compile_args + _ALONE
+            )
         )
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -1,10 +1,13 @@
-"""Records written out, for mypyc: it makes a native class of a class that it understands, and `@record` it does not.
+"""Modules written out, for mypyc: it makes a native class of a class that it understands, and `@record` it does not.
 
 In: the text of a module. Out: the same with constructor, comparison and hash as methods of each `@record` and
-`@entity`, as `records.py` makes them when the module is imported. All other lines stay as they are.
+`@entity`, as `records.py` makes them when the module is imported; with constants that are `Final`, which other modules
+then need not look up; with dictionaries in place of their read-only views, and `zip` without a check of lengths, for
+mypyc has code of its own for these. All other lines stay as they are.
 """
 
 import ast
+import re
 from dataclasses import dataclass
 
 
@@ -19,8 +22,11 @@ class _Field:
 
 def written_out(text: str) -> str:
     """Return a module's text without record decorators and without slots."""
+    text = re.sub(r", strict=(True|False)\)", ")", text)
+    text = re.sub(r"(?m)^(\w+): Mapping(\[.*\]) = MappingProxyType\(", r"\1: dict\2 = (", text)
     tree = ast.parse(text)
     lines = text.split("\n")
+    _make_final(tree, lines)
     known: dict[str, list[_Field]] = {}
     added: list[tuple[int, list[str]]] = []
     for node in tree.body:
@@ -45,9 +51,27 @@ def written_out(text: str) -> str:
     for line, methods in reversed(added):
         lines[line:line] = ["", *methods]
     at = next((node.lineno for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))), 1)
+    lines[at - 1] = f"from typing import Any as _Any, Final as _Final, cast as _unchecked; {lines[at - 1]}"
     if added:
-        lines[at - 1] = f"from typing import Final as _Final; import ktc.records as _records; {lines[at - 1]}"
+        lines[at - 1] = f"import ktc.records as _records; {lines[at - 1]}"
     return "\n".join(lines)
+
+
+def _make_final(tree: ast.Module, lines: list[str]) -> None:
+    """Let the module's constants, which are written in capitals, be known to be constant."""
+    changed = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    for node in tree.body:
+        match node:
+            case ast.Assign([ast.Name(name)], ast.Call() | ast.Constant() | ast.Tuple() | ast.UnaryOp() as value):
+                kind, before = "", node.targets[0]
+            case ast.AnnAssign(ast.Name(name), ast.expr() as before, ast.expr() as value):
+                kind = f"[{ast.unparse(before)}]"
+            case _:
+                continue
+        is_type = isinstance(value, ast.Call) and ast.unparse(value.func) == "TypeVar"
+        if name.isupper() and name not in changed and not is_type and before.end_lineno == node.lineno:
+            _, _, start = lines[node.lineno - 1].encode()[before.end_col_offset :].decode().partition("=")
+            lines[node.lineno - 1] = f"{name}: _Final{kind} ={start}"
 
 
 def text_of(node: ast.AnnAssign) -> str:
