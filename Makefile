@@ -23,7 +23,7 @@ $(VENV)/.ready: pyproject.toml
 	$(VENV)/bin/python -m compileall -q toolchain # where PYTHONDONTWRITEBYTECODE is set, nothing else would
 	@touch $@
 
-native: $(READY) ## compile ktc's own modules: two minutes, once; builds then take two thirds of the time
+native: $(READY) ## compile ktc's own modules: two minutes, once; builds then take three to four fifths of the time
 	-$(BIN)/python -m ktc.native
 
 # An installer's RECORD is what tells compiled modules that they are of these sources, so they are made in the unpacked wheel.
@@ -76,6 +76,7 @@ differential: $(READY) ## compare tests/run and random programs with the referen
 
 bench: native ## measure builds, against mojo and nvcc where they are found (MOJO=, NVCC= name them)
 	$(BIN)/python benchmarks/compile.py
+	$(BIN)/python benchmarks/ordinary.py
 	KTC=$(BIN)/ktc $(BIN)/python benchmarks/run_time.py
 	@mkdir -p build
 	$(BIN)/ktc bench compile $(BENCHED) --json build/compile_flows.json $(if $(CHART),--chart $(CHART))
