@@ -105,3 +105,20 @@ def test_assembly_of_another_target(program_cache: Path, tmp_path: Path, device:
     assert f"error[unsupported-on-target]: the target refuses the inline assembly of {what}" in done.stderr
     assert done.returncode == 1 and "invalid instruction mnemonic 'mad.lo.u32'" in done.stderr
     assert os.listdir(tmp_path) == ["add.kpy"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ("Int64(5), len(argv()) > 3", "'llvm.ctlz.i64' in the host: an argument has to be known at compile time"),
+        ("Int64(5)", "'llvm.ctlz' in the host: it takes other arguments, or gives another result"),
+    ],
+)
+def test_calls_of_intrinsics_that_llvm_refuses(program_cache: Path, tmp_path: Path, arguments: str, why: str) -> None:
+    (tmp_path / "zeros.kpy").write_text(
+        "from sys import argv\nfrom sys.intrinsics import llvm_intrinsic\n\n\ndef main():\n"
+        f'    print(llvm_intrinsic["llvm.ctlz", Int64]({arguments}))\n'
+    )
+    done = run_ktc(["build", "--target-accelerator", "cpu", "zeros.kpy"], program_cache, tmp_path)
+    assert done.returncode == 1 and f"error[unsupported-on-target]: LLVM refuses a call of {why}" in done.stderr
+    assert os.listdir(tmp_path) == ["zeros.kpy"]

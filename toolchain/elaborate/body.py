@@ -57,6 +57,7 @@ class BodyBase:
     """For which of the program's targets kernels are started here, a bit each."""
     waiting: Any = None
     """The operand whose item may be fetched after the other operands (computed.py)."""
+    unchanged: dict[nodes.Local, nodes.Const] | None = None  # constants that lie in memory only to have an address
     given: tuple[nodes.Local, list[Any]] | None = None  # the last call's result, if it has a place, and arguments
 
     def __init__(self, elab: "Elaborator", module: ModuleInfo, scope: Scope, instance: Instance | None) -> None:
@@ -245,6 +246,10 @@ class BodyBase:
         kind = self.elab.ir(val.ty)
         if types.size_of(kind) == 0:
             return nodes.Const(kind, zero_of(kind))
+        if self.unchanged and not val.mutable and isinstance(val.pointer, nodes.LocalAddress):
+            known = self.unchanged.get(val.pointer.local)
+            if known is not None and known.type == kind:
+                return known
         return self.let(nodes.Load(val.pointer, kind), kind)
 
     def constant(self, val: KV) -> Value:
@@ -291,6 +296,17 @@ class BodyBase:
         if types.size_of(kind):
             self.emit(nodes.Store(nodes.LocalAddress(local), ir, span=self.span))
         return LV(val.ty, nodes.LocalAddress(local), False, local, owned=True, why="a temporary")
+
+    def unchanged_place(self, val: Any) -> LV:
+        """Return a value as a place that nobody changes: of a constant, what is read from there stays known."""
+        place = self.place(val)
+        if place.local is not None and not isinstance(val, LV):
+            ir = self.rvalue(val)
+            if isinstance(ir, nodes.Const):
+                if self.unchanged is None:
+                    self.unchanged = {}
+                self.unchanged[place.local] = ir
+        return place
 
     def _constant_place(self, val: KV, kind: types.Type) -> LV:
         check_materialized(self, val)

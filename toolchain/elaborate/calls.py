@@ -292,8 +292,8 @@ class Calls(Conversions):
         for value, arg in zip(values, items, strict=True):
             if sig.convention == "mut" and not (isinstance(value, LV) and value.mutable and not value.owned):
                 self.fail(Code.IMMUTABLE, f"'*{sig.name}' changes its arguments, and this one cannot be", arg.span)
-            place = self.own(value, arg.span) if owned else self.place(value)
-            places.append(place)
+            shown = self.unchanged_place if sig.convention == "read" else self.place
+            places.append(self.own(value, arg.span) if owned else shown(value))
         return PackVal(tuple(places))
 
     def expand(self, instance: Instance, values: list[Any], span: Span) -> Any:

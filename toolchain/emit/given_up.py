@@ -1,7 +1,7 @@
-"""What is raised where LLVM's process ended over a job.
+"""What is raised where LLVM refuses a module, or its process ended over a job.
 
-In: the job's name and LLVM's last words. Out: an error of the program, if its inline assembly was refused; else one of
-ktc.
+In: what the module is called, and LLVM's words. Out: an error of the program, if its inline assembly was refused or its
+call of an intrinsic; else one of ktc.
 """
 
 import re
@@ -10,6 +10,28 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Bug, CompileError, Diagnostic
 
 _ASSEMBLY = re.compile(r"<inline asm>:\d+:\d+: (.*?)( \(exit status \d+\))?$", re.MULTILINE)
+_INTRINSIC = re.compile(r"(immarg operand has non-immediate parameter|invalid intrinsic signature).*?@(llvm\.[\w.]+)\(")
+
+
+def rejected(title: str, words: str) -> Bug | CompileError:
+    """Return what to raise for a module that is no valid one.
+
+    Args:
+        title: what it is made of: "the host", "kernel 'x'".
+        words: LLVM's message, and the line that it is about.
+    """
+    refused = _INTRINSIC.search(words)
+    if refused is None:
+        return Bug(f"LLVM rejects the code of {title}: {words}", "codegen")
+    if refused[1].startswith("immarg"):
+        text, help = (
+            "an argument has to be known at compile time",
+            "pass a literal, or the value of an alias or parameter",
+        )
+    else:
+        text, help = "it takes other arguments, or gives another result", ""
+    text = f"LLVM refuses a call of '{refused[2]}' in {title}: {text}"
+    return CompileError([Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, text, help)])
 
 
 def given_up(name: str, words: str) -> Bug | CompileError:

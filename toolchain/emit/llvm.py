@@ -1,7 +1,8 @@
 """LLVM: text in, optimised text, assembly or machine code out. The only user of llvmlite in `emit`, but for `jit`.
 
 LLVM ends the whole process for some of the code it cannot translate, so kernels come here in a child (`workers`).
-What LLVM reports in words becomes a `Bug`: text that it cannot read is our mistake, not the user's.
+What LLVM reports in words becomes a `Bug`: text that it cannot read is our mistake, but for calls of intrinsics, which
+are the user's (`given_up.py`).
 """
 
 import re
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
-from ktc.diag.diagnostic import Bug
+from ktc.emit.given_up import rejected
 from ktc.emit.support import routines
 from ktc.targets.target import Target
 
@@ -55,12 +56,12 @@ def parsed(text: str, name: str = "") -> Iterator[Any]:
         try:
             module = llvm.parse_assembly(text, context)
         except RuntimeError as error:
-            raise _rejected(error, text, name) from error
+            raise rejected(_called(name), _explain(str(error), text)) from error
         with module:
             try:
                 module.verify()
             except RuntimeError as error:
-                raise _rejected(error, text, name) from error
+                raise rejected(_called(name), _explain(str(error), text)) from error
             yield module
 
 
@@ -125,10 +126,6 @@ def object_code(module: Any, target: Target, level: int) -> bytes:
 def llvm_text(module: Any) -> str:
     """Return the module as LLVM assembly."""
     return str(module)
-
-
-def _rejected(error: RuntimeError, text: str, name: str) -> Bug:
-    return Bug(f"LLVM rejects the code of {_called(name)}: {_explain(str(error), text)}", "codegen")
 
 
 def _called(name: str) -> str:
