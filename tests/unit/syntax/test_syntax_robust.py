@@ -3,6 +3,7 @@
 Also what is kept in a cache.
 """
 
+import pickletools
 import random
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pytest
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
 from ktc.syntax.format import dump
-from ktc.syntax.parser import parse
+from ktc.syntax.parser import pack, parse
 from ktc.syntax.tables import Tables, load_tables
 
 PROGRAM = '''"""Doc."""
@@ -172,3 +173,19 @@ def test_lark_is_needed_only_to_build_tables(monkeypatch: pytest.MonkeyPatch) ->
     assert parse(Source("t.kpy", PROGRAM), Sink(), store) is not None
     with pytest.raises(ImportError):
         load_tables(None)
+
+
+def test_packed_trees_are_calls_of_classes(tables: Tables) -> None:
+    """Compiled and interpreted modules share a cache, and have only calls of classes in common."""
+    module = parse(Source("t.kpy", PROGRAM), Sink(), None, tables)
+    work: list[Any] = [pack(module) if module is not None else b""]
+    texts = 0
+    while work:
+        for opcode, argument, _ in pickletools.genops(work.pop()):
+            assert opcode.name not in ("NEWOBJ", "NEWOBJ_EX", "BUILD")
+            if (
+                isinstance(argument, bytes) and argument[:1] == b"\x80"
+            ):  # what stands in it for itself: heads and bodies
+                work.append(argument)
+                texts += 1
+    assert texts > 4
