@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import ktc
+import ktc.grammar
 import pytest
 from ktc import native
 from ktc.native.matches import without_matches
@@ -276,6 +277,7 @@ def test_what_does_not_compile_leaves_nothing(tmp_path: Path) -> None:
     package = tmp_path / "ktc"
     here = Path(ktc.__file__).parent
     shutil.copytree(here, package, ignore=shutil.ignore_patterns("made", "grammar", "stdlib", "__pycache__"))
+    shutil.copytree(next(iter(ktc.grammar.__path__)), package / "grammar")
     with open(package / "ir" / "types.py", "a") as file:
         file.write("\nWRONG: int = 'a text'\n")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}

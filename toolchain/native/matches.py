@@ -7,7 +7,7 @@ how to write stays one.
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,8 +47,8 @@ def without_matches(text: str, means: Callable[[str], Any]) -> str:
 
 def _match(
     node: ast.Match, temporary: str, lines: list[str], means: Callable[[str], Any]
-) -> Iterator[tuple[int, int, list[str]]]:
-    """Give the lines to replace, counted from 0, first and last, each with what to put there."""
+) -> list[tuple[int, int, list[str]]]:
+    """Return the lines to replace, counted from 0, first and last, each with what to put there."""
     subject = node.subject.id if isinstance(node.subject, ast.Name) else temporary
     cases = [(case, _pattern(case.pattern, subject, "", means)) for case in node.cases]
     types: dict[str, set[str]] = {}
@@ -75,7 +75,7 @@ def _match(
         word = "elif"
         if not conditions:
             break
-    yield from edits
+    return edits
 
 
 def _end(node: Any, lines: list[str]) -> int:
