@@ -22,7 +22,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-WARM_UP = 'def main():\n    print("warm", 1, 2.5, String("up"))\n'
+from compile import WARM_UP  # the script beside this one
+
 USUAL = Path(__file__).parent.parent / "tests" / "run"
 
 

@@ -183,9 +183,8 @@ def test_packed_trees_are_calls_of_classes(tables: Tables) -> None:
     while work:
         for opcode, argument, _ in pickletools.genops(work.pop()):
             assert opcode.name not in ("NEWOBJ", "NEWOBJ_EX", "BUILD")
-            if (
-                isinstance(argument, bytes) and argument[:1] == b"\x80"
-            ):  # what stands in it for itself: heads and bodies
+            # heads and bodies stand in it as pickles of their own
+            if isinstance(argument, bytes) and argument[:1] == b"\x80":
                 work.append(argument)
                 texts += 1
     assert texts > 4
