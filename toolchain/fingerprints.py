@@ -16,7 +16,7 @@ def emitter_fingerprint() -> str:
     here = Path(__file__).parent
     parts = [_llvm_stamp()]
     for folder in _EMITTERS:
-        parts += [sha256(path.read_bytes()).hexdigest() for path in sorted((here / folder).glob("*.py"))]
+        parts += [sha256(path.read_bytes()).hexdigest() for path in sorted((here / folder).rglob("*.py"))]
     return digest(*parts)
 
 

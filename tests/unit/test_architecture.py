@@ -2,6 +2,7 @@
 
 import ast
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -196,3 +197,11 @@ def test_nothing_is_imported_that_no_distribution_names() -> None:
     for path in FILES:
         for node, module in imports(tree_of(path)):
             assert module.split(".")[0] in known, f"{name_of(path)}:{node.lineno} imports {module}"
+
+
+def test_every_package_is_installed() -> None:
+    folders = {path.parent.relative_to(TOOLCHAIN) for path in FILES}
+    assert [name.as_posix() for name in folders if not (TOOLCHAIN / name / "__init__.py").is_file()] == []
+    project = tomllib.loads((TOOLCHAIN.parent / "pyproject.toml").read_text("utf-8"))
+    listed = {name for name in project["tool"]["setuptools"]["packages"] if name not in ("ktc.grammar", "ktc.stdlib")}
+    assert listed == {".".join(("ktc", *folder.parts)) for folder in folders}

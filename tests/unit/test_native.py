@@ -14,6 +14,8 @@ import ktc
 import ktc.grammar
 import pytest
 from ktc import native
+from ktc.native import PACKAGES
+from ktc.native.__main__ import INTERPRETED
 from ktc.native.matches import without_matches
 from ktc.native.written import written_out
 
@@ -257,7 +259,7 @@ def test_installed_sources_are_known_by_their_digests(tmp_path: Path, monkeypatc
         (home / folder / "one.py").write_text("one = 1\n")
     monkeypatch.setattr(native, "HOME", str(home))
     seen = native.stamp()
-    assert "./one.py 8 " in seen
+    assert "\none.py 8 " in f"\n{seen}"
     info.mkdir()
     lines = ["ktc/ir/one.py,sha256=abc,8", "ktc/cli.py,sha256=def,8"]
     others = [
@@ -270,6 +272,39 @@ def test_installed_sources_are_known_by_their_digests(tmp_path: Path, monkeypatc
     assert native.stamp().split("\n") == sorted(lines)
     os.utime(home / "ir" / "one.py", (2**32, 2**32))
     assert native.stamp() != seen and "sha256" not in native.stamp()
+
+
+def test_sources_in_folders_of_folders_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "ktc"
+    for folder in ("elaborate/calls/deep", "elaborate/calls/__pycache__", "native/made/a/ir"):
+        (home / folder).mkdir(parents=True)
+    deep = home / "elaborate" / "calls" / "deep" / "one.py"
+    deep.write_text("one = 1\n")
+    monkeypatch.setattr(native, "HOME", str(home))
+    seen = native.stamp()
+    assert seen.startswith("elaborate/calls/deep/one.py 8 ")
+    for other in ("elaborate/calls/__pycache__/two.py", "native/made/a/ir/two.py", "elaborate/calls/two.txt"):
+        (home / other).write_text("two = 2\n")
+    assert native.stamp() == seen
+    (home / "elaborate" / "calls" / "two.py").write_text("two = 2\n")
+    assert native.stamp() != seen
+    (home / "elaborate" / "calls" / "two.py").unlink()
+    os.utime(deep, (1, 1))
+    assert native.stamp() != seen
+
+
+def test_every_source_is_part_of_the_stamp() -> None:
+    home = Path(ktc.__file__).parent
+    sources = {path.relative_to(home).as_posix() for path in home.rglob("*.py") if "made" not in path.parts}
+    lines = native.stamp().split("\n")
+    recorded = {line.partition(",")[0].removeprefix("ktc/") for line in lines if ",sha256=" in line}
+    assert (recorded or {line.partition(" ")[0] for line in lines}) == sources
+
+
+def test_what_stays_interpreted_exists() -> None:
+    home = Path(ktc.__file__).parent
+    assert [name for name in sorted(INTERPRETED) if not (home / name).is_file()] == []
+    assert [name for name in PACKAGES if not (home / name).is_dir()] == []
 
 
 @pytest.mark.slow

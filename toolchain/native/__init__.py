@@ -18,6 +18,9 @@ FOLDER = os.path.join(HOME, "native", "made", _imp.extension_suffixes()[0].split
 
 STAMP = os.path.join(FOLDER, "stamp.txt")
 
+_NOT_SOURCES = ("__pycache__", "made", "grammar", "stdlib")
+"""Folders without Python sources of the compiler."""
+
 
 def folders() -> list[str]:
     """Return the folder of the compiled packages, or nothing; KTC_NATIVE=0 leaves them out."""
@@ -30,15 +33,22 @@ def folders() -> list[str]:
 
 
 def stamp() -> str:
-    """Return what ktc's Python sources are, in 1 ms: of an installed ktc their digests, else their sizes and times."""
-    seen, latest = [], 0
-    for folder in (".", *PACKAGES, "native", "targets"):
+    """Return what ktc's Python sources are, in 1 ms.
+
+    All folders are read, to any depth: the digests of an installed ktc, otherwise sizes and times.
+    """
+    seen, latest, left = [], 0, [""]
+    while left:
+        folder = left.pop()
         with os.scandir(os.path.join(HOME, folder)) as entries:
             for entry in entries:
-                if entry.name.endswith(".py"):
+                name = f"{folder}{entry.name}"
+                if name.endswith(".py"):
                     status = entry.stat()
                     latest = max(latest, status.st_mtime_ns)
-                    seen.append(f"{folder}/{entry.name} {status.st_size} {status.st_mtime_ns}")
+                    seen.append(f"{name} {status.st_size} {status.st_mtime_ns}")
+                elif "." not in entry.name and entry.name not in _NOT_SOURCES and entry.is_dir():
+                    left.append(f"{name}/")
     return "\n".join(sorted(_recorded(latest) or seen))
 
 

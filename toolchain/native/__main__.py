@@ -54,7 +54,7 @@ def main() -> None:
         for name in os.listdir(package):
             if name not in PACKAGES and not name.startswith("compiled"):
                 shutil.rmtree(package / name) if (package / name).is_dir() else os.remove(package / name)
-        for path in (path for name in PACKAGES for path in (package / name).glob("*.so")):
+        for path in (path for name in PACKAGES for path in (package / name).rglob("*.so")):
             path.with_name(f"{path.name.partition('.')[0]}.py").unlink()
         (package / "stamp.txt").write_text(made_of, encoding="utf-8")
         beside = f"{FOLDER}-{os.getpid()}"
@@ -72,9 +72,10 @@ def _copy(package: Path) -> None:
     """Copy the package, with its records and matches written out in what is compiled."""
     shutil.copytree(HOME, package, ignore=shutil.ignore_patterns("__pycache__", "made", "grammar", "stdlib"))
     for name in PACKAGES:
-        for path in (package / name).glob("*.py"):
-            if f"{name}/{path.name}" not in INTERPRETED:
-                means = partial(_meaning, importlib.import_module(f"ktc.{name}.{path.stem}"))
+        for path in (package / name).rglob("*.py"):
+            module = path.relative_to(package)
+            if module.as_posix() not in INTERPRETED and path.stem != "__init__":
+                means = partial(_meaning, importlib.import_module(".".join(("ktc", *module.with_suffix("").parts))))
                 text = without_matches(path.read_text(encoding="utf-8"), means)
                 path.write_text(written_out(text), encoding="utf-8")
 
@@ -92,7 +93,7 @@ def _inside() -> None:
     build = importlib.import_module("mypyc.build")
     compilers = importlib.import_module("setuptools._distutils.ccompiler")
     customize = importlib.import_module("setuptools._distutils.sysconfig").customize_compiler
-    files = [str(path) for name in PACKAGES for path in sorted(Path("ktc", name).glob("*.py"))]
+    files = [str(path) for name in PACKAGES for path in sorted(Path("ktc", name).rglob("*.py"))]
     chosen = [name for name in files if name.split("/", 1)[1] not in INTERPRETED and not name.endswith("__init__.py")]
     modules = build.mypycify(
         ["--config-file=", *chosen], opt_level="2", debug_level="0", multi_file=True, group_name=GROUP
