@@ -16,7 +16,7 @@ from ktc import config
 from ktc.cache import Cache
 from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.diagnostic import Bug, Severity, Sink
-from ktc.elaborate.elaborator import elaborate
+from ktc.elaborate.program import elaborate
 from ktc.emit.device import UndefinedFunctions, images
 from ktc.emit.tools import find_ptxas
 from ktc.emit.workers import Workers

@@ -22,7 +22,7 @@ from ktc import config, driver, targets
 from ktc.cache import Cache
 from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.diagnostic import Sink
-from ktc.elaborate.elaborator import elaborate
+from ktc.elaborate.program import elaborate
 from ktc.emit.device import images
 from ktc.emit.tools import assemble_ptx, find_ptxas
 from ktc.emit.workers import Workers

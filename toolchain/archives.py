@@ -15,9 +15,9 @@ from ktc.cache import Cache, Key, Lock
 from ktc.codegen.module import lower_host
 from ktc.config import Config
 from ktc.diag.diagnostic import Bug, Sink
-from ktc.elaborate.archive import Library, library_of, packed_modules, parts
-from ktc.elaborate.bodies import Packed
-from ktc.elaborate.elaborator import elaborate_archive, elaborate_for_device
+from ktc.elaborate.instances.body_store import Packed
+from ktc.elaborate.instances.library_archive import Library, library_of, packed_modules, parts
+from ktc.elaborate.program import elaborate_archive, elaborate_for_device
 from ktc.emit import device
 from ktc.emit.workers import Workers
 from ktc.ir.nodes import Unit

@@ -12,8 +12,8 @@ from ktc import passes as passes_package
 from ktc.codegen.module import lower_device, lower_host
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, gate
-from ktc.elaborate.archive import Library
-from ktc.elaborate.elaborator import elaborate
+from ktc.elaborate.instances.library_archive import Library
+from ktc.elaborate.program import elaborate
 from ktc.emit import device
 from ktc.emit.link import Executable, LinkFailed, find_link_tools, link
 from ktc.emit.workers import Workers

@@ -11,9 +11,9 @@ from ktc import forks
 from ktc import passes as passes_package
 from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.diagnostic import CompileError, Diagnostic, gate
-from ktc.elaborate.archive import Library
-from ktc.elaborate.elaborator import Ready
-from ktc.elaborate.slices import Slicer
+from ktc.elaborate.instances.library_archive import Library
+from ktc.elaborate.per_kernel import Slicer
+from ktc.elaborate.program import Ready
 from ktc.emit.steps import instructions
 from ktc.ir import nodes
 from ktc.ir.verify import verify

@@ -7,7 +7,7 @@ import pytest
 from ktc import archives, config, driver
 from ktc.cache import Cache
 from ktc.diag.diagnostic import Sink
-from ktc.elaborate.bodies import Packed
+from ktc.elaborate.instances.body_store import Packed
 from ktc.emit.workers import Workers
 from ktc.ir.text import print_function, print_global
 from ktc.records import replace

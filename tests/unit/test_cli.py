@@ -172,7 +172,7 @@ def test_a_build_with_nothing_to_do_loads_neither_llvm_nor_the_compiler(elaborat
     assert main(["build", "prog.kpy"]) == 0
     code = (
         "import sys; from ktc.cli import main; code = main(['build', 'prog.kpy']);"
-        "heavy = ('llvmlite', 'lark', 'rich', 'ktc.driver', 'ktc.syntax.parser', 'ktc.elaborate.elaborator');"
+        "heavy = ('llvmlite', 'lark', 'rich', 'ktc.driver', 'ktc.syntax.parser', 'ktc.elaborate.program');"
         "print(code, [name for name in heavy if name in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

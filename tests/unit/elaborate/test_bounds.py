@@ -6,7 +6,7 @@ from ktc import config
 from ktc.cache import Cache
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Severity, Sink
-from ktc.elaborate.elaborator import Elaborator
+from ktc.elaborate.program import Elaborator
 from ktc.syntax.loader import load
 
 EMPTY = "fn main():\n    pass\n"

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from ktc import native
 from ktc.diag.codes import Code
-from ktc.elaborate import builtin_types
-from ktc.elaborate.archive import Defines
-from ktc.elaborate.builtin_targets import simd_bits
-from ktc.elaborate.builtins import OPERATIONS, operation
-from ktc.elaborate.values import KV, LV, RV, OriginValue, PackPV, PrimTy, Ty
+from ktc.elaborate.instances.library_archive import Defines
+from ktc.elaborate.model.values import KV, LV, RV, OriginValue, PackPV, PrimTy, Ty
+from ktc.elaborate.primitives.table import OPERATIONS, operation
+from ktc.elaborate.primitives.targets import simd_bits
+from ktc.elaborate.types import primitive_types as builtin_types
 from ktc.ir import nodes, types
 from ktc.ir.types import BOOL, I8, I16, I32, I64, PTR, UNIT, StructType, VectorType, size_of
 from ktc.targets.target import Target

@@ -1,0 +1,1 @@
+"""The IR of one function: statements, places, temporaries, constants, moves."""

@@ -1,0 +1,57 @@
+"""Values that nothing destroys by itself: those of structs with `@explicit_destroy`.
+
+In: a type, where a body asks for its destructor. Out: a note for the passes that reaching it is a mistake there, or an
+error where a body itself would destroy the value. Generic code knows nothing of it: there the destructor runs.
+"""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic
+from ktc.diag.source import Span
+from ktc.elaborate.model.declarations import StructInfo
+from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.values import PackPV, StructTy, Ty
+
+
+def note(body: Any, ty: StructTy, symbol: str) -> None:
+    """Note that a body must not come to a type's destructor, if that is so."""
+    if _is_linear(body, ty):
+        body.linear[symbol] = (body.elab.type_name(ty), ty.info.explicit_destroy or "")
+
+
+def check_dropped(body: Any, ty: Ty, span: Span | None) -> None:
+    """Report that a value is destroyed here that must be consumed."""
+    if isinstance(ty, StructTy) and _is_linear(body, ty):
+        text = f"the value is not consumed, and nothing destroys a value of type '{body.elab.type_name(ty)}' by itself"
+        body.elab.report(Code.NOT_DESTROYED, text, span, ty.info.explicit_destroy or "", body.instance)
+
+
+def check_fields(elab: Any, info: StructInfo) -> None:
+    """Report a struct that destroys its fields by itself and holds one that must be consumed."""
+    if info.explicit_destroy is not None or "__del__" in info.members:
+        return
+    try:
+        fields = elab.fields(elab.own_type(info))
+    except Abort:
+        return
+    for name, kind in fields:
+        if isinstance(kind, StructTy) and kind.info.explicit_destroy is not None:
+            text = f"'{info.name}' has no '__del__' that consumes its field '{name}' of type '{elab.type_name(kind)}'"
+            help_text = kind.info.explicit_destroy or "write one, or '@explicit_destroy' above the struct"
+            elab.sink.report(Diagnostic(Code.NOT_DESTROYED, info.span(), text, help_text))
+
+
+def _is_linear(body: Any, ty: StructTy) -> bool:
+    """Must a body consume the values of a type: of one that it names, not only of a type parameter's value."""
+    if ty.info.explicit_destroy is None or body.module.is_library or body.instance is None:
+        return False
+    instance = body.instance
+    inside = instance.self_ty.params if instance.self_ty is not None else ()
+    return not any(_holds(given, ty) for given in (*instance.given, *inside))
+
+
+def _holds(given: Any, ty: StructTy) -> bool:
+    if isinstance(given, PackPV):
+        return any(_holds(one, ty) for one in given.items)
+    return given is ty or (isinstance(given, StructTy) and any(_holds(one, ty) for one in given.params))

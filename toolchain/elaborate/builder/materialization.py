@@ -1,0 +1,149 @@
+"""Compile-time values that a run may keep and change.
+
+In: a constant. Out: a place with its bytes that whoever takes it owns. What the constant points to on the heap of the
+compile-time run is allocated anew each time, so that it may be changed and freed. Few blocks are copied one by one, in
+code that the optimiser sees through; for many there is a table, and a function of the library reads it.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.elaborate.model.values import KV, LV
+from ktc.ir import nodes, types, walk
+from ktc.ir.freeze import PREFIX
+from ktc.ir.nodes import Value
+from ktc.ir.ops import build
+
+FEW_BLOCKS = 8
+
+Pointers = list[tuple[int, nodes.Address]]
+"""Where pointers lie in a block, and what they point to."""
+
+
+def check_materialized(body: Any, made: KV) -> None:
+    """Report a constant at run time of a type whose values are not copied by themselves."""
+    elab = body.elab
+    if body.comptime or body.module.is_library or elab.is_trivial(made.ty):
+        return
+    if not elab.has_trait(made.ty, "ImplicitlyCopyable"):
+        text = f"a compile-time value of type '{elab.type_name(made.ty)}' does not become a run-time value by itself"
+        body.fail(Code.NOT_COPYABLE, text, body.span, "make one with 'materialize[…]()'")
+
+
+def points_to_heap(data: Any) -> bool:
+    """Does a constant point to what was on the heap of the compile-time run."""
+    return isinstance(data, tuple | nodes.Address) and any(map(_is_heap, walk.addresses_of(data)))
+
+
+def renewed(body: Any, made: KV) -> LV:
+    """Return a constant as a value of its own."""
+    kind: types.Type = body.elab.ir(made.ty)
+    target: LV = body.temporary(made.ty)
+    if types.size_of(kind):
+        body.emit(nodes.Store(target.pointer, body.constant(made), span=body.span))
+        renew(body, kind, made.data, target.pointer)
+    body.mark("init", target)
+    return target
+
+
+def renewed_block(body: Any, ty: Any, name: str) -> LV:
+    """Return the bytes of a constant of the compile-time run as a value of its own."""
+    held = body.elab.globals[name]
+    target: LV = body.temporary(ty)
+    kind = body.elab.ir(ty)
+    body.refs.add(name)
+    count = nodes.Const(types.I64, types.size_of(kind))
+    body.emit(nodes.MemCopy(target.pointer, nodes.GlobalAddress(name), count, types.align_of(kind), span=body.span))
+    if isinstance(held.content, nodes.Const):
+        renew(body, held.type, held.content.value, target.pointer)
+    body.mark("init", target)
+    return target
+
+
+def renew(body: Any, kind: types.Type, data: Any, pointer: Value) -> None:
+    """Let what a constant in memory points to be blocks of its own.
+
+    Args:
+        kind: the constant's type.
+        data: the constant.
+        pointer: where its bytes lie.
+    """
+    places = list(_addresses(kind, data, 0))
+    if not places:
+        return
+    blocks: dict[str, Pointers] = {}
+    pending = [address.name for _, address in places]
+    while pending:
+        name = pending.pop()
+        if name not in blocks and (held := body.elab.globals.get(name)) is not None:
+            content = held.content
+            inner = list(_addresses(held.type, content.value, 0)) if isinstance(content, nodes.Const) else []
+            blocks[name] = inner
+            pending += [address.name for _, address in inner]
+    if len(blocks) <= FEW_BLOCKS:
+        _renew_each(body, places, blocks, pointer)
+    elif blocks:
+        _renew_all(body, places, blocks, pointer)
+
+
+def _is_heap(name: str) -> bool:
+    return name.startswith(PREFIX)
+
+
+def _addresses(kind: types.Type, data: Any, at: int) -> Iterator[tuple[int, nodes.Address]]:
+    """Give the pointers to the heap in a constant, with their distances from its start."""
+    if isinstance(data, nodes.Address):
+        if _is_heap(data.name):
+            yield at, data
+        return
+    if not points_to_heap(data):
+        return
+    if isinstance(kind, types.StructType):
+        for inner, offset, item in zip(kind.fields, kind.offsets, data, strict=True):
+            yield from _addresses(inner, item, at + offset)
+    elif isinstance(kind, types.ArrayType | types.VectorType):
+        size = types.size_of(kind.element)
+        for i, item in enumerate(data):
+            yield from _addresses(kind.element, item, at + i * size)
+
+
+def _size(body: Any, name: str) -> int:
+    return types.size_of(body.elab.globals[name].type)
+
+
+def _renew_each(body: Any, places: Pointers, blocks: dict[str, Pointers], target: Value) -> None:
+    symbol = body.library_symbol("__ktc_copy_block__")
+    made: dict[str, Value] = {}
+    for name in blocks:
+        body.refs.add(name)
+        size = nodes.Const(types.I64, _size(body, name))
+        made[name] = body.let(nodes.Call(symbol, (nodes.GlobalAddress(name), size), types.PTR), types.PTR)
+    for holder, held in ((target, places), *((made[name], inner) for name, inner in blocks.items())):
+        for at, address in held:
+            if address.name in made:
+                there = _moved(made[address.name], address.offset)
+                body.emit(nodes.Store(_moved(holder, at), there, span=body.span))
+
+
+def _moved(pointer: Value, distance: int) -> Value:
+    return build("offset", (pointer, nodes.Const(types.I64, distance)), None, types.I8)
+
+
+def _renew_all(body: Any, places: Pointers, blocks: dict[str, Pointers], target: Value) -> None:
+    """The table of blocks has their addresses and sizes; that of pointers has where each lies (a block, or -1 for the
+    value itself, and the distance), and where it points to."""
+    number = {name: i for i, name in enumerate(blocks)}
+    sources = tuple((nodes.Address(name), _size(body, name)) for name in blocks)
+    moves = []
+    for holder, held in ((-1, places), *((number[name], inner) for name, inner in blocks.items())):
+        for at, address in held:
+            if address.name in number:
+                moves += [holder & (1 << 64) - 1, at, number[address.name], address.offset]
+    pair = types.StructType((types.PTR, types.I64))
+    texts = repr((sources, moves))
+    source_table = body.constant_global(f"blocks {texts}", types.ArrayType(pair, len(sources)), sources)
+    move_table = body.constant_global(f"moves {texts}", types.ArrayType(types.I64, len(moves)), tuple(moves))
+    count, steps = nodes.Const(types.I64, len(sources)), nodes.Const(types.I64, len(moves) // 4)
+    symbol = body.library_symbol("__ktc_copy_blocks__")
+    body.let(nodes.Call(symbol, (target, source_table, count, move_table, steps), types.VOID), types.VOID)

@@ -1,0 +1,1 @@
+"""Calls: inference, overload resolution, conversions, lowering."""

@@ -1,0 +1,64 @@
+"""Why a call means no function. In: each overload with what keeps it from fitting. Out: one error, and `Abort`."""
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Label
+from ktc.diag.source import Span
+from ktc.elaborate.calls.parameter_spans import written_parameter
+from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.values import Arg
+
+FEW, MANY = 4, 10
+"""So many overloads are all shown; of more those that are near, up to so many."""
+_ORDER = (2, 5, 4, 1, 3, 0)
+"""A type is wrong; a parameter is unknown; the number or a name of arguments; of parameters; another type is meant."""
+
+
+def no_match(
+    body: Any, name: str, failures: list[tuple[FnInfo, Mismatch]], pos: Sequence[Arg], kw: Sequence[Arg], span: Span
+) -> NoReturn:
+    """Report why nothing fits: the reason of the one overload that is nearest, or all reasons."""
+    if not failures:
+        body.fail(Code.NO_MATCHING_CALL, f"'{name}' cannot be called here", span)
+    if any(arg.start == arg.end for fn, _ in failures for arg in fn.node.args[:1]):
+        raise Abort  # the declaration has a mistake, which is reported there
+    failures = sorted(failures, key=lambda failure: _ORDER.index(failure[1].weight))
+    near = [one for one in failures if one[1].weight == failures[0][1].weight]
+    fn, why = near[0]
+    if len({(one.code, one.message, one.span) for _, one in near}) == 1 or all(map(_is_unmet, near)):
+        notes = tuple(Label(fn.span(), "declared here") for fn, _ in near if not fn.module.is_library)
+        written = written_parameter(body.brackets, why, fn.name)
+        where = why.span or (
+            _argument_of(body, why.culprit, (*pos, *kw), span) if written is None else body.at(written)
+        )
+        body.elab.report(why.code, why.message, where, why.help(), body.instance, notes[:3])
+        raise Abort
+    told = dict[str, Label]()
+    for one, reason in failures if len(failures) <= FEW else near:
+        told.setdefault(reason.message, Label(one.span(), reason.message))
+    what = f"constructor of {fn.title}" if fn.name == "__init__" else f"overload of {fn.title}"
+    given = [f"'{_shown(body, arg)}'" for arg in pos if arg.span != span] + [f"{arg.name}=" for arg in kw]
+    text = f"no {what} takes these arguments" + (f": {', '.join(given)}" if given else "")
+    hints = [why.help() for _, why in failures if why.code is Code.TRAIT_NOT_MET]
+    help = next(filter(None, hints), "")
+    body.elab.report(Code.NO_MATCHING_CALL, text, span, help, body.instance, tuple(told.values())[:MANY])
+    raise Abort
+
+
+def _argument_of(body: Any, kind: Any, given: Sequence[Arg], span: Span) -> Span:
+    """Return where the argument stands that is of a type, or the whole call if none is."""
+    found = (arg.span for arg in given if kind is not None and body.elab.materialized(body.type_of(arg.value)) is kind)
+    return next(found, span)
+
+
+def _is_unmet(failure: tuple[FnInfo, Mismatch]) -> bool:
+    """Whether an overload of the library's asks for a trait that is not met: the first such speaks for all."""
+    return failure[1].code is Code.TRAIT_NOT_MET and failure[0].module.is_library
+
+
+def _shown(body: Any, arg: Arg) -> str:
+    kind = body.type_of(arg.value)
+    return "…" if kind is None else body.elab.type_name(kind)

@@ -1,0 +1,114 @@
+"""Default values of arguments: computed once at compile time, and put into each call that takes them.
+
+In: an argument that a call leaves out. Out: its value. What a constant points to on the heap of the compile-time run is
+allocated anew for each call, so that the callee may change, keep and free it.
+
+A literal, or a name, gives the same at run time: it is elaborated in place. So is what the library's own functions
+have, where nothing of this can be seen.
+"""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.builder.materialization import points_to_heap, renewed, renewed_block
+from ktc.elaborate.instances.instance_table import ArgSig, Instance
+from ktc.elaborate.model.declarations import FnInfo, Var
+from ktc.elaborate.model.values import KV, LV, RV, StructTy
+from ktc.elaborate.tree.free_variables import parts
+from ktc.records import record
+from ktc.syntax import ast
+
+_SAME = (ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit, ast.NoneLit, ast.Name, ast.Attribute)
+
+
+@record
+class Block:
+    """A value that was computed: its bytes are those of a constant."""
+
+    ty: StructTy
+    name: str
+
+
+def default_value(body: Any, instance: Instance, sig: ArgSig, span: Span) -> Any:
+    """Return the value of an argument that a call leaves out, converted to its type."""
+    node, module = sig.node.default, instance.fn.module
+    assert node is not None
+    where = span if module.is_library else Span(module.source, node.start, node.end)
+    value = instance.defaults.get(sig.name)
+    if value is None:
+        value = _first(body, instance, sig, where)
+    if not module.is_library and isinstance(value, KV | Block) and value.ty is sig.ty:
+        return _given(body, value)
+    return body.convert(value, sig.ty, where)
+
+
+def _first(body: Any, instance: Instance, sig: ArgSig, where: Span) -> Any:
+    """Return the value; a constant that does not say where the call stands is kept with the instance: calls of `print`
+    alone have three of them each."""
+    node, module = sig.node.default, instance.fn.module
+    if not module.is_library:
+        check_dynamic(body.elab, instance.fn, sig.node)
+        if isinstance(sig.ty, StructTy) and not (_is_plain(node) and sig.ty.info.module.is_library):
+            made = _computed(body.elab, instance, sig, where)
+            if made is not None:
+                instance.defaults[sig.name] = made
+                return made
+    placed, body.placed = body.placed, False
+    value = body.evaluate_in(node, instance.scope, module, sig.ty)
+    if isinstance(value, KV) and not body.placed:
+        instance.defaults[sig.name] = value
+    body.placed = placed or body.placed
+    return value
+
+
+def check_dynamic(elab: Any, fn: FnInfo, arg: ast.Param) -> None:
+    """Report a default that names another argument of the function, or a variable around it, and abort."""
+    others = {other.name for other in fn.node.args}
+    for part in parts(arg.default):
+        if not isinstance(part, ast.Name):
+            continue
+        found = elab.find(part.id, fn.scope, fn.module)
+        is_variable = isinstance(found, Var) and not isinstance(found.value, KV)
+        if is_variable or (found is None and part.id in others):
+            text = f"the default of '{arg.name}' names '{part.id}', and defaults are computed at compile time"
+            help = f"let '{arg.name}' be an 'Optional' with the default 'None', and look at '{part.id}' in the body"
+            elab.fail(Code.NOT_COMPILE_TIME, text, Span(fn.module.source, part.start, part.end), help)
+
+
+def elaborated(elab: Any, instance: Instance, sig: ArgSig, span: Span) -> tuple[Any, Any]:
+    """Elaborate a default value at compile time, and return the body that computes it and what it gives."""
+    body = elab.new_body(instance.fn.module, instance.scope, elab.current)
+    return body, body.convert(body.expr(sig.node.default, sig.ty), sig.ty, span)
+
+
+def _computed(elab: Any, instance: Instance, sig: ArgSig, span: Span) -> KV | Block | None:
+    elab.constants.append((span, elab.current))
+    try:
+        body, value = elaborated(elab, instance, sig, span)
+        if isinstance(value, RV | LV) and isinstance(value.ty, StructTy) and not elab.is_trivial(value.ty):
+            return Block(value.ty, elab.run_to_block(body, value, span))
+        made = body.param(value, span)
+    finally:
+        elab.constants.pop()
+    return made if isinstance(made, KV) else None
+
+
+def _is_plain(node: Any) -> bool:
+    match node:
+        case ast.Unary(op="-", value=value):
+            return _is_plain(value)
+        case ast.ListLit(items=items) | ast.TupleLit(items=items):
+            return all(map(_is_plain, items))
+        case ast.Attribute(value=value):
+            return _is_plain(value)
+    return isinstance(node, _SAME)
+
+
+def _given(body: Any, made: KV | Block) -> Any:
+    """Return a constant as a value that the callee may own."""
+    if isinstance(made, Block):
+        return renewed_block(body, made.ty, made.name)
+    if points_to_heap(made.data) or (body.elab.abi(made.ty) == "memory" and not body.elab.is_trivial(made.ty)):
+        return renewed(body, made)
+    return made

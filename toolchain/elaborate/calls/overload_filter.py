@@ -1,0 +1,108 @@
+"""Which overloads cannot take an argument, as the struct of its type alone tells.
+
+In: overloads of the library, and arguments by position. Out: those overloads that are worth a try. A type's head is its
+struct: `UnsafePointer` of `UnsafePointer[T, origin]`. Heads are read from the syntax, so that for most overloads of
+`SIMD` or `LayoutTensor` no parameter is inferred and no message written that nobody reads.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, ModuleInfo, StructInfo
+from ktc.elaborate.model.values import KV, LV, RV, Arg, StructTy
+from ktc.syntax import ast
+
+if TYPE_CHECKING:
+    from ktc.elaborate.program import Elaborator
+
+Heads = tuple[StructInfo | None, ...]
+
+
+def worth_a_try(
+    elab: "Elaborator", functions: Sequence[FnInfo], pos: Sequence[Arg], receiver: bool, strict: bool
+) -> list[FnInfo]:
+    """Return the functions whose arguments may be of the structs that are given.
+
+    Args:
+        receiver: the first argument is the object, which static methods do not take.
+        strict: nothing but a literal is converted.
+    """
+    given = [_given(elab, arg.value) for arg in pos]
+    if not any(given):
+        return list(functions)
+    return [fn for fn in functions if _may_take(elab, fn, given[1:] if receiver and fn.static else given, strict)]
+
+
+def _given(elab: "Elaborator", value: Any) -> Heads:
+    """The struct of a value's type, and for a literal the one that it has at run time; nothing if there is none."""
+    if not isinstance(value, (RV, LV, KV)) or not isinstance(value.ty, StructTy):
+        return ()
+    plain = elab.materialized(value.ty, False) if value.ty.info.materialized is not None else None
+    return (value.ty.info, plain.info) if isinstance(plain, StructTy) else (value.ty.info,)
+
+
+def _may_take(elab: "Elaborator", fn: FnInfo, given: Sequence[Heads], strict: bool) -> bool:
+    for want, have in zip(_heads(elab, fn), given, strict=False):
+        if want is not None and have and want not in have and (strict or not _may_convert(elab, have, want)):
+            return False
+    return True
+
+
+def _may_convert(elab: "Elaborator", have: Heads, want: StructInfo) -> bool:
+    """Could an implicit constructor of `want` take what is given."""
+    if want.fieldwise_implicit:
+        return True
+    memo = elab.state.memo
+    key = ("may convert", have, want)
+    found: bool | None = memo.get(key)
+    if found is None:
+        inits = want.members.get("__init__")
+        functions = [fn for fn in inits.functions if fn.implicit] if isinstance(inits, FnSet) else []
+        found = memo[key] = any(_may_take(elab, fn, (have,), True) for fn in functions)
+    return found
+
+
+def _heads(elab: "Elaborator", fn: FnInfo) -> Heads:
+    """Return the head of each argument by position, None where the syntax does not tell."""
+    if not fn.module.is_library or fn.parent is not None:
+        return ()
+    memo = elab.state.memo
+    key = ("heads", fn)
+    found: Heads | None = memo.get(key)
+    if found is None:
+        formals = [arg for arg in fn.node.args if arg.convention != "out" and arg.kind in ("pos", "any")]
+        found = memo[key] = tuple(_head(elab, arg.type, fn) for arg in formals)
+    return found
+
+
+def _head(elab: "Elaborator", node: Any, fn: FnInfo) -> StructInfo | None:
+    name = _name(node)
+    owner = fn.owner
+    if not name or any(param.name == name for param in fn.node.params):
+        return None
+    if isinstance(owner, StructInfo):
+        if name == "Self":
+            return owner
+        if name in owner.members or any(param.name == name for param in owner.node.params):
+            return None
+    return _meant(elab, name, fn.module) if not isinstance(node, ast.Name) or name != "Self" else None
+
+
+def _meant(elab: "Elaborator", name: str, module: ModuleInfo) -> StructInfo | None:
+    """The struct that a name of a module means; of an alias, what it is an alias of."""
+    found = elab.module_name(module, name)
+    if found is None and elab.prelude_scope is not None:
+        found = elab.prelude_name(name)
+    if isinstance(found, AliasInfo):
+        inner = _name(found.node.value)
+        if not inner or inner == found.name or any(param.name == inner for param in found.node.params):
+            return None
+        return _meant(elab, inner, found.module) if found.scope is found.module.scope else None
+    return found if isinstance(found, StructInfo) else None
+
+
+def _name(node: Any) -> str:
+    """The name in front of a type's parameters; "" if there is none."""
+    while isinstance(node, ast.Subscript):
+        node = node.base
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,79 @@
+"""Parameters that stand only inside calls: `fn f[m: Int, k: Int](a: Tensor[Layout.row_major(m, k)])`.
+
+In: a function, the arguments of a call, the parameters that nothing else told. Out: whole numbers for these. A function
+cannot be run backwards, but what it made of its numbers usually shows them: the numbers within the argument's own
+parameter are tried, and count where exactly one choice of them gives that parameter.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+from ktc.diag.diagnostic import Sink
+from ktc.elaborate.instances.instance_table import Symbolic
+from ktc.elaborate.model.declarations import FnInfo, Scope
+from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.values import KV, Arg, StructTy
+from ktc.elaborate.tree.argument_uses import names_in
+from ktc.syntax import ast
+
+_MOST_CHOICES = 150
+"""A hundred evaluations cost a tenth of a second, and are made where the call would be an error else."""
+
+
+def solve_calls(body: Any, fn: FnInfo, self_ty: StructTy | None, given: dict[str, Any], slots: Sequence[Any]) -> None:
+    """Add to what is given the numbers that calls in the types of arguments were made with."""
+    params = {p.name: p for p in fn.node.params}
+    for formal, slot in zip(fn.node.args, slots, strict=True):
+        if not isinstance(slot, Arg) or not isinstance(formal.type, ast.Subscript):
+            continue
+        have = body.type_of(slot.value)
+        if not isinstance(have, StructTy):
+            continue
+        for node in (*formal.type.args, *(keyword.value for keyword in formal.type.keywords)):
+            if not isinstance(node, ast.Call):
+                continue
+            mentioned = names_in(node)
+            open_names = [name for name in params if name in mentioned and name not in given]
+            if open_names and all(_is_int(params[name]) for name in open_names):
+                scope = Scope(body.elab.fn_scope_parent(fn, self_ty), "function", dict(given))
+                _solve(body, node, have, open_names, scope, fn, given)
+
+
+def _is_int(param: ast.Param) -> bool:
+    return isinstance(param.type, ast.Name) and param.type.id == "Int"
+
+
+def _solve(
+    body: Any, node: ast.Call, have: StructTy, names: list[str], scope: Scope, fn: FnInfo, given: dict[str, Any]
+) -> None:
+    elab = body.elab
+    wanted = [value for value in have.params if isinstance(value, KV) and isinstance(value.ty, StructTy)]
+    numbers = list(dict.fromkeys(n for value in wanted for n in _numbers(value.data)))
+    if len(numbers) ** len(names) > _MOST_CHOICES:
+        return
+    kind = elab.library_type("Int")
+    found: list[dict[str, Any]] = []
+    outer = elab.sink, elab.trial
+    elab.sink, elab.trial = Sink(), None  # that a choice makes no sense is no mistake of anybody's
+    try:
+        for choice in product(numbers, repeat=len(names)):
+            trial = {name: KV(kind, number) for name, number in zip(names, choice, strict=True)}
+            scope.names.update(trial)
+            with contextlib.suppress(Abort, Mismatch, Symbolic):
+                if elab.evaluate(node, scope, fn.module) in wanted:
+                    found.append(trial)
+    finally:
+        elab.sink, elab.trial = outer
+    if len(found) == 1:
+        given.update(found[0])
+
+
+def _numbers(data: Any) -> Iterator[int]:
+    """Yield the whole numbers of a plain value, in their order."""
+    if isinstance(data, tuple):
+        for part in data:
+            yield from _numbers(part)
+    elif isinstance(data, int):
+        yield data

@@ -1,0 +1,1 @@
+"""Checks of code that no instance reaches: generic bodies, defaults, unused functions."""

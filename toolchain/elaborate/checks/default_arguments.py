@@ -1,0 +1,90 @@
+"""Defaults of parameters and arguments, looked at where they are declared, used or not: names, types, calls that raise.
+
+In: the main file's declarations. Out: errors at the defaults. Nothing is computed here: what fails at compile time is
+told where a call takes the default. What depends on parameters is looked at with the generic declaration (`bounds.py`).
+"""
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from ktc.diag.source import Span
+from ktc.elaborate.calls.default_arguments import check_dynamic, elaborated
+from ktc.elaborate.instances.instance_table import Instance, Symbolic
+from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope, StructInfo
+from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.values import FnTy, StructTy
+from ktc.elaborate.tree.argument_uses import names_in
+from ktc.syntax import ast
+
+_LITERALS = (ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit)
+
+
+def check_defaults(elab: Any, value: Any) -> None:
+    """Check the defaults of functions, or of a struct's parameters and of its methods."""
+    if isinstance(value, FnSet):
+        for fn in value.functions:
+            if fn.module is elab.main:
+                around = fn.owner.node.params if isinstance(fn.owner, StructInfo) else ()
+                _check(elab, (*fn.node.params, *fn.node.args), (*fn.node.params, *around), fn)
+                _check_dynamic(elab, fn)
+                _check_computed(elab, fn, {param.name for param in (*fn.node.params, *around)})
+    elif isinstance(value, StructInfo) and value.module is elab.main:
+        _check(elab, value.node.params, value.node.params, value)
+        for member in value.members.values():
+            check_defaults(elab, member)
+
+
+def check_with(elab: Any, instance: Instance) -> None:
+    """Check the defaults of a function whose parameters are known."""
+    for sig in instance.signature.args:
+        if sig.node is not None and sig.node.default is not None and not isinstance(sig.node.default, _LITERALS):
+            with contextlib.suppress(Abort):
+                elaborated(elab, instance, sig, _span(instance.fn, sig.node.default))
+
+
+def _check(elab: Any, given: Sequence[ast.Param], params: Sequence[ast.Param], info: Any) -> None:
+    open_names = {param.name for param in params} | {"Self"}
+    for one in given:
+        if isinstance(one.default, _LITERALS) and one.type is not None and not names_in(one.type) & open_names:
+            with contextlib.suppress(Abort, Symbolic, Mismatch):
+                if isinstance(elab.evaluate(one.type, info.scope, info.module), StructTy):
+                    elab.typed_constant(one.type, one.default, Scope(info.scope, "function"), info.module)
+
+
+def _check_dynamic(elab: Any, fn: FnInfo) -> None:
+    for arg in fn.node.args:
+        if arg.default is not None and not isinstance(arg.default, _LITERALS):
+            with contextlib.suppress(Abort):
+                check_dynamic(elab, fn, arg)
+
+
+def _check_computed(elab: Any, fn: FnInfo, open_names: set[str]) -> None:
+    """Elaborate the defaults that depend on no parameter."""
+    ty = None
+    if isinstance(fn.owner, StructInfo):
+        if fn.owner.node.params:
+            open_names = open_names | {"Self"}
+        else:
+            ty = elab.struct(fn.owner, ())
+    open_names |= {arg.name for arg in fn.node.args}
+    scope = Scope(elab.fn_scope_parent(fn, ty), "function")
+    for arg in fn.node.args:
+        if arg.default is None or isinstance(arg.default, _LITERALS) or arg.type is None:
+            continue
+        if (names_in(arg.type) | names_in(arg.default)) & open_names:
+            continue
+        with contextlib.suppress(Abort, Symbolic):
+            try:
+                want = elab.evaluate(arg.type, scope, fn.module)
+                want = want if isinstance(want, StructTy | FnTy) and not want.symbolic else None
+                body = elab.new_body(fn.module, scope, None)
+                value = body.expr(arg.default, want)
+                if isinstance(want, StructTy):
+                    body.convert(value, want, _span(fn, arg.default))
+            except Mismatch as why:
+                elab.report(why.code, why.message, why.span or _span(fn, arg.default), why.help())
+
+
+def _span(fn: FnInfo, node: ast.Node) -> Span:
+    return Span(fn.module.source, node.start, node.end)

@@ -1,0 +1,230 @@
+"""Does a struct have what its traits ask for? In: a struct of the user's. Out: diagnostics at the struct's name.
+
+Methods are compared as far as their types can be known without a call: parametric ones by their name and arguments.
+"""
+
+import contextlib
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Label, Sink
+from ktc.diag.source import Span
+from ktc.elaborate.builder.linear_types import check_fields
+from ktc.elaborate.checks.register_passable import check_registers
+from ktc.elaborate.instances.instance_table import FOUND_HERE, Symbolic
+from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo
+from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.values import KV, StructTy, TraitTy, Ty
+from ktc.elaborate.resolve.suggestions import nearest
+from ktc.elaborate.types.archetypes import MARK, NoStandIn
+from ktc.elaborate.types.default_methods import SYNTHESISED
+from ktc.syntax import ast
+
+
+def check_traits(elab: Any, info: StructInfo) -> None:
+    """Report what a trait of a struct asks for and nothing gives."""
+    try:
+        traits = elab.traits_of(info)
+    except Abort:
+        return
+    given = {name for trait in traits for name, member in trait.members.items() if _gives(member)}
+    ty = elab.own_type(info)
+    check_registers(elab, info, ty)
+    check_fields(elab, info)
+    _check_defaults(elab, info, ty, traits)
+    _check_fields(elab, info, ty, {trait.name for trait in traits})
+    for trait in traits:
+        for name, member in trait.members.items():
+            own = info.members.get(name)
+            if isinstance(member, AliasInfo):
+                if own is None and name not in given and name not in {p.name for p in info.node.params}:
+                    _report(elab, info, trait, f"lacks the alias '{name}' that", member)
+                elif isinstance(own, AliasInfo) and not _alias_fits(elab, ty, member, own):
+                    _report(elab, info, trait, f"has no '{name}' of the kind that", member)
+            elif isinstance(member, FnSet) and name not in SYNTHESISED:
+                if own is None and name not in given:
+                    _report(elab, info, trait, f"lacks the method '{name}' that", member.functions[0])
+                elif isinstance(own, FnSet) and name not in given:
+                    _compare(elab, info, ty, trait, member, own)
+
+
+def check_cycle(elab: Any, info: TraitInfo) -> None:
+    """Report a trait that extends itself through others, at the last of them."""
+    for node in info.node.traits:
+        named = node.id if isinstance(node, ast.Name) else ""
+        circle = [one for one in elab.parents_of(info) if one.name == named]
+        if not circle or circle[0].node.start > info.node.start:
+            continue
+        if elab.conforms(elab.trait((circle[0],)), elab.trait((info,))):
+            span = Span(info.module.source, node.start, node.end)
+            notes = (Label(circle[0].span(), "declared here"),) if circle[0] is not info else ()
+            text = f"trait '{info.name}' extends itself" + (f", through '{named}'" if notes else "")
+            elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, text, "", notes))
+            return
+
+
+def _check_defaults(elab: Any, info: StructInfo, ty: StructTy, traits: tuple[TraitInfo, ...]) -> None:
+    """Report a method that two traits of the program give, and the struct does not choose by having its own."""
+    first: dict[str, list[tuple[TraitInfo, FnInfo]]] = {}
+    for trait in traits:
+        for name, member in () if trait.module.is_library else trait.members.items():
+            if not isinstance(member, FnSet) or name in info.members:
+                continue
+            for fn in member.functions:
+                if fn.node.body is None:
+                    continue
+                for other, have in first.get(name, ()):
+                    if other is not trait and _fits(elab, ty, fn, have) and _fits(elab, ty, have, fn):
+                        text = f"traits '{other.name}' and '{trait.name}' of struct '{info.name}' both give '{name}'"
+                        notes = tuple(Label(one.span(), "given here") for one in (have, fn))
+                        help = f"let '{info.name}' have its own"
+                        elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, info.span(), text, help, notes))
+                first.setdefault(name, []).append((trait, fn))
+
+
+def _check_fields(elab: Any, info: StructInfo, ty: StructTy, traits: set[str]) -> None:
+    """Report a field that keeps its struct from being copied or moved, where the struct says that it can be."""
+    with contextlib.suppress(Abort, Mismatch, Symbolic):
+        fields = elab.fields(ty)
+        if len(fields) != len(info.field_nodes):
+            return  # a field's type has a mistake, which is told there
+        for (name, kind), node in zip(fields, info.field_nodes, strict=True):
+            copied = elab.has_trait(kind, "Copyable") or elab.method_set(kind, "__copyinit__") is not None
+            moved = copied or elab.has_trait(kind, "Movable") or elab.method_set(kind, "__moveinit__") is not None
+            for trait, method, can in (("Copyable", "__copyinit__", copied), ("Movable", "__moveinit__", moved)):
+                if trait in traits and not can and method not in info.members:
+                    done = "copied" if trait == "Copyable" else "moved"
+                    shown = elab.type_name(kind).replace(MARK, "")
+                    text = f"field '{name}' of type '{shown}' cannot be {done}, so '{info.name}' is not "
+                    help = f"give '{info.name}' the method '{method}', or take '{trait}' from its head"
+                    span = Span(info.module.source, node.start, node.end)
+                    elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, f"{text}'{trait}'", help))
+                    return
+
+
+def _alias_fits(elab: Any, ty: StructTy, want: AliasInfo, own: AliasInfo) -> bool:
+    """Is the value of an alias of the kind that a trait declares, as far as that can be told."""
+    if want.node.type is None or want.node.params or own.node.params or want.module.is_library:
+        return True
+    scope = Scope(want.scope, "struct", {"Self": ty}, ty)
+    outer, elab.sink = elab.sink, Sink()  # what is wrong with them is told where they stand
+    queue, asked = elab.state.queue, len(elab.state.queue)
+    try:
+        kind = elab.evaluate_pattern(want.node.type, scope, want.module)
+        value = elab.alias_value(own, ty)
+        if isinstance(kind, TraitTy):
+            return not isinstance(value, StructTy) or value.symbolic or elab.conforms(value, kind)
+        if isinstance(kind, StructTy) and isinstance(value, KV) and not (kind.symbolic or value.ty is kind):
+            return elab.convert_constant(value, kind) is not None
+    except (Abort, Mismatch, Symbolic, NoStandIn):
+        return True
+    finally:
+        elab.sink = outer
+        del queue[asked:]  # functions of a struct with stand-ins for its parameters
+    return True
+
+
+def _gives(member: Any) -> bool:
+    if isinstance(member, AliasInfo):
+        return member.node.value is not None
+    return isinstance(member, FnSet) and any(fn.node.body is not None for fn in member.functions)
+
+
+def _report(elab: Any, info: StructInfo, trait: TraitInfo, what: str, member: AliasInfo | FnInfo) -> None:
+    at = info.node.name_start
+    span = Span(info.module.source, at, at + len(info.name))
+    start = member.node.name_start
+    notes = (Label(Span(member.module.source, start, start + len(member.name)), "declared here"),)
+    text = f"struct '{info.name}' {what} its trait '{trait.name}' asks for"
+    wanted = {name for one in elab.traits_of(info) for name in one.members}
+    near = "" if member.name in info.members else nearest(member.name, info.members.keys() - wanted)
+    help = f"rename '{near}' to '{member.name}'" if near else ""
+    if not help and trait.module.is_library and isinstance(member, FnInfo):
+        help = f"write 'fn {_head(member)}'"
+    if trait.module.is_library:  # what the library's own code then finds wrong follows from it
+        elab.sink.withdraw(_is_found_in_library)
+    elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, text, help, () if trait.module.is_library else notes))
+
+
+def _is_found_in_library(one: Diagnostic) -> bool:
+    return any(note.text == FOUND_HERE and note.span is not None and note.span.source.is_library for note in one.notes)
+
+
+def _head(fn: FnInfo) -> str:
+    """Return how a function is declared, in one line."""
+    text, depth = fn.module.source.text, 0
+    for at in range(fn.node.name_start, len(text)):
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        if text[at] == ":" and depth == 0:
+            return " ".join(text[fn.node.name_start : at].split())
+    return fn.name
+
+
+def _compare(elab: Any, info: StructInfo, ty: StructTy, trait: TraitInfo, wanted: FnSet, own: FnSet) -> None:
+    for want in wanted.functions:
+        if want.node.body is None and not any(_fits(elab, ty, want, have) for have in own.functions):
+            _report(elab, info, trait, f"has no '{want.name}' of the form that", want)
+
+
+def _fits(elab: Any, ty: StructTy, want: FnInfo, have: FnInfo) -> bool:
+    """Can the method stand for the one that the trait declares?"""
+    if want.static != have.static or (have.raises and not want.raises):
+        return False
+    if have.node.params or any(a.kind in ("star", "starstar") for a in (*want.node.args, *have.node.args)):
+        return True
+    if len(want.node.args) != len(have.node.args):
+        return False
+    params = {param.name for param in want.node.params}
+    for a, b in zip(want.node.args, have.node.args, strict=True):
+        if a.convention in ("", "read", "borrowed") and b.convention in ("mut", "inout"):
+            return False
+        if params:
+            if isinstance(a.type, ast.Name) and a.type.id in params and _is_one_type(_type(elab, ty, have, b.type)):
+                return False
+        elif not _same(_type(elab, ty, want, a.type), _type(elab, ty, have, b.type)):
+            return False
+    return bool(params) or _same(_type(elab, ty, want, want.node.result), _type(elab, ty, have, have.node.result))
+
+
+def _is_one_type(kind: Any) -> bool:
+    """Whether an argument takes values of this one type only, where the trait says any."""
+    return isinstance(kind, StructTy) and not kind.symbolic
+
+
+def _type(elab: Any, ty: StructTy, fn: FnInfo, node: ast.Expr | None) -> Any:
+    """Return the type that a method declares, or None if it cannot be told alone."""
+    if isinstance(node, ast.Attribute):
+        known = isinstance(node.value, ast.Name) and node.value.id == "Self"
+        if not known or not isinstance(elab.member(ty, node.name), AliasInfo):
+            return None
+    elif not isinstance(node, (ast.Name, ast.Subscript)):
+        return None
+    names = {a.name for a in fn.node.args}
+    if _mentions(node, names):
+        return None
+    outer, elab.sink = elab.sink, Sink()  # what is wrong with it is told where it stands
+    try:
+        return elab.evaluate_pattern(node, elab.fn_scope_parent(fn, ty), fn.module)
+    except Abort:
+        return None
+    finally:
+        elab.sink = outer
+
+
+def _mentions(node: Any, names: set[str]) -> bool:
+    """Does a type speak of an argument?"""
+    match node:
+        case ast.Name(id=name):
+            return name in names
+        case ast.Attribute(value=value):
+            return _mentions(value, names)
+        case ast.Subscript(base=base, args=args, keywords=keywords):
+            return any(_mentions(part, names) for part in (base, *args, *(k.value for k in keywords)))
+        case ast.Call(func=func, args=args):
+            return any(_mentions(part, names) for part in (func, *args))
+    return not isinstance(node, (ast.IntLit, ast.StrLit, ast.BoolLit))
+
+
+def _same(a: Any, b: Any) -> bool:
+    known = all(isinstance(t, Ty) and not isinstance(t, TraitTy) and not getattr(t, "symbolic", False) for t in (a, b))
+    return not known or a is b

@@ -1,0 +1,52 @@
+"""Warnings that need types: values that nobody uses, handlers that nothing reaches, deprecated declarations.
+
+In: what the elaborator has just made of a statement of the user's. Out: a warning in the sink, or nothing.
+"""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Label, Severity
+from ktc.diag.source import Span
+from ktc.elaborate.checks.unused_functions import Checks
+from ktc.elaborate.model.declarations import FnInfo, StructInfo
+from ktc.elaborate.model.values import KV, LV, RV, FnVal, StructTy
+from ktc.syntax import ast
+
+_MEANT = (ast.Transfer, ast.Walrus, ast.NoneLit)
+"""Expressions that are statements for what they do."""
+
+
+class Warnings(Checks):
+    """The part of the elaborator that warns."""
+
+    def warn_unused(self, body: Any, value: Any, node: ast.Expr) -> None:
+        """Warn about the value of an expression that is a statement."""
+        if body.comptime or isinstance(node, _MEANT):
+            return
+        if isinstance(value, FnVal) and isinstance(node, ast.Name | ast.Attribute):
+            text = "this names a function, and does not call it"
+            self._warn(Code.UNUSED_VALUE, body.at(node), text, "write '()' behind it")
+        if not isinstance(value, RV | LV | KV):
+            return
+        if not isinstance(value.ty, StructTy) or value.ty.info.name == "NoneType":
+            return
+        text = f"the value of this expression, of type '{self.type_name(value.ty)}', is not used"
+        self._warn(Code.UNUSED_VALUE, body.at(node), text, "write '_ = ' before it")
+
+    def warn_unreached(self, body: Any, handler: ast.Handler) -> None:
+        """Warn about an `except` of a `try` in which nothing raises."""
+        if body.comptime or body.instance is None or body.instance.is_parametric:
+            return
+        text = "this 'except' is never reached: nothing in the 'try' raises"
+        span = Span(body.module.source, handler.start, handler.start + len("except"))
+        self._warn(Code.UNREACHABLE_CODE, span, text, "remove the 'try'")
+
+    def warn_deprecated(self, info: FnInfo | StructInfo, span: Span) -> None:
+        """Warn about the use of what is marked with `@deprecated`."""
+        why = "" if info.deprecated == info.name else f": {info.deprecated}"
+        notes = () if info.module.is_library else (Label(info.span(), "declared here"),)
+        self._warn(Code.DEPRECATED, span, f"'{info.name}' is deprecated{why}", "", notes)
+
+    def _warn(self, code: Code, span: Span, message: str, help: str, notes: tuple[Label, ...] = ()) -> None:
+        self.sink.report(Diagnostic(code, span, message, help, notes, Severity.WARNING))

@@ -1,0 +1,31 @@
+"""What no instance of a function has shown: arms of `@parameter if` that none took, nested functions that none called.
+
+In: a function, and what was elaborated. Out: where something was not looked at.
+"""
+
+from typing import Any
+
+from ktc.elaborate.model.declarations import FnInfo, StructInfo
+from ktc.elaborate.tree.free_variables import parts
+from ktc.syntax import ast
+
+
+def hidden(elab: Any, fn: FnInfo) -> list[tuple[int, int]]:
+    """Return from where to where something stands in the function that was not elaborated in any instance."""
+    candidates = fn.patterns.get("hides")
+    if candidates is None:
+        candidates = fn.patterns["hides"] = tuple(filter(_may_hide, parts(fn.node.body)))
+    is_open = bool(fn.node.params) or (isinstance(fn.owner, StructInfo) and bool(fn.owner.node.params))
+    found: list[tuple[int, int]] = []
+    for part in candidates:
+        if isinstance(part, ast.If):
+            for taken, arm in ((True, part.body), (False, part.orelse)):
+                if arm and (part, taken) not in elab.arms:
+                    found.append((arm[0].start, arm[-1].end))
+        elif part not in elab.reached and (is_open or part.params):
+            found.append((part.start, part.end))
+    return found
+
+
+def _may_hide(part: ast.Node) -> bool:
+    return (isinstance(part, ast.If) and part.comptime) or isinstance(part, ast.FunctionDecl)

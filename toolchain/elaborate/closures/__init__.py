@@ -1,0 +1,1 @@
+"""Captures, escaping closures, and functions as values at run time."""

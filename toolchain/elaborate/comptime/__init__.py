@@ -1,0 +1,1 @@
+"""Evaluation at compile time."""

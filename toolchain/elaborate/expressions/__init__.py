@@ -1,0 +1,1 @@
+"""Expressions, one file for each kind."""

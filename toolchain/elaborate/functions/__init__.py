@@ -1,0 +1,1 @@
+"""Bodies of functions: prologues, destructors, the drained work list."""

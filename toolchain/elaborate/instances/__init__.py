@@ -1,0 +1,1 @@
+"""Instances of functions: signatures, the work list, and what the library's archive keeps."""

@@ -1,0 +1,87 @@
+"""Mutability that depends on the caller: what a function gives back points into its arguments, and may be written
+through only if they may.
+
+In: a call's signature and its values. Out: the type of the result as the caller has it. An instance does not depend on
+whether its `ref` arguments may be changed, so its result type says that they may; here that is taken back.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ktc.elaborate.instances.instance_table import ArgSig, Instance, Signature
+from ktc.elaborate.model.values import KV, LV, RV, OriginValue, PackPV, StructTy, Ty
+from ktc.records import replace
+from ktc.syntax import ast
+
+
+def is_open(sig: ArgSig) -> bool:
+    """Say whether it is the caller who decides if an argument may be changed: a `ref` argument without an origin."""
+    return sig.convention == "ref" and not sig.node.origin
+
+
+def is_fixed(elab: Any, instance: Instance, sig: ArgSig) -> bool:
+    """Say whether the body of a function may not change a `ref` argument: no origin says that it may."""
+    if not sig.node.origin:
+        return True
+    value = elab.evaluate(sig.node.origin[0], instance.scope, instance.fn.module)
+    return isinstance(getattr(value, "data", None), OriginValue) and not value.data.mutable
+
+
+def seen_result(elab: Any, signature: Signature, values: list[Any]) -> Ty:
+    """Return the type of a call's result, read only where it points into what the caller may not change."""
+    ty = signature.result_ty
+    if not signature.lends or not any(origin.mutable for origin in elab.origins(ty)):
+        return ty
+    lent = [(signature.args[i], values[i]) for i in signature.lends]
+    if not any(sig.convention == "read" or (is_open(sig) and _is_read_only(value)) for sig, value in lent):
+        return ty
+    seen: Ty = weakened(elab, ty, {inner for sig, _ in lent for inner in _types_in(sig.ty)})
+    return seen
+
+
+def own_result(elab: Any, signature: Signature) -> Ty:
+    """Return the result type as the function's own body can give it."""
+    lent = [signature.args[i] for i in signature.lends]
+    if not any(sig.convention == "read" or is_open(sig) for sig in lent):
+        return signature.result_ty
+    own: Ty = weakened(elab, signature.result_ty, {inner for sig in lent for inner in _types_in(sig.ty)})
+    return own
+
+
+def weakened(elab: Any, ty: Any, kept: set[Any]) -> Any:
+    """Return a type with its origins, and the parameters that say whether they are mutable, read only; the types in
+    `kept` stay as they are, for they come from elsewhere."""
+    if isinstance(ty, PackPV):
+        return PackPV(tuple(weakened(elab, item, kept) for item in ty.items), ty.kind)
+    if not isinstance(ty, StructTy) or ty in kept or not elab.origins(ty):
+        return ty
+    found: list[Any] = [weakened(elab, value, kept) for value in ty.params]
+    at = {param.name: i for i, param in enumerate(ty.info.node.params)}
+    for i, (param, value) in enumerate(zip(ty.info.node.params, ty.params, strict=True)):
+        origin = value.data if isinstance(value, KV) else None
+        if not isinstance(origin, OriginValue) or not origin.mutable or origin.kind not in ("local", "some"):
+            continue
+        found[i] = elab.origin_constant(OriginValue(origin.kind, False, origin.local))
+        if isinstance(param.type, ast.Subscript) and isinstance(param.type.args[0], ast.Name):
+            mut = at.get(param.type.args[0].id)
+            if mut is not None:
+                found[mut] = elab.bool_constant(False)
+    return elab.struct(ty.info, tuple(found))
+
+
+def _is_read_only(value: Any) -> bool:
+    return value.read_only if isinstance(value, RV) else isinstance(value, LV) and not value.mutable
+
+
+def _types_in(ty: Any) -> Iterator[Any]:
+    """Yield the types that are parameters of a type."""
+    for value in ty.params if isinstance(ty, StructTy) else ty.items if isinstance(ty, PackPV) else ():
+        if isinstance(value, StructTy):
+            yield value
+        yield from _types_in(value)
+
+
+def as_mutable(origin: OriginValue, want: StructTy) -> OriginValue:
+    """Return an origin as one of a type of origins: what may be written to can be taken as what is only read."""
+    mut = want.params[0] if want.params else None
+    return replace(origin, mutable=False) if origin.mutable and isinstance(mut, KV) and not mut.data else origin

@@ -1,0 +1,1 @@
+"""Kernels: launches, their targets and attributes."""

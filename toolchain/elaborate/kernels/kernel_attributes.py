@@ -1,0 +1,60 @@
+"""What `@__llvm_metadata(NAME=value)` says about a kernel.
+
+In: the body of a kernel's instance, whose parameters the values may name. Out: the kernel's bounds (`nodes.Function`).
+"""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.model.values import StructTy
+from ktc.syntax import ast
+
+_BOUNDS = {
+    "ktc.max_threads_per_block": ("threads", 1024, "a block cannot be bounded to {} threads: 1 to 1024"),
+    "nvvm.maxntid": ("threads", 1024, "a block cannot be bounded to {} threads: 1 to 1024"),
+    "nvvm.minctasm": ("resident_blocks", 32, "{} blocks cannot be on a multiprocessor at once: 1 to 32"),
+    "nvvm.maxnreg": ("registers", 255, "a thread cannot be bounded to {} registers: 1 to 255"),
+    "nvvm.cluster_dim": ("cluster", 16, "a cluster cannot have {} blocks in a dimension: 1 to 16"),
+}
+"""By the name in the program: the bound, the greatest value of each of its numbers, and what is said of others."""
+
+
+def bounds_of(body: Any, decorators: tuple[ast.Decorator, ...]) -> dict[str, tuple[int, ...]]:
+    """Return what is said about a kernel."""
+    bounds: dict[str, tuple[int, ...]] = {}
+    for decorator in decorators:
+        call = decorator.value
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "__llvm_metadata"):
+            continue
+        for word in call.keywords:
+            where = Span(body.module.source, word.start, word.end)
+            name = word.name
+            if body.find(name) is not None:
+                name = body.elab.text_of(body.param_arg(ast.Name(word.start, word.start + len(name), name)))
+            if name not in _BOUNDS:
+                known = "MAX_THREADS_PER_BLOCK_METADATA"
+                body.fail(Code.UNSUPPORTED, f"'{word.name}' is no metadata of a kernel", where, f"there is '{known}'")
+            bound, most, text = _BOUNDS[name]
+            numbers = _numbers(body, word.value, 3 if bound == "cluster" else 1)
+            for number in numbers:
+                if not 1 <= number <= most:
+                    at = Span(body.module.source, word.value.start, word.value.end)
+                    body.fail(Code.CONSTRAINT_FAILED, text.format(number), at)
+            bounds[bound] = numbers
+    return bounds
+
+
+def _numbers(body: Any, value: ast.Expr, most: int) -> tuple[int, ...]:
+    """Return the first numbers of what has a length, `Int(value[0])` and so on, or the one that the value is."""
+    at = (value.start, value.end)
+
+    def call(name: str, argument: ast.Expr) -> int:
+        made: int = body.elab.index_of(body.param_arg(ast.Call(*at, ast.Name(*at, name), (argument,), ())))
+        return made
+
+    kind = getattr(body.param_arg(value), "ty", None)
+    if not isinstance(kind, StructTy) or "__getitem__" not in kind.info.members:
+        return (call("Int", value),)
+    places = [ast.IntLit(*at, index) for index in range(min(most, call("len", value)))]
+    return tuple([call("Int", ast.Subscript(*at, value, (place,), ())) for place in places])

@@ -1,0 +1,31 @@
+"""For which of the program's targets a piece of a host function starts kernels.
+
+In: the condition of a `@parameter if` and its truth. Out: a bit for each target.
+"""
+
+from typing import Any
+
+from ktc.elaborate.instances.instance_table import UnitState
+from ktc.records import replace
+from ktc.syntax import ast
+
+
+def targets_where(body: Any, condition: ast.Expr, truth: bool) -> int:
+    """Return for which of a body's `launch_targets` a condition has this truth, if each were the only target.
+
+    What is started under `@parameter if has_nvidia_gpu_accelerator()` is not meant for the others.
+    """
+    elab, found = body.elab, 0
+    config, outer = elab.config, elab.state
+    if len(config.accelerators) < 2 or body.module.is_library or outer.index >= 0:
+        return int(body.launch_targets)
+    for index, target in enumerate(config.accelerators):
+        if target.name not in elab.alone:
+            host = replace(config.host, name=f"{config.host.name} for {target.name}")
+            elab.alone[target.name] = UnitState(host, -1, only=(target,))
+        elab.state = elab.alone[target.name]
+        try:
+            found |= (bool(elab.index_of(body.param_arg(condition))) == truth) << index
+        finally:
+            elab.state = outer
+    return found & int(body.launch_targets)

@@ -1,0 +1,303 @@
+"""Declarations as the elaborator sees them, and the scopes in which names are looked up.
+
+A scope maps names to bindings: declarations, parameter values, variables. Module scopes are filled from the syntax
+tree at once; imports are followed when a name is asked for the first time.
+"""
+
+import math
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import field
+from typing import Any
+
+from ktc.diag.source import Source, Span
+from ktc.elaborate.model.values import KV, LV, RV, StructTy, TraitTy, Ty, show
+from ktc.ir.nodes import Local
+from ktc.records import entity, record
+from ktc.syntax import ast
+
+
+@record
+class Arity:
+    """What a call must look like to fit a declaration, whatever the types: most overloads are put aside by it.
+
+    Args:
+        least, most: arguments by position, where none is named.
+        names: arguments that may be named; None: any name.
+        needed: of each argument without a default its position (beyond `most` if it has none), and its name if it may
+            be named.
+        plain: where all arguments may go by position, after how many `out` ones these begin; -1 elsewhere.
+    """
+
+    least: float
+    most: float
+    names: frozenset[str] | None
+    needed: tuple[tuple[float, str], ...]
+    plain: int
+
+    @staticmethod
+    def of(formals: Sequence[ast.Param]) -> "Arity":
+        """Read a declaration."""
+        most, names, needed = 0.0, set[str](), list[tuple[float, str]]()
+        kinds = {formal.kind for formal in formals}
+        for formal in formals:
+            if formal.convention == "out" or formal.kind in ("star", "starstar"):
+                continue
+            by_position, by_name = formal.kind in ("pos", "any"), formal.kind in ("any", "kw", "infer")
+            if formal.default is None:
+                needed.append((most if by_position else math.inf, formal.name if by_name else ""))
+            most += by_position
+            if by_name:
+                names.add(formal.name)
+        most = math.inf if "star" in kinds else most
+        least = max((at + 1 for at, _ in needed), default=0.0)
+        results = sum(formal.convention == "out" for formal in formals)
+        is_plain = kinds <= {"pos", "any"} and not any(formal.convention == "out" for formal in formals[results:])
+        free = None if "starstar" in kinds else frozenset(names)
+        return Arity(least, most, free, tuple(needed), results if is_plain else -1)
+
+    def fits(self, count: int, names: Set[str]) -> bool:
+        """Say whether a call with `count` arguments by position and these names could fit."""
+        if not names:
+            return self.least <= count <= self.most
+        if count > self.most or (self.names is not None and not names <= self.names):
+            return False
+        return all(at < count or name in names for at, name in self.needed)
+
+
+@entity
+class FnInfo:
+    """One function declaration.
+
+    Args:
+        owner: the struct or trait that it is a method of.
+        scope: where its names are looked up (the module's; the struct's are added per instance; a body's if nested).
+        inline: "", "always", "builtin" or "never".
+        traced: line tables tell of it (`ir.nodes.Function`).
+        parent: for a nested function the body it stands in.
+        captures: a nested function that reads variables of its parent.
+        copied: what `@__copy_capture` names: variables that a `@parameter` function has copies of.
+        closure: of a nested function: a name that no other of its unit has.
+    """
+
+    name: str
+    node: ast.FunctionDecl
+    module: "ModuleInfo"
+    owner: "StructInfo | TraitInfo | None"
+    scope: "Scope"
+    uid: int
+    inline: str = ""
+    traced: bool = True
+    static: bool = False
+    implicit: bool = False
+    export: str = ""
+    deprecated: str = ""
+    parameter: bool = False
+    parent: Any = None
+    captures: bool = False
+    copied: tuple[ast.Expr, ...] = ()
+    closure: str = ""
+    patterns: dict[Any, Any] = field(default_factory=dict)
+    _arity: "Arity | None" = None
+
+    @property
+    def raises(self) -> bool:
+        """May it raise: `raises`, or a `def`."""
+        return self.node.raises or self.node.is_def
+
+    @property
+    def title(self) -> str:
+        """Its name in quotes, as a person speaks of it: a constructor goes by its struct's name."""
+        return f"'{self.owner.name if self.name == '__init__' and self.owner is not None else self.name}'"
+
+    @property
+    def arity(self) -> "Arity":
+        """How many arguments it takes, and which."""
+        if self._arity is None:
+            self._arity = Arity.of(self.node.args)
+        return self._arity
+
+    def span(self) -> Span:
+        """Where its name stands."""
+        start = self.node.name_start
+        return Span(self.module.source, start, start + len(self.name))
+
+
+@entity
+class FnSet:
+    """Overloads of one name, in order of declaration."""
+
+    name: str
+    functions: list[FnInfo]
+    _by_types: bool | None = None
+
+    def by_types(self) -> bool:
+        """Say whether the types of the arguments alone decide: none names an origin or takes any names."""
+        if self._by_types is None:
+            formals = [formal for fn in self.functions for formal in fn.node.args]
+            self._by_types = not any(formal.origin or formal.kind == "starstar" for formal in formals)
+        return self._by_types
+
+
+@entity
+class StructInfo:
+    """One struct declaration."""
+
+    name: str
+    node: ast.StructDecl
+    module: "ModuleInfo"
+    uid: int
+    scope: "Scope"
+    members: dict[str, Any] = field(default_factory=dict)
+    field_nodes: list[ast.VarDecl] = field(default_factory=list)
+    register_trivial: bool = False
+    register_passable: bool = False
+    fieldwise: bool = False
+    fieldwise_implicit: bool = False
+    materialized: ast.Expr | None = None
+    materialized_in_packs: ast.Expr | None = None
+    first_shown: int = 0
+    deprecated: str = ""
+    explicit_destroy: str | None = None
+    """Nothing destroys a value by itself; what to do instead, as the struct says."""
+    instances: dict[tuple[Any, ...], StructTy] = field(default_factory=dict)
+    traits: "tuple[TraitInfo, ...] | None" = None
+    lacks_trait: bool = False
+    """One of its traits has a mistake, which was reported: what the struct cannot be for want of one is not said."""
+    symbolic: StructTy | None = None
+    bound: "TraitTy | None" = None
+    """Of an archetype, which stands for a type parameter: all that is known of it."""
+    inherited: dict[str, Any] = field(default_factory=dict)
+    codes: dict[int, str] | None = None
+
+    def span(self) -> Span:
+        """Where its name stands."""
+        start = self.node.name_start
+        return Span(self.module.source, start, start + len(self.name))
+
+    def show_constant(self, ty: StructTy, data: Any) -> str:
+        """Return a constant of this struct for messages."""
+        if isinstance(ty.prim, str) or ty.prim is None:
+            if not self.node.params:
+                return f"{self.name}(…)" if data != () else f"{self.name}()"
+            return str(ty)
+        if ty.prim.kind == "b":
+            return "True" if data else "False"
+        return self._name_of(data) or show(KV(ty.prim, data))
+
+    def _name_of(self, data: Any) -> str:
+        """Return `DType.float32` for what `alias float32 = DType(code=18)` in the struct makes, else ""."""
+        if self.codes is None:
+            self.codes = {}
+            for member in self.members.values():
+                call = member.node.value if isinstance(member, AliasInfo) else None
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == self.name:
+                    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+                    if len(values) == 1 and isinstance(values[0], ast.IntLit):
+                        self.codes.setdefault(values[0].value, f"{self.name}.{member.name}")
+        return self.codes.get(data, "") if isinstance(data, int) else ""
+
+
+@entity
+class TraitInfo:
+    """One trait declaration."""
+
+    name: str
+    node: ast.TraitDecl
+    module: "ModuleInfo"
+    uid: int
+    scope: "Scope"
+    members: dict[str, Any] = field(default_factory=dict)
+    parents: "tuple[TraitInfo, ...] | None" = None
+
+    def span(self) -> Span:
+        """Where its name stands."""
+        start = self.node.name_start
+        return Span(self.module.source, start, start + len(self.name))
+
+
+@entity
+class AliasInfo:
+    """One alias; its value is computed when it is asked for."""
+
+    name: str
+    node: ast.Alias
+    module: "ModuleInfo"
+    scope: "Scope"
+    uid: int
+    values: dict[Any, Any] = field(default_factory=dict)
+
+    def span(self) -> Span:
+        """Where its name stands."""
+        start = self.node.name_start
+        return Span(self.module.source, start, start + len(self.name))
+
+
+@entity
+class ImportRef:
+    """A name that comes from another module; `name` "" is the module itself.
+
+    Args:
+        weak: from `import *` of a user: what every module sees goes before it.
+    """
+
+    module: str
+    level: int
+    name: str
+    importer: "ModuleInfo"
+    span: Span
+    weak: bool = False
+
+
+@entity
+class Var:
+    """A variable, argument or loop variable of a body.
+
+    Args:
+        value: a place, or for arguments passed by value and never changed the value itself.
+        kind: "var", "arg", "loop", "ref", "with".
+        declared: it was declared without a value; the first assignment gives it one.
+        captured: the body that owns it, when it is seen from a nested function.
+    """
+
+    name: str
+    ty: Ty
+    value: LV | RV | KV
+    span: Span
+    kind: str = "var"
+    local: Local | None = None
+    body: Any = None
+
+
+@entity
+class ModuleInfo:
+    """A module."""
+
+    name: str
+    node: ast.Module
+    source: Source
+    scope: "Scope"
+    is_library: bool
+
+
+@entity
+class Scope:
+    """Names and what they mean here; then the parent is asked.
+
+    Args:
+        kind: "module", "struct", "function", "body", "block".
+        struct: for a struct's scope the instance, so that its aliases are found too.
+        body: for scopes inside a body, the body.
+    """
+
+    parent: "Scope | None"
+    kind: str
+    names: dict[str, Any] = field(default_factory=dict)
+    struct: StructTy | None = None
+    body: Any = None
+
+    def chain(self) -> Iterator["Scope"]:
+        """Give this scope and its parents, innermost first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent

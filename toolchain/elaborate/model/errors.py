@@ -1,0 +1,84 @@
+"""Why a candidate of a call, or parameters that were given, do not fit."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.resolve.suggestions import conversion_help, suggest
+from ktc.syntax import ast
+
+
+class Mismatch(Exception):
+    """A candidate does not fit: why, and where if not at the call as a whole.
+
+    Args:
+        weight: 0 another type is meant, 1 number or names of arguments, 2 types, 3 number or names of parameters,
+            4 a parameter that nothing tells, 5 one that has to be written.
+        wrong: a name that does not exist, and those that do.
+        types: the type that is given, and the one that is wanted.
+        hint: what to do about it.
+
+    `param` is the name and the position of the parameter that does not fit, where it is one that may be written.
+    `culprit` is the type that keeps a trait from being met.
+    """
+
+    def __init__(
+        self, code: Code, message: str, span: Span | None = None, weight: int = 0,
+        wrong: tuple[str, tuple[str, ...]] | None = None, types: tuple[str, str] | None = None,
+        hint: str | Callable[[], str] = "",
+    ) -> None:  # fmt: skip
+        super().__init__(message)
+        self.code, self.message, self.span, self.weight, self.wrong = code, message, span, weight, wrong
+        self.types, self.hint = types, hint
+        self.param: tuple[str, int] | None = None
+        self.culprit: Any = None
+
+    def help(self) -> str:
+        """Return what was perhaps meant."""
+        if self.hint:
+            return self.hint if isinstance(self.hint, str) else self.hint()
+        if self.types:
+            return conversion_help(*self.types)
+        return suggest(*self.wrong) if self.wrong else ""
+
+
+def at_parameter(why: Mismatch, name: str, index: int = -1) -> Mismatch:
+    """Note which parameter does not fit: its name, and its place among those that are written without names."""
+    if why.param is None:
+        why.param = name, index
+    return why
+
+
+def place_of(param: ast.Param, params: Sequence[ast.Param]) -> int:
+    """Return the place of a parameter among those that are written without names; -1 if it cannot be."""
+    slots = [one.name for one in params if one.kind in ("pos", "any")]
+    return slots.index(param.name) if param.name in slots else -1
+
+
+class Abort(Exception):
+    """A reported error ends the elaboration of a statement or a declaration."""
+
+
+def not_inferred(name: str, what: str, is_inferred: bool) -> Mismatch:
+    """Return the mismatch for a parameter that nothing tells; `is_inferred`: it is not written in brackets."""
+    hint = "" if is_inferred else f"no argument tells it: give it in brackets, {what[:-1]}[…]'"
+    return Mismatch(Code.CANNOT_INFER, f"parameter '{name}' of {what} cannot be inferred", weight=4, hint=hint)
+
+
+def not_given(param: ast.Param, params: Sequence[ast.Param], given: Collection[str], what: str) -> Mismatch | None:
+    """Return the mismatch for an inferred parameter that nothing tells, if it is the type of others that have to be
+    written in brackets, and are not; None if there are none."""
+    written = [one for one in params if one.kind in ("pos", "any") and one.default is None]
+    for one in written:
+        if isinstance(one.type, ast.Name) and one.type.id == param.name and one.name not in given:
+            hint = f"write {what[:-1]}[{', '.join(other.name for other in written)}](…)'"
+            return Mismatch(Code.CANNOT_INFER, f"parameter '{one.name}' of {what} is not given", weight=5, hint=hint)
+    return None
+
+
+def not_a_value(name: str, what: str, want: Any, given: Any, shown: Callable[[Any], str]) -> Mismatch:
+    """Return the mismatch for a type where a value is wanted; perhaps one that the type is made with is meant."""
+    own = [value for value in getattr(given, "params", ()) if getattr(value, "ty", None) is want]
+    text = f"parameter '{name}' of {what} wants a value of '{want}', not a type"
+    return Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=f"write '{shown(own[0])}'" if own else "")

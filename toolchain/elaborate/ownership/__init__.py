@@ -1,0 +1,1 @@
+"""What references point into, and whether accesses conflict."""

@@ -1,0 +1,110 @@
+"""Where places lie, field by field: what exclusive access, and the end of a replaced value, are decided by.
+
+In: a place, or a call with a result that lies in, or points into, its arguments. Out: ways: each a variable or an
+argument, and the fields that lead on from it. An item of a collection lies where the collection
+lies, whichever it is; its fields go on from there. A path that is None: somewhere inside, it is not known where.
+"""
+
+from typing import Any
+
+from ktc.elaborate.instances.instance_table import Signature
+from ktc.elaborate.model.values import LV, RV, StructTy
+from ktc.ir import nodes
+
+Way = tuple[Any, tuple[int, ...] | None]
+UNTRACKED = "__untracked_origin__"
+"""A struct of the library with an alias of this name is a pointer whose user answers for what it points to."""
+
+
+def of_place(place: LV) -> tuple[Way, ...]:
+    """Return the ways one of which leads to a place; none if that is not known."""
+    if place.via:
+        known: tuple[Way, ...] = place.via
+        return known
+    if place.local is not None:
+        return ((place.local, place.path),)
+    found: list[Way] = [(local, ()) for local in place.loans or ()]
+    pointer, path = place.pointer, tuple[int, ...]()
+    while isinstance(pointer, nodes.Op) and pointer.name == "field" and isinstance(pointer.attr, tuple):
+        path = (pointer.attr[1], *path)
+        pointer = pointer.args[0]
+    if isinstance(pointer, nodes.Argument):
+        found.append((pointer, path))
+    return tuple(found)
+
+
+def of_inside(body: Any, value: Any) -> tuple[Way, ...]:
+    """Return the ways to what a value points into, as far as these are known."""
+    if not isinstance(value, (LV, RV)) or not body.elab.origins(value.ty):
+        return ()
+    known: tuple[Way, ...]
+    if isinstance(value, RV):
+        known = value.via
+    else:
+        known = body.ways.get(value.local, ()) if value.local is not None else ()
+    return known or tuple((local, None) for local in body.loans_of(value) or ())
+
+
+def of_result(body: Any, signature: Signature, values: list[Any]) -> tuple[Way, ...]:
+    """Return the ways to what the result of a call lies in, or points into."""
+    found: list[Way] = []
+    if signature.result == "ref" and signature.named:
+        for i, names in signature.lent_fields:
+            if isinstance(values[i], LV):
+                found += _extended(body, values[i], names)
+        return tuple(dict.fromkeys(found))
+    for i, value in enumerate(values):
+        if i in signature.lends and isinstance(value, LV):
+            found += of_place(value)
+        found += of_inside(body, value)
+    if signature.result == "ref":
+        found = [(root, path or ()) for root, path in found]
+    return tuple(dict.fromkeys(found))
+
+
+def note_place(body: Any, made: Any, signature: Signature, values: list[Any]) -> None:
+    """Note where the place lies that a call gives."""
+    if signature.result != "ref" or not isinstance(made, LV):
+        return
+    made.via = of_result(body, signature, values)
+    owner = getattr(values[0], "ty", None) if values else None
+    if not made.via and isinstance(owner, StructTy) and UNTRACKED in owner.info.members:
+        made.via = ((Nobody(), ()),)  # its user answers for where it points to
+
+
+class Nobody:
+    """The root of a place behind a pointer that nobody keeps track of; each is another."""
+
+
+def is_untracked(place: LV) -> bool:
+    """Say whether a place lies behind a pointer that nobody keeps track of."""
+    return any(isinstance(root, Nobody) for root, _ in place.via)
+
+
+def meet(some: tuple[Way, ...], others: tuple[Way, ...]) -> bool:
+    """Say whether two places are surely the same, or one a part of the other, as far as each has but one way."""
+    return any(
+        root == other and (path == () if way is None else way == () if path is None else _overlap(path, way))
+        for root, path in some
+        for other, way in others
+    )
+
+
+def are_apart(a: LV, b: LV) -> bool:
+    """Say whether two places surely have nothing in common."""
+    some, others = of_place(a), of_place(b)
+    return bool(some and others) and not meet(some, others)
+
+
+def _overlap(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    return all(one == other for one, other in zip(a, b, strict=False))
+
+
+def _extended(body: Any, place: LV, names: tuple[str, ...]) -> list[Way]:
+    path, ty = tuple[int, ...](), place.ty
+    for name in names:
+        if not isinstance(ty, StructTy) or name not in dict(body.elab.fields(ty)):
+            break
+        path = (*path, max(body.elab.slot(ty, name)[1], 0))
+        ty = dict(body.elab.fields(ty))[name]
+    return [(root, None if way is None else (*way, *path)) for root, way in of_place(place)]

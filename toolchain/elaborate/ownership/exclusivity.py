@@ -1,0 +1,133 @@
+"""Exclusive access: what a call changes or takes away, no other argument of it may reach.
+
+In: the arguments of a call, converted. Out: an error where two of them are surely one place, and the call writes
+through one or moves it away, or where one is what the closure that is called captures. A value that fits into registers
+is passed as such, and is nobody's place.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.instances.instance_table import ArgSig, Instance
+from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.values import LV, RV, Arg, PackVal
+from ktc.elaborate.ownership.access_paths import Way, meet, of_inside, of_place
+from ktc.ir import nodes, types
+
+_TAKEN = ("var", "deinit", "owned")
+
+
+def check_call(body: Any, instance: Instance, values: list[Any], slots: Sequence[Arg | list[Arg] | None]) -> None:
+    """Report a call that changes, or moves away, an argument and reaches the same place through another one.
+
+    An argument that is a variable must still be there when the others have been computed; one that the function takes
+    as its own must be copied implicitly, or be moved.
+    """
+    spans = [slot.span if isinstance(slot, Arg) else None for slot in slots]
+    for sig, value, at in zip(instance.signature.args, values, spans, strict=True):
+        if at is not None and sig.convention in _TAKEN and isinstance(value, LV) and not value.owned:
+            body.check_copy(value, at)
+    if body.moved and len(values) > 1:
+        for _, value, at in _arguments(instance, values, spans):
+            if isinstance(value, LV) and not value.owned and value.local in body.moved:
+                _require(body, value, at or body.span)
+    if instance.fn.parameter and instance.fn.parent is body and values and not body.comptime:
+        _check_captured(body, instance, values, spans)
+    if not instance.signature.changes and not any(map(_moved, values)):
+        return
+    title, seen = instance.fn.title, list[tuple[Any, ArgSig]]()
+    for sig, value, at in _arguments(instance, values, spans):
+        if sig.convention in _TAKEN:
+            if not _moved(value):
+                continue
+        elif sig.passing == "direct":
+            if not body.elab.origins(value.ty):
+                continue
+            # a copy in registers: where it came from is nobody's business, where it points is
+            loans, ways = body.loans_of(value), of_inside(body, value)
+            value = RV(value.ty, nodes.Const(types.UNIT, 0), loans=loans, via=ways)
+        for other, before in seen:
+            changes = _changed(sig, value) or _changed(before, other)
+            if not (changes or _moved(value) or _moved(other)) or not _overlap(body, value, other):
+                continue
+            changed, same = (sig, before) if _changed(sig, value) else (before, sig)
+            if changes:
+                may = "may change" if changed.convention == "ref" else "changes"
+                text = f"{title} {may} the argument '{changed.name}', and '{same.name}' is the same value"
+            else:
+                text = f"{title} takes this value away with '^', and another of its arguments is the same value"
+            body.fail(Code.ALIASING, text, at or body.span, "pass a copy")
+        seen.append((value, sig))
+
+
+def _check_captured(body: Any, instance: Instance, values: list[Any], spans: Sequence[Span | None]) -> None:
+    """Report an argument in a variable, or pointing into one, that the closure called captures by reference."""
+    given: list[tuple[ArgSig, Span | None, tuple[Way, ...]]] = []
+    for sig, value, at in _arguments(instance, values, spans):
+        is_direct = body.elab.abi(value.ty) == "direct" if sig.variadic else sig.passing == "direct"
+        is_place = sig.convention not in _TAKEN and not is_direct
+        given.append((sig, at, (*(_lies(value) if is_place else ()), *of_inside(body, value))))
+    if not any(ways for _, _, ways in given):
+        return
+    body.elab.request(instance)
+    body.elab.drain_closures()  # the closure's body tells what it captures
+    captured = {root: name for name, place in _captured(instance.fn, set()) for root, _ in of_place(place)}
+    for sig, at, ways in given:
+        for root, _ in ways:
+            if root in captured:
+                text = f"{instance.fn.title} captures '{captured[root]}', and the argument '{sig.name}' is in it"
+                body.fail(Code.ALIASING, text, at or body.span, "pass a copy")
+
+
+def _captured(closure: FnInfo, seen: set[FnInfo]) -> Iterator[tuple[str, LV]]:
+    """Yield the variables that a closure, or one that it calls, may change."""
+    seen.add(closure)
+    for item in closure.parent.captures_of(closure):
+        if isinstance(item, FnInfo):
+            if item not in seen:
+                yield from _captured(item, seen)
+        elif isinstance(item.value, LV) and item.value.mutable:
+            yield item.name, item.value
+
+
+def _arguments(
+    instance: Instance, values: list[Any], spans: Sequence[Span | None]
+) -> Iterator[tuple[ArgSig, Any, Span | None]]:
+    for sig, value, span in zip(instance.signature.args, values, spans, strict=True):
+        for one in value.items if isinstance(value, PackVal) else (value,):
+            if isinstance(one, (LV, RV)):
+                yield sig, one, span
+
+
+def _require(body: Any, place: LV, span: Span) -> None:
+    local = place.local
+    if local is not None and local not in body.trusted and body.tracked(local):
+        body.emit(nodes.Mark("require", local, place.path, span))
+
+
+def _changed(sig: ArgSig, value: Any) -> bool:
+    """May the call write to an argument; what a `ref` argument's function does with it is the caller's business."""
+    return sig.convention == "mut" or (sig.convention == "ref" and isinstance(value, LV) and value.mutable)
+
+
+def _moved(value: Any) -> bool:
+    """Is it a variable, or a part of one, that is given away."""
+    return isinstance(value, LV) and value.owned and value.local is not None and bool(value.local.name)
+
+
+def _overlap(body: Any, a: Any, b: Any) -> bool:
+    """Do two arguments surely reach the same place."""
+    places = [_lies(x) for x in (a, b)]
+    if meet(*places):
+        return True
+    if isinstance(a, LV) and isinstance(b, LV) and a.local is not None and a.local is b.local:
+        return False
+    inside = [of_inside(body, x) for x in (a, b)]
+    return meet(inside[1], places[0]) or meet(inside[0], places[1])
+
+
+def _lies(value: Any) -> tuple[Way, ...]:
+    """Return the ways to an argument that is not the callee's own."""
+    return of_place(value) if isinstance(value, LV) and (not value.owned or _moved(value)) else ()

@@ -1,0 +1,270 @@
+"""The primitives that ask the compiler: about types, functions, parameters, the build and the source."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.elaborate.instances.instance_table import Symbolic
+from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.values import KV, LV, RV, FnTy, FnVal, OriginValue, PackPV, PackVal, Result, StructTy, TraitTy
+from ktc.elaborate.primitives.use import Use, comptime_str
+from ktc.elaborate.resolve.suggestions import conversion_help
+from ktc.elaborate.types.primitive_types import erase
+from ktc.ir import nodes, types
+
+Handler = Callable[[Use], Result]
+
+
+def _size_of(use: Use) -> Result:
+    return use.index(types.size_of(use.elab.ir(use.type_of("type"))))
+
+
+def _align_of(use: Use) -> Result:
+    return use.index(types.align_of(use.elab.ir(use.type_of("type"))))
+
+
+def _is_trivial(use: Use) -> Result:
+    return use.truth(use.elab.is_trivial(use.type_of("type")))
+
+
+def _moves_plainly(use: Use) -> Result:
+    return use.truth(use.elab.moves_plainly(use.type_of("type")))
+
+
+def _type_eq(use: Use) -> Result:
+    return use.truth(use.elab.same_type(use.type_of("a"), use.type_of("b")))
+
+
+def _conforms(use: Use) -> Result:
+    trait = use.type_of("trait")
+    if not isinstance(trait, TraitTy):
+        use.mismatch("attribute 'trait' must be a trait")
+    return use.truth(use.elab.conforms(use.type_of("type"), trait))
+
+
+def _type_name(use: Use) -> Result:
+    return use.string(use.elab.type_name(use.type_of("type")))
+
+
+def _qualified_name(use: Use) -> Result:
+    return use.string(use.elab.qualified_name(use.type_of("type"), use.flag("builtins")))
+
+
+def _func_name(use: Use) -> Result:
+    return use.string(str(use.function()))
+
+
+def _func_fits(use: Use) -> Result:
+    want = use.type_of("type")
+    if not isinstance(want, FnTy):
+        use.mismatch("attribute 'type' must be a function's type")
+    return use.truth(use.elab.instance_as(use.function(), want) is not None)
+
+
+def _module_functions(use: Use) -> Result:
+    return use.index(len(use.elab.functions_in(use.text("file"))))
+
+
+def _module_function(use: Use) -> Result:
+    functions = use.elab.functions_in(use.text("file"))
+    return FnVal(functions[member(use, len(functions))])
+
+
+def _pack_size(use: Use) -> Result:
+    value = use.attr("types")
+    return use.index(len(value.items if isinstance(value, PackVal) else use.items("types")))
+
+
+def _pack_indices(use: Use) -> Result:
+    kind = use.type_of("type")
+    return PackPV(tuple(KV(kind, index) for index in range(len(use.items("types")))))
+
+
+def member(use: Use, count: int) -> int:
+    """Return the attribute `index`, which must be that of one of `count` members."""
+    index = use.number("index")
+    if not 0 <= index < count:
+        use.fail(Code.CONSTRAINT_FAILED, f"there is no member {index} among {count}")
+    return index
+
+
+def _variadic_get(use: Use) -> Result:
+    values = use.items("values")
+    found: Result = values[member(use, len(values))]
+    return found
+
+
+def _pack_get(use: Use) -> Result:
+    if isinstance(use.args[0], PackVal):
+        items = use.args[0].items
+        return items[member(use, len(items))]
+    value = use.val(0)
+    prim = use.prim(value.ty)
+    if prim is None or prim.name not in ("!kgen.pack", "!kgen.refs"):
+        use.mismatch(f"operand 1 has the type '{use.elab.type_name(value.ty)}', not '!kgen.pack' or '!kgen.refs'")
+    members = prim.args[0].items
+    at = member(use, len(members))
+    if prim.name == "!kgen.refs":
+        refs = use.body.rvalue(value)
+        return LV(members[at], refs if len(members) == 1 else use.op("get", (refs,), None, at))
+    place = use.body.place(value)
+    kind, indices = erase([use.elab.ir(member) for member in members])
+    pointer = place.pointer
+    if indices[at] >= 0:
+        pointer = use.op("field", (pointer,), None, (kind, indices[at]))
+    # the members share the fate of the whole: only the first two steps of a path are told apart
+    path = (*(place.path or (0,)), at) if place.local is not None else ()
+    return LV(members[at], pointer, place.mutable, place.local, path, why=place.why)
+
+
+def _constrained(use: Use) -> Result:
+    if not use.flag("cond"):
+        use.fail(Code.CONSTRAINT_FAILED, use.text("message", "a constraint does not hold"))
+    return use.nothing()
+
+
+def _compile_error(use: Use) -> Result:
+    if use.elab.trial is not None and use.body.module is use.elab.main:
+        raise Symbolic  # a generic function says it of a parameter of its own, which is not known here
+    named = use.text("code", Code.CONSTRAINT_FAILED.id)
+    code = next((code for code in Code if code.id == named), None)
+    if code is None:
+        use.mismatch(f"there is no error called '{named}'")
+    asked = use.attrs.get("argument")
+    if asked is None:
+        use.fail(code, use.text("message"))
+    given = use.type_of("given") if "given" in use.attrs else None
+    if isinstance(given, StructTy) and given.info.lacks_trait:
+        raise Abort
+    pair = [use.elab.type_name(use.type_of(key)) for key in ("given", "wanted") if key in use.attrs]
+    help = conversion_help(*pair) if len(pair) == 2 else ""
+    use.body.fail(code, use.text("message"), use.body.asking_span(use.number("argument")), help)
+
+
+def _env_has(use: Use) -> Result:
+    return use.truth(use.text("name") in use.elab.defines)
+
+
+def _define(use: Use) -> str:
+    name = use.text("name")
+    value = use.elab.defines.get(name)
+    if value is None:
+        use.fail(Code.CONSTRAINT_FAILED, f"no value is given for '{name}' (-D {name}=...)")
+    return value
+
+
+def _env_string(use: Use) -> Result:
+    return use.string(_define(use))
+
+
+def _env_int(use: Use) -> Result:
+    text = _define(use)
+    try:
+        return use.index(int(text, 0))
+    except ValueError:
+        pass
+    try:
+        return use.index(int(text))  # with leading zeros
+    except ValueError:
+        use.fail(Code.CONSTRAINT_FAILED, f"the value of '{use.text('name')}' is '{text}', not a whole number")
+
+
+def _is_compile_time(use: Use) -> Result:
+    if use.body.comptime:
+        return use.truth(True)
+    # A function is elaborated once, for the interpreter and for code.
+    found = use.body.let(nodes.CallIntrinsic(nodes.INTERPRETED, (), types.BOOL, True), types.BOOL)
+    return RV(use.elab.prim("i1", ()), found)
+
+
+def _source_line(use: Use) -> Result:
+    return use.index(use.body.call_location()[1])
+
+
+def _source_column(use: Use) -> Result:
+    return use.index(use.body.call_location()[2])
+
+
+def _source_file(use: Use) -> Result:
+    return use.string(use.body.call_location()[0])
+
+
+def _source_place(use: Use) -> Result:
+    define = use.text("define", "")
+    if define and use.elab.defines.get(define) not in use.text("values", "").split("|"):
+        return use.string("")
+    return use.string(use.body.call_place(use.flag("own")))
+
+
+def _string_of(use: Use) -> Result:
+    value: Any = use.attr("value")
+    if isinstance(value, RV) and isinstance(value.ir, nodes.Const):
+        value = KV(value.ty, value.ir.value)
+    if not isinstance(value, KV):
+        use.fail(Code.NOT_COMPILE_TIME, "only a value that is known at compile time becomes a constant text")
+    try:
+        return use.string(comptime_str(use.body, value))
+    except ValueError:
+        return use.string(use.body.constant_text(value))
+
+
+def _constant_place(use: Use) -> Result:
+    value: Any = use.attr("value")
+    places = use.body.constant_items(value.ty, [value]) if isinstance(value, KV) else None
+    if places is None:
+        use.fail(Code.NOT_COMPILE_TIME, "only a value that is known at compile time becomes a constant of the program")
+    return use.address(places[0].pointer)
+
+
+def _origin(use: Use) -> Result:
+    kind = use.name.rpartition(".")[2]
+    mutable = False if kind == "static" else use.flag("mut")
+    return KV(use.elab.prim("!kgen.origin", ()), OriginValue(kind, mutable))
+
+
+def _origin_cast(use: Use) -> Result:
+    given = use.args[0]
+    data = given.data if isinstance(given, KV) else None
+    if not isinstance(data, OriginValue):
+        raise Symbolic  # one that a generic function is tried with
+    return KV(given.ty, OriginValue(data.kind, use.flag("mut"), data.local))
+
+
+# operation -> (what does it, number of operands, attributes)
+COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
+    {
+        "kgen.size_of": (_size_of, 0, ("type",)),
+        "kgen.align_of": (_align_of, 0, ("type",)),
+        "kgen.is_trivial": (_is_trivial, 0, ("type",)),
+        "kgen.moves_plainly": (_moves_plainly, 0, ("type",)),
+        "kgen.type_eq": (_type_eq, 0, ("a", "b")),
+        "kgen.conforms": (_conforms, 0, ("type", "trait")),
+        "kgen.type_name": (_type_name, 0, ("type",)),
+        "kgen.qualified_name": (_qualified_name, 0, ("type", "builtins")),
+        "kgen.func_name": (_func_name, 0, ("func",)),
+        "kgen.pack.size": (_pack_size, 0, ("types",)),
+        "kgen.pack.indices": (_pack_indices, 0, ("types", "type")),
+        "kgen.func.fits": (_func_fits, 0, ("func", "type")),
+        "kgen.module.functions": (_module_functions, 0, ("file",)),
+        "kgen.module.function": (_module_function, 0, ("file", "index")),
+        "kgen.pack.get": (_pack_get, 1, ("index",)),
+        "kgen.variadic.get": (_variadic_get, 0, ("index", "values")),
+        "kgen.constrained": (_constrained, 0, ("cond", "message")),
+        "kgen.compile_error": (_compile_error, 0, ("message", "code", "argument", "given", "wanted")),
+        "kgen.env.has": (_env_has, 0, ("name",)),
+        "kgen.env.string": (_env_string, 0, ("name",)),
+        "kgen.env.int": (_env_int, 0, ("name",)),
+        "kgen.is_compile_time": (_is_compile_time, 0, ()),
+        "kgen.source.line": (_source_line, 0, ()),
+        "kgen.source.column": (_source_column, 0, ()),
+        "kgen.source.file": (_source_file, 0, ()),
+        "kgen.constant.place": (_constant_place, 0, ("value",)),
+        "kgen.source.place": (_source_place, 0, ("own", "define", "values")),
+        "kgen.string.of": (_string_of, 0, ("value",)),
+        "kgen.origin.any": (_origin, 0, ("mut",)),
+        "kgen.origin.static": (_origin, 0, ()),
+        "kgen.origin.external": (_origin, 0, ("mut",)),
+        "kgen.origin.cast": (_origin_cast, 1, ("mut",)),
+    }
+)  # fmt: skip

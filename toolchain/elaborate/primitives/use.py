@@ -1,0 +1,388 @@
+"""What the primitives ask of the elaborator: its two faces as protocols, and `Use`, one use of an operation.
+
+In: the attributes and operands of one use. Out: them again, checked and unwrapped; what does not fit is reported.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NoReturn, Protocol
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Bug
+from ktc.diag.source import Span
+from ktc.elaborate.model.declarations import FnSet
+from ktc.elaborate.model.operator_names import operator_of
+from ktc.elaborate.model.values import KV, LV, RV, FnTy, FnVal, PackPV, PrimTy, StructTy, TraitTy, Ty, Val
+from ktc.elaborate.types.primitive_types import STRING, TypeTable, comptime_bool, comptime_int, constant_of
+from ktc.ir import nodes, ops, types
+from ktc.records import record
+from ktc.targets.target import Target
+
+
+class ConfigLike(Protocol):
+    """The part of `config.Config` that primitives read."""
+
+    @property
+    def defines(self) -> Mapping[str, str]: ...
+
+    @property
+    def host(self) -> Target: ...
+
+    @property
+    def accelerators(self) -> tuple[Target, ...]: ...
+
+
+class DefinesLike(Protocol):
+    """The values of `-D`."""
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def get(self, name: str) -> str | None: ...
+
+
+class ElaboratorLike(TypeTable, Protocol):
+    """What primitives ask of the elaborator of the whole program."""
+
+    @property
+    def config(self) -> ConfigLike: ...
+
+    @property
+    def defines(self) -> DefinesLike: ...
+
+    @property
+    def current(self) -> Any: ...
+
+    trial: Any
+    main: Any
+
+    def fail(self, code: Code, message: str, span: Span | None, help: str, instance: Any) -> NoReturn: ...
+
+    def targets_of_program(self) -> tuple[Target, ...]: ...
+
+    def is_trivial(self, ty: Ty) -> bool: ...
+
+    def moves_plainly(self, value: Any) -> bool: ...
+
+    def type_name(self, ty: Ty) -> str: ...
+
+    def qualified_name(self, ty: Ty, builtins: bool) -> str: ...
+
+    def conforms(self, ty: Ty, trait: TraitTy) -> bool: ...
+
+    def same_type(self, a: Ty, b: Ty) -> bool: ...
+
+    def functions_in(self, path: str) -> list[FnSet]: ...
+
+    def instance_as(self, fn: FnVal, want: FnTy) -> Any: ...
+
+
+class BodyLike(Protocol):
+    """What primitives ask of the elaborator of one function."""
+
+    @property
+    def elab(self) -> ElaboratorLike: ...
+
+    @property
+    def target(self) -> Target: ...
+
+    module: Any
+
+    @property
+    def comptime(self) -> bool: ...
+
+    lends: bool
+    instance: Any
+
+    def rvalue(self, val: Any) -> nodes.Value: ...
+
+    def place(self, val: Any) -> LV: ...
+
+    def let(self, action: nodes.Action, type: types.Type) -> nodes.Value: ...
+
+    def emit(self, statement: nodes.Statement) -> None: ...
+
+    def fail(self, code: Code, message: str, span: Span | None = None, help: str = "") -> NoReturn: ...
+
+    def init_place(self, ty: Ty, pointer: nodes.Value, value: Any, span: Span | None) -> None: ...
+
+    def take_place(self, ty: Ty, pointer: nodes.Value, span: Span | None) -> Val: ...
+
+    def destroy_place(self, ty: Ty, pointer: nodes.Value, span: Span | None) -> None: ...
+
+    def string_global(self, text: str) -> nodes.Const: ...
+
+    def string_of_const(self, const: nodes.Const) -> str: ...
+
+    def constant_text(self, value: KV) -> str: ...
+
+    def function_address(self, fn: FnVal, span: Span | None) -> nodes.Value: ...
+
+    def function_environment(self, fn: FnVal, span: Span | None) -> nodes.Value: ...
+
+    def offload(self, target: Target, kind: int, option: str, fn: FnVal, info: StructTy, span: Span | None) -> Val: ...
+
+    def kernel_codes(self, fn: FnVal, targets: int, span: Span | None) -> nodes.Value: ...
+
+    def kernel_captures(self, target: Target, fn: FnVal, span: Span | None) -> Sequence[Any]: ...
+
+    def kernel_capture(self, target: Target, fn: FnVal, index: int, span: Span | None) -> nodes.Value: ...
+
+    def kernel_args(self, fn: FnVal, span: Span | None) -> Sequence[tuple[str, Ty]]: ...
+
+    def call_location(self) -> tuple[str, int, int]: ...
+
+    def call_place(self, own: bool) -> str: ...
+
+    def constant_items(self, ty: Ty, items: list[Any]) -> list[LV] | None: ...
+
+    def asking_span(self, argument: int) -> Span | None: ...
+
+    def program_global(self, name: str, type: types.Type, align: int) -> nodes.Value: ...
+
+    def targets_table(self) -> nodes.Value: ...
+
+    def shared_global(
+        self, type: types.Type, space: int, align: int, span: Span | None, name: str = ""
+    ) -> nodes.Value: ...
+
+    def stack_slot(self, type: types.Type, align: int) -> nodes.Value: ...
+
+
+def comptime_str(body: BodyLike, value: Any) -> str:
+    """Return the text of a constant: `!kgen.string`, or a library value that stands for one.
+
+    Raises:
+        ValueError: it is none.
+    """
+    ty, data = constant_of(body.elab, value)
+    if isinstance(data, str):
+        return data
+    if ty is not None and body.elab.ir(ty) == STRING:
+        return body.string_of_const(nodes.Const(STRING, data))
+    if isinstance(data, tuple) and len(data) == 3 and isinstance(data[1], int):  # a `String`: address, length, capacity
+        return body.string_of_const(nodes.Const(STRING, data[:2]))
+    raise ValueError(f"'{body.elab.type_name(ty)}' is not a text" if ty is not None else "this is not a text")
+
+
+@record
+class Use:
+    """One use of a primitive operation."""
+
+    body: BodyLike
+    name: str
+    attrs: Mapping[str, Any]
+    args: Sequence[Any]
+    span: Span | None
+
+    @property
+    def elab(self) -> ElaboratorLike:
+        """The elaborator of the whole program."""
+        return self.body.elab
+
+    def fail(self, code: Code, message: str) -> NoReturn:
+        """Report that this use is wrong and give up the statement."""
+        self.body.fail(code, message, self.span)
+
+    def mismatch(self, why: str) -> NoReturn:
+        """Report an operand or attribute of a wrong type."""
+        self.fail(Code.TYPE_MISMATCH, f"primitive operation '{self.name}': {why}")
+
+    def wrong_kind(self, prim: PrimTy) -> NoReturn:
+        """Report operands of a kind that the operation is not for; in a method of the library's the method is named."""
+        at = self.body.instance
+        if at is None or at.self_ty is None or self.span is None or not self.span.source.is_library:
+            self.mismatch(f"does not take operands of type '{prim}'")
+        said = operator_of(at.fn.name) or at.fn.title
+        text = f"{said} is not for values of type '{self.elab.type_name(at.self_ty)}'"
+        self.elab.fail(Code.TYPE_MISMATCH, text, None, "", at)  # at the call; where the library finds it says no more
+
+    def check_numbers(self, prim: PrimTy) -> None:
+        """Report a type whose values are bytes that no operation knows as numbers."""
+        if prim.kind in ("e3m4", "e8m0fnu"):
+            text = f"there are no conversions and no arithmetic for 'DType.float8_{prim.kind}'"
+            self.fail(Code.TYPE_MISMATCH, f"{text}; its values are bytes to move")
+
+    # ---- attributes --------------------------------------------------------------------------------
+
+    def attr(self, key: str) -> Any:
+        """Return an attribute that must be there."""
+        if key not in self.attrs:
+            self.fail(Code.MISSING_ARGUMENT, f"primitive operation '{self.name}' needs the attribute '{key}'")
+        return self.attrs[key]
+
+    def type_of(self, key: str = "_type") -> Ty:
+        """Return an attribute that is a type."""
+        value = self.attr(key)
+        if not isinstance(value, Ty):
+            self.mismatch(f"attribute '{key}' must be a type")
+        return value
+
+    def prim_of(self, key: str = "_type") -> tuple[Ty, PrimTy]:
+        """Return an attribute that is a type, and the primitive that it is or stands for."""
+        ty = self.type_of(key)
+        prim = self.prim(ty)
+        if prim is None or prim.ir is None:
+            self.mismatch(f"'{self.elab.type_name(ty)}' is not a primitive type with values at run time")
+        return ty, prim
+
+    def number(self, key: str, default: int | None = None) -> int:
+        """Return an attribute that is a whole number."""
+        if default is not None and key not in self.attrs:
+            return default
+        try:
+            return comptime_int(self.elab, self.attr(key))
+        except ValueError as error:
+            self._not_constant(key, error)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """Return an attribute that is a text."""
+        if default is not None and key not in self.attrs:
+            return default
+        try:
+            return comptime_str(self.body, self.attr(key))
+        except ValueError as error:
+            self._not_constant(key, error)
+
+    def flag(self, key: str, default: bool | None = None) -> bool:
+        """Return an attribute that is a truth value."""
+        if default is not None and key not in self.attrs:
+            return default
+        try:
+            return comptime_bool(self.elab, self.attr(key))
+        except ValueError as error:
+            self._not_constant(key, error)
+
+    def one_of(self, key: str, choices: Mapping[str, str] | Sequence[str], default: str | None = None) -> str:
+        """Return an attribute that is one of some words."""
+        word = self.text(key, default)
+        if word not in choices:
+            self.mismatch(f"attribute '{key}' is '{word}', not one of {', '.join(choices)}")
+        return word
+
+    def function(self) -> FnVal:
+        """Return the attribute `func`."""
+        value = self.attr("func")
+        if not isinstance(value, FnVal):
+            self.fail(Code.NOT_CALLABLE, "a function is wanted here")
+        return value
+
+    def target(self, key: str = "target") -> Target:
+        """Return an attribute that is a target."""
+        value = self.attr(key)
+        if not isinstance(value, KV) or not isinstance(value.data, Target):
+            self.mismatch(f"attribute '{key}' must be a target that is known at compile time")
+        return value.data
+
+    def items(self, key: str) -> tuple[Any, ...]:
+        """Return an attribute that is the values of a variadic parameter."""
+        value = self.attr(key)
+        if not isinstance(value, PackPV):
+            self.mismatch(f"attribute '{key}' must be a variadic parameter")
+        return value.items
+
+    def _not_constant(self, key: str, error: ValueError) -> NoReturn:
+        self.fail(Code.NOT_COMPILE_TIME, f"attribute '{key}' of primitive operation '{self.name}': {error}")
+
+    # ---- operands ----------------------------------------------------------------------------------
+
+    def prim(self, ty: Ty) -> PrimTy | None:
+        """Return the primitive that a type is or stands for."""
+        return ty if isinstance(ty, PrimTy) else self.elab.base_prim(ty)
+
+    def val(self, at: int) -> Val:
+        """Return an operand, which must be a value."""
+        value = self.args[at]
+        if not isinstance(value, RV | LV | KV):
+            self.mismatch(f"operand {at + 1} is not a value")
+        return value
+
+    def operand(self, at: int) -> tuple[PrimTy, nodes.Value]:
+        """Return an operand's primitive type and its IR value."""
+        value = self.val(at)
+        prim = self.prim(value.ty)
+        if prim is None or prim.ir is None:
+            self.mismatch(f"operand {at + 1} has the type '{self.elab.type_name(value.ty)}', not a primitive one")
+        return prim, self.body.rvalue(value)
+
+    def same(self, count: int = 2) -> tuple[PrimTy, list[nodes.Value]]:
+        """Return all operands, which must have one type."""
+        prim, first = self.operand(0)
+        values = [first]
+        for at in range(1, count):
+            other, value = self.operand(at)
+            if other is not prim and (other.ir != prim.ir or other.kind != prim.kind):
+                self.mismatch(f"operands of types '{prim}' and '{other}'")
+            values.append(value)
+        return prim, values
+
+    def pointer(self, at: int) -> nodes.Value:
+        """Return an operand that is an address."""
+        prim, value = self.operand(at)
+        if not isinstance(prim.ir, types.PointerType):
+            self.mismatch(f"operand {at + 1} has the type '{prim}', not a pointer")
+        return value
+
+    def word(self, at: int) -> nodes.Value:
+        """Return an operand that is a whole number, as 64 bits."""
+        prim, value = self.operand(at)
+        if not isinstance(prim.ir, types.IntType) or prim.kind == "b":
+            self.mismatch(f"operand {at + 1} has the type '{prim}', not 'index'")
+        if prim.ir.bits == 64:
+            return value
+        narrow = "sext" if prim.kind == "s" else "zext"
+        return self.op("trunc" if prim.ir.bits > 64 else narrow, (value,), types.I64)
+
+    def scalars(self, start: int, *more: type) -> tuple[nodes.Value, ...]:
+        """Return the operands from `start` on: numbers and addresses, each of any type, and what `more` allows."""
+        allowed = (types.IntType, types.FloatType, types.PointerType, *more)
+        values = []
+        for at in range(start, len(self.args)):
+            value = self.body.rvalue(self.val(at))
+            if not isinstance(value.type, allowed):
+                self.mismatch(f"operand {at + 1} is neither a number nor an address")
+            values.append(value)
+        return tuple(values)
+
+    # ---- results -----------------------------------------------------------------------------------
+
+    def op(
+        self, name: str, args: Sequence[nodes.Value], type: types.Type | None = None, attr: object = None
+    ) -> nodes.Value:
+        """Build a pure operation of the IR; operands that do not fit are the source's mistake here."""
+        try:
+            return ops.build(name, tuple(args), type, attr)
+        except Bug as bug:
+            self.mismatch(str(bug))
+
+    def simd(self, prim: PrimTy, lanes: int) -> PrimTy:
+        """Return the vector type with these lanes of `prim`'s element."""
+        if prim.lanes == lanes:
+            return prim
+        return self.elab.prim("!pop.simd", (lanes, prim.args[1]))
+
+    def index(self, value: int) -> RV:
+        """Return a constant of type `index`."""
+        return RV(self.elab.prim("index", ()), nodes.Const(types.I64, value & (1 << 64) - 1))
+
+    def truth(self, value: bool) -> RV:
+        """Return a constant of type `i1`."""
+        return RV(self.elab.prim("i1", ()), nodes.Const(types.BOOL, int(value)))
+
+    def string(self, text: str) -> KV:
+        """Return a constant of type `!kgen.string`."""
+        return KV(self.elab.prim("!kgen.string", ()), text)
+
+    def address(self, value: nodes.Value) -> RV:
+        """Return an address in its space."""
+        assert isinstance(value.type, types.PointerType)
+        space = value.type.space
+        return RV(self.elab.prim("!kgen.pointer", (space,) if space else ()), value)
+
+    def nothing(self) -> RV:
+        """Return the result of what has none."""
+        return RV(self.elab.prim("!kgen.none", ()), nodes.Const(types.UNIT, ()))
+
+    def literal(self, value: "int | Fraction | float") -> KV:
+        """Return an exact number, a whole one if it is an `int`."""
+        name = "!kgen.int_literal" if isinstance(value, int) else "!kgen.float_literal"
+        return KV(self.elab.prim(name, ()), value)

@@ -1,0 +1,1 @@
+"""Modules, imports and names."""

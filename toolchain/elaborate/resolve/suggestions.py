@@ -1,0 +1,185 @@
+"""What was perhaps meant: names that look alike, and modules of the library that have a name.
+
+In: a name that means nothing. Out: the text of a help line, or "". Only asked for when an error is reported.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from difflib import SequenceMatcher, get_close_matches
+from pathlib import Path
+
+from ktc.elaborate.tree.foreign_keywords import FOREIGN_MEMBERS, FOREIGN_NAMES
+
+_CLOSE, _SHORT = 0.7, 3
+"""How alike names must be; those of up to three letters a little less."""
+_MISSPELT = 0.8
+"""How alike a word of another language must be."""
+_AS_CLOSE = 0.08
+"""A second name is shown only if it is nearly as close as the first."""
+_NUMBERS = frozenset({
+    "Int", "UInt", "Bool", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float16",
+    "Float32", "Float64", "BFloat16", "IntLiteral", "FloatLiteral",
+})  # fmt: skip
+_TEXTS = frozenset(("String", "StringLiteral", "StringSlice", "StaticString"))
+_MATERIALIZED = {"IntLiteral": "Int", "FloatLiteral": "Float64", "StringLiteral": "String"}
+_READ_ONLY = re.compile(r"the argument '(\w+)', which is read only")
+A_LOOP_VARIABLE = "a loop variable"
+"""Why the variable of a `for` that does not say 'ref' cannot be changed."""
+_PUBLIC = re.compile(r"(?:fn|def|struct|trait|alias|comptime)\s+(\w+)")
+_FROM = re.compile(r"from\s+\.+[\w.]*\s+import\s+(\([^)]*\)|[^\n]*)")
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return the one of some names that looks most like a name, or ""."""
+    return next(iter(get_close_matches(name, sorted(set(names) - {name}), n=1, cutoff=_CLOSE)), "")
+
+
+def suggest(name: str, names: Iterable[str]) -> str:
+    """Return a help text that names what was perhaps meant, or ""."""
+    known = sorted(set(names) - {name})
+    same = [one for one in known if one.lower() == name.lower()]
+    near = same or get_close_matches(name, known, n=2, cutoff=_CLOSE if len(name) > _SHORT else 0.6)
+    if len(near) == 2 and _ratio(name, near[0]) - _ratio(name, near[1]) > _AS_CLOSE:
+        near = near[:1]
+    return "did you mean " + " or ".join(f"'{one}'" for one in near) + "?" if near else ""
+
+
+def suggest_member(name: str, names: Collection[str]) -> str:
+    """Return a help text for a member that a type with these members has not."""
+    for word in (name, *get_close_matches(name, FOREIGN_MEMBERS, n=1, cutoff=_MISSPELT)):
+        for needed, help in FOREIGN_MEMBERS.get(word, ()) if not (word != name and suggest(name, names)) else ():
+            if needed in names:
+                return help
+    public = [one for one in names if not one.startswith("_")]
+    longer = [one for one in public if len(name) > _SHORT and one.startswith(name)]
+    return suggest(name, public) or (f"did you mean '{longer[0]}'?" if len(longer) == 1 else "")
+
+
+def read_only_argument(name: str) -> str:
+    """Return why an argument cannot be changed."""
+    return f"the argument '{name}', which is read only"
+
+
+def mutability_help(why: str) -> str:
+    """Return what to do where `read_only_argument` says why something cannot be changed."""
+    found = _READ_ONLY.fullmatch(why)
+    if why == A_LOOP_VARIABLE:
+        return "write 'for ref …' to change the item, 'for var …' to change a copy of it"
+    return f"declare it 'mut {found[1]}'" if found else ""
+
+
+def loop_help(name: str, why: str) -> str:
+    """Return what to do about a change of a loop's variable, which `why` says is read only."""
+    if why != A_LOOP_VARIABLE:
+        return ""
+    return f"write 'for ref {name} in …' to change the item, 'for var {name} in …' to change a copy of it"
+
+
+def conversion_help(have: str, want: str) -> str:
+    """Return how a value of one type becomes one of another, where a common mistake is near; types as shown."""
+    family = have.partition("[")[0]
+    if have == want:  # a launch: the type is no kernel's
+        return "declare it 'Scalar[DType.bool]' and pass one" if have == "Bool" else ""
+    if have == f"Optional[{want}]":
+        return "take the value out with '.value()', or '.or_else(...)'"
+    if have == "NoneType":
+        return f"'{want}' is never None; 'Optional[{want}]' is the type of what may be"
+    if family in _NUMBERS and want in _NUMBERS:
+        return f"write '{want}(...)' to convert it"
+    if want == "String" and family in _NUMBERS:
+        return "write 'String(...)' to convert it"
+    if want in _NUMBERS and want != "Bool" and family in _TEXTS:
+        return f"'{want}(...)' reads a number from a text" if family != "StringLiteral" else ""
+    return ""
+
+
+def iteration_help(name: str, own: bool) -> str:
+    """Return what to do about a loop over a value that gives no items; `own`: of a struct of the program's."""
+    if name in _NUMBERS and name != "Bool":
+        return "write 'range(…)' to count"
+    return f"give '{name.partition('[')[0]}' the method '__iter__'" if own else ""
+
+
+def operand_help(op: str, left: str, right: str) -> str:
+    """Return what to do about an operator that does not take two types, as shown."""
+    if left == "NoneType":
+        return "what it is made by returns nothing"
+    for one, other in ((left, right), (right, left)):
+        if one == "NoneType" != other:
+            kind = other.partition("[")[0]
+            other = _MATERIALIZED.get(kind, other)
+            return f"'{other}' is never None; 'Optional[{other}]' is the type of what may be"
+    if left.startswith("Optional[") != right.startswith("Optional["):
+        return "take the value of the 'Optional' out with '.value()'"
+    texts = [one.partition("[")[0] in _TEXTS for one in (left, right)]
+    if op == "+" and texts[0] != texts[1]:
+        return "make a text of the other one with 'String(...)'"
+    if op == "%" and texts[0]:
+        return "write '\"… {}\".format(…)', or give all parts to 'print' or 'String'"
+    return "" if all(texts) else "convert one of them"
+
+
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, other, one).ratio()
+
+
+def suggest_name(name: str, names: Iterable[str], library: Path) -> str:
+    """Return a help text for a name that is not defined: its module, what it is called here, or `suggest`."""
+    if name in FOREIGN_NAMES:
+        return FOREIGN_NAMES[name]
+    home = home_of(name, library)
+    return f"write 'from {home} import {name}' at the top of the file" if home else suggest(name, names)
+
+
+def home_of(name: str, library: Path) -> str:
+    """Return the module of the library that a name is imported from, with dots; "" if none has it.
+
+    Of several the shortest: what a package passes on is meant to be taken from there.
+    """
+    found: list[str] = []
+    for path in sorted(library.rglob("*.kpy")):
+        parts = path.relative_to(library).with_suffix("").parts
+        if parts[-1] == "__init__":
+            parts = parts[:-1]
+        if not parts or parts[0] in ("builtin", "prelude", "std") or any(part.startswith("_") for part in parts):
+            continue
+        if name in _public_names(path):
+            found.append(".".join(parts))
+    return min(found, key=lambda module: (module.count("."), module), default="")
+
+
+def module_names(folders: Iterable[Path], library: Path) -> list[str]:
+    """Return the modules that a program can import: of the library, and right in the user's folders."""
+    found = {".".join(path.relative_to(library).with_suffix("").parts) for path in library.rglob("*.kpy")}
+    for folder in folders:
+        found |= {path.stem for path in folder.glob("*.kpy")}
+        found |= {path.parent.name for path in folder.glob("*/__init__.kpy")}
+    plain = {name.removesuffix(".__init__") for name in found}
+    return sorted(name for name in plain if not any(part.startswith("_") for part in name.split(".")))
+
+
+def missing_in_library(library: Path, module: str, name: str = "") -> bool:
+    """Whether the reference's library has a module, or a name in it, that this library has not yet."""
+    try:
+        text = (library / "missing.txt").read_text("utf-8")
+    except OSError:
+        return False
+    plain = module.removeprefix("std.")
+    for line in text.splitlines():
+        listed, colon, names = line.partition(":")
+        if colon and (listed == plain or (not name and listed.startswith(plain + "."))):
+            return not name or name in names.split()
+    return False
+
+
+def _public_names(path: Path) -> set[str]:
+    """Return what a module's text declares at its first column, and what a package passes on."""
+    try:
+        text = path.read_text("utf-8")
+    except OSError:
+        return set()
+    found = {match[1] for match in re.finditer(r"^" + _PUBLIC.pattern, text, re.MULTILINE)}
+    if path.stem == "__init__":
+        for match in re.finditer(r"^" + _FROM.pattern, text, re.MULTILINE):
+            found.update(part.split()[-1] for part in match[1].strip("()").split(",") if part.strip())
+    return found

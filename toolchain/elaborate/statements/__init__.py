@@ -1,0 +1,1 @@
+"""Statements, one file for each kind."""

@@ -1,0 +1,1 @@
+"""Questions that the syntax tree alone answers."""

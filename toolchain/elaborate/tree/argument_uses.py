@@ -1,0 +1,213 @@
+"""What the text of a function says of its arguments and variables, before anything of it is elaborated.
+
+In: a declaration. Out: the arguments into which its result may point, the names whose values it replaces or moves away.
+Each answer is computed once for a declaration.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ktc.elaborate.model.declarations import FnInfo
+from ktc.records import field_names
+from ktc.syntax import ast
+
+
+def replaced(fn: FnInfo) -> set[str]:
+    """Return the names whose values, or parts of them, a function moves away, or that it assigns; also each
+    `name.field` that it assigns."""
+    found: set[str] | None = fn.patterns.get("replaced")
+    if found is None:
+        found = fn.patterns["replaced"] = set()
+        _replaced_in(fn.node.body, found)
+    return found
+
+
+def moved(fn: FnInfo) -> set[str]:
+    """Return the names of which a function moves the whole value away."""
+    found: set[str] | None = fn.patterns.get("moved")
+    if found is None:
+        found = fn.patterns["moved"] = set()
+        _replaced_in(fn.node.body, set(), found)
+    return found
+
+
+def _replaced_in(node: Any, found: set[str], whole: set[str] | None = None) -> None:
+    if isinstance(node, tuple):
+        for item in node:
+            _replaced_in(item, found, whole)
+        return
+    if not isinstance(node, ast.Node):
+        return
+    match node:
+        case ast.Transfer(value=value):
+            if whole is not None and isinstance(value, ast.Name):
+                whole.add(value.id)
+            while isinstance(value, ast.Attribute):
+                value = value.value
+            _names(value, found)
+        case ast.Assign(targets=targets):
+            for target in [
+                *targets,
+                *(one for many in targets if isinstance(many, ast.TupleLit) for one in many.items),
+            ]:
+                _names(target if isinstance(target, (ast.Name, ast.TupleLit)) else None, found)
+                while isinstance(target, ast.Attribute):
+                    if isinstance(target.value, ast.Name):
+                        found.add(f"{target.value.id}.{target.name}")
+                    target = target.value
+    for name in field_names(node):
+        _replaced_in(getattr(node, name), found, whole)
+
+
+Lent = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, tuple[str, ...]], ...]]
+
+
+def lenders(fn: FnInfo) -> Lent:
+    """Return which arguments the result may point into as its type says, those of them that `ref [...]` names, and the
+    fields of these that it names."""
+    known: Lent | None = fn.patterns.get("lends")
+    if known is None:
+        named: set[str] = set()
+        mentioned: set[str] = set()  # `ref [MutOrigin.cast_from[o]]` points where o is, writable or not by itself
+        for origin in fn.node.result_ref or ():
+            is_place = not isinstance(origin, ast.Subscript) or root_of(origin) in {arg.name for arg in fn.node.args}
+            _names(origin, named if is_place else mentioned)
+        mentioned |= named
+        _names(fn.node.result, mentioned)
+        whole = fn.name == "__init__" or fn.node.result_ref == ()
+        lends, direct = [], []
+        for i, arg in enumerate(fn.node.args):
+            origins: set[str] = set()
+            for origin in arg.origin or ():
+                _names(origin, origins)
+            if arg.name in mentioned or origins & mentioned or (whole and origins):
+                lends.append(i)
+            if arg.name in named:
+                direct.append(i)
+        known = fn.patterns["lends"] = tuple(lends), tuple(direct), tuple(_fields_lent(fn, direct))
+    return known
+
+
+def _fields_lent(fn: FnInfo, direct: list[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    places = {fn.node.args[i].name: i for i in direct}
+    for origin in fn.node.result_ref or () if places else ():
+        path = _steps(origin)
+        if path and path[0] in places:
+            yield places[path[0]], tuple(path[1:])
+        else:
+            yield from ((places[name], ()) for name in sorted(names_in(origin) & places.keys()))
+
+
+def jumps(body: Any) -> bool:
+    """Say whether statements hold a `break` or `continue` that belongs to the loop around them."""
+    match body:
+        case ast.Break() | ast.Continue():
+            return True
+        case tuple():
+            return any(map(jumps, body))
+        case ast.For(orelse=orelse) | ast.While(orelse=orelse):
+            return jumps(orelse)
+        case ast.If() | ast.Try() | ast.With() | ast.Handler():
+            return any(jumps(getattr(body, name)) for name in field_names(body))
+    return False
+
+
+def root_of(node: Any) -> str:
+    """Return the name with which a path of fields and items begins, or ""."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value if isinstance(node, ast.Attribute) else node.base
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def is_call(node: ast.Expr) -> bool:
+    """Say whether an expression's value is what a call gives, be it that of an operator."""
+    return isinstance(node, (ast.Call, ast.Binary, ast.Unary, ast.Compare, ast.Subscript))
+
+
+def dereferences(node: Any) -> bool:
+    """Say whether a path of fields and items leads through a pointer: `self.p[].x`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Subscript) and not node.args:
+            return True
+        node = node.value if isinstance(node, ast.Attribute) else node.base
+    return False
+
+
+def sees(call: ast.Expr, target: ast.Expr) -> bool:
+    """Say whether an argument of a call is the call's target, or a part of it, or what it is a part of."""
+    given: list[ast.Expr] = []
+    match call:
+        case ast.Call(func=func, args=args, keywords=keywords):
+            given = [*args, *(keyword.value for keyword in keywords)]
+            given.append(func.value if isinstance(func, ast.Attribute) else func)
+        case ast.Binary(left=left, right=right):
+            given = [left, right]
+        case ast.Compare(first=first, rest=rest):
+            given = [first, *rest]
+        case ast.Unary(value=value):
+            given = [value]
+        case ast.Subscript(base=base, args=args):
+            given = [base, *args]
+    steps = _steps(target)
+    return any(_overlap(_steps(one.value if isinstance(one, ast.Transfer) else one), steps) for one in given)
+
+
+def _steps(node: ast.Expr) -> list[str]:
+    """Return the variable and the fields that a path leads through, up to the first item; empty if it is no path."""
+    found: list[str] = []
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        found = [node.name, *found] if isinstance(node, ast.Attribute) else []
+        node = node.value if isinstance(node, ast.Attribute) else node.base
+    return [node.id, *found] if isinstance(node, ast.Name) else []
+
+
+def _overlap(a: list[str], b: list[str]) -> bool:
+    return bool(a and b) and all(x == y for x, y in zip(a, b, strict=False))
+
+
+def names_in(node: Any) -> set[str]:
+    """Return the names in a piece of syntax."""
+    found: set[str] = set()
+    _names(node, found)
+    return found
+
+
+def _names(node: Any, found: set[str]) -> None:
+    """Collect the names in a piece of syntax."""
+    if isinstance(node, ast.Name):
+        found.add(node.id)
+    elif isinstance(node, tuple):
+        for item in node:
+            _names(item, found)
+    elif isinstance(node, ast.Node):
+        for name in field_names(node):
+            _names(getattr(node, name), found)
+
+
+def gives(node: ast.Node) -> set[str]:
+    """Return the names that statements anywhere in a declaration assign or declare."""
+    found: set[str] = set()
+    _given_in(node, found)
+    return found
+
+
+def _given_in(node: Any, found: set[str]) -> None:
+    match node:
+        case tuple():
+            for item in node:
+                _given_in(item, found)
+            return
+        case ast.Assign(targets=targets):
+            for target in targets:
+                _names(target, found)
+        case ast.VarDecl(target=target) | ast.For(target=target) | ast.ForClause(target=target):
+            _names(target, found)
+        case ast.Alias(name=name) | ast.FunctionDecl(name=name) | ast.Walrus(name=name) | ast.WithItem(name=name):
+            found.add(name)
+        case ast.Handler(name=name) | ast.Param(name=name):
+            found.add(name)
+        case ast.Import(names=names) | ast.FromImport(names=names):
+            found.update(part.split(".")[0] for pair in names for part in pair)
+    if isinstance(node, ast.Node):
+        for name in field_names(node):
+            _given_in(getattr(node, name), found)

@@ -1,0 +1,248 @@
+"""What decorators say about a declaration, and what the form of a method must be.
+
+In: a declaration's info, just made. Out: the same with its facts filled in; mistakes in the sink.
+"""
+
+from collections.abc import Collection, Sequence
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Sink
+from ktc.diag.source import Source, Span
+from ktc.elaborate.model.declarations import FnInfo, StructInfo
+from ktc.elaborate.resolve.suggestions import suggest
+from ktc.records import replace
+from ktc.syntax import ast
+
+_OF_FUNCTIONS = (
+    "always_inline", "no_inline", "noinline", "staticmethod", "implicit", "export", "deprecated", "parameter",
+    "doc_private", "override", "compiler", "explicit_destroy", "__llvm_metadata", "__llvm_arg_metadata",
+    "__copy_capture",
+)  # fmt: skip
+_OF_STRUCTS = (
+    "register_passable", "fieldwise_init", "nonmaterializable", "deprecated", "explicit_destroy",
+    "doc_private", "no_trivial_register_passable",
+)  # fmt: skip
+_FOREIGN = {
+    "dataclass": "write '@fieldwise_init'", "fieldwise_init": "it stands above a struct",
+    "value": "write '@fieldwise_init', and let the struct conform to 'Copyable' and 'Movable'",
+    "inline": "write '@always_inline'", "property": "write a method",
+    "classmethod": "write '@staticmethod'", "abstractmethod": "a trait's method has the body '...'",
+    "kernel": "a kernel is a plain 'fn'; the launch makes it one", "device": "any 'fn' can be called in a kernel",
+}  # fmt: skip
+_ARGUMENT = "__llvm_arg_metadata"
+_CONSTRUCTORS = ("__init__", "__copyinit__", "__moveinit__")
+
+
+def decorate_function(fn: FnInfo, decorator: ast.Decorator, sink: Sink) -> None:
+    """Note what a decorator says about a function."""
+    value, argument = decorator.value, ""
+    if isinstance(value, ast.Call):
+        if value.args and isinstance(value.args[0], ast.StrLit):
+            argument = value.args[0].value
+        value = value.func
+    while isinstance(value, ast.Attribute):
+        value = value.value
+    name = value.id if isinstance(value, ast.Name) else ""
+    match name:
+        case "always_inline":
+            fn.inline = "builtin" if argument == "builtin" else "always"
+            fn.traced = argument not in ("builtin", "nodebug")
+            if argument not in ("", "builtin", "nodebug"):
+                text = f'\'@always_inline\' takes "nodebug" or "builtin", not "{argument}"'
+                sink.report(Diagnostic(Code.SYNTAX_ERROR, _place(fn, decorator), text))
+        case "no_inline" | "noinline":
+            fn.inline = "never"
+        case "staticmethod":
+            fn.static = True
+            if fn.owner is None and not fn.module.is_library:
+                text = "'@staticmethod' is for methods of structs and traits"
+                sink.report(Diagnostic(Code.SYNTAX_ERROR, _place(fn, decorator), text, "remove it"))
+        case "implicit":
+            fn.implicit = True
+        case "export":
+            fn.export = argument or fn.name
+        case "deprecated":
+            fn.deprecated = argument or _instead(decorator) or fn.name
+        case "parameter":
+            fn.parameter = True
+        case "__copy_capture":
+            fn.copied += decorator.value.args if isinstance(decorator.value, ast.Call) else ()
+        case "__llvm_arg_metadata":
+            _check_of_argument(fn, decorator, sink)
+        case _ if name not in _OF_FUNCTIONS:
+            _unknown(fn, decorator, name, "functions", _OF_FUNCTIONS, sink)
+
+
+def _check_of_argument(fn: FnInfo, decorator: ast.Decorator, sink: Sink) -> None:
+    """Report metadata of an argument that is none. What they say (`nvvm.grid_constant`) holds for all kernels."""
+    given = decorator.value.args if isinstance(decorator.value, ast.Call) else ()
+    if not given:
+        sink.report(Diagnostic(Code.SYNTAX_ERROR, _place(fn, decorator), f"'@{_ARGUMENT}' names an argument"))
+    elif not isinstance(given[0], ast.Name) or given[0].id not in [arg.name for arg in fn.node.args]:
+        at = Span(fn.module.source, given[0].start, given[0].end)
+        sink.report(Diagnostic(Code.UNKNOWN_ARGUMENT, at, f"'@{_ARGUMENT}': '{fn.name}' has no argument of this name"))
+
+
+def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> None:
+    """Note what a decorator says about a struct."""
+    value, call = decorator.value, None
+    if isinstance(value, ast.Call):
+        call, value = value, value.func
+    name = value.id if isinstance(value, ast.Name) else ""
+    first = call.args[0] if call and call.args else None
+    match name:
+        case "register_passable":
+            info.register_passable = True
+            info.register_trivial = isinstance(first, ast.StrLit) and first.value == "trivial"
+        case "fieldwise_init":
+            info.fieldwise = True
+            info.fieldwise_implicit = isinstance(first, ast.StrLit) and first.value == "implicit"
+        case "nonmaterializable":
+            info.materialized = first
+            if call:
+                info.materialized_in_packs = next((k.value for k in call.keywords if k.name == "pack"), first)
+        case "deprecated":
+            text = first.value if isinstance(first, ast.StrLit) else ""
+            info.deprecated = text or _instead(decorator) or info.name
+        case "explicit_destroy":
+            info.explicit_destroy = first.value if isinstance(first, ast.StrLit) else ""
+        case _ if name not in _OF_STRUCTS:
+            info.fieldwise = True  # whatever was meant, its fields can be given: one mistake, one message
+            _unknown(info, decorator, name, "structs", _OF_STRUCTS, sink)
+
+
+def check_form(fn: FnInfo, sink: Sink) -> None:
+    """Report what is wrong with the form of a declaration of the user's."""
+    source, optional = fn.module.source, False
+    outer = {param.name for param in fn.owner.node.params} if isinstance(fn.owner, StructInfo) else set[str]()
+    seen = check_parameters(fn.node.params, source, sink, outer)
+    for arg in fn.node.args:
+        if arg.name in seen and arg.name != "_":
+            _twice(arg, "argument", source, sink)
+        seen.add(arg.name)
+        if arg.convention == "deinit" and (
+            fn.owner is None or (arg is not fn.node.args[0] and fn.name != "__moveinit__")
+        ):
+            text = "only the 'self' of a method can be 'deinit'"
+            span = Span(source, arg.start, arg.end)
+            sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"write 'var {arg.name}' to take the value"))
+        if arg.convention == "out":
+            _check_out(fn, arg, sink)
+        if arg.convention in ("mut", "ref") and arg.default is not None:
+            text = f"argument '{arg.name}' is changed, so it cannot have a default value"
+            sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, arg.start, arg.end), text))
+        if arg.kind in ("pos", "any"):
+            if optional and arg.default is None:
+                text = f"argument '{arg.name}' needs a default value: the one before it has one"
+                sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, arg.start, arg.end), text))
+            optional = optional or arg.default is not None
+    if fn.owner is not None:
+        check_method(fn, sink)
+
+
+def _check_out(fn: FnInfo, arg: ast.Param, sink: Sink) -> None:
+    """Report a second result: of another 'out', or behind '->'."""
+    source, text = fn.module.source, ""
+    outs = [one for one in fn.node.args if one.convention == "out"]
+    if arg is not outs[0]:
+        start, end = arg.start, arg.end
+        text, help = f"'{fn.name}' has an 'out' argument already", f"write 'mut {arg.name}', or give a Tuple back"
+        args = tuple(replace(one, convention="mut") if one is arg else one for one in fn.node.args)
+        fn.node = fn.node.with_args(args)  # one mistake, one message
+    elif fn.node.result is not None:
+        start, end = fn.node.result.start, fn.node.result.end
+        text, help = f"the result of '{fn.name}' is its 'out' argument, and it declares another", "remove the '->'"
+    if text:
+        sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, start, end), text, help))
+
+
+def check_parameters(params: Sequence[ast.Param], source: Source, sink: Sink, outer: Collection[str] = ()) -> set[str]:
+    """Report parameters of one name, or of a name of the struct's, and one that must be given after one that need
+    not; return all names."""
+    seen, optional = set[str](outer), False
+    for param in params:
+        if param.name in seen and param.name != "_":
+            _twice(param, "parameter", source, sink)
+        seen.add(param.name)
+        if param.kind == "infer" and param.default is not None:
+            text = f"parameter '{param.name}' is inferred, so it cannot have a default value"
+            sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, param.start, param.end), text))
+        if param.kind in ("pos", "any"):
+            if optional and param.default is None:
+                text = f"parameter '{param.name}' needs a default value: the one before it has one"
+                sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, param.start, param.end), text))
+            optional = optional or param.default is not None
+    return seen
+
+
+def _twice(param: ast.Param, what: str, source: Source, sink: Sink) -> None:
+    span = Span(source, param.start, param.end)
+    text = f"the {what} '{param.name}' is declared twice"
+    sink.report(Diagnostic(Code.DUPLICATE_DEFINITION, span, text, "choose another name"))
+
+
+def check_method(fn: FnInfo, sink: Sink) -> None:
+    """Report a method without `self`, and a constructor without `out self`; go on as if it were there."""
+    node, owner = fn.node, fn.owner
+    if fn.static or owner is None:
+        return
+    first = node.args[0] if node.args else None
+    if first is None or first.kind not in ("pos", "any", "infer"):
+        text = f"the method {fn.title} of '{owner.name}' lacks the argument 'self'"
+        sink.report(Diagnostic(Code.MISSING_ARGUMENT, fn.span(), text, "add it, or write '@staticmethod' above"))
+        own = ast.Param(node.start, node.start, "self", None, None, "any", "", (), False)
+        fn.node = node.with_args((own, *node.args))
+    elif node.name in _CONSTRUCTORS and not any(arg.convention == "out" for arg in node.args) and node.result is None:
+        span = Span(fn.module.source, first.start, first.end)
+        text = f"'{node.name}' must take 'out self': it makes the value"
+        sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, "write 'out self'"))
+        fn.node = node.with_args((replace(first, convention="out"), *node.args[1:]))
+    if node.name == "__copyinit__":
+        _check_copied(fn, sink)
+    if node.name in ("__del__", "__moveinit__"):
+        _check_ending(fn, sink)
+
+
+def _check_copied(fn: FnInfo, sink: Sink) -> None:
+    """Report a value to copy that is not only read; go on as if it were."""
+    args = list(fn.node.args)
+    for at, arg in enumerate(args):
+        if arg.convention in ("var", "owned", "mut", "inout", "ref", "deinit"):
+            span = Span(fn.module.source, arg.start, arg.end)
+            text = f"'__copyinit__' only reads '{arg.name}', the value that it copies"
+            sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"remove the '{arg.convention}'"))
+            args[at] = replace(arg, convention="")
+    fn.node = fn.node.with_args(tuple(args))
+
+
+def _check_ending(fn: FnInfo, sink: Sink) -> None:
+    """Let `owned`, the old word, mean `deinit` where a value ends: nothing is left of it to destroy."""
+    args = list(fn.node.args)
+    at = next((i for i, arg in enumerate(args) if arg.convention != "out"), None)
+    if at is None or args[at].convention == "deinit":
+        return
+    if args[at].convention not in ("owned", "var"):
+        span = Span(fn.module.source, args[at].start, args[at].end)
+        text = f"'{fn.name}' ends the value of '{args[at].name}', which must be 'deinit'"
+        sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, f"write 'deinit {args[at].name}'"))
+    args[at] = replace(args[at], convention="deinit")
+    fn.node = fn.node.with_args(tuple(args))
+
+
+def _instead(decorator: ast.Decorator) -> str:
+    """Read `@deprecated(use=other)`."""
+    call = decorator.value
+    names = [k.value.id for k in call.keywords if isinstance(k.value, ast.Name)] if isinstance(call, ast.Call) else []
+    return f"use '{names[0]}' instead" if names else ""
+
+
+def _unknown(
+    info: FnInfo | StructInfo, decorator: ast.Decorator, name: str, of: str, known: tuple[str, ...], sink: Sink
+) -> None:
+    text = f"the decorator '@{name or '…'}' is not known for {of}"
+    help = _FOREIGN.get(name) or suggest(name, [one for one in known if one != "noinline"]).replace("'", "'@", 1)
+    sink.report(Diagnostic(Code.UNSUPPORTED, _place(info, decorator), text, help))
+
+
+def _place(info: FnInfo | StructInfo, decorator: ast.Decorator) -> Span:
+    return Span(info.module.source, decorator.start, decorator.end)

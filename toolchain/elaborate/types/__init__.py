@@ -1,0 +1,1 @@
+"""Types: structs, traits, functions; parameters and unification; how types print."""

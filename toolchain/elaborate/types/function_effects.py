@@ -1,0 +1,60 @@
+"""Forms of functions: whether one captures, keeps what it captured, or raises, and which form a function type asks for.
+
+In: a function of the program with its parameters and arguments given. Out: a `Mismatch` for a function that has another
+form than the type that is written there. The library's own functions take more than they say.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.errors import Mismatch, at_parameter, place_of
+from ktc.elaborate.model.values import Arg, FnVal
+from ktc.syntax import ast
+
+_FORMS = ("capturing", "escaping")
+
+
+def check_forms(elab: Any, fn: FnInfo, given: dict[str, Any], slots: Sequence[Any]) -> None:
+    """Raise a `Mismatch` if a function that is given has not the form that a parameter or an argument wants."""
+    for param in fn.node.params:
+        if isinstance(param.type, ast.FunctionType):
+            try:
+                _check(elab, fn, f"parameter '{param.name}'", param.type, given.get(param.name), None)
+            except Mismatch as why:
+                raise at_parameter(why, param.name, place_of(param, fn.node.params)) from None
+    for arg, slot in zip(fn.node.args, slots, strict=True):
+        if isinstance(arg.type, ast.FunctionType) and isinstance(slot, Arg):
+            _check(elab, fn, f"argument '{arg.name}'", arg.type, slot.value, slot.span)
+
+
+def _check(elab: Any, fn: FnInfo, what: str, want: ast.FunctionType, value: Any, span: Span | None) -> None:
+    if not isinstance(value, FnVal) or len(value.set.functions) != 1:
+        return
+    info = value.set.functions[0]
+    have = _form(elab, value, info)
+    wanted = next((word for word in _FORMS if word in want.effects), "")
+    if have is None or (have == wanted and info.raises == (want.raises or want.is_def)):
+        return
+    asked, given = _words(want.raises or want.is_def, wanted), _words(info.raises, have)
+    text = f"{what} of {fn.title} wants a function of the form '{asked}', and '{value.set.name}' has the form '{given}'"
+    raise Mismatch(Code.TYPE_MISMATCH, text, span, 2)
+
+
+def _words(raises: bool, form: str) -> str:
+    return "fn" + " raises" * raises + (f" {form}" if form else "")
+
+
+def _form(elab: Any, value: FnVal, info: FnInfo) -> str | None:
+    """Return "capturing" for what captures by reference, "escaping" for what keeps copies, "" for what captures
+    nothing; None where that is not known."""
+    if info.parameter:
+        return "capturing"
+    if info.parent is None:
+        return ""
+    if "unified" in info.node.effects:
+        return None
+    thin = elab.thin_type(value)
+    return None if thin is None else "escaping" if "escaping" in thin.effects else ""

@@ -1,0 +1,222 @@
+"""The primitive types.
+
+In: a type's name and its parameters as parameter values. Out: the `PrimTy`. Also how an aggregate of language types
+becomes one IR type (`erase`), and how a number is read out of a parameter value.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from ktc.elaborate.model.values import KV, RV, PackPV, PrimTy, StructTy, Ty, signed
+from ktc.ir import nodes, types
+
+
+class TypeTable(Protocol):
+    """What is asked of the elaborator about types."""
+
+    def prim(self, name: str, args: tuple[Any, ...]) -> PrimTy: ...
+
+    def ir(self, ty: Ty) -> types.Type: ...
+
+    def base_prim(self, ty: Ty) -> PrimTy | None: ...
+
+
+STRING = types.StructType((types.PTR, types.I64))
+"""A `!kgen.string` at run time: address and length."""
+
+BOOL_CODE = 1
+"""The dtype code of bool."""
+
+FLOAT32_CODE = 18
+"""The dtype code of float32."""
+
+DTYPES: Mapping[int, tuple[str, "types.IntType | types.FloatType"]] = MappingProxyType(
+    {
+        BOOL_CODE: ("b", types.BOOL),
+        2: ("s", types.I8),
+        3: ("u", types.I8),
+        4: ("s", types.I16),
+        5: ("u", types.I16),
+        6: ("s", types.I32),
+        7: ("u", types.I32),
+        8: ("s", types.I64),
+        9: ("u", types.I64),
+        10: ("s", types.I128),
+        11: ("u", types.I128),
+        12: ("s", types.I256),
+        13: ("u", types.I256),
+        16: ("f", types.F16),
+        17: ("f", types.BF16),
+        FLOAT32_CODE: ("f", types.F32),
+        19: ("f", types.F64),
+        20: ("e4m3fn", types.I8),
+        21: ("e5m2", types.I8),
+        22: ("e4m3fnuz", types.I8),
+        23: ("e5m2fnuz", types.I8),
+        24: ("s", types.I64),
+        25: ("u", types.I64),
+        26: ("e3m4", types.I8),
+        27: ("e8m0fnu", types.I8),
+    }
+)
+"""Code of a dtype to (kind, IR type of a lane). Floats of one byte are bytes in the IR, each a kind of its own."""
+
+SPACES = (0, 1, 3, 4, 5)
+
+_PLAIN: Mapping[str, tuple[str, "types.Type | None"]] = MappingProxyType(
+    {
+        "index": ("s", types.I64),
+        "uindex": ("u", types.I64),
+        "i1": ("b", types.BOOL),
+        "!kgen.string": ("", STRING),
+        "!kgen.none": ("", types.UNIT),
+        "!kgen.int_literal": ("", None),
+        "!kgen.float_literal": ("", None),
+        "!kgen.target": ("", None),
+        "!kgen.origin": ("", None),
+    }
+)
+"""The types without parameters: (kind, IR type)."""
+
+_WHOLE, _EMPTY = -2, -1
+_LITERALS = ("!kgen.int_literal", "!kgen.float_literal", "!kgen.string")
+
+
+def erase(fields: Sequence[types.Type]) -> tuple[types.Type, tuple[int, ...]]:
+    """Return the IR type of an aggregate, and for each field its index in it.
+
+    Empty fields are left out (index -1), and an aggregate of one field that is left is that field (index -2).
+    """
+    kept = [field for field in fields if field != types.UNIT]
+    if not kept:
+        return types.UNIT, (_EMPTY,) * len(fields)
+    if len(kept) == 1:
+        return kept[0], tuple(_EMPTY if field == types.UNIT else _WHOLE for field in fields)
+    places, at = [], 0
+    for field in fields:
+        places.append(_EMPTY if field == types.UNIT else at)
+        at += field != types.UNIT
+    return types.StructType(tuple(kept)), tuple(places)
+
+
+def canonical(elab: TypeTable, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the one spelling of a type's parameters, by which types can be interned: `int`s, types and a `PackPV`.
+
+    Raises:
+        ValueError: the parameters do not fit, or there is no such type.
+    """
+    match name:
+        case "!pop.simd":
+            _count(name, args, 2)
+            lanes, code = comptime_int(elab, args[0]), comptime_int(elab, args[1])
+            if lanes < 1 or lanes & (lanes - 1):
+                raise ValueError(f"the number of lanes must be a power of two, not {lanes}")
+            if code not in DTYPES:
+                raise ValueError(f"a vector cannot have lanes of dtype {'invalid' if code == 0 else code}")
+            return lanes, code
+        case "!kgen.pointer":
+            if not args:
+                return ()
+            _count(name, args, 1)
+            space = comptime_int(elab, args[0])
+            if space not in SPACES:
+                raise ValueError(f"there is no address space {space}")
+            return (space,) if space else ()
+        case "!pop.array":
+            _count(name, args, 2)
+            count = comptime_int(elab, args[0])
+            if count < 0:
+                raise ValueError(f"an array cannot have {count} elements")
+            return count, _type(args[1])
+        case "!kgen.pack" | "!kgen.refs":
+            members: list[Ty] = []
+            for arg in args:
+                members.extend(map(_type, arg.items) if isinstance(arg, PackPV) else [_type(arg)])
+            return (PackPV(tuple(members)),)
+    if name not in _PLAIN:
+        raise ValueError(f"there is no primitive type '{name}'")
+    _count(name, args, 0)
+    return ()
+
+
+def make(elab: TypeTable, name: str, args: tuple[Any, ...]) -> PrimTy:
+    """Return a new primitive type; its `args` are `canonical`.
+
+    Raises:
+        ValueError: the parameters do not fit, or there is no such type.
+    """
+    args = canonical(elab, name, args)
+    match name:
+        case "!pop.simd":
+            lanes, code = args
+            kind, element = DTYPES[code]
+            return PrimTy(name, args, types.VectorType(element, lanes) if lanes > 1 else element, kind, lanes)
+        case "!kgen.pointer":
+            return PrimTy(name, args, types.PointerType(args[0] if args else 0))
+        case "!pop.array":
+            # What has no elements takes no place, so that what is around it can be its other field alone.
+            return PrimTy(name, args, types.ArrayType(elab.ir(args[1]), args[0]) if args[0] else types.UNIT)
+        case "!kgen.pack":
+            return PrimTy(name, args, erase([elab.ir(member) for member in args[0].items])[0])
+        case "!kgen.refs":
+            return PrimTy(name, args, erase([types.PTR] * len(args[0].items))[0])
+    kind, ir = _PLAIN[name]
+    return PrimTy(name, args, ir, kind)
+
+
+def _count(name: str, args: tuple[Any, ...], wanted: int) -> None:
+    if len(args) != wanted:
+        raise ValueError(f"primitive type '{name}' has {wanted} parameters, not {len(args)}")
+
+
+def _type(value: Any) -> Ty:
+    if not isinstance(value, Ty):
+        raise ValueError("a type is needed here")
+    return value
+
+
+def constant_of(elab: TypeTable, value: Any) -> tuple[Ty | None, Any]:
+    """Return the type and data of a constant. For a literal, whose value is in its type, those of that value.
+
+    Raises:
+        ValueError: it is not known at compile time.
+    """
+    match value:
+        case bool() | int() | str():
+            return None, value
+        case KV(ty, data) | RV(ty, nodes.Const(_, data)):
+            pass
+        case _:
+            raise ValueError("a value that is known at compile time is needed here")
+    if isinstance(ty, StructTy) and ty.params:
+        first = ty.params[0]
+        if isinstance(first, KV) and isinstance(first.ty, PrimTy) and first.ty.name in _LITERALS:
+            return first.ty, first.data
+    return ty, data
+
+
+def comptime_int(elab: TypeTable, value: Any) -> int:
+    """Return the whole number that a parameter value is or stands for.
+
+    Raises:
+        ValueError: it is none.
+    """
+    ty, data = constant_of(elab, value)
+    if not isinstance(data, int):
+        raise ValueError("a whole number is needed here")
+    if ty is None:
+        return int(data)
+    prim = ty if isinstance(ty, PrimTy) else elab.base_prim(ty)
+    if prim is not None and prim.kind == "s" and isinstance(prim.ir, types.IntType):
+        return signed(data, prim.ir.bits)
+    return data
+
+
+def comptime_bool(elab: TypeTable, value: Any) -> bool:
+    """Return the truth value that a parameter value is or stands for.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return comptime_int(elab, value) != 0

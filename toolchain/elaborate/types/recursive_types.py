@@ -1,0 +1,75 @@
+"""Structs without end: those that hold themselves, and those whose fields are of ever more types.
+
+In: a struct's type. Out: the error; the second kind ends the build.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
+from ktc.diag.source import Span
+from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.values import PackPV, StructTy, Ty
+
+MANY, DEEP = 1000, 400
+"""Types of the fields of one struct, and types within one another, that no program needs."""
+
+
+def check_finite(ty: StructTy, fields: Callable[[StructTy], Sequence[tuple[str, Ty]]], sink: Sink) -> None:
+    """A struct that holds a value of its own type would have no end.
+
+    Args:
+        fields: gives the fields of a struct by name.
+    """
+    seen: set[int] = set()
+    stack = [field for _, field in fields(ty)]
+    while stack:
+        field = stack.pop()
+        if not isinstance(field, StructTy) or field.ir_type is not None or id(field) in seen:
+            continue
+        if field is ty or len(seen) > MANY:
+            endless(ty, field is ty, sink)
+        if _is_told(field, sink):
+            raise Abort
+        seen.add(id(field))
+        stack += [inner for _, inner in fields(field)]
+
+
+def endless(ty: StructTy, holds_itself: bool, sink: Sink) -> NoReturn:
+    """Report a struct.
+
+    Raises:
+        Abort: it holds itself.
+        CompileError: else, for its types have no end; what is reported so far is told.
+    """
+    ty = _of_the_program(ty) or ty
+    text, help = "has fields of ever more types", ""
+    if holds_itself:
+        text, help = "holds a value of its own type", "hold it behind an UnsafePointer, or in a List"
+    sink.report(Diagnostic(Code.RECURSIVE_STRUCT, _span(ty), f"struct '{ty.info.name}' {text}", help))
+    if holds_itself:
+        raise Abort
+    raise CompileError(sink.diagnostics)
+
+
+def _span(ty: StructTy) -> Span:
+    at = ty.info.node.name_start
+    return Span(ty.info.module.source, at, at + len(ty.info.name))
+
+
+def _is_told(ty: StructTy, sink: Sink) -> bool:
+    """Whether a struct was reported: what holds itself through it is the same mistake."""
+    return sink.mistake_count > 0 and any(
+        one.code is Code.RECURSIVE_STRUCT and one.span == _span(ty) for one in sink.diagnostics
+    )
+
+
+def _of_the_program(ty: Any) -> StructTy | None:
+    """Return the struct of the user's that a type of the library's is about: `Optional[Node]` holds nodes."""
+    match ty:
+        case StructTy(info=info) if not info.module.is_library:
+            return ty
+        case StructTy(params=inside) | PackPV(items=inside):
+            return next((found for found in map(_of_the_program, inside) if found is not None), None)
+    return None
