@@ -9,7 +9,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run check format format-check lint types test test-device kernels fuzz differential bench scaling ulp clean
+.PHONY: help setup native wheel run check format format-check lint types test test-device kernels same-code fuzz differential bench scaling ulp clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -67,6 +67,9 @@ test-device: $(READY) ## run the tests that need a GPU
 
 kernels: $(READY) ## compile and assemble the kernels of all programs for six GPUs (FOLDER=)
 	$(BIN)/python tests/kernels.py $(or $(FOLDER),tests/gpu tests/run benchmarks examples)
+
+same-code: $(READY) ## compare the LLVM text of all programs with that of a git ref (BASE=main, QUICK=1, FOLDER=)
+	$(BIN)/python tests/same_code.py --base $(or $(BASE),main) $(if $(QUICK),--quick) $(if $(FOLDER),--programs $(FOLDER)) -j $(JOBS)
 
 fuzz: $(READY) ## compile 10,000 mutated programs: no traceback, no crash, no hang (COUNT=, SEED=)
 	$(BIN)/python tests/fuzz.py --count $(or $(COUNT),10000) --seed $(or $(SEED),0)
