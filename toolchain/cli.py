@@ -22,6 +22,7 @@ from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.render import render_text
+from ktc.tools.format import format_command
 from ktc.version import VERSION
 
 _EMIT_KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
@@ -201,6 +202,7 @@ def cache_why(file: str, **words: Any) -> int:
 
 
 cli.add_command(bench_group)
+cli.add_command(format_command)
 
 
 @cli.command()

@@ -1,0 +1,137 @@
+"""`ktc format`: source files in the fixed style.
+
+In: files, folders, or standard input. Out: the files rewritten, or what would change; exit code 1 for a file that does
+not parse, and with --check for one that is not in the style.
+"""
+
+import difflib
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+from ktc import config as configs
+from ktc import guard
+from ktc.diag.diagnostic import Sink
+from ktc.diag.render import render_text
+from ktc.diag.source import Source
+from ktc.records import entity
+from ktc.syntax.loader import read_source
+from ktc.syntax.tables import Tables, load_tables
+from ktc.tools.files import sources
+from ktc.version import VERSION
+
+_STDIN = "-"
+
+
+@entity
+class _Run:
+    """One run of the command, and what it found."""
+
+    columns: int
+    lines: tuple[int, int] | None
+    checks: bool
+    shows: bool
+    sink: Sink
+    tables: Tables
+    changed: int = 0
+    same: int = 0
+    failed: int = 0
+
+
+def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    first, mark, last = value.partition(":")
+    if not (first.isdigit() and (last.isdigit() if mark else True)) or int(first) < 1:
+        raise click.BadParameter("write FIRST:LAST, two line numbers from 1")
+    numbers = int(first), int(last) if mark else int(first)
+    if numbers[1] < numbers[0]:
+        raise click.BadParameter("the last line comes before the first")
+    return numbers
+
+
+@click.command("format")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-l", "--line-length", "columns", type=click.IntRange(20, 1000), default=80, show_default=True,
+              help="Columns of a line.")  # fmt: skip
+@click.option("--check", "checks", is_flag=True, help="Write nothing; exit code 1 if a file would change.")
+@click.option("--diff", "shows", is_flag=True, help="Write nothing; show what would change.")
+@click.option("--lines", callback=_range, metavar="FIRST:LAST", help="Format these lines only, of one file.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+def format_command(
+    paths: tuple[Path, ...], columns: int, checks: bool, shows: bool, lines: tuple[int, int] | None, quiet: bool
+) -> int:
+    """Rewrite source files in the fixed style; `-` reads standard input and writes to standard output.
+
+    Folders stand for all source files in them. Comments are kept, and a file is written only if its syntax tree is the
+    same as before. `# fmt: off` to `# fmt: on`, and lines with `# fmt: skip`, are left alone.
+    """
+    if lines is not None and (len(paths) > 1 or paths[0].is_dir()):
+        raise click.UsageError("--lines is for one file")
+    run = _Run(columns, lines, checks, shows, Sink(), load_tables(configs.open_cache()))
+    crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "format", "stage": "format"})
+    code = guard.run(partial(_work, run, paths), lambda: crash)
+    sys.stderr.write(render_text(run.sink.diagnostics, configs.wants_color(sys.stderr.isatty())))
+    if not quiet and str(paths[0]) != _STDIN:
+        sys.stderr.write(_summary(run))
+    return code
+
+
+def _work(run: _Run, paths: Sequence[Path]) -> int:
+    from ktc.formatting.formatter import format_source
+
+    for path in sources(paths):
+        is_stdin = str(path) == _STDIN
+        source = Source("<stdin>", sys.stdin.read()) if is_stdin else read_source(path, run.sink, False, {})
+        text = None
+        if source is not None:
+            text = format_source(source, run.sink, run.tables, run.columns, run.lines)
+        if source is None or text is None:
+            run.failed += 1
+            continue
+        is_same = text == source.text
+        run.same += is_same
+        run.changed += not is_same
+        if run.shows:
+            _show(source, text)
+        elif run.checks:
+            if not is_same:
+                click.echo(f"would reformat {source.path}")
+        elif is_stdin:
+            sys.stdout.write(text)
+        elif not is_same:
+            _write(path, text)
+    return 1 if run.failed or (run.checks and run.changed) else 0
+
+
+def _show(source: Source, text: str) -> None:
+    before, after = source.text.splitlines(True), text.splitlines(True)
+    color = configs.wants_color(sys.stdout.isatty())
+    tints = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
+    for line in difflib.unified_diff(before, after, source.path, f"{source.path} (formatted)"):
+        tint = tints.get(line[0], "") if color else ""
+        ended = line.rstrip("\n")
+        sys.stdout.write(f"{tint}{ended}\x1b[0m\n" if tint else ended + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all, with the line ends that it has."""
+    from ktc.emit.link import install
+
+    with path.open("rb") as file:
+        ends = "\r\n" if file.readline().endswith(b"\r\n") else "\n"
+    mode = path.stat().st_mode
+    path = path.resolve()  # a link stays a link
+    install(text.replace("\n", ends).encode(), path)
+    path.chmod(mode)
+
+
+def _summary(run: _Run) -> str:
+    verb = "would be reformatted" if run.checks or run.shows else "reformatted"
+    parts = []
+    for count, what in ((run.changed, verb), (run.same, "left unchanged"), (run.failed, "not formatted")):
+        if count:
+            parts.append(f"{count} file{'s' if count > 1 else ''} {what}")
+    return ", ".join(parts or ["no source files"]) + "\n"
