@@ -39,6 +39,15 @@ ASM_CALL = 9
 
 _ORDERINGS = {"relaxed": "monotonic"}
 _ATOMIC_NAMES = {"smin": "min", "smax": "max"}
+_FENCES_AROUND = {
+    "monotonic": ("", ""),
+    "acquire": ("", "acquire"),
+    "release": ("release", ""),
+    "acq_rel": ("release", "acquire"),
+    "seq_cst": ("seq_cst", "acquire"),
+}
+"""What is ordered before a relaxed change, and after it, in place of its own order.
+Source: Lustig, Sahasrabuddhe and Giroux, "A Formal Analysis of the NVIDIA PTX Memory Consistency Model", 2019, table 1."""
 _FLOAT_ATOMICS = frozenset({"fadd", "fmin", "fmax"})
 
 
@@ -243,14 +252,13 @@ def _atomic_rmw(body: Operations, action: AtomicRmw) -> str:
     kind = action.type
     scope, ordering = _scope(body, action.scope, action.pointer), _ORDERINGS.get(action.ordering, action.ordering)
     target = body.context.target
-    before = after = False
+    before = after = ""
     if target.atomics_are_relaxed:
-        before = ordering in ("release", "acq_rel", "seq_cst")
-        after = ordering in ("acquire", "acq_rel", "seq_cst")
+        before, after = _FENCES_AROUND[ordering]
         ordering = "monotonic"
     pointer, value = body.typed(action.pointer), body.to_memory(body.value(action.value), action.value.type)
     if before:
-        body.lines.append(f"  fence {scope}release")
+        body.lines.append(f"  fence {scope}{before}")
     name = _ATOMIC_NAMES.get(action.op, action.op)
     metadata = ""
     if target.float_atomics and action.op in _FLOAT_ATOMICS and action.scope:
@@ -261,7 +269,7 @@ def _atomic_rmw(body: Operations, action: AtomicRmw) -> str:
         f"align {size_of(kind)}{metadata}"
     )
     if after:
-        body.lines.append(f"  fence {scope}acquire")
+        body.lines.append(f"  fence {scope}{after}")
     return body.from_memory(text, kind)
 
 

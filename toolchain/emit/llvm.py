@@ -12,6 +12,7 @@ from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from ktc.emit.given_up import rejected
+from ktc.emit.loops import improved
 from ktc.emit.support import routines
 from ktc.targets.target import Target
 
@@ -24,6 +25,9 @@ llvm.initialize_all_asmprinters()
 
 MIN_VECTOR_LEVEL = 2
 """From this -O level on, loops and straight code of a processor are vectorised."""
+
+_COUNTS_IN_LLVM = ("cpu", "apple")
+"""Vendors whose loops stay as LLVM's passes leave them."""
 
 _LONG = 1_000
 """Lines of a module from which on LLVM must not simplify large sums of addresses (`limit_sums`)."""
@@ -72,6 +76,14 @@ def optimized(text: str, target: Target, level: int, name: str = "") -> Iterator
         if target.vendor == "apple" and _GENERIC.search(text):
             level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs
         _run_pipeline(module, text, target, level)
+        if target.vendor not in _COUNTS_IN_LLVM and level >= MIN_VECTOR_LEVEL:
+            before = llvm_text(module)
+            after = improved(before)
+            if after is not before:
+                with parsed(after, name) as better:
+                    _tidy(better, target, level)
+                    yield better
+                return
         yield module
 
 
@@ -86,6 +98,14 @@ def _run_pipeline(module: Any, text: str, target: Target, level: int) -> None:
     options.loop_unrolling = level >= MIN_VECTOR_LEVEL
     builder = llvm.create_pass_builder(machine(target, level), options)
     builder.getModulePassManager().run(module, builder)
+
+
+def _tidy(module: Any, target: Target, level: int) -> None:
+    """Join the new instructions of loops with those around them."""
+    builder = llvm.create_pass_builder(machine(target, level), llvm.create_pipeline_tuning_options(speed_level=level))
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_instruction_combine_pass()
+    passes.run(module, builder)
 
 
 def limit_sums(lines: int) -> None:
