@@ -36,11 +36,11 @@ def assembly(folder: Path, call: str, target: str) -> str:
 @pytest.mark.parametrize(
     ("call", "target", "instruction"),
     [
-        ("exp(p[i])", "sm_90", "ex2.approx.f32"),
+        ("exp(p[i])", "sm_90", "ex2.approx.ftz.f32"),
         ("exp2(p[i])", "sm_75", "ex2.approx.f32"),
         ("rsqrt(p[i])", "sm_90", "rsqrt.approx.f32"),
         ("exp(p[i])", "gfx942", "v_exp_f32"),
-        ("Float32(exp(p[i].cast[DType.float16]()))", "sm_90", "ex2.approx.f32"),
+        ("Float32(exp(p[i].cast[DType.float16]()))", "sm_90", "ex2.approx.ftz.f32"),
     ],
 )
 def test_an_instruction_where_there_is_one(tmp_path: Path, call: str, target: str, instruction: str) -> None:

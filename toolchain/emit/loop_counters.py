@@ -11,7 +11,7 @@ LLVM joins the extensions with what uses the wide number.
 import re
 from collections.abc import Iterator
 
-from ktc.emit.loops import Block, defined, renamed, used
+from ktc.emit.blocks import Block, defined, renamed, used
 
 _MOST = 1 << 30
 _SUM = re.compile(r"^(add|or disjoint)((?: nuw| nsw)*) i64 (%\S+), (\d+)$")

@@ -15,7 +15,7 @@ order.
 
 import re
 
-from ktc.emit.loops import Block, defined, renamed, used
+from ktc.emit.blocks import Block, defined, renamed, used
 
 _TIMES = 4
 _LONGEST = 40
