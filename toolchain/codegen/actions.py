@@ -47,7 +47,7 @@ _FENCES_AROUND = {
     "seq_cst": ("seq_cst", "acquire"),
 }
 """What is ordered before a relaxed change, and after it, in place of its own order.
-Source: Lustig, Sahasrabuddhe and Giroux, "A Formal Analysis of the NVIDIA PTX Memory Consistency Model", 2019, table 1."""
+Source: Lustig and others, "A Formal Analysis of the NVIDIA PTX Memory Consistency Model", 2019, table 1."""
 _FLOAT_ATOMICS = frozenset({"fadd", "fmin", "fmax"})
 
 
