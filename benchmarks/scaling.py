@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ktc import bench
+from ktc.bench import compile_runs
 from rich.console import Console
 from rich.table import Table
 
@@ -123,18 +123,18 @@ class Bencher:
         self.warm = folder / "warm"
         self.build('def main():\n    print("warm", 1, 2.5, String("up"))\n', self.warm, ())
 
-    def build(self, text: str, cache: Path, more: Sequence[str]) -> tuple[bench.Run, dict[str, object]]:
+    def build(self, text: str, cache: Path, more: Sequence[str]) -> tuple[compile_runs.Run, dict[str, object]]:
         """Build one program and return what it took, and what ktc says of its phases."""
         source, times = self.folder / "program.kpy", self.folder / "times.json"
         source.write_text(text)
         words = [
-            *bench.own_command(), "build", "--target-accelerator", self.options.accelerator, *more,
+            *compile_runs.own_command(), "build", "--target-accelerator", self.options.accelerator, *more,
             str(source), "-o", str(self.folder / "program"), "--time-json", str(times),
         ]  # fmt: skip
-        made = bench.run(words, {"KTC_CACHE_DIR": str(cache)})
+        made = compile_runs.run(words, {"KTC_CACHE_DIR": str(cache)})
         return made, json.loads(times.read_text())
 
-    def cold(self, text: str, *more: str) -> list[tuple[bench.Run, dict[str, object]]]:
+    def cold(self, text: str, *more: str) -> list[tuple[compile_runs.Run, dict[str, object]]]:
         """Build with a copy of the warm cache, as often as was asked for."""
         found = []
         for _ in range(self.options.repeat):

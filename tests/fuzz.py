@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ktc import cli
+from ktc.cli import commands
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 20
@@ -97,7 +97,7 @@ def compile_text(text: str, folder: Path, seconds: int = SECONDS) -> Outcome:
             os.dup2(output, 1)
             os.dup2(output, 2)
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
-            code = cli.main(["emit", "--kind", "ir", "-o", str(folder / "mutant.ir"), str(source)])
+            code = commands.main(["emit", "--kind", "ir", "-o", str(folder / "mutant.ir"), str(source)])
         finally:
             with contextlib.suppress(BaseException):
                 sys.stdout.flush()

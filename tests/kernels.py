@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ktc import config
-from ktc.cache import Cache
+from ktc.base.cache import Cache
 from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.diagnostic import Bug, Severity, Sink
 from ktc.elaborate.program import elaborate

@@ -18,10 +18,11 @@ from filecheck.finput import FInput
 from filecheck.matcher import Matcher
 from filecheck.options import Options
 from filecheck.parser import Parser
-from ktc import config, driver, targets
-from ktc.cache import Cache
+from ktc import config, targets
+from ktc.base.cache import Cache
 from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.diagnostic import Sink
+from ktc.driver import pipeline
 from ktc.elaborate.program import elaborate
 from ktc.emit.device import images
 from ktc.emit.tools import assemble_ptx, find_ptxas
@@ -48,11 +49,11 @@ def named(target: Target) -> str:
     return target.name
 
 
-def session(cache: Cache, accelerators: str) -> driver.Session:
+def session(cache: Cache, accelerators: str) -> pipeline.Session:
     sink = Sink()
     made = config.resolve(config.Options(SOURCE, accelerators=accelerators), sink, cache)
     assert made is not None, sink.diagnostics
-    return driver.Session(made, cache, sink)
+    return pipeline.Session(made, cache, sink)
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +162,7 @@ def test_air(target: Target, kernels: dict[str, LlvmModule], workers: Workers) -
 
 
 def test_the_host_holds_the_kernel(cache: Cache) -> None:
-    text = driver.emit(session(cache, "sm_90"), "llvm").decode()
+    text = pipeline.emit(session(cache, "sm_90"), "llvm").decode()
     file_check("host", text)
     with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
         module.verify()
@@ -196,7 +197,7 @@ MARKS = {
 @pytest.mark.parametrize(("where", "kind"), [(where, kind) for where, kinds in MARKS.items() for kind in kinds])
 def test_every_kind(where: str, kind: str, cache: Cache) -> None:
     on_device = where != "host"
-    data = driver.emit(session(cache, where if on_device else "cpu"), kind, on_device=on_device)
+    data = pipeline.emit(session(cache, where if on_device else "cpu"), kind, on_device=on_device)
     assert MARKS[where][kind] in data
     if kind == "llvm-opt" and on_device:
         assert b"__getattr__" not in data, "the library's calls are inlined"
@@ -206,6 +207,6 @@ def test_every_kind(where: str, kind: str, cache: Cache) -> None:
 def test_the_processor_adds_vectors(cache: Cache) -> None:
     made = session(cache, "cpu")
     (target,) = made.config.accelerators
-    assert re.search(rb"vaddps\s|addps\s", driver.emit(made, "asm", "vector_addition", on_device=True)), target.cpu
+    assert re.search(rb"vaddps\s|addps\s", pipeline.emit(made, "asm", "vector_addition", on_device=True)), target.cpu
     scalar = replace(made, config=replace(made.config, level=1))
-    assert not re.search(rb"v?addps\s", driver.emit(scalar, "asm", "vector_addition", on_device=True))
+    assert not re.search(rb"v?addps\s", pipeline.emit(scalar, "asm", "vector_addition", on_device=True))

@@ -11,10 +11,10 @@ from dataclasses import asdict, field
 from pathlib import Path
 
 from ktc import targets
-from ktc.cache import DEFAULT_MAX_BYTES, Cache, Key
+from ktc.base.cache import DEFAULT_MAX_BYTES, Cache, Key
+from ktc.base.fingerprints import toolchain_fingerprint
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
-from ktc.fingerprints import toolchain_fingerprint
 from ktc.records import record
 from ktc.targets import host as hosts
 from ktc.targets import local

@@ -4,9 +4,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ktc import archives, config, driver
-from ktc.cache import Cache
+from ktc import config
+from ktc.base.cache import Cache
 from ktc.diag.diagnostic import Sink
+from ktc.driver import library_archive, pipeline
 from ktc.elaborate.instances.body_store import Packed
 from ktc.emit.workers import Workers
 from ktc.ir.text import print_function, print_global
@@ -34,41 +35,41 @@ def main():
 """
 
 
-def session(folder: Path, cache: Path, text: str = PROGRAM, **options: object) -> driver.Session:
+def session(folder: Path, cache: Path, text: str = PROGRAM, **options: object) -> pipeline.Session:
     source = folder / "prog.kpy"
     source.write_text(text)
     kept, sink = Cache(cache), Sink()
     asked = config.Options(source, output=folder / "out", writes=True, **{"accelerators": "cpu", **options})
     made = config.resolve(asked, sink, kept)
     assert made is not None
-    return driver.Session(made, kept, sink)
+    return pipeline.Session(made, kept, sink)
 
 
 @pytest.fixture
-def archive(tmp_path: Path, program_cache: Path) -> archives.Archive:
+def archive(tmp_path: Path, program_cache: Path) -> library_archive.Archive:
     one = session(tmp_path, program_cache)
     with Workers(1) as workers:
-        found = archives.find(one.config, one.cache, workers)
+        found = library_archive.find(one.config, one.cache, workers)
         assert found is not None
-        assert [data[:4] for data in found.finished(one.cache, workers)] == [b"\x7fELF"] * archives.PARTS
+        assert [data[:4] for data in found.finished(one.cache, workers)] == [b"\x7fELF"] * library_archive.PARTS
     return found
 
 
 def test_a_program_does_the_same_with_the_archive_and_without(
     tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with_it = driver.build(session(tmp_path, program_cache)).path
-    small = [function for function in driver.emit(session(tmp_path, program_cache), "llvm").split(b"define ")]
+    with_it = pipeline.build(session(tmp_path, program_cache)).path
+    small = [function for function in pipeline.emit(session(tmp_path, program_cache), "llvm").split(b"define ")]
     said = subprocess.run([with_it], capture_output=True, text=True, check=True).stdout
-    monkeypatch.setattr(archives, "find", lambda *_: None)
+    monkeypatch.setattr(library_archive, "find", lambda *_: None)
     (tmp_path / "b").mkdir()
-    without = driver.build(session(tmp_path / "b", program_cache)).path
+    without = pipeline.build(session(tmp_path / "b", program_cache)).path
     assert subprocess.run([without], capture_output=True, text=True, check=True).stdout == said
     assert said.splitlines()[0] == "<b> [1, 2, 3] 2.5 1x2"
     assert len(small) > 50  # what is shown to a person has the library in it
 
 
-def test_the_archive_holds_long_functions_of_the_library_only(archive: archives.Archive) -> None:
+def test_the_archive_holds_long_functions_of_the_library_only(archive: library_archive.Archive) -> None:
     functions = archive.library.functions
     titles = {function.title for function in functions.values()}
     assert {"Driver.load_function", "atol", "start_on_gpu", "format_fields"} <= titles
@@ -80,11 +81,11 @@ def test_the_archive_holds_long_functions_of_the_library_only(archive: archives.
 def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     made = session(tmp_path, tmp_path / "cache").config
-    base = archives._base_key(made, made.host)
-    assert archives._kept(made, cache, base) is None
+    base = library_archive._base_key(made, made.host)
+    assert library_archive._kept(made, cache, base) is None
     cache.put(base, b"ASSERT")
-    cache.put(archives._key(base, made, ["ASSERT"]), b"damaged")
-    assert archives._kept(made, cache, base) is None
+    cache.put(library_archive._key(base, made, ["ASSERT"]), b"damaged")
+    assert library_archive._kept(made, cache, base) is None
 
 
 KERNELS = """
@@ -115,7 +116,7 @@ def main():
 def test_bodies_that_are_kept_are_those_that_would_be_made(tmp_path: Path, program_cache: Path) -> None:
     one = session(tmp_path, program_cache, KERNELS, accelerators="sm_90")
     with Workers(1) as workers:
-        found = archives.find(one.config, one.cache, workers)
+        found = library_archive.find(one.config, one.cache, workers)
         assert found is not None
         found.finished(one.cache, workers)
     library = found.library
@@ -132,7 +133,7 @@ def test_bodies_that_are_kept_are_those_that_would_be_made(tmp_path: Path, progr
             for symbol, held in unit.globals.items()
         }
         for made in (
-            driver._front(session(tmp_path, program_cache, KERNELS, accelerators="sm_90"), None, one)
+            pipeline._front(session(tmp_path, program_cache, KERNELS, accelerators="sm_90"), None, one)
             for one in (library, without)
         )
     ]
@@ -143,9 +144,9 @@ def test_bodies_that_are_kept_are_those_that_would_be_made(tmp_path: Path, progr
 
 def test_the_archive_depends_on_the_defines_that_the_library_reads(tmp_path: Path, program_cache: Path) -> None:
     made = session(tmp_path, program_cache).config
-    base = archives._base_key(made, made.host)
+    base = library_archive._base_key(made, made.host)
     checked, other = replace(made, defines={"ASSERT": "all"}), replace(made, defines={"N": "3"})
-    plain = archives._key(base, made, ["ASSERT"])
-    assert archives._key(base, checked, ["ASSERT"]) != plain
-    assert archives._key(base, other, ["ASSERT"]) == plain
-    assert archives._base_key(replace(made, level=2), made.host) != base
+    plain = library_archive._key(base, made, ["ASSERT"])
+    assert library_archive._key(base, checked, ["ASSERT"]) != plain
+    assert library_archive._key(base, other, ["ASSERT"]) == plain
+    assert library_archive._base_key(replace(made, level=2), made.host) != base

@@ -5,44 +5,45 @@ import sys
 from pathlib import Path
 
 import pytest
-from ktc import bench, bench_report
-from ktc.cli import main
+from ktc.bench import compile_runs, report
+from ktc.cli.commands import main
 from rich.console import Console
 
 FILE = Path("gemm.kpy")
 
 
-def results(plan: bench.Plan) -> list[bench.Result]:
+def results(plan: compile_runs.Plan) -> list[compile_runs.Result]:
     """Give every variant two runs; the per-kernel flow takes twice the time, another compiler ten times."""
     found = []
-    for variant in bench.variants(plan):
+    for variant in compile_runs.variants(plan):
         factor = {"all-kernel": 1.0, "per-kernel": 2.0, "": 10.0}[variant.flow]
-        runs = [bench.Run(factor * more, 0.5 * factor, 2.0 * factor, 100_000_000, 200_000_000) for more in (1.0, 2.0)]
-        found.append(bench.Result(variant, runs))
+        seconds = (factor, 2 * factor)
+        runs = [compile_runs.Run(one, 0.5 * factor, 2.0 * factor, 100_000_000, 200_000_000) for one in seconds]
+        found.append(compile_runs.Result(variant, runs))
     return found
 
 
-def text_of(plan: bench.Plan) -> str:
+def text_of(plan: compile_runs.Plan) -> str:
     console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    for table in bench_report.tables(plan, results(plan)):
+    for table in report.tables(plan, results(plan)):
         console.print(table)
     return console.export_text()
 
 
 def test_the_tables_have_both_flows_and_their_ratios() -> None:
-    said = text_of(bench.Plan((FILE,), debugs=("none",)))
+    said = text_of(compile_runs.Plan((FILE,), debugs=("none",)))
     assert "all-kernel" in said and "per-kernel" in said and "O2, none" in said
     assert "2.00" in said and "1.00" in said and "0:02.00" in said and "100%" in said
 
 
 def test_another_compiler_is_shown_beside() -> None:
-    said = text_of(bench.Plan((FILE,), levels=(3,), debugs=("none",), versus="/usr/bin/other build"))
+    said = text_of(compile_runs.Plan((FILE,), levels=(3,), debugs=("none",), versus="/usr/bin/other build"))
     assert "other" in said and "10.00" in said
 
 
 def test_the_json_has_every_run() -> None:
-    plan = bench.Plan((FILE,))
-    data = json.loads(bench_report.as_json(plan, results(plan)))
+    plan = compile_runs.Plan((FILE,))
+    data = json.loads(report.as_json(plan, results(plan)))
     assert len(data["results"]) == 8 and all(len(one["runs"]) == 2 for one in data["results"])
     assert data["machine"]["cores"] and data["results"][0]["runs"][0]["maxres_bytes"] == 100_000_000
 
@@ -51,13 +52,13 @@ def test_a_run_counts_the_processes_that_it_starts(tmp_path: Path) -> None:
     work = (
         "import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(3000000)); x = bytearray(60 << 20)'])"
     )
-    made = bench.run([sys.executable, "-c", work], {})
+    made = compile_runs.run([sys.executable, "-c", work], {})
     assert made.cpu > 0 and made.elapsed > 0 and made.maxres_bytes > 60 << 20
 
 
 def test_a_failed_build_says_what_was_said() -> None:
-    with pytest.raises(bench.BenchFailed, match="exit code 3:\nwoe"):
-        bench.run([sys.executable, "-c", "import sys; print('woe'); sys.exit(3)"], {})
+    with pytest.raises(compile_runs.BenchFailed, match="exit code 3:\nwoe"):
+        compile_runs.run([sys.executable, "-c", "import sys; print('woe'); sys.exit(3)"], {})
 
 
 def test_a_budget_fails_the_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -75,6 +76,6 @@ def test_a_budget_fails_the_command(tmp_path: Path, capfd: pytest.CaptureFixture
 
 def test_a_chart_is_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    plan = bench.Plan((FILE,))
-    svg, png = bench_report.draw(plan, results(plan), tmp_path / "chart")
+    plan = compile_runs.Plan((FILE,))
+    svg, png = report.draw(plan, results(plan), tmp_path / "chart")
     assert "<svg" in svg.read_text() and png.read_bytes().startswith(b"\x89PNG")

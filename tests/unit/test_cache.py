@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ktc.cache import Cache, Key, digest
+from ktc.base.cache import Cache, Key, digest
 
 
 def entries(folder: Path) -> list[Path]:
@@ -120,7 +120,7 @@ def test_clear_says_how_much_it_removed(tmp_path: Path) -> None:
 
 def test_several_processes_at_once(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from ktc.cache import Cache, digest\n"
+        "import sys; from pathlib import Path; from ktc.base.cache import Cache, digest\n"
         "cache = Cache(Path(sys.argv[1]), max_bytes=50_000)\n"
         "for turn in range(200):\n"
         "    key = digest(str(turn % 20)); cache.put(key, str(turn % 20).encode() * 1000)\n"
@@ -133,7 +133,7 @@ def test_several_processes_at_once(tmp_path: Path) -> None:
 def test_one_process_at_a_time_holds_a_lock(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     held = cache.lock("name")
-    script = "import sys\nfrom pathlib import Path\nfrom ktc.cache import Cache\n" + (
+    script = "import sys\nfrom pathlib import Path\nfrom ktc.base.cache import Cache\n" + (
         "lock = Cache(Path(sys.argv[1])).lock('name')\nprint('mine', flush=True)\nlock.release()\n"
     )
     other = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)

@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from ktc import archives, driver
-from ktc.cli import main
+from ktc.cli.commands import main
 from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Severity, Sink
 from ktc.diag.source import Span
+from ktc.driver import library_archive, pipeline
 from ktc.ir.nodes import Const, Function, Program, Return, Unit
 from ktc.ir.types import PTR, IntType
 
@@ -36,8 +36,8 @@ def elaborations(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
         entry = Function("start", "start", (("argc", I32), ("argv", PTR)), I32, (Return(Const(I32, 7)),))
         return Program(Unit(config.host, {"start": entry}), (), "start")
 
-    monkeypatch.setattr(driver, "elaborate", elaborate)
-    monkeypatch.setattr(archives, "find", lambda *_: None)
+    monkeypatch.setattr(pipeline, "elaborate", elaborate)
+    monkeypatch.setattr(library_archive, "find", lambda *_: None)
     return seen
 
 
@@ -134,15 +134,15 @@ def test_a_syntax_error_is_told_with_its_line(capsys: pytest.CaptureFixture[str]
 def test_a_warning_is_told_again_by_a_build_with_nothing_to_do(
     monkeypatch: pytest.MonkeyPatch, elaborations: list[Config], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    quiet = driver.elaborate
+    quiet = pipeline.elaborate
 
     def elaborate(package: object, config: Config, sink: Sink, library: object, ready: object) -> Program:
         span = Span(package.root.source, 0, 5)  # type: ignore[attr-defined]
         sink.report(Diagnostic(Code.DEPRECATED, span, "old", severity=Severity.WARNING))
         return quiet(package, config, sink, library, None)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(driver, "elaborate", elaborate)
-    monkeypatch.setattr(archives, "find", lambda *_: None)
+    monkeypatch.setattr(pipeline, "elaborate", elaborate)
+    monkeypatch.setattr(library_archive, "find", lambda *_: None)
     said = []
     for _ in range(2):
         assert main(["build", "prog.kpy"]) == 0
@@ -154,8 +154,8 @@ def test_an_internal_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: 
     def elaborate(*_: object) -> Program:
         raise KeyError("x")
 
-    monkeypatch.setattr(driver, "elaborate", elaborate)
-    monkeypatch.setattr(archives, "find", lambda *_: None)
+    monkeypatch.setattr(pipeline, "elaborate", elaborate)
+    monkeypatch.setattr(library_archive, "find", lambda *_: None)
     assert main(["build", "prog.kpy"]) == 70
     said = capsys.readouterr().err
     assert "internal error" in said and "Traceback" not in said and not Path("prog").exists()
@@ -171,8 +171,8 @@ def test_timings(elaborations: list[Config], capsys: pytest.CaptureFixture[str])
 def test_a_build_with_nothing_to_do_loads_neither_llvm_nor_the_compiler(elaborations: list[Config]) -> None:
     assert main(["build", "prog.kpy"]) == 0
     code = (
-        "import sys; from ktc.cli import main; code = main(['build', 'prog.kpy']);"
-        "heavy = ('llvmlite', 'lark', 'rich', 'ktc.driver', 'ktc.syntax.parser', 'ktc.elaborate.program');"
+        "import sys; from ktc.cli.commands import main; code = main(['build', 'prog.kpy']);"
+        "heavy = ('llvmlite', 'lark', 'rich', 'ktc.driver.pipeline', 'ktc.syntax.parser', 'ktc.elaborate.program');"
         "print(code, [name for name in heavy if name in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 from ktc import config
-from ktc.cache import Cache
+from ktc.base.cache import Cache
+from ktc.base.version import VERSION
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
-from ktc.version import VERSION
 
 
 def resolve(tmp_path: Path, **options: object) -> tuple[config.Config | None, Sink]:

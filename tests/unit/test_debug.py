@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ktc.cli import main
+from ktc.cli.commands import main
 from ktc.emit.tools import find_ptxas
 
 PROGRAM = """\

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from ktc.cli import main
+from ktc.cli.commands import main
 
 PROGRAM = """\
 from gpu import thread_idx

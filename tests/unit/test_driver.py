@@ -4,16 +4,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ktc import archives, builds, config, driver
-from ktc.cache import Cache
+from ktc import config
+from ktc.base.cache import Cache
 from ktc.diag.diagnostic import CompileError, Sink
+from ktc.driver import build_cache, library_archive, pipeline
 from ktc.ir.nodes import Argument, Const, Function, Global, ImageRef, Kernel, Program, Return, Store, Unit
 from ktc.ir.types import PTR, VOID, ArrayType, IntType
 
 I32 = IntType(32)
 
 
-def session(tmp_path: Path, number: int = 7, **options: object) -> driver.Session:
+def session(tmp_path: Path, number: int = 7, **options: object) -> pipeline.Session:
     source = tmp_path / "prog.kpy"
     source.write_text(f"alias n = {number}\n")
     cache, sink = Cache(tmp_path / "cache"), Sink()
@@ -21,7 +22,7 @@ def session(tmp_path: Path, number: int = 7, **options: object) -> driver.Sessio
         config.Options(source, output=tmp_path / "out", writes=True, **{"accelerators": "cpu", **options}), sink, cache
     )
     assert made is not None
-    return driver.Session(made, cache, sink)
+    return pipeline.Session(made, cache, sink)
 
 
 @pytest.fixture
@@ -35,13 +36,13 @@ def returns(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         entry = Function("start", "start", (("argc", I32), ("argv", PTR)), I32, body)
         return Program(Unit(made.host, {"start": entry}), (), "start")
 
-    monkeypatch.setattr(driver, "elaborate", elaborate)
-    monkeypatch.setattr(archives, "find", lambda *_: None)
+    monkeypatch.setattr(pipeline, "elaborate", elaborate)
+    monkeypatch.setattr(library_archive, "find", lambda *_: None)
     return numbers
 
 
 def test_build_makes_an_executable_that_runs(tmp_path: Path, returns: list[int]) -> None:
-    made = driver.build(session(tmp_path))
+    made = pipeline.build(session(tmp_path))
     assert subprocess.run([made.path], check=False).returncode == 7
     assert made.size_bytes == made.path.stat().st_size
 
@@ -49,7 +50,7 @@ def test_build_makes_an_executable_that_runs(tmp_path: Path, returns: list[int])
 def test_two_builds_in_two_folders_are_the_same_bytes(tmp_path: Path, returns: list[int]) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    first, second = driver.build(session(tmp_path / "a")), driver.build(session(tmp_path / "b"))
+    first, second = pipeline.build(session(tmp_path / "a")), pipeline.build(session(tmp_path / "b"))
     assert first.path.read_bytes() == second.path.read_bytes()
 
 
@@ -57,11 +58,11 @@ def test_the_stage_that_fails_is_known(tmp_path: Path, monkeypatch: pytest.Monke
     def elaborate(*_: object) -> Program:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(driver, "elaborate", elaborate)
-    monkeypatch.setattr(archives, "find", lambda *_: None)
+    monkeypatch.setattr(pipeline, "elaborate", elaborate)
+    monkeypatch.setattr(library_archive, "find", lambda *_: None)
     one = session(tmp_path)
     with pytest.raises(RuntimeError):
-        driver.build(one)
+        pipeline.build(one)
     assert one.current == "elaborate"
 
 
@@ -69,13 +70,13 @@ def test_the_stage_that_fails_is_known(tmp_path: Path, monkeypatch: pytest.Monke
     ("kind", "part"), [("ir", b"start"), ("llvm", b"define"), ("asm", b"main:"), ("object", b"\x7fELF")]
 )
 def test_emit_shows_each_stage_of_the_host(tmp_path: Path, returns: list[int], kind: str, part: bytes) -> None:
-    assert part in driver.emit(session(tmp_path), kind)
+    assert part in pipeline.emit(session(tmp_path), kind)
 
 
 def test_a_kernel_of_a_program_without_kernels_is_an_error(tmp_path: Path, returns: list[int]) -> None:
     one = session(tmp_path)
     with pytest.raises(CompileError, match="no kernel for cpu"):
-        driver.emit(one, "asm", on_device=True)
+        pipeline.emit(one, "asm", on_device=True)
 
 
 def test_output_into_a_file_in_place_of_a_folder(tmp_path: Path, returns: list[int]) -> None:
@@ -83,33 +84,33 @@ def test_output_into_a_file_in_place_of_a_folder(tmp_path: Path, returns: list[i
     one.config.output.parent.joinpath("file").write_text("")
     object.__setattr__(one.config, "output", tmp_path / "file" / "out")
     with pytest.raises(CompileError, match="cannot write"):
-        driver.build(one)
+        pipeline.build(one)
 
 
 def test_a_build_is_found_again_until_a_file_changes(tmp_path: Path, returns: list[int]) -> None:
     one = session(tmp_path)
-    made = driver.build(one)
-    builds.keep(one.config, "exe", one.cache, reads=one.reads, data=made.path.read_bytes())
+    made = pipeline.build(one)
+    build_cache.keep(one.config, "exe", one.cache, reads=one.reads, data=made.path.read_bytes())
     again = session(tmp_path)
-    kept = builds.find(again.config, "exe", again.cache)
+    kept = build_cache.find(again.config, "exe", again.cache)
     assert kept is not None and kept.data == made.path.read_bytes()
     changed = session(tmp_path, number=8)
-    assert builds.find(changed.config, "exe", changed.cache) is None
+    assert build_cache.find(changed.config, "exe", changed.cache) is None
 
 
 def test_a_new_file_that_an_import_would_find_makes_a_build_stale(tmp_path: Path) -> None:
     one = session(tmp_path)
     absent = str(tmp_path / "helper.kpy")
-    builds.keep(one.config, "exe", one.cache, reads={absent: None}, data=b"x")
-    assert builds.find(one.config, "exe", one.cache) is not None
+    build_cache.keep(one.config, "exe", one.cache, reads={absent: None}, data=b"x")
+    assert build_cache.find(one.config, "exe", one.cache) is not None
     Path(absent).write_text("")
-    assert builds.find(one.config, "exe", one.cache) is None
+    assert build_cache.find(one.config, "exe", one.cache) is None
 
 
 def test_other_options_are_another_build(tmp_path: Path) -> None:
     one, other = session(tmp_path), session(tmp_path, defines=("x=1",))
-    builds.keep(one.config, "exe", one.cache, reads={}, data=b"x")
-    assert builds.find(other.config, "exe", other.cache) is None
+    build_cache.keep(one.config, "exe", one.cache, reads={}, data=b"x")
+    assert build_cache.find(other.config, "exe", other.cache) is None
 
 
 @pytest.fixture
@@ -132,29 +133,29 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
             devices.append(unit)
         return Program(host, tuple(devices), "start")
 
-    monkeypatch.setattr(driver, "elaborate", elaborate)
-    monkeypatch.setattr(archives, "find", lambda *_: None)
+    monkeypatch.setattr(pipeline, "elaborate", elaborate)
+    monkeypatch.setattr(library_archive, "find", lambda *_: None)
 
 
 def test_kernels_for_several_targets_in_one_program(tmp_path: Path, kernels: None) -> None:
     one = session(tmp_path, accelerators="sm_90,gfx942,cpu")
-    objects = driver.compile_objects(one)
+    objects = pipeline.compile_objects(one)
     assert len(objects) == 4  # the host, the images, and each kernel for the processor
     again = session(tmp_path, accelerators="sm_90,gfx942,cpu")
-    assert driver.compile_objects(again) == objects
+    assert pipeline.compile_objects(again) == objects
 
 
 def test_an_image_is_not_made_twice(tmp_path: Path, kernels: None, monkeypatch: pytest.MonkeyPatch) -> None:
     first = session(tmp_path, accelerators="sm_90")
-    shown = driver.emit(first, "asm", "two", on_device=True)
+    shown = pipeline.emit(first, "asm", "two", on_device=True)
     assert b".visible .entry two" in shown
-    monkeypatch.setattr(driver.device, "images", lambda *_, **__: pytest.fail("emitted again"))
-    assert driver.emit(session(tmp_path, accelerators="sm_90"), "asm", "two[1]", on_device=True) == shown
+    monkeypatch.setattr(pipeline.device, "images", lambda *_, **__: pytest.fail("emitted again"))
+    assert pipeline.emit(session(tmp_path, accelerators="sm_90"), "asm", "two[1]", on_device=True) == shown
 
 
 @pytest.mark.parametrize(("kernel", "said"), [("", "2 kernels"), ("three", "no kernel 'three'")])
 def test_a_kernel_must_be_chosen(tmp_path: Path, kernels: None, kernel: str, said: str) -> None:
     one = session(tmp_path, accelerators="sm_90")
     with pytest.raises(CompileError, match=said):
-        driver.emit(one, "asm", kernel, on_device=True)
+        pipeline.emit(one, "asm", kernel, on_device=True)
     assert "one" in one.sink.diagnostics[0].help

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ktc.cli import main
+from ktc.cli.commands import main
 
 PROGRAM = """\
 from gpu import global_idx

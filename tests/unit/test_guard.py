@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
-from ktc import guard
 from ktc.diag.diagnostic import Bug
 from ktc.diag.source import Source, Span
+from ktc.driver import guard
 
 
 def crash(folder: Path | None) -> guard.Crash:
@@ -64,7 +64,7 @@ def test_a_report_that_cannot_be_written(capsys: pytest.CaptureFixture[str], fol
 def test_ctrl_c_ends_it_and_cleans_up(tmp_path: Path, sleeps: bool) -> None:
     code = f"""
 import pathlib, sys, tempfile, time
-from ktc import guard
+from ktc.driver import guard
 def work():
     with tempfile.TemporaryDirectory(dir={str(tmp_path)!r}):
         print("ready", flush=True)

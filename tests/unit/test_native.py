@@ -248,7 +248,7 @@ def test_compiled_modules_are_used_only_for_their_sources(tmp_path: Path, monkey
     monkeypatch.setenv("KTC_NATIVE", "0")
     assert native.folders() == []
     monkeypatch.delenv("KTC_NATIVE")
-    (tmp_path / "stamp.txt").write_text(native.stamp().replace("body.py", "other.py"))
+    (tmp_path / "stamp.txt").write_text(native.stamp().replace("cache.py", "other.py"))
     assert native.folders() == []
 
 
@@ -327,11 +327,12 @@ def test_an_internal_error_of_compiled_modules_is_followed_by_python(tmp_path: P
     (tmp_path / "one.kpy").write_text("def main():\n    print(41 + 1)\n")
     code = """
 import sys
-from ktc import cli, config, native
+from ktc import config, native
+from ktc.cli import commands
 native.is_used = lambda: True
 config.resolve = None
 sys.argv = ["ktc", "run", "--target-accelerator", "cpu", "one.kpy"]
-cli.entry()
+commands.entry()
 """
     environment = {**os.environ, "KTC_CACHE_DIR": str(tmp_path / "cache")}
     done = subprocess.run(

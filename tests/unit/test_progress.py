@@ -4,7 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from ktc.progress import line, shown
+from ktc.driver.progress import line, shown
 
 
 def session(current: str, done: tuple[int, int] = (0, 0)) -> Any:

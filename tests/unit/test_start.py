@@ -12,11 +12,11 @@ def test_interrupt_while_modules_load(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def interrupted(name: str, *rest: Any) -> Any:
-        if name == "ktc.cli":
+        if name == "ktc.cli.commands":
             raise KeyboardInterrupt
         return real(name, *rest)
 
-    monkeypatch.delitem(sys.modules, "ktc.cli", raising=False)
+    monkeypatch.delitem(sys.modules, "ktc.cli.commands", raising=False)
     monkeypatch.setattr(builtins, "__import__", interrupted)
     with pytest.raises(SystemExit) as stop:
         entry()

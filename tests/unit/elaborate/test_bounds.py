@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ktc import config
-from ktc.cache import Cache
+from ktc.base.cache import Cache
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Severity, Sink
 from ktc.elaborate.program import Elaborator

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import indent
 
 import pytest
-from ktc.cli import main
+from ktc.cli.commands import main
 from ktc.diag.diagnostic import Bug, Sink
 from ktc.diag.source import Source
 from ktc.formatting import formatter

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from ktc.cache import Cache
+from ktc.base.cache import Cache
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
 from ktc.syntax.loader import Package, load, parse_library

@@ -7,10 +7,12 @@ in a copy of the process, several at once; nothing that one kernel made serves a
 from collections.abc import Callable
 from functools import partial
 
-from ktc import forks
 from ktc import passes as passes_package
 from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.diagnostic import CompileError, Diagnostic, gate
+from ktc.driver import forks
+from ktc.driver.session import Session
+from ktc.driver.timeline import Phase, peak_bytes
 from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.per_kernel import Slicer
 from ktc.elaborate.program import Ready
@@ -18,8 +20,6 @@ from ktc.emit.steps import instructions
 from ktc.ir import nodes
 from ktc.ir.verify import verify
 from ktc.records import entity
-from ktc.session import Session
-from ktc.timeline import Phase, peak_bytes
 
 Modules = dict[int, tuple[LlvmModule, ...]]
 """By index of the device unit."""

@@ -12,8 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ktc.bench import Plan, Result, Variant
-from ktc.version import VERSION
+from ktc.base.version import VERSION
+from ktc.bench.compile_runs import Plan, Result, Variant
 
 _PANELS = (("user + system (s)", "cpu", 1.0), ("elapsed (s)", "elapsed", 1.0), ("peak memory (MB)", "tree_bytes", 1e6))
 _COLUMNS = ("user (s)", "system (s)", "elapsed", "CPU", "maxres (KB)", "all (KB)")

@@ -6,14 +6,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ktc import native
-from ktc.cache import digest
+from ktc.base.cache import digest
 
 _EMITTERS = ("emit", "targets")
 
 
 def emitter_fingerprint() -> str:
     """Return a digest of what turns LLVM text into images and objects: LLVM's version and our code around it."""
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     parts = [_llvm_stamp()]
     for folder in _EMITTERS:
         parts += [sha256(path.read_bytes()).hexdigest() for path in sorted((here / folder).rglob("*.py"))]
@@ -22,7 +22,7 @@ def emitter_fingerprint() -> str:
 
 def toolchain_fingerprint(stdlib: Path) -> str:
     """Return a digest that changes with ktc itself; from sizes and times, for it is made in each build: 3 ms."""
-    here = Path(__file__).resolve().parent
+    here = Path(__file__).resolve().parents[1]
     roots = (here, stdlib, here.parent / "grammar")
     stamps = [_llvm_stamp(), f"native {native.is_used()}"]
     for root in roots:

@@ -44,11 +44,11 @@ def compile_command(
     files: tuple[Path, ...], budget: float | None, stored: Path | None, chart: Path | None, **words: Any
 ) -> int:
     """Time cold builds of FILES: -O levels by debug levels by flows, as /usr/bin/time does."""
-    from ktc import bench, bench_report
+    from ktc.bench import compile_runs, report
     from rich.console import Console
 
-    defaults = bench.Plan(files)
-    plan = bench.Plan(
+    defaults = compile_runs.Plan(files)
+    plan = compile_runs.Plan(
         files, words["levels"] or defaults.levels, words["debugs"] or defaults.debugs,
         words["flows"] or defaults.flows, words["repeat"], words["accelerator"], words["jobs"],
         words["versus"], words["suffix"],
@@ -56,21 +56,21 @@ def compile_command(
     notes = Console(stderr=True)
     try:
         with notes.status("") as status:
-            results = bench.measure(plan, bench.own_command(), status.update)
-    except bench.BenchFailed as error:
+            results = compile_runs.measure(plan, compile_runs.own_command(), status.update)
+    except compile_runs.BenchFailed as error:
         click.echo(str(error), err=True)
         return 1
     console = Console()
     console.width = max(console.width, 170)  # a pipe has no width of its own
-    facts = bench_report.machine()
+    facts = report.machine()
     console.print(", ".join(f"{name}: {fact}" for name, fact in facts.items()), highlight=False)
-    for table in bench_report.tables(plan, results):
+    for table in report.tables(plan, results):
         console.print(table)
     if stored is not None:
-        stored.write_bytes(bench_report.as_json(plan, results))
+        stored.write_bytes(report.as_json(plan, results))
     if chart is not None:
         try:
-            bench_report.draw(plan, results, chart)
+            report.draw(plan, results, chart)
         except ImportError:
             sys.stderr.write(render_text([Diagnostic(Code.FILE_ERROR, None, "a chart needs matplotlib")], False))
             return 1

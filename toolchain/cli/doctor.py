@@ -8,12 +8,12 @@ from importlib import metadata
 
 from ktc import config as configs
 from ktc import native
-from ktc.cache import Cache
+from ktc.base.cache import Cache
+from ktc.base.version import VERSION
+from ktc.cli.output import human_size
 from ktc.emit.link import find_link_tools
 from ktc.emit.tools import find_ptxas
-from ktc.show import human_size
 from ktc.targets import local
-from ktc.version import VERSION
 
 _PACKAGES = ("llvmlite", "lark", "click", "rich", "platformdirs", "cuda-python")
 

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
 
-from ktc.cache import Cache, Key
+from ktc.base.cache import Cache, Key
 from ktc.config import Config
 from ktc.diag.diagnostic import Sink
+from ktc.driver.timeline import Phase, Timeline
 from ktc.records import entity, record
-from ktc.timeline import Phase, Timeline
 
 
 @record

@@ -9,22 +9,23 @@ from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
-from ktc import builds, passes, slices
-from ktc.cache import Key
+from ktc import passes
+from ktc.base.cache import Key
+from ktc.base.fingerprints import emitter_fingerprint
 from ktc.codegen.constants import ImagesNeeded
 from ktc.codegen.globals import image_constants
 from ktc.codegen.module import LlvmModule, lower_device, lower_host
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Label
+from ktc.driver import build_cache, per_kernel
+from ktc.driver.session import Session
 from ktc.emit import device, tools
 from ktc.emit.steps import instructions
 from ktc.emit.workers import Usage, Workers
-from ktc.fingerprints import emitter_fingerprint
 from ktc.ir.callers import external_call
 from ktc.ir.nodes import ImageRef, Kernel, Program, Unit
 from ktc.ir.verify import verify
 from ktc.records import entity, replace
-from ktc.session import Session
 
 Images = dict[tuple[int, str, str], bytes]
 """What was emitted: by index of the device unit, kernel and kind."""
@@ -178,7 +179,7 @@ def look_up(session: Session, program: Program) -> None:
 def _kernels(session: Session, program: Program) -> Iterator[tuple[Unit, tuple[LlvmModule, ...], dict[str, set[str]]]]:
     """Give each device unit, its kernels' modules, and the kinds that are wanted of each."""
     wanted = _wanted_images(program)
-    sliced = slices.modules(session, program) if session.slicer is not None else None
+    sliced = per_kernel.modules(session, program) if session.slicer is not None else None
     for index, unit in enumerate(program.devices):
         modules = sliced[index] if sliced is not None else _lower(session, unit)
         kinds = {module.kernel: wanted.get((index, module.kernel), set()) for module in modules}
@@ -297,7 +298,7 @@ def _ended(session: Session, unit: Unit) -> device.Ended:
 def key_of(session: Session, what: str, module: LlvmModule, kind: str, stamp: str) -> Key:
     """Return the key of one module in one form: what decides the result, and no path, time or line."""
     return Key.of(
-        what, code=module.text, target=builds.describe(module.target), kind=kind,
+        what, code=module.text, target=build_cache.describe(module.target), kind=kind,
         level=str(session.config.level), compiler=stamp,
     )  # fmt: skip
 

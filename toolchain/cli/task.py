@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-from ktc import builds, guard
 from ktc import config as configs
-from ktc.cache import Cache
+from ktc.base.cache import Cache
+from ktc.base.version import VERSION
+from ktc.cli.time_options import Times
 from ktc.config import Config, Options
 from ktc.diag.diagnostic import CompileError, Sink, gate, in_order
 from ktc.diag.policy import UnknownWarning, read_policy
 from ktc.diag.render import render_json, render_text
+from ktc.driver import build_cache, guard
 from ktc.records import entity
-from ktc.times import Times
-from ktc.version import VERSION
 
 _DEBUG_LEVELS = {"none": 0, "line-tables": 1, "full": 2}
 
@@ -80,7 +80,7 @@ class Task:
             text = render_text(diagnostics, configs.wants_color(sys.stderr.isatty()))
         sys.stderr.write(text)
         if self.times.wanted:
-            from ktc.show import show_times
+            from ktc.cli.output import show_times
 
             show_times(self.times, self.session)
 
@@ -91,29 +91,29 @@ class Task:
 
     def open_session(self, config: Config) -> Any:
         """Load the compiler and start a session."""
-        from ktc.driver import Session
+        from ktc.driver.pipeline import Session
 
         self.session = Session(config, self.cache, self.sink)
         return self.session
 
     def progress(self) -> Any:
         """Return a context that shows the session's progress on a terminal."""
-        from ktc.progress import shown
+        from ktc.driver.progress import shown
 
         return shown(self.session, sys.stderr.isatty() and self.diagnostic_format == "text")
 
     def keep(self, config: Config, form: str, data: bytes) -> None:
         """Keep what was made for a build with nothing to do."""
-        from ktc import history
+        from ktc.driver import cache_history
 
         warnings = tuple(self.sink.warnings)
-        builds.keep(config, form, self.cache, reads=self.session.reads, data=data, warnings=warnings)
-        history.keep(self.session, form)
+        build_cache.keep(config, form, self.cache, reads=self.session.reads, data=data, warnings=warnings)
+        cache_history.keep(self.session, form)
 
     def kept(self, config: Config, form: str) -> bytes | None:
         """Return what was made before, and report its warnings again."""
         start, cpu = time.perf_counter(), time.process_time()
-        kept = builds.find(config, form, self.cache)
+        kept = build_cache.find(config, form, self.cache)
         self.times.mark("find", start, cpu, int(kept is not None), int(kept is None))
         for warning in kept.warnings if kept else ():
             self.sink.report(warning)

@@ -7,11 +7,14 @@ has what becomes of units, `slices` the per-kernel flow.
 
 from collections.abc import Sequence
 
-from ktc import archives, builds, slices, units
 from ktc import passes as passes_package
 from ktc.codegen.module import lower_device, lower_host
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, gate
+from ktc.driver import build_cache, library_archive, per_kernel, units
+from ktc.driver.session import Session
+from ktc.driver.units import fail
+from ktc.driver.units import name_of as unit_name
 from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.program import elaborate
 from ktc.emit import device
@@ -20,12 +23,9 @@ from ktc.emit.workers import Workers
 from ktc.ir.nodes import Program, Unit
 from ktc.ir.text import print_unit
 from ktc.records import replace
-from ktc.session import Session
 from ktc.syntax.format import dump
 from ktc.syntax.lint import lint
 from ktc.syntax.loader import Package, load
-from ktc.units import fail
-from ktc.units import name_of as unit_name
 
 __all__ = ("Session", "build", "compile_objects", "emit", "look_up")
 
@@ -124,7 +124,7 @@ def _front(
     package = package or _load(session)
     with session.stage("elaborate"):
         if config.offload_mode == "per-kernel":
-            program = slices.elaborate(session, package, library, ready)
+            program = per_kernel.elaborate(session, package, library, ready)
         else:
             program = elaborate(package, config, sink, library, ready)
         passes_package.check(program.apart, config, sink)
@@ -145,11 +145,11 @@ def _front(
 
 def _front_with_archive(
     session: Session, workers: Workers, ahead: units.Ahead | None = None
-) -> tuple[Program, archives.Archive | None]:
+) -> tuple[Program, library_archive.Archive | None]:
     """Do the same with declarations of what the library's archive has."""
     package = _load(session)
     with session.stage("archive"):
-        archive = archives.find(session.config, session.cache, workers.start())
+        archive = library_archive.find(session.config, session.cache, workers.start())
     try:
         return _front(session, package, archive.library if archive else None, ahead), archive
     except CompileError:
@@ -202,7 +202,7 @@ def _device_unit(session: Session, program: Program, kernel: str) -> Unit:
     if session.slicer is None:
         return unit
     symbol = _choose_kernel(session, unit, kernel)
-    return slices.unit(session, index, next(one for one in unit.kernels if one.symbol == symbol))
+    return per_kernel.unit(session, index, next(one for one in unit.kernels if one.symbol == symbol))
 
 
 def _link(session: Session, objects: Sequence[bytes]) -> Executable:
@@ -219,9 +219,9 @@ def _link(session: Session, objects: Sequence[bytes]) -> Executable:
             help = "" if error.command else "install a C compiler ('cc'), or 'pip install ziglang'"
             fail(session, Diagnostic(Code.LINK, None, f"linking failed: {named}{said}", help))
         except OSError as error:
-            builds.report_unwritable(session.config, error, session.sink)
+            build_cache.report_unwritable(session.config, error, session.sink)
             raise CompileError(session.sink.diagnostics) from error
 
 
 def _write(session: Session, data: bytes) -> Executable:
-    return gate(builds.write(session.config, data, session.sink), session.sink)
+    return gate(build_cache.write(session.config, data, session.sink), session.sink)

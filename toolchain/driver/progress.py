@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from ktc.session import Session
+from ktc.driver.session import Session
 
 _PATIENCE_SECONDS = 1.0
 """A shorter build shows nothing."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from ktc.cache import Cache, Key, digest
+from ktc.base.cache import Cache, Key, digest
 from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink

@@ -8,10 +8,10 @@ import json
 import os
 from collections.abc import Sequence
 
-from ktc import builds
-from ktc.cache import Cache, Key
+from ktc.base.cache import Cache, Key
 from ktc.config import Config
-from ktc.session import Session
+from ktc.driver import build_cache
+from ktc.driver.session import Session
 
 _WORDS = {
     "code": "its code", "target": "its target", "kind": "its form", "level": "the optimisation level",
@@ -25,7 +25,7 @@ _BUILD = "the whole build"
 def keep(session: Session, form: str) -> None:
     """Remember what went into a build that has ended."""
     names = {unit.name: [unit.key.kind, *map(list, unit.key.parts)] for unit in session.units}
-    whole = builds.index_key(session.config, form)
+    whole = build_cache.index_key(session.config, form)
     data = {"units": names, "build": [whole.kind, *map(list, whole.parts)], "reads": session.reads}
     session.cache.put(_key(session.config), json.dumps(data).encode())
 
@@ -33,8 +33,8 @@ def keep(session: Session, form: str) -> None:
 def explain(session: Session, form: str) -> list[Sequence[str]]:
     """Return (unit, "hit" or "miss", what changed since the last build) for each unit that was looked up."""
     before = _load(session.config, session.cache)
-    kept = builds.find(session.config, form, session.cache) is not None
-    whole = builds.index_key(session.config, form)
+    kept = build_cache.find(session.config, form, session.cache) is not None
+    whole = build_cache.index_key(session.config, form)
     changed = _changes(whole, before.get("build"))
     changed += _changed_files(session.reads, before.get("reads", {}))
     rows = [(_BUILD, "hit" if kept else "miss", "" if kept else _said(changed, bool(before)))]

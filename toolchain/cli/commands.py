@@ -14,16 +14,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from ktc import builds, guard, native
 from ktc import config as configs
-from ktc.cli_bench import bench_group
-from ktc.command import Task, compile_options, task_of
+from ktc import native
+from ktc.base.version import VERSION
+from ktc.cli.bench import bench_group
+from ktc.cli.task import Task, compile_options, task_of
 from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.render import render_text
+from ktc.driver import build_cache, guard
 from ktc.tools.format import format_command
-from ktc.version import VERSION
 
 _EMIT_KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
 
@@ -31,7 +32,7 @@ _EMIT_KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
 def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or context.resilient_parsing:
         return
-    from ktc.doctor import llvm_versions
+    from ktc.cli.doctor import llvm_versions
 
     click.echo(f"ktc {VERSION} ({llvm_versions()})")
     context.exit()
@@ -55,10 +56,10 @@ def build(file: str, output: Path | None, emit_kind: str | None, **words: Any) -
     def work(config: Config) -> None:
         data = task.kept(config, config.emit)
         if data is not None:
-            builds.write(config, data, task.sink)
+            build_cache.write(config, data, task.sink)
             return
         session = task.open_session(config)
-        from ktc.driver import build as build_program
+        from ktc.driver.pipeline import build as build_program
 
         with task.progress():
             made = build_program(session)
@@ -79,7 +80,7 @@ def run(file: str, arguments: tuple[str, ...], **words: Any) -> int:
         data = task.kept(config, "objects")
         if data is None:
             session = task.open_session(config)
-            from ktc.driver import compile_objects
+            from ktc.driver.pipeline import compile_objects
 
             with task.progress():
                 objects = compile_objects(session)
@@ -123,7 +124,7 @@ def emit(file: str, kind: str, kernel: str, output: Path | None, **words: Any) -
 
     def work(config: Config) -> None:
         session = task.open_session(config)
-        from ktc.driver import emit as emit_stage
+        from ktc.driver.pipeline import emit as emit_stage
 
         data = emit_stage(session, kind, kernel, on_device)
         if output is None:
@@ -131,13 +132,13 @@ def emit(file: str, kind: str, kernel: str, output: Path | None, **words: Any) -
             vendor = config.accelerators[0].vendor if on_device else "cpu"
             task.finish = partial(_print_stage, data, kind, vendor)
         else:
-            builds.write(config, data, task.sink, is_executable=False)
+            build_cache.write(config, data, task.sink, is_executable=False)
 
     return task.run(work)
 
 
 def _print_stage(data: bytes, kind: str, vendor: str) -> int:
-    from ktc.show import print_code
+    from ktc.cli.output import print_code
 
     print_code(data, kind, vendor, configs.wants_color(sys.stdout.isatty()))
     return 0
@@ -146,7 +147,7 @@ def _print_stage(data: bytes, kind: str, vendor: str) -> int:
 @cli.command()
 def targets() -> int:
     """List the targets of kernels."""
-    from ktc.show import print_table
+    from ktc.cli.output import print_table
     from ktc.targets import all_targets, host
 
     cache = configs.open_cache()
@@ -167,7 +168,7 @@ def cache_group() -> None:
 @cache_group.command("info")
 def cache_info() -> int:
     """Show where the cache is, how big, and what is in it."""
-    from ktc.show import print_cache
+    from ktc.cli.output import print_cache
 
     print_cache(configs.open_cache())
     return 0
@@ -176,7 +177,7 @@ def cache_info() -> int:
 @cache_group.command("clear")
 def cache_clear() -> int:
     """Remove everything from the cache."""
-    from ktc.show import human_size
+    from ktc.cli.output import human_size
 
     click.echo(f"removed {human_size(configs.open_cache().clear())}")
     return 0
@@ -191,12 +192,12 @@ def cache_why(file: str, **words: Any) -> int:
 
     def work(config: Config) -> None:
         session = task.open_session(config)
-        from ktc import history
-        from ktc.driver import look_up
-        from ktc.show import print_table
+        from ktc.cli.output import print_table
+        from ktc.driver import cache_history
+        from ktc.driver.pipeline import look_up
 
         look_up(session)
-        print_table(("unit", "cache", "why"), history.explain(session, config.emit))
+        print_table(("unit", "cache", "why"), cache_history.explain(session, config.emit))
 
     return task.run(work)
 
@@ -208,8 +209,8 @@ cli.add_command(format_command)
 @cli.command()
 def doctor() -> int:
     """Show what ktc found on this machine: linker, GPUs, drivers, cache, versions."""
-    from ktc.doctor import findings
-    from ktc.show import print_table
+    from ktc.cli.doctor import findings
+    from ktc.cli.output import print_table
 
     print_table((), findings(configs.open_cache()))
     return 0
@@ -219,9 +220,9 @@ def doctor() -> int:
 @click.argument("code", required=False)
 def explain(code: str | None) -> int:
     """Say more about an error or a warning, given its name (type-mismatch); without one, list them all."""
+    from ktc.cli.output import print_table
     from ktc.diag.explain import explain as page
     from ktc.diag.explain import listed, nearest
-    from ktc.show import print_table
 
     if code is None:
         print_table(("", "code", "meaning"), listed())

@@ -9,12 +9,12 @@ import pickle
 import sys
 from collections.abc import Sequence
 
-from ktc import builds, forks
 from ktc import passes as passes_package
-from ktc.cache import Cache, Key, Lock
+from ktc.base.cache import Cache, Key, Lock
 from ktc.codegen.module import lower_host
 from ktc.config import Config
 from ktc.diag.diagnostic import Bug, Sink
+from ktc.driver import build_cache, forks
 from ktc.elaborate.instances.body_store import Packed
 from ktc.elaborate.instances.library_archive import Library, library_of, packed_modules, parts
 from ktc.elaborate.program import elaborate_archive, elaborate_for_device
@@ -155,7 +155,7 @@ def _kept(config: Config, cache: Cache, base: Key) -> object:
 
 def _base_key(config: Config, target: Target) -> Key:
     return Key.of(
-        "archive", python=sys.version, toolchain=config.toolchain, target=builds.describe(target),
+        "archive", python=sys.version, toolchain=config.toolchain, target=build_cache.describe(target),
         level=str(config.level), debug=str(config.debug),
     )  # fmt: skip
 
