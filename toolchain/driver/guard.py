@@ -43,6 +43,7 @@ class _Outcome:
 
     code: int = 0
     error: BaseException | None = None
+    thread: threading.Thread | None = None
 
 
 @record
@@ -68,6 +69,7 @@ def run(work: Callable[[], int], crash: Callable[[], Crash]) -> int:
 
     def body() -> None:
         try:
+            outcome.thread = threading.current_thread()
             outcome.code = work()
         except BaseException as error:  # the thread must not print it
             outcome.error = error
@@ -79,12 +81,11 @@ def run(work: Callable[[], int], crash: Callable[[], Crash]) -> int:
     collecting = gc.isenabled()
     gc.disable()  # one build makes much and drops little: collecting costs a sixth of the elaborator's time
     try:
-        thread = _start(body)
-        try:
-            thread.join()
-        except KeyboardInterrupt:
-            _stop(thread)
-            return INTERRUPTED
+        _start(body).join()
+    except KeyboardInterrupt:
+        if outcome.thread is not None:
+            _stop(outcome.thread)
+        return INTERRUPTED
     finally:
         if collecting:  # the command has no more to do, and one search through all that a build made takes 50 ms
             gc.enable()
