@@ -152,7 +152,7 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
         toolchain=toolchain_fingerprint(stdlib), search=options.search, defines=defines, emit=emit,
         debug=options.debug or 0,
         level=DEFAULT_LEVEL if options.level is None else options.level,
-        jobs=options.jobs or _processors(), offload_mode=options.offload_mode or OFFLOAD_MODES[0],
+        jobs=options.jobs or processors(), offload_mode=options.offload_mode or OFFLOAD_MODES[0],
     )  # fmt: skip
 
 
@@ -263,7 +263,7 @@ def _check_output(output: Path, root: Path, sink: Sink) -> None:
         sink.report(Diagnostic(Code.FILE_ERROR, None, f"cannot write '{output}': {why}"))
 
 
-def _processors() -> int:
+def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) or 1
     return os.cpu_count() or 1

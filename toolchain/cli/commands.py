@@ -10,6 +10,7 @@ import pickle
 import sys
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,7 +25,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.render import render_text
 from ktc.driver import build_cache, guard
-from ktc.tools.format import format_command
+from ktc.tools import COMMANDS
 
 _EMIT_KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
 
@@ -38,7 +39,23 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     context.exit()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+class _Commands(click.Group):
+    """The commands of this file, and those of `tools`, which are loaded when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted([*super().list_commands(ctx), *COMMANDS])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, None if there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version)
 def cli() -> None:
     """Compile .kpy programs: host and GPU code in one native executable."""
@@ -203,7 +220,6 @@ def cache_why(file: str, **words: Any) -> int:
 
 
 cli.add_command(bench_group)
-cli.add_command(format_command)
 
 
 @cli.command()

@@ -27,7 +27,7 @@ from ktc.syntax.format import dump
 from ktc.syntax.lint import lint
 from ktc.syntax.loader import Package, load
 
-__all__ = ("Session", "build", "compile_objects", "emit", "look_up")
+__all__ = ("Session", "assemble", "build", "compile_objects", "emit", "look_up")
 
 KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
 """What `emit` can show, in the order of the stages."""
@@ -97,11 +97,29 @@ def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False)
         return str(workers.result(ticket)).encode()
 
 
+def assemble(session: Session) -> int:
+    """Assemble every kernel of the program for its targets; return how many there are.
+
+    Raises:
+        CompileError: the program has errors.
+        Bug: an assembler refuses a kernel.
+    """
+    with Workers(session.config.jobs) as workers:
+        program, count = _front(session), 0
+        for unit in program.devices:
+            if not units.is_native(unit):
+                modules = lower_device(unit, session.config.debug, session.config.level)
+                units.emit_cached(session, unit, modules, {one.kernel: {"object"} for one in modules}, workers)
+                count += len(modules)
+        return count
+
+
 def _load(session: Session) -> Package:
     config = session.config
     with session.stage("load"):
         package = load(
-            config.root, config.search, config.stdlib, session.cache, session.sink, reads=session.reads
+            config.root, config.search, config.stdlib, session.cache, session.sink, reads=session.reads,
+            overlays=session.overlays,
         )  # fmt: skip
     if package is None:
         raise CompileError(session.sink.diagnostics)

@@ -8,6 +8,7 @@ from typing import Any
 from ktc.base.cache import Cache, Key
 from ktc.config import Config
 from ktc.diag.diagnostic import Sink
+from ktc.diag.source import Source
 from ktc.driver.timeline import Phase, Timeline
 from ktc.records import entity, record
 
@@ -33,6 +34,7 @@ class Session:
     Args:
         timeline: the stages that have ended, and the one that runs.
         reads: files of the user that were read, as `syntax.loader.Package.reads`.
+        overlays: texts that stand for files, as `syntax.loader.Package.overlays`.
         units: what was looked up in the cache.
         slicer: in the per-kernel flow, what elaborates one kernel alone.
         done: kernels that are compiled, and how many there are, for the progress line.
@@ -43,6 +45,7 @@ class Session:
     sink: Sink
     timeline: Timeline = field(default_factory=Timeline)
     reads: dict[str, str | None] = field(default_factory=dict)
+    overlays: dict[str, Source] = field(default_factory=dict)
     units: list[Unit] = field(default_factory=list)
     slicer: Any = None
     done: tuple[int, int] = (0, 0)

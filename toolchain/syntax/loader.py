@@ -45,6 +45,7 @@ class Package:
         parsed: modules that were read on demand, with start and end on the monotonic clock.
         packed: modules of the library by name, each with the name of its file and its tree (`parser.pack`): these
             need not be looked for, or read.
+        overlays: texts by absolute path that stand for what the files hold (an editor's, a test's).
     """
 
     root: ast.Module
@@ -59,6 +60,7 @@ class Package:
     parsed: list[tuple[str, float, float]] = field(default_factory=list)
     packed: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     sources: dict[str, Source] = field(default_factory=dict)
+    overlays: Mapping[str, Source] = field(default_factory=dict)
     _asked: dict[tuple[str, bool], ast.Module | None] = field(default_factory=dict)
 
     def find(self, dotted: str, importer: ast.Module | None = None) -> ast.Module | None:
@@ -117,7 +119,7 @@ class Package:
                 return module
         for folder in folders:
             for path in _candidates(folder, parts):
-                if not path.is_file():
+                if not path.is_file() and os.path.abspath(path) not in self.overlays:
                     if not is_library:
                         self.reads[os.path.abspath(path)] = None
                     continue
@@ -141,7 +143,7 @@ class Package:
         return f"stdlib/{os.path.relpath(path, self.stdlib)}".replace(os.sep, "/")
 
     def _read(self, path: Path, shown: str) -> ast.Module | None:
-        source = read_source(path, self.sink, bool(shown), self.reads)
+        source = read_source(path, self.sink, bool(shown), self.reads, self.overlays)
         if source is not None and shown:
             source.path = shown
         if source is None:
@@ -168,6 +170,7 @@ def load(
     *,
     reads: dict[str, str | None] | None = None,
     beside: bool = True,
+    overlays: Mapping[str, Source] | None = None,
 ) -> Package | None:
     """Read and parse the main file.
 
@@ -175,13 +178,14 @@ def load(
         search: folders beside the main file's own, which comes first.
         reads: gets what was read, as `Package.reads`.
         beside: whether the main file's own folder is searched.
+        overlays: as `Package.overlays`.
 
     Returns: the package, or None if the main file cannot be read or has errors.
 
     Reports: FILE_ERROR, NOT_UTF8, and what the parser reports.
     """
     reads = {} if reads is None else reads
-    source = read_source(root, sink, False, reads)
+    source = read_source(root, sink, False, reads, overlays or {})
     if source is None:
         return None
     if root.suffix not in SUFFIXES:
@@ -192,7 +196,7 @@ def load(
     if module is None:
         return None
     folders = tuple(dict.fromkeys((root.parent, *search) if beside else search))
-    package = Package(module, folders, stdlib, cache, sink, reads=reads)
+    package = Package(module, folders, stdlib, cache, sink, reads=reads, overlays=overlays or {})
     package.add(MAIN, module)
     return package
 
@@ -206,11 +210,18 @@ def parse_library(stdlib: Path, cache: Store) -> None:
             parse(source, sink, cache, tables)
 
 
-def read_source(path: Path, sink: Sink, is_library: bool, reads: dict[str, str | None]) -> Source | None:
+def read_source(
+    path: Path, sink: Sink, is_library: bool, reads: dict[str, str | None], overlays: Mapping[str, Source] | None = None
+) -> Source | None:
     """Read one file: UTF-8, line ends made `\\n`, a byte order mark removed; None if that is not possible.
+
+    Args:
+        overlays: texts that stand for files, as `Package.overlays`.
 
     Reports: FILE_ERROR, NOT_UTF8.
     """
+    if overlays and (overlay := overlays.get(os.path.abspath(path))) is not None:
+        return overlay
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -1,1 +1,10 @@
-"""The commands around the compiler: each file is one of them, over the same driver as `ktc build`."""
+"""The commands around the compiler: each file is one of them, over the same driver as `ktc build`.
+
+They are imported when they are used: `ktc build` must not load them.
+"""
+
+COMMANDS = {
+    "format": "ktc.tools.format:format_command",
+    "test": "ktc.tools.test:test_command",
+}
+"""Name of a command, and where it is."""
