@@ -16,8 +16,8 @@ from ktc.base.fingerprints import toolchain_fingerprint
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.records import record
+from ktc.targets import gpu_detection
 from ktc.targets import host as hosts
-from ktc.targets import local
 from ktc.targets.target import Target
 
 EMIT_KINDS = ("exe", "shared-lib", "object", "llvm", "asm")
@@ -158,16 +158,16 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
 
 def local_gpus(cache: Cache, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Return the targets of this machine's GPUs, each once; asks a driver only when it or its devices changed."""
-    version = local.cuda_driver_version()
+    version = gpu_detection.cuda_driver_version()
     if not version:
-        return tuple(dict.fromkeys(gpu.target for gpu in (*local.amd_gpus(), *local.apple_gpus())))
+        return tuple(dict.fromkeys(gpu.target for gpu in (*gpu_detection.amd_gpus(), *gpu_detection.apple_gpus())))
     devices = sorted(path.name for path in Path("/dev").glob("nvidia[0-9]*"))
     visible = environment.get("CUDA_VISIBLE_DEVICES", "all")
     key = Key.of("gpus", driver=str(version), kernel=_driver_build(), devices=" ".join(devices), visible=visible)
     kept = cache.get(key)
     if kept is not None:
         return tuple(kept.decode().split())
-    found = tuple(dict.fromkeys(gpu.target for gpu in local.gpus()))
+    found = tuple(dict.fromkeys(gpu.target for gpu in gpu_detection.gpus()))
     if found:  # a driver that could not start now may start the next time
         cache.put(key, " ".join(found).encode())
     return found

@@ -79,11 +79,11 @@ def test_the_processor_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_gpus_are_asked_once_for_a_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ktc.targets import local
+    from ktc.targets import gpu_detection
 
     asked = []
-    monkeypatch.setattr(local, "cuda_driver_version", lambda: 13000)
-    monkeypatch.setattr(local, "gpus", lambda: asked.append(1) or (local.Gpu("sm_90", "a GPU"),) * 2)
+    monkeypatch.setattr(gpu_detection, "cuda_driver_version", lambda: 13000)
+    monkeypatch.setattr(gpu_detection, "gpus", lambda: asked.append(1) or (gpu_detection.Gpu("sm_90", "a GPU"),) * 2)
     cache = Cache(tmp_path)
     assert config.local_gpus(cache, {}) == ("sm_90",)
     assert config.local_gpus(cache, {}) == ("sm_90",)

@@ -16,8 +16,8 @@ import pytest
 from ktc import native
 from ktc.native import PACKAGES
 from ktc.native.__main__ import INTERPRETED
-from ktc.native.matches import without_matches
-from ktc.native.written import written_out
+from ktc.native.match_expansion import without_matches
+from ktc.native.record_expansion import written_out
 
 TEXT = '''"""A module."""
 

@@ -13,7 +13,7 @@ from ktc.base.version import VERSION
 from ktc.cli.output import human_size
 from ktc.emit.link import find_link_tools
 from ktc.emit.tools import find_ptxas
-from ktc.targets import local
+from ktc.targets import gpu_detection
 
 _PACKAGES = ("llvmlite", "lark", "click", "rich", "platformdirs", "cuda-python")
 
@@ -48,10 +48,10 @@ def llvm_versions() -> str:
 
 
 def _gpu_rows() -> list[tuple[str, str]]:
-    version = local.cuda_driver_version()
+    version = gpu_detection.cuda_driver_version()
     rows = [("NVIDIA driver", f"CUDA {version // 1000}.{version % 1000 // 10}" if version else "none (libcuda.so.1)")]
-    rows.append(("AMD driver", "found" if local.has_hip() else "none (libamdhip64.so)"))
-    gpus = local.gpus()
+    rows.append(("AMD driver", "found" if gpu_detection.has_hip() else "none (libamdhip64.so)"))
+    gpus = gpu_detection.gpus()
     rows += [("GPU", f"{gpu.target}, {gpu.title}") for gpu in gpus]
     if not gpus:
         rows.append(("GPU", "none: kernels are compiled for the processor"))

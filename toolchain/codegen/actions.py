@@ -9,9 +9,9 @@ from typing import Any
 
 from ktc.codegen.constants import quoted, symbol
 from ktc.codegen.context import SHARED_SPACE
+from ktc.codegen.coroutine_kernels import RECORDS
 from ktc.codegen.operations import PURE_DECLARATION, Operations
 from ktc.codegen.types import alignment
-from ktc.codegen.waiting import RECORDS
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import (
     INTERPRETED,

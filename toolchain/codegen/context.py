@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from ktc.codegen.constants import ConstantWriter, symbol
-from ktc.codegen.locality import LocalPointers
+from ktc.codegen.local_pointers import LocalPointers
 from ktc.codegen.types import TypeTable
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import Global, Unit

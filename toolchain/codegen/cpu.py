@@ -3,15 +3,15 @@
 In: a lowered kernel. Out: text of `void K(ptr args, ptr launch, i64 first, i64 last)`: `args` points to pointers to the
 argument values, `launch` to seven i32 (grid x y z, block x y z, bytes of shared memory that the launch adds); it runs
 the blocks `first` to `last` - 1, counted with x fastest. The threads of a block are turns of a loop that LLVM may run
-in any order or side by side, or coroutines where they wait for one another (`waiting`).
+in any order or side by side, or coroutines where they wait for one another (`coroutine_kernels`).
 """
 
-from ktc.codegen import waiting
+from ktc.codegen import coroutine_kernels
 from ktc.codegen.constants import symbol
 from ktc.codegen.context import Context
 from ktc.codegen.functions import FunctionText
+from ktc.codegen.implicit_arguments import SHARED_ALIGN
 from ktc.codegen.operations import Operations
-from ktc.codegen.trailing import SHARED_ALIGN
 from ktc.ir.types import align_of
 
 _SHARED_BYTES = 6
@@ -107,8 +107,8 @@ def entry(context: Context, kernel: FunctionText) -> str:
     callee = symbol(context.body_name(function.symbol))
     head = f"define void {symbol(function.symbol)}(ptr %args, ptr %launch, i64 %first, i64 %last) #6 {{\nentry:"
     if kernel.waits:
-        room = waiting.room(context.target.max_block_threads)
-        turns = waiting.turns(callee, [*passed, *context.trailing.parameters(function.symbol)])
-        return "\n".join([head, *shared, *body.lines, *room, _BLOCKS, turns, _NEXT_BLOCK, waiting.FREE])
+        room = coroutine_kernels.room(context.target.max_block_threads)
+        turns = coroutine_kernels.turns(callee, [*passed, *context.trailing.parameters(function.symbol)])
+        return "\n".join([head, *shared, *body.lines, *room, _BLOCKS, turns, _NEXT_BLOCK, coroutine_kernels.FREE])
     call = f"  call void {callee}({', '.join([*passed, *kernel.trailing])})"
     return "\n".join([head, *shared, *body.lines, _BLOCKS, _THREADS, call, _NEXT_THREAD, _NEXT_BLOCK, _DONE])

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from ktc.codegen import debug, variables, waiting
+from ktc.codegen import coroutine_kernels, debug, variables
 from ktc.codegen.actions import ACTIONS, copy, fill, store
 from ktc.codegen.context import Context, Uses
-from ktc.codegen.exits import share_exits
 from ktc.codegen.operations import Operations
+from ktc.codegen.tail_merging import share_exits
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import (
     Block,
@@ -46,7 +46,7 @@ class FunctionText:
         result: with attributes. parameters: (type, attributes and name) of each that is not empty.
         trailing: further parameters, whole.
         scope: ` !dbg !N` or "".
-        waits: it is a coroutine, see `waiting`.
+        waits: it is a coroutine, see `coroutine_kernels`.
         body: lines, without the braces.
     """
 
@@ -79,7 +79,7 @@ def lower_function(context: Context, function: Function) -> FunctionText:
         scope = f" !dbg !{writer.scope}"
     trailing = tuple(context.trailing.parameters(function.symbol))
     if writer.waits:
-        back, trailing = "ptr", (*trailing, *waiting.PARAMETERS)
+        back, trailing = "ptr", (*trailing, *coroutine_kernels.PARAMETERS)
     return FunctionText(
         function,
         f"zeroext {back}" if function.result == BOOL else back,
@@ -108,7 +108,7 @@ class _Writer(Operations):
         self._labels = 0
         self._left: set[int] = set()
         self.scope = 0
-        self.waits = waiting.is_coroutine(context, function)
+        self.waits = coroutine_kernels.is_coroutine(context, function)
         self._variables = False
         self._described_locals: list[tuple[Local, str]] = []
         if debug.is_described(context, function):
@@ -127,7 +127,8 @@ class _Writer(Operations):
             self._locate(0, self._function.span)
         described = self._described() if self._variables else ()
         if self.waits:
-            return ["entry:", *self.allocas, *described, *waiting.begin(self.context), *self.lines, *waiting.END]
+            begin = coroutine_kernels.begin(self.context)
+            return ["entry:", *self.allocas, *described, *begin, *self.lines, *coroutine_kernels.END]
         lines = share_exits(self.lines) if self.context.is_host else self.lines
         return ["entry:", *self.allocas, *described, *lines]
 
@@ -183,9 +184,9 @@ class _Writer(Operations):
     def let(self, statement: Let) -> None:
         """Bind what an action gives."""
         action = statement.value
-        if self.waits and waiting.is_stop(action):
+        if self.waits and coroutine_kernels.is_stop(action):
             self._labels += 1
-            self.lines += waiting.stop(action, self._labels)
+            self.lines += coroutine_kernels.stop(action, self._labels)
             return
         text = self.value(action) if isinstance(action, Op) else ACTIONS[action.__class__](self, action)
         if statement.temp is not None:
@@ -256,7 +257,7 @@ class _Writer(Operations):
         """Leave the function."""
         value = statement.value
         if self.waits:
-            self.lines.append(f"  br label %{waiting.LEFT}")
+            self.lines.append(f"  br label %{coroutine_kernels.LEFT}")
         elif value is None or self.types.value(self._function.result) == "void" or self.types.is_empty(value.type):
             self.lines.append("  ret void")
         else:

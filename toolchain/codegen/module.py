@@ -11,8 +11,8 @@ from ktc.codegen.constants import symbol
 from ktc.codegen.context import SHARED_SPACE, Context, Uses
 from ktc.codegen.functions import FunctionText, lower_function
 from ktc.codegen.globals import Images, image_sizes, lower_global
-from ktc.codegen.locality import LocalPointers
-from ktc.codegen.trailing import trailing
+from ktc.codegen.implicit_arguments import trailing
+from ktc.codegen.local_pointers import LocalPointers
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import Function, Unit
 from ktc.ir.types import Type, align_of, size_of

@@ -16,7 +16,7 @@ from ktc.driver.timeline import Phase, peak_bytes
 from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.per_kernel import Slicer
 from ktc.elaborate.program import Ready
-from ktc.emit.steps import instructions
+from ktc.emit.job_steps import instructions
 from ktc.ir import nodes
 from ktc.ir.verify import verify
 from ktc.records import entity

@@ -20,9 +20,9 @@ from ktc.diag.diagnostic import CompileError, Diagnostic, Label
 from ktc.driver import build_cache, per_kernel
 from ktc.driver.session import Session
 from ktc.emit import device, tools
-from ktc.emit.steps import instructions
+from ktc.emit.job_steps import instructions
 from ktc.emit.workers import Usage, Workers
-from ktc.ir.callers import external_call
+from ktc.ir.call_paths import external_call
 from ktc.ir.nodes import ImageRef, Kernel, Program, Unit
 from ktc.ir.verify import verify
 from ktc.records import entity, replace

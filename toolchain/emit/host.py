@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Any
 
 from ktc.emit import llvm
+from ktc.emit.job_steps import Step, instructions, step
 from ktc.emit.module_text import ModuleText
-from ktc.emit.steps import Step, instructions, step
 from ktc.targets.target import Target
 
 _IMAGE_ALIGN = 64

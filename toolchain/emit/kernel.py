@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from typing import Any
 
 from ktc.emit import air, hsaco, llvm, ptx
+from ktc.emit.job_steps import Step, instructions, step
 from ktc.emit.module_text import ModuleText
-from ktc.emit.steps import Step, instructions, step
 from ktc.emit.tools import assemble_ptx
 
 

@@ -2,7 +2,7 @@
 
 LLVM ends the whole process for some of the code it cannot translate, so kernels come here in a child (`workers`).
 What LLVM reports in words becomes a `Bug`: text that it cannot read is our mistake, but for calls of intrinsics, which
-are the user's (`given_up.py`).
+are the user's (`backend_errors.py`).
 """
 
 import re
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
-from ktc.emit.given_up import rejected
+from ktc.emit.backend_errors import rejected
 from ktc.emit.loops import improved
 from ktc.emit.support import routines
 from ktc.targets.target import Target

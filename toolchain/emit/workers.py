@@ -21,8 +21,8 @@ from importlib import import_module
 from typing import Any, Self
 
 from ktc.diag.diagnostic import Bug
-from ktc.emit.given_up import given_up
-from ktc.emit.steps import Step
+from ktc.emit.backend_errors import given_up
+from ktc.emit.job_steps import Step
 from ktc.records import entity, record, replace
 
 _READ_BYTES = 1 << 16

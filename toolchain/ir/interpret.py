@@ -16,7 +16,7 @@ from ktc.diag.diagnostic import Bug
 from ktc.diag.source import Span
 from ktc.ir import nodes as ir
 from ktc.ir.arithmetic import ROUND
-from ktc.ir.foreign import EXTERNALS, Foreign, intrinsic
+from ktc.ir.external_functions import EXTERNALS, Foreign, intrinsic
 from ktc.ir.freeze import Freezer
 from ktc.ir.memory import OFFSET_MASK, Failure, Memory
 from ktc.ir.ops import evaluate

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from ktc.native import FOLDER, HOME, PACKAGES, folders, stamp
-from ktc.native.matches import without_matches
-from ktc.native.written import written_out
+from ktc.native.match_expansion import without_matches
+from ktc.native.record_expansion import written_out
 
 INTERPRETED = frozenset((
     "diag/explain.py", "syntax/format.py", "elaborate/instances/body_store.py", "syntax/parser.py", "syntax/tables.py",

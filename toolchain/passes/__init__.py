@@ -1,22 +1,23 @@
-"""Passes over the IR: in, what the elaborator made; out, the same with ownership settled.
+"""Passes over the IR that settle ownership: they take what the elaborator made and remove its marks.
 
-`PASSES` in order: `copies` makes moves of the copies of values that nobody uses any more, `initialised` reports uses of
-values that are not there, `drops` makes destruction explicit and removes the marks. A pass is a function of one
-function; units are never changed in place. Then, for the host, `captures` puts values into environments in place of
-addresses, and last, `frames` inlines what hands out memory of its frame.
+`PASSES` run in order on each function: `copy_elision` turns copies of values that are not used again into moves,
+`definite_initialization` reports uses of values that are not there, `drop_insertion` adds the destructor calls and
+removes the marks. A pass returns a new function; units are never changed in place. Two passes then run on the whole
+unit: `capture_by_value` (host only) replaces addresses in closure environments by values, and `frame_inlining` inlines
+functions that return memory of their own frame.
 """
 
 from collections.abc import Callable, Sequence
 
 from ktc.diag.diagnostic import Sink
 from ktc.ir.nodes import Function, Unit
-from ktc.passes import captures, copies, drops, frames, initialised
+from ktc.passes import capture_by_value, copy_elision, definite_initialization, drop_insertion, frame_inlining
 from ktc.passes.slots import has_marks
 from ktc.records import replace
 
 Pass = Callable[[Function, object, Sink], Function]
 
-PASSES: tuple[Pass, ...] = (copies.run, initialised.run, drops.run)
+PASSES: tuple[Pass, ...] = (copy_elision.run, definite_initialization.run, drop_insertion.run)
 
 
 def check(functions: Sequence[Function], config: object, sink: Sink) -> None:
@@ -26,9 +27,9 @@ def check(functions: Sequence[Function], config: object, sink: Sink) -> None:
     """
     for function in functions:
         if has_marks(function.body):
-            settled = initialised.run(copies.run(function, config, sink), config, sink)
+            settled = definite_initialization.run(copy_elision.run(function, config, sink), config, sink)
             if function.must_end:
-                drops.run(settled, config, sink)
+                drop_insertion.run(settled, config, sink)
 
 
 def run(unit: Unit, config: object, sink: Sink) -> Unit:
@@ -44,5 +45,5 @@ def run(unit: Unit, config: object, sink: Sink) -> Unit:
         functions[symbol] = function
     unit = replace(unit, functions=functions)
     if not getattr(unit.target, "is_device", False):  # kernels have no other functions around them
-        unit = captures.run(unit)
-    return frames.run(unit, sink)
+        unit = capture_by_value.run(unit)
+    return frame_inlining.run(unit, sink)

@@ -9,9 +9,9 @@ import re
 from difflib import get_close_matches
 
 from ktc.diag.codes import Code
-from ktc.syntax.failure import Failure, error_at
 from ktc.syntax.foreign_syntax import FOREIGN_STATEMENTS, foreign_form, foreign_keyword, foreign_operator
 from ktc.syntax.lex_error import LexError
+from ktc.syntax.parse_failure import Failure, error_at
 
 _DECLARATION = re.compile(r"^(?:(?:fn|def|struct|trait|alias|comptime|from|import|async)\b|@)", re.MULTILINE)
 _STATEMENTS = (

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ktc.syntax.failure import Failure, error_at
 from ktc.syntax.lex_error import LexError
 from ktc.syntax.lexer import FOREIGN
+from ktc.syntax.parse_failure import Failure, error_at
 
 _KEYWORDS: Mapping[str, tuple[str, str]] = MappingProxyType({
     "lambda": ("lambda expressions are not supported", "declare a nested function with 'fn'"),

@@ -12,11 +12,11 @@ from ktc.diag.source import Source, Span
 from ktc.records import field_names
 from ktc.syntax import ast
 from ktc.syntax.builder import Builder
+from ktc.syntax.error_recovery import mended, without_line
 from ktc.syntax.errors import describe, next_declaration
-from ktc.syntax.failure import Failure
 from ktc.syntax.lex_error import LexError
 from ktc.syntax.lexer import Lexer, Tokens
-from ktc.syntax.mending import mended, without_line
+from ktc.syntax.parse_failure import Failure
 from ktc.syntax.tables import CALL, CHILD, LIST, UNIT, Tables
 
 MAX_DEPTH = 1000  # nodes inside one another

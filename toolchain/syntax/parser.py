@@ -55,7 +55,7 @@ def parse(source: Source, sink: Sink, cache: Store | None = None, tables: Tables
 
 
 _DECIDING = (
-    "ast", "tables", "lex_error", "lexer", "lalr", "literals", "mending", "parser",
+    "ast", "tables", "lex_error", "lexer", "lalr", "literals", "error_recovery", "parser",
     "build_base", "build_expressions", "build_declarations", "builder",
 )  # fmt: skip
 

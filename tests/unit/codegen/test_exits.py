@@ -1,6 +1,6 @@
 """Blocks that end alike."""
 
-from ktc.codegen.exits import share_exits
+from ktc.codegen.tail_merging import share_exits
 
 
 def lines(text: str) -> list[str]:

@@ -32,7 +32,7 @@ from ktc.ir.nodes import (
     Value,
 )
 from ktc.ir.types import BOOL, I64, PTR, VOID, StructType
-from ktc.passes import drops, initialised
+from ktc.passes import definite_initialization, drop_insertion
 
 PAIR = StructType((I64, I64))
 
@@ -141,7 +141,7 @@ def function(*parts: Sequence[Statement]) -> Function:
 def passed(one: Function, errors: int = 0) -> Function:
     """Run both passes; check how many errors there are and that no mark is left."""
     sink = Sink()
-    after = drops.run(initialised.run(one, None, sink), None, sink)
+    after = drop_insertion.run(definite_initialization.run(one, None, sink), None, sink)
     # A field that is moved away for good is an error; the rest is destroyed all the same.
     found = [one.message for one in sink.diagnostics if not one.message.endswith("cannot be destroyed")]
     assert len(found) == errors, found

@@ -24,7 +24,7 @@ from ktc.ir.ops import build
 from ktc.ir.text import print_function
 from ktc.ir.types import I64, PTR, VOID, ArrayType, StructType
 from ktc.ir.verify import verify
-from ktc.passes import captures
+from ktc.passes import capture_by_value
 
 TRIPLE = StructType((I64, I64, I64))
 KEY, INNER = "of owner", "of outer"
@@ -86,7 +86,7 @@ def result(made: Unit) -> object:
 @pytest.mark.parametrize("writes", ["", "owner", "inner"])
 def test_same_meaning(writes: str) -> None:
     before = unit(writes)
-    after = captures.run(before)
+    after = capture_by_value.run(before)
     verify(after)
     assert result(after) == result(before) == (112 if writes == "owner" else 108)
     inner = print_function(after.functions["inner"])
@@ -94,7 +94,7 @@ def test_same_meaning(writes: str) -> None:
 
 
 def test_what_is_held() -> None:
-    after = captures.run(unit())
+    after = capture_by_value.run(unit())
     owner, outer = (print_function(after.functions[name]) for name in ("owner", "outer"))
     assert "[6 x ptr]" in owner, "the struct's three words follow the addresses"
     assert outer.count("load ptr") == 1, "of the variable that is changed"
@@ -107,5 +107,5 @@ def test_an_address_that_goes_elsewhere() -> None:
     x = owner.body[0].local  # type: ignore[union-attr]
     body = (*owner.body[:4], Let(None, Call("keep", (LocalAddress(x),), VOID)), *owner.body[4:])
     functions = {**before.functions, "owner": Function("owner", "owner", owner.params, I64, body), "keep": keep}
-    after = captures.run(Unit(None, functions))
+    after = capture_by_value.run(Unit(None, functions))
     assert "load ptr" in print_function(after.functions["inner"])

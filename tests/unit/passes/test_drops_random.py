@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 from ktc.diag.diagnostic import Sink
 from ktc.ir.nodes import Block, Break, Continue, Declare, Function, If, Local, Loop, Mark, Return, Statement, Temp
-from ktc.passes import initialised
+from ktc.passes import definite_initialization
 from passes_machine import (
     Fault,
     Machine,
@@ -265,7 +265,7 @@ def test_no_error_means_no_bad_use():
     for seed in range(400):
         one = mutilated(Author(seed).function(), random.Random(seed))
         sink = Sink()
-        initialised.run(one, None, sink)
+        definite_initialization.run(one, None, sink)
         choose, bad = random.Random(seed), False
         for _ in range(10):
             machine = Machine([choose.randint(0, 1) for _ in range(14)] + [1] * 200, strict=False)

@@ -5,7 +5,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source, Span
 from ktc.ir.nodes import Block, Break, Function, Let, Loop, Mark, Return
-from ktc.passes import initialised
+from ktc.passes import definite_initialization
 from passes_machine import Writer, assign, assign_field, declare, fill, fill_field, function, new, take, take_field, use
 
 TEXT = "var x\nmove x\nuse x\nuse x again\n"
@@ -20,7 +20,7 @@ def w() -> Writer:
 
 def reported(one: Function) -> list[str]:
     sink = Sink()
-    assert initialised.run(one, None, sink) is one
+    assert definite_initialization.run(one, None, sink) is one
     assert all(found.code is Code.UNINITIALIZED for found in sink.diagnostics)
     return [found.message for found in sink.diagnostics]
 
@@ -36,7 +36,7 @@ MOVED_AWAY = "'x' is used after it was moved away"
 def test_never_given(w):
     x = w.local("x", drop="", span=DECLARED)
     sink = Sink()
-    initialised.run(function(declare(x), require(x)), None, sink)
+    definite_initialization.run(function(declare(x), require(x)), None, sink)
     (found,) = sink.diagnostics
     assert (found.code, found.message, found.span) == (Code.UNINITIALIZED, BEFORE, USED)
     assert [(note.span, note.text) for note in found.notes] == [(DECLARED, "'x' is declared here")]
@@ -45,7 +45,7 @@ def test_never_given(w):
 def test_moved_away(w):
     x = w.local("x")
     sink = Sink()
-    initialised.run(function(new(x), [Mark("consume", x, (), MOVED)], require(x)), None, sink)
+    definite_initialization.run(function(new(x), [Mark("consume", x, (), MOVED)], require(x)), None, sink)
     (found,) = sink.diagnostics
     assert (found.message, found.span) == (MOVED_AWAY, USED)
     assert [(note.span, note.text) for note in found.notes] == [(MOVED, "moved away here")]
@@ -78,7 +78,7 @@ def test_moved_in_a_loop(w):
     x = w.local("x")
     sink = Sink()
     body = (*w.when([Break(1)]), *require(x, USED), Mark("consume", x, (), AGAIN))
-    initialised.run(function(new(x), [Loop(1, body)]), None, sink)
+    definite_initialization.run(function(new(x), [Loop(1, body)]), None, sink)
     (found,) = sink.diagnostics
     assert (found.message, found.notes[0].span) == (MOVED_AWAY, AGAIN)
 
@@ -149,7 +149,7 @@ def test_field_moved_out(w):
 
 def test_move_out_of_a_field_of_a_field_is_not_supported(w):
     s, sink = w.pair("s"), Sink()
-    initialised.run(function(new(s), [Mark("consume", s, (0, 1), USED)]), None, sink)
+    definite_initialization.run(function(new(s), [Mark("consume", s, (0, 1), USED)]), None, sink)
     (found,) = sink.diagnostics
     assert (found.code, found.span) == (Code.UNSUPPORTED, USED)
 

@@ -6,7 +6,7 @@ In: a unit of a target that has no registers for them (`Target.system_values` is
 from collections.abc import Iterator
 
 from ktc.codegen.context import SHARED_SPACE, Trailing
-from ktc.codegen.locality import flat
+from ktc.codegen.local_pointers import flat
 from ktc.ir.nodes import Call, CallIntrinsic, Function, GlobalAddress, Let, Op, Statement, Unit
 from ktc.ir.types import align_of, size_of
 from ktc.targets.target import Target

@@ -2,7 +2,7 @@
 
 In: a function with marks. Out: the same function; a diagnostic for each `require` that is not met, for each `mut`
 argument that has no value when the function returns, and for each value of which a field was moved away for good. Drops
-are left to `drops`, which removes the marks.
+are left to `drop_insertion`, which removes the marks.
 
     var s: String        Declare s
     if c: s = "a"        Mark init s in one arm
@@ -15,8 +15,8 @@ from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Span
 from ktc.ir.nodes import Declare, Function, Local, Mark, Return, Statement
 from ktc.passes import errors, flow
+from ktc.passes.liveness import together
 from ktc.passes.slots import Slots, SlotTable, field_counts, marks
-from ktc.passes.uses import together
 
 
 def run(function: Function, config: object, sink: Sink) -> Function:

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from ktc.diag.diagnostic import Sink
 from ktc.ir.nodes import Block, Declare, Function, If, Local, Loop, Mark, Statement
 from ktc.passes import flow
+from ktc.passes.liveness import FIRST_BIT, Uses
 from ktc.passes.slots import SlotTable, field_counts, marks
-from ktc.passes.uses import FIRST_BIT, Uses
 from ktc.records import replace
 
 

@@ -15,7 +15,7 @@ from ktc.diag.diagnostic import Sink
 from ktc.ir import nodes as ir
 from ktc.ir import walk
 from ktc.ir.types import VOID
-from ktc.passes import waits
+from ktc.passes import suspending_functions
 from ktc.records import field_names, replace
 
 SHARED = "shared$"
@@ -28,7 +28,7 @@ def run(unit: ir.Unit, sink: Sink) -> ir.Unit:
     Reports: UNSUPPORTED_ON_TARGET.
     """
     lending = {name for name, function in unit.functions.items() if function.lends and function.inline == "always"}
-    waiting = waits.waiting(unit)
+    waiting = suspending_functions.waiting(unit)
     lending |= waiting
     if not lending:
         return unit
@@ -36,7 +36,7 @@ def run(unit: ir.Unit, sink: Sink) -> ir.Unit:
     functions = {name: work.expanded(name) for name in unit.functions}
     unit = replace(unit, functions=functions, globals={**unit.globals, **work.globals})
     unit = _without_unused(unit, lending - {kernel.symbol for kernel in unit.kernels})
-    waits.report_left(unit, waiting, sink)
+    suspending_functions.report_left(unit, waiting, sink)
     return unit
 
 

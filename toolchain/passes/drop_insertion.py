@@ -2,7 +2,8 @@
 
 In: a function with marks (see `ir.nodes.Mark`). Out: the function without marks, in which each value is destroyed once
 on every path: after the statement that uses it last, or, where only some paths use it, first thing on the others.
-Where it depends on the path taken whether there is a value, a flag remembers it. Errors are left to `initialised`.
+Where it depends on the path taken whether there is a value, a flag remembers it. `definite_initialization` reports
+the errors.
 
     Declare a; make(a); Mark init a        Declare a; make(a)
     if c { look(a) }                  ->   if c { look(a); drop(a) } else { drop(a) }
@@ -35,8 +36,8 @@ from ktc.ir.nodes import (
 )
 from ktc.ir.types import BOOL, PTR, VOID, StructType
 from ktc.passes import errors, flow
+from ktc.passes.liveness import FIRST_BIT, Uses
 from ktc.passes.slots import Slots, SlotTable, bits_of, field_counts, has_marks, marks
-from ktc.passes.uses import FIRST_BIT, Uses
 from ktc.records import replace
 
 
