@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from ktc.cli import main
+from ktc.cli.commands import main
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
 from ktc.syntax import ast
