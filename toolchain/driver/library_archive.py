@@ -77,6 +77,16 @@ def find(config: Config, cache: Cache, workers: Workers) -> Archive | None:
     return replace(archive, library=replace(archive.library, devices=devices))
 
 
+def kept(config: Config, cache: Cache) -> Library | None:
+    """Return what is kept of the library for the elaborator; None if a part of it would have to be made."""
+    archive = _kept(config, cache, _base_key(config, config.host))
+    packed = {target.name: _kept(config, cache, _base_key(config, target)) for target in config.accelerators}
+    devices = {name: one for name, one in packed.items() if isinstance(one, Packed)}
+    if not isinstance(archive, Archive) or len(devices) < len(packed):
+        return None
+    return replace(archive.library, devices=devices)
+
+
 def _of_devices(config: Config, cache: Cache) -> dict[str, Packed]:
     return {target.name: _of_device(config, cache, target) for target in config.accelerators}
 

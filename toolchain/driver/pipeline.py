@@ -27,7 +27,7 @@ from ktc.syntax.format import dump
 from ktc.syntax.lint import lint
 from ktc.syntax.loader import Package, load
 
-__all__ = ("Session", "assemble", "build", "compile_objects", "emit", "look_up")
+__all__ = ("Session", "assemble", "build", "check", "compile_objects", "emit", "look_up")
 
 KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
 """What `emit` can show, in the order of the stages."""
@@ -97,6 +97,24 @@ def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False)
         return str(workers.result(ticket)).encode()
 
 
+def check(session: Session, name: str = "") -> Package | None:
+    """Find what is wrong with the main file; nothing is compiled, and LLVM is not loaded.
+
+    Args:
+        name: the dotted name of the main file as a module, for its relative imports.
+
+    Returns: the modules that were read, None if the main file does not parse. What is wrong is in the sink.
+    """
+    try:
+        package = _load(session)
+        if name:
+            package.names[id(package.root)] = name
+        _front(session, package, library_archive.kept(session.config, session.cache))
+    except CompileError:
+        return session.package
+    return package
+
+
 def assemble(session: Session) -> int:
     """Assemble every kernel of the program for its targets; return how many there are.
 
@@ -123,6 +141,7 @@ def _load(session: Session) -> Package:
         )  # fmt: skip
     if package is None:
         raise CompileError(session.sink.diagnostics)
+    session.package = package
     return package
 
 

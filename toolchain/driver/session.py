@@ -11,6 +11,7 @@ from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
 from ktc.driver.timeline import Phase, Timeline
 from ktc.records import entity, record
+from ktc.syntax.loader import Package
 
 
 @record
@@ -35,6 +36,7 @@ class Session:
         timeline: the stages that have ended, and the one that runs.
         reads: files of the user that were read, as `syntax.loader.Package.reads`.
         overlays: texts that stand for files, as `syntax.loader.Package.overlays`.
+        package: the modules, once the main file is read.
         units: what was looked up in the cache.
         slicer: in the per-kernel flow, what elaborates one kernel alone.
         done: kernels that are compiled, and how many there are, for the progress line.
@@ -45,6 +47,7 @@ class Session:
     sink: Sink
     timeline: Timeline = field(default_factory=Timeline)
     reads: dict[str, str | None] = field(default_factory=dict)
+    package: Package | None = None
     overlays: dict[str, Source] = field(default_factory=dict)
     units: list[Unit] = field(default_factory=list)
     slicer: Any = None

@@ -4,6 +4,7 @@ They are imported when they are used: `ktc build` must not load them.
 """
 
 COMMANDS = {
+    "check": "ktc.tools.check:check_command",
     "format": "ktc.tools.format:format_command",
     "test": "ktc.tools.test:test_command",
 }

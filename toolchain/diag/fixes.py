@@ -1,0 +1,139 @@
+"""What a tool can change for a diagnostic: edits made from its code, its place and its help.
+
+In: a diagnostic. Out: `Fix`es, the best first. A fix is safe if the program cannot mean anything else then.
+"""
+
+import re
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic
+from ktc.diag.source import Source, Span
+from ktc.records import record
+
+_DID_YOU_MEAN = re.compile(r"did you mean ((?:'[\w.]+'(?:, | or )?)+)\?")
+_WRITE = re.compile(r"write '([^'…]*)'(?: or '([^'…]*)')?(?:;.*)?")
+_WRITTEN_AROUND = re.compile(r"write '(\w+)\(\.\.\.\)' to convert it")
+_QUOTED = re.compile(r"'([^']+)'")
+_WORD = re.compile(r"[^\W\d]\w*\Z")
+_IN_PLACE = "write '_' in its place"
+_SILENT = "write '_ = …'"
+
+
+@record
+class Edit:
+    """The characters of a span become `text`."""
+
+    span: Span
+    text: str
+
+
+@record
+class Fix:
+    """One way to repair a program.
+
+    Args:
+        title: what it does, as an order.
+        is_safe: it can be applied without a look.
+    """
+
+    title: str
+    edits: tuple[Edit, ...]
+    is_safe: bool
+
+
+def fixes(diagnostic: Diagnostic) -> list[Fix]:
+    """Return the ways to repair what a diagnostic says."""
+    span, help = diagnostic.span, diagnostic.help
+    if span is None or span.source.is_library or not help:
+        return []
+    if diagnostic.code is Code.UNUSED_IMPORT:
+        edit = _without_import(span)
+        return [Fix("remove the import", (edit,), True)] if edit is not None else []
+    if help.endswith(_IN_PLACE) and _WORD.match(_text(span)):
+        return [Fix("write '_'", (Edit(span, "_"),), diagnostic.code is Code.UNUSED_VARIABLE)]
+    if help.startswith("write '_ ="):
+        return [Fix("ignore the value", (Edit(Span(span.source, span.start, span.start), "_ = "),), True)]
+    if (found := _DID_YOU_MEAN.search(help)) is not None:
+        place = _last_word(span)
+        return [Fix(f"write '{one}'", (Edit(place, one),), False) for one in _QUOTED.findall(found[1])] if place else []
+    if (found := _WRITTEN_AROUND.match(help)) is not None:
+        return [Fix(f"convert to '{found[1]}'", (Edit(span, f"{found[1]}({_text(span)})"),), False)]
+    return _written(diagnostic, span)
+
+
+def _written(diagnostic: Diagnostic, span: Span) -> list[Fix]:
+    """Take `write 'x'` at its word where the place is one token."""
+    found = _WRITE.fullmatch(diagnostic.help)
+    text = _text(span)
+    if found is None or "..." in found[0] or diagnostic.code is not Code.SYNTAX_ERROR or not text or " " in text:
+        return []
+    if _WORD.match(text) and not re.fullmatch(r"[a-z ]+", found[1]):
+        return []
+    after = span.source.text[span.end : span.end + 1]
+    words = [one for one in found.groups() if one]
+    spaced = [f"{one} " if one[-1].isalpha() and after not in " \n(:" else one for one in words]
+    is_safe = len(words) == 1 and not found[0].count(";")
+    return [Fix(f"write '{one}'", (Edit(span, new),), is_safe) for one, new in zip(words, spaced, strict=True)]
+
+
+def _text(span: Span) -> str:
+    return span.source.text[span.start : span.end]
+
+
+def _last_word(span: Span) -> Span | None:
+    """Return the last name of a place: of `a.b`, `b`."""
+    found = _WORD.search(_text(span))
+    return Span(span.source, span.start + found.start(), span.end) if found is not None else None
+
+
+def _without_import(span: Span) -> Edit | None:
+    """Remove one name from an import, or the import where it is the only one."""
+    source, text = span.source, span.source.text
+    start = text.rfind("\n", 0, span.start) + 1
+    while start and (text[:start].count("(") - text[:start].count(")")) > 0:  # names in brackets on several lines
+        start = text.rfind("\n", 0, start - 1) + 1
+    head = re.compile(r"[ \t]*(?:from[ \t]+[\w.]+[ \t]+import|import)[ \t]*(\()?").match(text, start)
+    if head is None:
+        return None
+    stop = text.find(")", head.end()) if head[1] else _line_end(text, head.end())
+    if stop < 0 or ";" in text[start:stop] or "#" in text[head.end() : stop]:
+        return None
+    pieces = _pieces(text, head.end(), stop)
+    own = [index for index, (first, last) in enumerate(pieces) if first <= span.start < last]
+    if not own:
+        return None
+    if len(pieces) == 1:
+        end = _line_end(text, stop)
+        if text[stop + bool(head[1]) : end].strip():
+            return None
+        return Edit(Span(source, start, min(end + 1, len(text))), "")
+    index = own[0]
+    if index + 1 < len(pieces):
+        return Edit(Span(source, pieces[index][0], pieces[index + 1][0]), "")
+    return Edit(Span(source, pieces[index - 1][1], pieces[index][1]), "")
+
+
+def _pieces(text: str, start: int, stop: int) -> list[tuple[int, int]]:
+    """Return where each name of an import stands, without spaces around it."""
+    found = []
+    for match in re.compile(r"[^,]+").finditer(text, start, stop):
+        piece = match[0]
+        if piece.strip():
+            first = match.start() + len(piece) - len(piece.lstrip())
+            found.append((first, first + len(piece.strip())))
+    return found
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)
+
+
+def applied(source: Source, edits: list[Edit]) -> str:
+    """Return a text with edits; of those that overlap, the first."""
+    parts, last = [], 0
+    for edit in sorted(set(edits), key=lambda one: (one.span.start, one.span.end)):
+        if edit.span.start >= last:
+            parts.extend((source.text[last : edit.span.start], edit.text))
+            last = edit.span.end
+    return "".join(parts) + source.text[last:]

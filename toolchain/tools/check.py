@@ -1,0 +1,156 @@
+"""`ktc check`: what is wrong with source files; nothing is compiled.
+
+In: files and folders. Out: diagnostics as text, JSON or SARIF; with --fix the files repaired. Exit code 1 if there is an
+error.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import click
+from ktc import config as configs
+from ktc.base.version import VERSION
+from ktc.config import Options
+from ktc.diag.diagnostic import Diagnostic, Severity, Sink, WarningPolicy
+from ktc.diag.fixes import Edit, applied, fixes
+from ktc.diag.policy import UnknownWarning, read_policy
+from ktc.diag.render import render_json, render_text
+from ktc.diag.source import Source
+from ktc.driver import guard
+from ktc.records import record, replace
+from ktc.tools.files import sources
+
+_ROUNDS = 10
+"""So often files are repaired and checked again."""
+
+
+@record
+class _Plan:
+    options: Options
+    policy: WarningPolicy
+    jobs: int
+
+
+@click.command("check")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--format", "form", type=click.Choice(("text", "json", "sarif")), default="text", show_default=True,
+              help="Text goes to standard error, the others to standard output.")  # fmt: skip
+@click.option("--fix", "repairs", is_flag=True, help="Apply the fixes that are safe, and show what is left.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix: also those that may not be what was meant.")
+@click.option("-D", "defines", multiple=True, metavar="KEY=VALUE", help="Define a name for sys.param_env.")
+@click.option("-I", "search", multiple=True, metavar="DIR", type=click.Path(path_type=Path), help="Search for modules.")
+@click.option("--target-accelerator", "accelerators", metavar="NAMES", help="Targets of kernels.")
+@click.option("-W", "warnings", multiple=True, metavar="[no-]CODE", help="Turn a warning on or off; 'error', 'none'.")
+@click.option("-j", "--num-threads", "jobs", type=click.IntRange(min=1), help="Files at once (default: processors).")
+def check_command(
+    paths: tuple[Path, ...], form: str, repairs: bool, unsafe_fixes: bool, defines: tuple[str, ...],
+    search: tuple[Path, ...], accelerators: str | None, warnings: tuple[str, ...], jobs: int | None,
+) -> int:  # fmt: skip
+    """Find what is wrong with source files, without compiling them.
+
+    All that `main` reaches is checked, generic bodies for all types, and functions that nothing calls. A file without
+    `main` is checked as a module. Folders stand for all source files in them.
+    """
+    try:
+        policy = read_policy([*warnings])
+    except UnknownWarning as error:
+        raise click.BadParameter(str(error), param_hint="-W") from error
+    options = Options(Path(), defines=defines, search=search, accelerators=accelerators)
+    plan = _Plan(options, policy, jobs or configs.processors())
+    found: list[Diagnostic] = []
+    crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "check", "stage": "check"})
+    code = guard.run(partial(_work, plan, sources(paths), repairs, unsafe_fixes, found), lambda: crash)
+    _show(found, form)
+    return code or int(any(one.severity is Severity.ERROR for one in found))
+
+
+def _work(plan: _Plan, paths: Sequence[Path], repairs: bool, unsafe: bool, found: list[Diagnostic]) -> int:
+    for _ in range(_ROUNDS):
+        found[:] = _unique(diagnostic for one in _all(plan, paths) for diagnostic in one)
+        if not (repairs and _repair(found, unsafe)):
+            break
+    return 0
+
+
+def _all(plan: _Plan, paths: Sequence[Path]) -> Iterator[tuple[Diagnostic, ...]]:
+    if len(paths) == 1 or plan.jobs == 1:
+        for path in paths:
+            yield _checked(plan, path)
+        return
+    with ProcessPoolExecutor(min(plan.jobs, len(paths)), get_context("fork")) as pool:
+        yield from pool.map(partial(_checked_apart, plan), paths)
+
+
+def _checked(plan: _Plan, path: Path) -> tuple[Diagnostic, ...]:
+    from ktc.tools.checking import check_file
+
+    return check_file(plan.options, path, Sink(policy=plan.policy)).diagnostics
+
+
+def _checked_apart(plan: _Plan, path: Path) -> tuple[Diagnostic, ...]:
+    """Check a file in a process of its own, on a large stack."""
+    found: list[Diagnostic] = []
+
+    def work() -> int:
+        found.extend(_checked(plan, path))
+        return 0
+
+    facts = {"ktc": VERSION, "command": f"check {path}", "stage": "check"}
+    guard.run(work, lambda: guard.Crash(configs.open_cache().folder, facts))
+    return tuple(found)
+
+
+def _unique(diagnostics: Iterator[Diagnostic]) -> list[Diagnostic]:
+    """Leave out what several files say of the same place."""
+    seen: dict[tuple[object, ...], Diagnostic] = {}
+    for one in diagnostics:
+        seen.setdefault((one.code, one.span.location() if one.span else "", one.message), one)
+    return [*seen.values()]
+
+
+def _repair(found: Sequence[Diagnostic], unsafe: bool) -> bool:
+    """Apply the first fix of each diagnostic; say whether anything was changed."""
+    edits: dict[str, tuple[Source, list[Edit]]] = {}
+    for diagnostic in found:
+        for fix in fixes(diagnostic)[:1]:
+            if fix.is_safe or unsafe:
+                for edit in fix.edits:
+                    edits.setdefault(edit.span.source.path, (edit.span.source, []))[1].append(edit)
+    for path, (source, own) in edits.items():
+        # Sources that other processes sent are equal and not the same.
+        spans = [replace(edit, span=replace(edit.span, source=source)) for edit in own]
+        Path(path).write_text(applied(source, spans), "utf-8")
+    return bool(edits)
+
+
+def _show(found: Sequence[Diagnostic], form: str) -> None:
+    if form == "text":
+        sys.stderr.write(render_text(found, configs.wants_color(sys.stderr.isatty())))
+    elif form == "json":
+        sys.stdout.write("".join(map(_with_fixes, render_json(found).splitlines(), found)))
+    else:
+        from ktc.tools.sarif import as_sarif
+
+        sys.stdout.write(as_sarif(found))
+
+
+def _with_fixes(line: str, diagnostic: Diagnostic) -> str:
+    """Add the fixes to a diagnostic as JSON."""
+    row = json.loads(line)
+    row["fixes"] = [
+        {
+            "title": fix.title, "safe": fix.is_safe,
+            "edits": [
+                {"path": edit.span.source.path, "text": edit.text, "start": edit.span.source.position(edit.span.start),
+                 "end": edit.span.source.position(edit.span.end)}
+                for edit in fix.edits
+            ],
+        }
+        for fix in fixes(diagnostic)
+    ]  # fmt: skip
+    return json.dumps(row) + "\n"

@@ -1,0 +1,56 @@
+"""What is wrong with a source file, as an editor or `ktc check` wants to know it.
+
+In: a path, and texts that stand for files. Out: diagnostics; LLVM is not loaded. A file without `main` is checked as a
+module: all that can be said about it without a use of it.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ktc import config as configs
+from ktc.config import Options
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Sink, in_order
+from ktc.diag.source import Source
+from ktc.driver.pipeline import Session, check
+from ktc.records import record, replace
+from ktc.syntax import ast
+from ktc.syntax.loader import Package
+from ktc.tools.harness import module_of
+
+
+@record
+class Checked:
+    """What was found.
+
+    Args:
+        package: the modules, None if the file does not parse.
+    """
+
+    diagnostics: tuple[Diagnostic, ...]
+    package: Package | None
+
+
+def check_file(options: Options, path: Path, sink: Sink, overlays: Mapping[str, Source] | None = None) -> Checked:
+    """Check one file.
+
+    Args:
+        options: of the build; `root` is that of the file.
+        sink: an empty one, with the policy for warnings.
+    """
+    cache = configs.open_cache()
+    folder, dotted = module_of(path)
+    is_inside = "." in dotted or path.stem == "__init__"
+    search = (folder, *options.search) if is_inside else options.search
+    config = configs.resolve(replace(options, root=path, search=search), sink, cache)
+    if config is None:
+        return Checked(tuple(sink.diagnostics), None)
+    session = Session(config, cache, sink, overlays=dict(overlays or {}))
+    package = check(session, dotted if is_inside else "")
+    if package is not None and not _has_main(package.root):
+        sink.withdraw(lambda one: one.code is Code.MAIN)
+    return Checked(tuple(in_order(sink.diagnostics)), package)
+
+
+def _has_main(module: ast.Module) -> bool:
+    return any(isinstance(node, ast.FunctionDecl) and node.name == "main" for node in module.body)
