@@ -1,7 +1,7 @@
 """`ktc check`: what is wrong with source files; nothing is compiled.
 
-In: files and folders. Out: diagnostics as text, JSON or SARIF; with --fix the files repaired. Exit code 1 if there is an
-error.
+In: files and folders. Out: diagnostics as text, JSON or SARIF; with --fix the files repaired. Exit code 1 if there is
+an error.
 """
 
 import json
