@@ -131,7 +131,8 @@ def _line_end(text: str, at: int) -> int:
 
 def applied(source: Source, edits: list[Edit]) -> str:
     """Return a text with edits; of those that overlap, the first."""
-    parts, last = [], 0
+    parts: list[str] = []
+    last = 0
     for edit in sorted(set(edits), key=lambda one: (one.span.start, one.span.end)):
         if edit.span.start >= last:
             parts.extend((source.text[last : edit.span.start], edit.text))
