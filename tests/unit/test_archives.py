@@ -8,7 +8,7 @@ from ktc import config
 from ktc.base.cache import Cache
 from ktc.diag.diagnostic import Sink
 from ktc.driver import library_archive, pipeline
-from ktc.elaborate.instances.body_store import Packed
+from ktc.elaborate.model.body_store import Packed
 from ktc.emit.workers import Workers
 from ktc.ir.text import print_function, print_global
 from ktc.records import replace

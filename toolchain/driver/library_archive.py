@@ -15,8 +15,8 @@ from ktc.codegen.module import lower_host
 from ktc.config import Config
 from ktc.diag.diagnostic import Bug, Sink
 from ktc.driver import build_cache, forks
-from ktc.elaborate.instances.body_store import Packed
 from ktc.elaborate.instances.library_archive import Library, library_of, packed_modules, parts
+from ktc.elaborate.model.body_store import Packed
 from ktc.elaborate.program import elaborate_archive, elaborate_for_device
 from ktc.emit import device
 from ktc.emit.workers import Workers

@@ -14,7 +14,7 @@ from ktc.driver import forks
 from ktc.driver.session import Session
 from ktc.driver.timeline import Phase, peak_bytes
 from ktc.elaborate.instances.library_archive import Library
-from ktc.elaborate.per_kernel import Slicer
+from ktc.elaborate.per_kernel import PerKernel
 from ktc.elaborate.program import Ready
 from ktc.emit.job_steps import instructions
 from ktc.ir import nodes
@@ -36,15 +36,15 @@ class _Slice:
 
 def elaborate(session: Session, package: object, library: Library | None, ready: Ready | None) -> nodes.Program:
     """Elaborate the host; the device units have kernels and no functions."""
-    session.slicer = slicer = Slicer(package, session.config, session.sink, library)  # type: ignore[arg-type]
-    return slicer.program(ready)
+    session.slicer = slicer = PerKernel(package, session.config, session.sink, library)  # type: ignore[arg-type]
+    return slicer.host(ready)
 
 
 def unit(session: Session, index: int, kernel: nodes.Kernel) -> nodes.Unit:
     """Return one kernel's unit, checked; only once in a process."""
     config, sink, name = session.config, session.sink, kernel.title
     with session.stage("elaborate", name):
-        made = gate(session.slicer.slice(index, kernel.symbol), sink)
+        made = gate(session.slicer.kernel(index, kernel.symbol), sink)
     with session.stage("passes", name):
         made = gate(passes_package.run(made, config, sink), sink)
     with session.stage("verify", name):

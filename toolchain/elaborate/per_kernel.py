@@ -6,34 +6,33 @@ kernel's unit must be asked for in a copy of the process, for it leaves what it 
 
 from ktc.config import Config
 from ktc.diag.diagnostic import Sink
-from ktc.elaborate.instances.instance_table import Instance
+from ktc.elaborate import program
+from ktc.elaborate.functions import function_bodies
+from ktc.elaborate.instances import work_queue
 from ktc.elaborate.instances.library_archive import Library
-from ktc.elaborate.program import Elaborator
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.program import Ready
 from ktc.ir import nodes
 from ktc.syntax.loader import Package
 
 
-class Slicer(Elaborator):
-    """An elaborator that puts kernels aside."""
+class PerKernel:
+    """An elaboration that leaves the bodies of kernels out until each is asked for."""
 
     def __init__(self, package: Package, config: Config, sink: Sink, library: Library | None = None) -> None:
-        self.aside: dict[tuple[int, str], Instance] = {}
-        super().__init__(package, config, sink, library)
+        self._elab: Elaboration = program.begin(package, config, sink, library)
+        self._elab.deferred_kernels = {}
 
-    def request(self, instance: Instance) -> None:
-        """Put a kernel aside; anything else is work."""
-        if not instance.kernel:
-            super().request(instance)
-            return
-        self.aside[instance.state.index, instance.symbol] = instance
-        # Unreached functions are elaborated for their mistakes: this one is reached.
-        self.elaborated.add(instance.fn.uid)
+    def host(self, ready: Ready | None = None) -> nodes.Program:
+        """Elaborate everything that `main` reaches, except for kernels."""
+        return program.whole_program(self._elab, ready)
 
-    def slice(self, index: int, symbol: str) -> nodes.Unit:
-        """Return a unit of one kernel."""
-        instance = self.aside[index, symbol]
+    def kernel(self, index: int, symbol: str) -> nodes.Unit:
+        """Return the unit of one kernel of a target."""
+        assert self._elab.deferred_kernels is not None
+        instance = self._elab.deferred_kernels[index, symbol]
         state = instance.state
         state.kernels = {symbol: state.kernels[symbol]}
-        self.elaborate_instance(instance)
-        self.drain()
-        return self.unit_of(state)
+        function_bodies.elaborate_instance(self._elab, instance)
+        work_queue.drain(self._elab)
+        return function_bodies.unit_of(self._elab, state)

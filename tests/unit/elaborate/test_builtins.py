@@ -10,7 +10,9 @@ import pytest
 from ktc import native
 from ktc.diag.codes import Code
 from ktc.elaborate.instances.library_archive import Defines
-from ktc.elaborate.model.values import KV, LV, RV, OriginValue, PackPV, PrimTy, Ty
+from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.types import KV, OriginValue, PackPV, PrimTy
+from ktc.elaborate.model.values import LV, RV
 from ktc.elaborate.primitives.table import OPERATIONS, operation
 from ktc.elaborate.primitives.targets import simd_bits
 from ktc.elaborate.types import primitive_types as builtin_types

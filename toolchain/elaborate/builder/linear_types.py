@@ -9,40 +9,43 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
-from ktc.elaborate.model.declarations import StructInfo
+from ktc.elaborate.generics import archetypes
+from ktc.elaborate.model.declarations import StructInfo, Ty
+from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.values import PackPV, StructTy, Ty
+from ktc.elaborate.model.types import PackPV, StructTy
+from ktc.elaborate.types import struct_types, type_printer
 
 
-def note(body: Any, ty: StructTy, symbol: str) -> None:
+def note(body: Body, ty: StructTy, symbol: str) -> None:
     """Note that a body must not come to a type's destructor, if that is so."""
     if _is_linear(body, ty):
-        body.linear[symbol] = (body.elab.type_name(ty), ty.info.explicit_destroy or "")
+        body.linear[symbol] = (type_printer.type_name(body.elab, ty), ty.info.explicit_destroy or "")
 
 
-def check_dropped(body: Any, ty: Ty, span: Span | None) -> None:
+def check_dropped(body: Body, ty: Ty, span: Span | None) -> None:
     """Report that a value is destroyed here that must be consumed."""
     if isinstance(ty, StructTy) and _is_linear(body, ty):
-        text = f"the value is not consumed, and nothing destroys a value of type '{body.elab.type_name(ty)}' by itself"
+        text = f"the value is not consumed, and nothing destroys a value of type '{type_printer.type_name(body.elab, ty)}' by itself"
         body.elab.report(Code.NOT_DESTROYED, text, span, ty.info.explicit_destroy or "", body.instance)
 
 
-def check_fields(elab: Any, info: StructInfo) -> None:
+def check_fields(elab: Elaboration, info: StructInfo) -> None:
     """Report a struct that destroys its fields by itself and holds one that must be consumed."""
     if info.explicit_destroy is not None or "__del__" in info.members:
         return
     try:
-        fields = elab.fields(elab.own_type(info))
+        fields = struct_types.fields_of(elab, archetypes.own_type(elab, info))
     except Abort:
         return
     for name, kind in fields:
         if isinstance(kind, StructTy) and kind.info.explicit_destroy is not None:
-            text = f"'{info.name}' has no '__del__' that consumes its field '{name}' of type '{elab.type_name(kind)}'"
+            text = f"'{info.name}' has no '__del__' that consumes its field '{name}' of type '{type_printer.type_name(elab, kind)}'"
             help_text = kind.info.explicit_destroy or "write one, or '@explicit_destroy' above the struct"
-            elab.sink.report(Diagnostic(Code.NOT_DESTROYED, info.span(), text, help_text))
+            elab.reporter.sink.report(Diagnostic(Code.NOT_DESTROYED, info.span(), text, help_text))
 
 
-def _is_linear(body: Any, ty: StructTy) -> bool:
+def _is_linear(body: Body, ty: StructTy) -> bool:
     """Must a body consume the values of a type: of one that it names, not only of a type parameter's value."""
     if ty.info.explicit_destroy is None or body.module.is_library or body.instance is None:
         return False

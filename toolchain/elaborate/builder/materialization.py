@@ -1,15 +1,14 @@
-"""Compile-time values that a run may keep and change.
-
-In: a constant. Out: a place with its bytes that whoever takes it owns. What the constant points to on the heap of the
-compile-time run is allocated anew each time, so that it may be changed and freed. Few blocks are copied one by one, in
-code that the optimiser sees through; for many there is a table, and a function of the library reads it.
-"""
+"""Values as places in memory; constants that point to the heap are rebuilt at run time."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.elaborate.model.values import KV, LV
+from ktc.elaborate.builder import ir_values, locals, partial_moves
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.types import KV
+from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.types import mangling, struct_members, struct_types, type_printer
 from ktc.ir import nodes, types, walk
 from ktc.ir.freeze import PREFIX
 from ktc.ir.nodes import Value
@@ -17,17 +16,18 @@ from ktc.ir.ops import build
 
 FEW_BLOCKS = 8
 
+
 Pointers = list[tuple[int, nodes.Address]]
 """Where pointers lie in a block, and what they point to."""
 
 
-def check_materialized(body: Any, made: KV) -> None:
+def check_materialized(body: Body, made: KV) -> None:
     """Report a constant at run time of a type whose values are not copied by themselves."""
     elab = body.elab
-    if body.comptime or body.module.is_library or elab.is_trivial(made.ty):
+    if body.comptime or body.module.is_library or struct_types.is_trivial(elab, made.ty):
         return
-    if not elab.has_trait(made.ty, "ImplicitlyCopyable"):
-        text = f"a compile-time value of type '{elab.type_name(made.ty)}' does not become a run-time value by itself"
+    if not struct_members.has_trait(elab, made.ty, "ImplicitlyCopyable"):
+        text = f"a compile-time value of type '{type_printer.type_name(elab, made.ty)}' does not become a run-time value by itself"
         body.fail(Code.NOT_COPYABLE, text, body.span, "make one with 'materialize[…]()'")
 
 
@@ -36,32 +36,32 @@ def points_to_heap(data: Any) -> bool:
     return isinstance(data, tuple | nodes.Address) and any(map(_is_heap, walk.addresses_of(data)))
 
 
-def renewed(body: Any, made: KV) -> LV:
+def renewed(body: Body, made: KV) -> LV:
     """Return a constant as a value of its own."""
-    kind: types.Type = body.elab.ir(made.ty)
-    target: LV = body.temporary(made.ty)
+    kind: types.Type = struct_types.ir_type(body.elab, made.ty)
+    target: LV = locals.temporary(body, made.ty)
     if types.size_of(kind):
-        body.emit(nodes.Store(target.pointer, body.constant(made), span=body.span))
+        body.emit(nodes.Store(target.pointer, ir_values.constant(body, made), span=body.span))
         renew(body, kind, made.data, target.pointer)
-    body.mark("init", target)
+    partial_moves.mark(body, "init", target)
     return target
 
 
-def renewed_block(body: Any, ty: Any, name: str) -> LV:
+def renewed_block(body: Body, ty: Any, name: str) -> LV:
     """Return the bytes of a constant of the compile-time run as a value of its own."""
     held = body.elab.globals[name]
-    target: LV = body.temporary(ty)
-    kind = body.elab.ir(ty)
+    target: LV = locals.temporary(body, ty)
+    kind = struct_types.ir_type(body.elab, ty)
     body.refs.add(name)
     count = nodes.Const(types.I64, types.size_of(kind))
     body.emit(nodes.MemCopy(target.pointer, nodes.GlobalAddress(name), count, types.align_of(kind), span=body.span))
     if isinstance(held.content, nodes.Const):
         renew(body, held.type, held.content.value, target.pointer)
-    body.mark("init", target)
+    partial_moves.mark(body, "init", target)
     return target
 
 
-def renew(body: Any, kind: types.Type, data: Any, pointer: Value) -> None:
+def renew(body: Body, kind: types.Type, data: Any, pointer: Value) -> None:
     """Let what a constant in memory points to be blocks of its own.
 
     Args:
@@ -108,12 +108,12 @@ def _addresses(kind: types.Type, data: Any, at: int) -> Iterator[tuple[int, node
             yield from _addresses(kind.element, item, at + i * size)
 
 
-def _size(body: Any, name: str) -> int:
+def _size(body: Body, name: str) -> int:
     return types.size_of(body.elab.globals[name].type)
 
 
-def _renew_each(body: Any, places: Pointers, blocks: dict[str, Pointers], target: Value) -> None:
-    symbol = body.library_symbol("__ktc_copy_block__")
+def _renew_each(body: Body, places: Pointers, blocks: dict[str, Pointers], target: Value) -> None:
+    symbol = locals.library_symbol(body, "__ktc_copy_block__")
     made: dict[str, Value] = {}
     for name in blocks:
         body.refs.add(name)
@@ -130,7 +130,7 @@ def _moved(pointer: Value, distance: int) -> Value:
     return build("offset", (pointer, nodes.Const(types.I64, distance)), None, types.I8)
 
 
-def _renew_all(body: Any, places: Pointers, blocks: dict[str, Pointers], target: Value) -> None:
+def _renew_all(body: Body, places: Pointers, blocks: dict[str, Pointers], target: Value) -> None:
     """The table of blocks has their addresses and sizes; that of pointers has where each lies (a block, or -1 for the
     value itself, and the distance), and where it points to."""
     number = {name: i for i, name in enumerate(blocks)}
@@ -142,8 +142,50 @@ def _renew_all(body: Any, places: Pointers, blocks: dict[str, Pointers], target:
                 moves += [holder & (1 << 64) - 1, at, number[address.name], address.offset]
     pair = types.StructType((types.PTR, types.I64))
     texts = repr((sources, moves))
-    source_table = body.constant_global(f"blocks {texts}", types.ArrayType(pair, len(sources)), sources)
-    move_table = body.constant_global(f"moves {texts}", types.ArrayType(types.I64, len(moves)), tuple(moves))
+    source_table = ir_values.constant_global(body, f"blocks {texts}", types.ArrayType(pair, len(sources)), sources)
+    move_table = ir_values.constant_global(body, f"moves {texts}", types.ArrayType(types.I64, len(moves)), tuple(moves))
     count, steps = nodes.Const(types.I64, len(sources)), nodes.Const(types.I64, len(moves) // 4)
-    symbol = body.library_symbol("__ktc_copy_blocks__")
+    symbol = locals.library_symbol(body, "__ktc_copy_blocks__")
     body.let(nodes.Call(symbol, (target, source_table, count, move_table, steps), types.VOID), types.VOID)
+
+
+def as_place(body: Body, val: Any) -> LV:
+    """Return a value as a place in memory."""
+    if isinstance(val, LV):
+        return val
+    if not isinstance(val, (RV, KV)):
+        ir_values.fail_no_value(body, val)
+    kind = struct_types.ir_type(body.elab, val.ty)
+    if isinstance(val, KV) and struct_types.abi(body.elab, val.ty) == "memory":
+        return _constant_place(body, val, kind)
+    ir = ir_values.rvalue(body, val)
+    local = locals.new_local(body, kind, "", val.ty, loans=locals.loans_of(body, val))
+    if isinstance(val, RV) and val.via:
+        body.ways[local] = val.via
+    if types.size_of(kind):
+        body.emit(nodes.Store(nodes.LocalAddress(local), ir, span=body.span))
+    return LV(val.ty, nodes.LocalAddress(local), False, local, owned=True, why="a temporary")
+
+
+def unchanged_place(body: Body, val: Any) -> LV:
+    """Return a value as a place that nobody changes: of a constant, what is read from there stays known."""
+    place = as_place(body, val)
+    if place.local is not None and not isinstance(val, LV):
+        ir = ir_values.rvalue(body, val)
+        if isinstance(ir, nodes.Const):
+            if body.unchanged is None:
+                body.unchanged = {}
+            body.unchanged[place.local] = ir
+    return place
+
+
+def _constant_place(body: Body, val: KV, kind: types.Type) -> LV:
+    check_materialized(body, val)
+    if not (body.comptime or body.module.is_library) and points_to_heap(val.data):
+        return renewed(body, val)  # a copy of it may change what it points to
+    return LV(
+        val.ty,
+        ir_values.constant_global(body, mangling.key_text(body.elab, val), kind, val.data),
+        False,
+        why="a constant",
+    )

@@ -1,16 +1,17 @@
-"""Fields of fields that are given and moved away by themselves.
-
-In: a local, and the path to a field inside of one of its fields. Out: the local's `parts`, which say how the passes
-destroy what lies on the way.
-"""
+"""Marks of ownership; locals whose fields are given and destroyed one by one."""
 
 from typing import Any
 
-from ktc.elaborate.model.values import StructTy
+from ktc.diag.source import Span
+from ktc.elaborate.builder import locals
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.types import StructTy
+from ktc.elaborate.model.values import LV
+from ktc.elaborate.types import struct_members, struct_types
 from ktc.ir import nodes, types
 
 
-def divide(body: Any, local: nodes.Local, ty: StructTy, path: tuple[int, ...]) -> bool:
+def divide(body: Body, local: nodes.Local, ty: StructTy, path: tuple[int, ...]) -> bool:
     """Take a local apart so that the field at `path` stands alone; False if what lies on the way is no struct."""
     found = {part.path: part for part in local.parts}
     if path in found:
@@ -19,13 +20,13 @@ def divide(body: Any, local: nodes.Local, ty: StructTy, path: tuple[int, ...]) -
     name, kind = "", ty
     for depth, slot in enumerate(path):
         inside: Any = None
-        bound = body.elab.method_set(kind, "__del__") is not None
+        bound = struct_members.method_set(body.elab, kind, "__del__") is not None
         for own, (at, field_ty) in _slots(body, kind).items():
-            here = (*steps, (body.elab.ir(kind), at)) if at >= 0 else steps
+            here = (*steps, (struct_types.ir_type(body.elab, kind), at)) if at >= 0 else steps
             full = f"{name}.{own}" if name else own
             place = (*path[:depth], max(at, 0))
             if depth and place not in found:
-                found[place] = nodes.Part(place, body.drop_symbol(field_ty), full, here, bound)
+                found[place] = nodes.Part(place, locals.drop_symbol(body, field_ty), full, here, bound)
             if place[-1] == slot:
                 inside = full, field_ty, here
         if inside is None or (depth < len(path) - 1 and not isinstance(inside[1], StructTy)):
@@ -35,7 +36,48 @@ def divide(body: Any, local: nodes.Local, ty: StructTy, path: tuple[int, ...]) -
     return True
 
 
-def _slots(body: Any, ty: StructTy) -> dict[str, tuple[int, Any]]:
+def _slots(body: Body, ty: StructTy) -> dict[str, tuple[int, Any]]:
     """Return the fields of a struct that take memory: the slot and the type of each."""
-    found = {name: (body.elab.slot(ty, name)[1], kind) for name, kind in body.elab.fields(ty)}
+    found = {
+        name: (struct_types.slot_of(body.elab, ty, name)[1], kind)
+        for name, kind in struct_types.fields_of(body.elab, ty)
+    }
     return {name: one for name, one in found.items() if one[0] != -1}
+
+
+def mark(body: Body, kind: str, place: LV, span: Span | None = None) -> None:
+    """Emit a mark for the local of a place."""
+    if place.local is not None and place.path:
+        taken_apart(body, place.local, place.path)
+    if place.local is not None and tracked(body, place.local):
+        body.emit(nodes.Mark(kind, place.local, place.path, span))
+        if kind == "consume":
+            body.moved.add(place.local)
+
+
+def tracked(body: Body, local: nodes.Local) -> bool:
+    """Is it of interest whether a local has a value."""
+    return bool(local.drop or local.field_drops) or local in body.late_locals
+
+
+def taken_apart(body: Body, local: nodes.Local, path: tuple[int, ...]) -> bool:
+    """Prepare a local for marks of a field, or of a field of a field; False if that cannot stand alone."""
+    ty = body.local_types.get(local)
+    if isinstance(ty, StructTy) and local.drop and not local.field_drops:
+        by_field(body, local, ty)
+    if len(path) <= 1:
+        return True
+    if not local.field_drops or not isinstance(ty, StructTy) or body.module.is_library:
+        return False
+    return divide(body, local, ty, path)
+
+
+def by_field(body: Body, local: nodes.Local, ty: StructTy) -> None:
+    """Let the fields of a local be given and destroyed one by one."""
+    slots = [
+        (struct_types.slot_of(body.elab, ty, name)[1], name, kind)
+        for name, kind in struct_types.fields_of(body.elab, ty)
+    ]
+    found = {max(slot, 0): (locals.drop_symbol(body, kind), name) for slot, name, kind in slots if slot != -1}
+    local.field_drops = tuple(found[i][0] for i in range(len(found)))
+    local.fields = tuple(found[i][1] for i in range(len(found)))

@@ -10,246 +10,245 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.builder.function_builder import zero_of
-from ktc.elaborate.calls.overload_resolution import Matching
-from ktc.elaborate.instances.instance_table import ArgSig, Instance, Signature
-from ktc.elaborate.model.values import (
-    KV,
-    LV,
-    RV,
-    Arg,
-    FnVal,
-    PackVal,
-)  # fmt: skip
+from ktc.elaborate.builder import ir_values, locals, materialization, partial_moves, place_operations
+from ktc.elaborate.instances import work_queue
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.instance import ArgSig, Instance, Signature
+from ktc.elaborate.model.types import KV, FnVal
+from ktc.elaborate.model.values import LV, RV, Arg, PackVal
 from ktc.elaborate.ownership.access_paths import note_place, of_result
+from ktc.elaborate.types import struct_types, well_known
+from ktc.elaborate.types.struct_types import zero_of
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 
 
-class Passing(Matching):
-    """The part of a body that emits calls."""
+def _lend(body: Body, target: LV, values: list[Any]) -> None:
+    """A changed argument may keep pointers that stand in the others."""
+    if target.local is None or not any(o.kind == "some" for o in struct_types.origins_of(body.elab, target.ty)):
+        return
+    for value in values:
+        for one in value.items if isinstance(value, PackVal) else (value,):
+            if one is not target and isinstance(one, (LV, RV)) and struct_types.origins_of(body.elab, one.ty):
+                locals.pin_more(body, target.local, target.ty, locals.loans_of(body, one))
 
-    def call_fn(self, fn: FnVal, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False) -> Any:
-        """Call a function with the parameters that it was given (in `Calls`)."""
-        raise NotImplementedError
 
-    def _lend(self, target: LV, values: list[Any]) -> None:
-        """A changed argument may keep pointers that stand in the others."""
-        if target.local is None or not any(o.kind == "some" for o in self.elab.origins(target.ty)):
-            return
-        for value in values:
-            for one in value.items if isinstance(value, PackVal) else (value,):
-                if one is not target and isinstance(one, (LV, RV)) and self.elab.origins(one.ty):
-                    self.pin_more(target.local, target.ty, self.loans_of(one))
+def own(body: Body, value: Any, span: Span, passed: bool = False) -> LV:
+    """Return a place whose value the callee may take; `passed` as in `init_place`."""
+    if isinstance(value, LV) and value.owned:
+        return value
+    if not isinstance(value, (RV, LV, KV)):
+        ir_values.fail_no_value(body, value, span)
+    made = locals.temporary(body, value.ty, "", locals.loans_of(body, value))
+    place_operations.init_place(body, value.ty, made.pointer, value, span, passed)
+    partial_moves.mark(body, "init", made)
+    return made
 
-    def own(self, value: Any, span: Span, passed: bool = False) -> LV:
-        """Return a place whose value the callee may take; `passed` as in `init_place`."""
-        if isinstance(value, LV) and value.owned:
-            return value
-        if not isinstance(value, (RV, LV, KV)):
-            self.fail_no_value(value, span)
-        made = self.temporary(value.ty, "", self.loans_of(value))
-        self.init_place(value.ty, made.pointer, value, span, passed)
-        self.mark("init", made)
-        return made
 
-    def _emit(self, instance: Instance, values: list[Any], span: Span) -> Any:
-        self.elab.request(instance)
-        self.refs.add(instance.symbol)
-        return self.emit_through(
-            lambda args, kind: nodes.Call(instance.symbol, args, kind),
-            instance.signature, values, instance.envs, called(instance), span,
-        )  # fmt: skip
+def emit(body: Body, instance: Instance, values: list[Any], span: Span) -> Any:
+    work_queue.request(body.elab, instance)
+    body.refs.add(instance.symbol)
+    return emit_through(body, 
+        lambda args, kind: nodes.Call(instance.symbol, args, kind),
+        instance.signature, values, instance.envs, called(instance), span,
+    )  # fmt: skip
 
-    def emit_through(
-        self, call: Callable[[tuple[Value, ...], types.Type], nodes.Action], signature: Signature, values: list[Any],
-        envs: Sequence[FnVal | Value], name: str, span: Span,
-    ) -> Any:  # fmt: skip
-        """Emit a call whose action `call` makes."""
-        args: list[Value] = []
-        result: LV | None = None
-        self.given = None
-        loans: tuple[nodes.Local, ...] | None = ()
-        points = False
-        if signature.result == "ref" or self.elab.origins(signature.result_ty):
-            loans = self.loans_of_call(signature, values)
-            points = not self.module.is_library
-        if signature.through_memory:
-            if signature.result == "ref":
-                local = self.local(types.PTR, "", None)
-                local.pins, local.pins_all = loans or (), loans is None
-                result = LV(signature.result_ty, nodes.LocalAddress(local), loans=loans)
-            else:
-                # what a 'try' waits for has a place of its own, from which it is moved
-                named = "result" if signature.raises and self.handlers else ""
-                result = self.temporary(signature.result_ty, named, loans)
-                if named and result.local is not None:
-                    self.awaited.add(result.local)
-            args.append(result.pointer)
-        consumed: list[LV] = []
-        for sig, value in zip(signature.args, values, strict=True):
-            if sig.convention != "out":
-                if sig.convention in ("mut", "ref") and isinstance(value, LV) and value.local is not None:
-                    value.local.is_shared = True
-                    if sig.convention == "mut":
-                        self._lend(value, values)
-                self._pass(sig, value, args, consumed, span)
-        for env in envs:
-            args.append(self.environment(env, span) if isinstance(env, FnVal) else env)
-        made = self._call_action(call, signature, name, args, consumed, result, span)
-        if isinstance(made, LV) and signature.result == "ref":
-            made.loans = loans
-            if not self.module.is_library:
-                note_place(self, made, signature, values)
-            made.mutable = signature.result_mutable and all(
-                values[i].mutable if signature.args[i].convention == "ref" else signature.args[i].convention != "read"
-                for i in signature.named
-                if isinstance(values[i], LV)
-            )
-            made.why = "" if made.mutable else "a reference that is read only"
-        elif isinstance(made, RV):
-            made.loans = loans
-            if points:
-                made.via = of_result(self, signature, values)
-        elif points and isinstance(made, LV) and made.local is not None:
-            self.ways[made.local] = of_result(self, signature, values)
-        if signature.noreturn:
-            self.emit(nodes.Unreachable())
-        if isinstance(made, LV) and made.local is not None:
-            self.given = made.local, values
-        return made
 
-    def _call_action(
-        self, call: Any, signature: Signature, name: str, args: list[Value], consumed: list[LV], result: LV | None,
-        span: Span,
-    ) -> Any:  # fmt: skip
-        if signature.raises:
-            self._call_raising(call, name, args, consumed, span)
-        else:
-            direct = signature.result == "direct"
-            kind = self.elab.ir(signature.result_ty) if direct else types.VOID
-            if signature.result == "ref":
-                kind = types.PTR
-            value = self.let(call(tuple(args), kind), kind)
-            for place in consumed:
-                self.mark("consume", place, span)
-            if direct:
-                return RV(signature.result_ty, value)
-            if signature.result == "ref":
-                return LV(signature.result_ty, value)
-        if signature.result == "none":
-            kind = self.elab.ir(signature.result_ty)
-            return RV(signature.result_ty, nodes.Const(kind, zero_of(kind)))
-        assert result is not None
+def emit_through(
+    body: Body, call: Callable[[tuple[Value, ...], types.Type], nodes.Action], signature: Signature, values: list[Any],
+    envs: Sequence[FnVal | Value], name: str, span: Span,
+) -> Any:  # fmt: skip
+    """Emit a call whose action `call` makes."""
+    args: list[Value] = []
+    result: LV | None = None
+    body.given = None
+    loans: tuple[nodes.Local, ...] | None = ()
+    points = False
+    if signature.result == "ref" or struct_types.origins_of(body.elab, signature.result_ty):
+        loans = loans_of_call(body, signature, values)
+        points = not body.module.is_library
+    if signature.through_memory:
         if signature.result == "ref":
-            pointer = self.let(nodes.Load(result.pointer, types.PTR), types.PTR)
-            return LV(signature.result_ty, pointer)
-        self.mark("init", result)
-        if signature.result == "direct":
-            return RV(signature.result_ty, self.rvalue(result))
-        return result
-
-    def loans_of_call(self, signature: Signature, values: list[Any]) -> tuple[nodes.Local, ...] | None:
-        """Return the locals into which the result of a call may point, None if that is not known."""
-        found: list[nodes.Local] = []
-        for i, value in enumerate(values):
-            lent = i in signature.lends
-            for one in value.items if isinstance(value, PackVal) else (value,):
-                if lent and isinstance(one, LV):
-                    if one.local is None and one.loans is None:
-                        return None
-                    found += (one.local,) if one.local is not None else one.loans or ()
-                elif isinstance(one, FnVal) and one.env is not None:
-                    return None
-                inside = self.loans_of(one)
-                if inside is None:
-                    return None
-                found += inside
-        return tuple(dict.fromkeys(found))
-
-    def _call_raising(self, call: Any, name: str, args: list[Value], consumed: list[LV], span: Span) -> None:
-        if self.handlers:
-            label, local = self.handlers[-1]
-            pointer: Value = nodes.LocalAddress(local)
-        elif self.error_argument is not None:
-            label, local, pointer = 0, None, self.error_argument
-        elif self.reflects or (self.comptime and self.module.is_library):
-            kind = self.elab.error_type()
-            label, local = -1, self.local(self.elab.ir(kind), "error")
-            pointer = nodes.LocalAddress(local)
+            local = locals.new_local(body, types.PTR, "", None)
+            local.pins, local.pins_all = loans or (), loans is None
+            result = LV(signature.result_ty, nodes.LocalAddress(local), loans=loans)
         else:
-            help = "put the call in a 'try' block, or declare this function with 'raises'"
-            if self.comptime:
-                help = "call a function that catches the error: a value at compile time cannot be missing"
-            self.fail(Code.RAISES, f"{name} may raise, and nothing here catches it", span, help)
-        raised = self.let(call((*args, pointer), types.BOOL), types.BOOL)
+            # what a 'try' waits for has a place of its own, from which it is moved
+            named = "result" if signature.raises and body.handlers else ""
+            result = locals.temporary(body, signature.result_ty, named, loans)
+            if named and result.local is not None:
+                body.awaited.add(result.local)
+        args.append(result.pointer)
+    consumed: list[LV] = []
+    for sig, value in zip(signature.args, values, strict=True):
+        if sig.convention != "out":
+            if sig.convention in ("mut", "ref") and isinstance(value, LV) and value.local is not None:
+                value.local.is_shared = True
+                if sig.convention == "mut":
+                    _lend(body, value, values)
+            _pass(body, sig, value, args, consumed, span)
+    for env in envs:
+        args.append(body.api.environment(body, env, span) if isinstance(env, FnVal) else env)
+    made = _call_action(body, call, signature, name, args, consumed, result, span)
+    if isinstance(made, LV) and signature.result == "ref":
+        made.loans = loans
+        if not body.module.is_library:
+            note_place(body, made, signature, values)
+        made.mutable = signature.result_mutable and all(
+            values[i].mutable if signature.args[i].convention == "ref" else signature.args[i].convention != "read"
+            for i in signature.named
+            if isinstance(values[i], LV)
+        )
+        made.why = "" if made.mutable else "a reference that is read only"
+    elif isinstance(made, RV):
+        made.loans = loans
+        if points:
+            made.via = of_result(body, signature, values)
+    elif points and isinstance(made, LV) and made.local is not None:
+        body.ways[made.local] = of_result(body, signature, values)
+    if signature.noreturn:
+        body.emit(nodes.Unreachable())
+    if isinstance(made, LV) and made.local is not None:
+        body.given = made.local, values
+    return made
+
+
+def _call_action(
+    body: Body, call: Any, signature: Signature, name: str, args: list[Value], consumed: list[LV], result: LV | None,
+    span: Span,
+) -> Any:  # fmt: skip
+    if signature.raises:
+        _call_raising(body, call, name, args, consumed, span)
+    else:
+        direct = signature.result == "direct"
+        kind = struct_types.ir_type(body.elab, signature.result_ty) if direct else types.VOID
+        if signature.result == "ref":
+            kind = types.PTR
+        value = body.let(call(tuple(args), kind), kind)
         for place in consumed:
-            self.mark("consume", place, span)
-        self.open()
-        if label < 0:
-            error = Arg(LV(self.elab.error_type(), pointer, False, local), span)
-            self.call_fn(self.elab.startup_function("__ktc_uncaught__"), [error], [], span)
-        self._leave_raising(label, local)
-        then = self.close()
-        self.dead = False
-        self.emit(nodes.If(raised, then, (), span))
+            partial_moves.mark(body, "consume", place, span)
+        if direct:
+            return RV(signature.result_ty, value)
+        if signature.result == "ref":
+            return LV(signature.result_ty, value)
+    if signature.result == "none":
+        kind = struct_types.ir_type(body.elab, signature.result_ty)
+        return RV(signature.result_ty, nodes.Const(kind, zero_of(kind)))
+    assert result is not None
+    if signature.result == "ref":
+        pointer = body.let(nodes.Load(result.pointer, types.PTR), types.PTR)
+        return LV(signature.result_ty, pointer)
+    partial_moves.mark(body, "init", result)
+    if signature.result == "direct":
+        return RV(signature.result_ty, ir_values.rvalue(body, result))
+    return result
 
-    def _leave_raising(self, label: int, local: nodes.Local | None) -> None:
-        if label > 0 and local is not None:
-            self.used_labels.add(label)
-            self.emit(nodes.Mark("init", local))
-            self.run_finals(self.handler_depths[-1])  # type: ignore[attr-defined]
-            self.emit(nodes.Break(label))
-        elif label < 0:
-            self.emit(nodes.Unreachable())
-        else:
-            self.run_finals(0)  # type: ignore[attr-defined]
-            self.emit(nodes.Return(nodes.Const(types.BOOL, 1), self.span))
 
-    def _pass(self, sig: ArgSig, value: Any, args: list[Value], consumed: list[LV], span: Span) -> None:
-        if isinstance(value, PackVal):
-            self._pass_pack(sig, value, args, consumed)
-            return
-        if sig.passing == "none" or isinstance(value, FnVal):
-            return
-        if sig.passing == "direct":
-            if sig.convention in ("var", "deinit") and isinstance(value, LV):
-                if value.owned:
-                    consumed.append(value)
-                else:
-                    self.check_copy(value, span)
-            args.append(self.rvalue(value))
-            return
-        if sig.convention in ("var", "deinit", "owned"):
-            place = self.own(value, span, True)
-            args.append(place.pointer)
-            if not self.elab.is_trivial(place.ty):
-                consumed.append(place)
-            return
-        pointer = self.place(value).pointer
-        if pointer.type != types.PTR:  # a place in shared memory, say: functions take addresses of any memory
-            pointer = ops.build("spacecast", (pointer,), types.PTR)
-        args.append(pointer)
+def loans_of_call(body: Body, signature: Signature, values: list[Any]) -> tuple[nodes.Local, ...] | None:
+    """Return the locals into which the result of a call may point, None if that is not known."""
+    found: list[nodes.Local] = []
+    for i, value in enumerate(values):
+        lent = i in signature.lends
+        for one in value.items if isinstance(value, PackVal) else (value,):
+            if lent and isinstance(one, LV):
+                if one.local is None and one.loans is None:
+                    return None
+                found += (one.local,) if one.local is not None else one.loans or ()
+            elif isinstance(one, FnVal) and one.env is not None:
+                return None
+            inside = locals.loans_of(body, one)
+            if inside is None:
+                return None
+            found += inside
+    return tuple(dict.fromkeys(found))
 
-    def _pass_pack(self, sig: ArgSig, value: PackVal, args: list[Value], consumed: list[LV]) -> None:
-        places = [item for item in value.items if isinstance(item, LV)]
-        if sig.variadic == "pack":
-            args.extend(place.pointer for place in places)
-        elif places and len(fixed := [p.pointer.value for p in places if isinstance(p.pointer, nodes.Const)]) == len(
-            places
-        ):
-            args += [self.constant_addresses(tuple(fixed)), nodes.Const(types.I64, len(places))]
-        else:
-            kind = types.ArrayType(types.PTR, max(1, len(places)))
-            local = self.local(kind, "arguments")
-            local.pins = tuple(p.local for p in places if p.local is not None)
-            for i, place in enumerate(places):
-                at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, i)), None, types.PTR)
-                self.emit(nodes.Store(at, place.pointer))
-            start = nodes.LocalAddress(local) if places else nodes.Const(types.PTR, 0)
-            args += [start, nodes.Const(types.I64, len(places))]
-        if sig.convention in ("var", "owned"):
-            consumed.extend(p for p in places if not self.elab.is_trivial(p.ty))
+
+def _call_raising(body: Body, call: Any, name: str, args: list[Value], consumed: list[LV], span: Span) -> None:
+    if body.handlers:
+        label, local = body.handlers[-1]
+        pointer: Value = nodes.LocalAddress(local)
+    elif body.error_argument is not None:
+        label, local, pointer = 0, None, body.error_argument
+    elif body.reflects or (body.comptime and body.module.is_library):
+        kind = well_known.error_type(body.elab)
+        label, local = -1, locals.new_local(body, struct_types.ir_type(body.elab, kind), "error")
+        pointer = nodes.LocalAddress(local)
+    else:
+        help = "put the call in a 'try' block, or declare this function with 'raises'"
+        if body.comptime:
+            help = "call a function that catches the error: a value at compile time cannot be missing"
+        body.fail(Code.RAISES, f"{name} may raise, and nothing here catches it", span, help)
+    raised = body.let(call((*args, pointer), types.BOOL), types.BOOL)
+    for place in consumed:
+        partial_moves.mark(body, "consume", place, span)
+    body.open()
+    if label < 0:
+        error = Arg(LV(well_known.error_type(body.elab), pointer, False, local), span)
+        body.api.call_fn(body, well_known.startup_function(body.elab, "__ktc_uncaught__"), [error], [], span)
+    leave_raising(body, label, local)
+    then = body.close()
+    body.dead = False
+    body.emit(nodes.If(raised, then, (), span))
+
+
+def leave_raising(body: Body, label: int, local: nodes.Local | None) -> None:
+    if label > 0 and local is not None:
+        body.used_labels.add(label)
+        body.emit(nodes.Mark("init", local))
+        body.api.run_finals(body, body.handler_depths[-1])
+        body.emit(nodes.Break(label))
+    elif label < 0:
+        body.emit(nodes.Unreachable())
+    else:
+        body.api.run_finals(body, 0)
+        body.emit(nodes.Return(nodes.Const(types.BOOL, 1), body.span))
+
+
+def _pass(body: Body, sig: ArgSig, value: Any, args: list[Value], consumed: list[LV], span: Span) -> None:
+    if isinstance(value, PackVal):
+        pass_pack(body, sig, value, args, consumed)
+        return
+    if sig.passing == "none" or isinstance(value, FnVal):
+        return
+    if sig.passing == "direct":
+        if sig.convention in ("var", "deinit") and isinstance(value, LV):
+            if value.owned:
+                consumed.append(value)
+            else:
+                place_operations.check_copy(body, value, span)
+        args.append(ir_values.rvalue(body, value))
+        return
+    if sig.convention in ("var", "deinit", "owned"):
+        place = own(body, value, span, True)
+        args.append(place.pointer)
+        if not struct_types.is_trivial(body.elab, place.ty):
+            consumed.append(place)
+        return
+    pointer = materialization.as_place(body, value).pointer
+    if pointer.type != types.PTR:  # a place in shared memory, say: functions take addresses of any memory
+        pointer = ops.build("spacecast", (pointer,), types.PTR)
+    args.append(pointer)
+
+
+def pass_pack(body: Body, sig: ArgSig, value: PackVal, args: list[Value], consumed: list[LV]) -> None:
+    places = [item for item in value.items if isinstance(item, LV)]
+    if sig.variadic == "pack":
+        args.extend(place.pointer for place in places)
+    elif places and len(fixed := [p.pointer.value for p in places if isinstance(p.pointer, nodes.Const)]) == len(
+        places
+    ):
+        args += [ir_values.constant_addresses(body, tuple(fixed)), nodes.Const(types.I64, len(places))]
+    else:
+        kind = types.ArrayType(types.PTR, max(1, len(places)))
+        local = locals.new_local(body, kind, "arguments")
+        local.pins = tuple(p.local for p in places if p.local is not None)
+        for i, place in enumerate(places):
+            at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, i)), None, types.PTR)
+            body.emit(nodes.Store(at, place.pointer))
+        start = nodes.LocalAddress(local) if places else nodes.Const(types.PTR, 0)
+        args += [start, nodes.Const(types.I64, len(places))]
+    if sig.convention in ("var", "owned"):
+        consumed.extend(p for p in places if not struct_types.is_trivial(body.elab, p.ty))
 
 
 def called(instance: Instance) -> str:

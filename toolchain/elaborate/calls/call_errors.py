@@ -6,19 +6,24 @@ from typing import Any, NoReturn
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
+from ktc.elaborate.calls import parameter_inference
 from ktc.elaborate.calls.parameter_spans import written_parameter
 from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Abort, Mismatch
 from ktc.elaborate.model.values import Arg
+from ktc.elaborate.types import type_printer, well_known
 
 FEW, MANY = 4, 10
 """So many overloads are all shown; of more those that are near, up to so many."""
+
+
 _ORDER = (2, 5, 4, 1, 3, 0)
 """A type is wrong; a parameter is unknown; the number or a name of arguments; of parameters; another type is meant."""
 
 
 def no_match(
-    body: Any, name: str, failures: list[tuple[FnInfo, Mismatch]], pos: Sequence[Arg], kw: Sequence[Arg], span: Span
+    body: Body, name: str, failures: list[tuple[FnInfo, Mismatch]], pos: Sequence[Arg], kw: Sequence[Arg], span: Span
 ) -> NoReturn:
     """Report why nothing fits: the reason of the one overload that is nearest, or all reasons."""
     if not failures:
@@ -48,9 +53,13 @@ def no_match(
     raise Abort
 
 
-def _argument_of(body: Any, kind: Any, given: Sequence[Arg], span: Span) -> Span:
+def _argument_of(body: Body, kind: Any, given: Sequence[Arg], span: Span) -> Span:
     """Return where the argument stands that is of a type, or the whole call if none is."""
-    found = (arg.span for arg in given if kind is not None and body.elab.materialized(body.type_of(arg.value)) is kind)
+    found = (
+        arg.span
+        for arg in given
+        if kind is not None and well_known.materialized(body.elab, parameter_inference.type_of(body, arg.value)) is kind
+    )
     return next(found, span)
 
 
@@ -59,6 +68,6 @@ def _is_unmet(failure: tuple[FnInfo, Mismatch]) -> bool:
     return failure[1].code is Code.TRAIT_NOT_MET and failure[0].module.is_library
 
 
-def _shown(body: Any, arg: Arg) -> str:
-    kind = body.type_of(arg.value)
-    return "…" if kind is None else body.elab.type_name(kind)
+def _shown(body: Body, arg: Arg) -> str:
+    kind = parameter_inference.type_of(body, arg.value)
+    return "…" if kind is None else type_printer.type_name(body.elab, kind)

@@ -6,20 +6,21 @@ struct: `UnsafePointer` of `UnsafePointer[T, origin]`. Heads are read from the s
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, ModuleInfo, StructInfo
-from ktc.elaborate.model.values import KV, LV, RV, Arg, StructTy
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.types import KV, StructTy
+from ktc.elaborate.model.values import LV, RV, Arg
+from ktc.elaborate.resolve import modules
+from ktc.elaborate.types import well_known
 from ktc.syntax import ast
-
-if TYPE_CHECKING:
-    from ktc.elaborate.program import Elaborator
 
 Heads = tuple[StructInfo | None, ...]
 
 
 def worth_a_try(
-    elab: "Elaborator", functions: Sequence[FnInfo], pos: Sequence[Arg], receiver: bool, strict: bool
+    elab: Elaboration, functions: Sequence[FnInfo], pos: Sequence[Arg], receiver: bool, strict: bool
 ) -> list[FnInfo]:
     """Return the functions whose arguments may be of the structs that are given.
 
@@ -33,22 +34,22 @@ def worth_a_try(
     return [fn for fn in functions if _may_take(elab, fn, given[1:] if receiver and fn.static else given, strict)]
 
 
-def _given(elab: "Elaborator", value: Any) -> Heads:
+def _given(elab: Elaboration, value: Any) -> Heads:
     """The struct of a value's type, and for a literal the one that it has at run time; nothing if there is none."""
     if not isinstance(value, (RV, LV, KV)) or not isinstance(value.ty, StructTy):
         return ()
-    plain = elab.materialized(value.ty, False) if value.ty.info.materialized is not None else None
+    plain = well_known.materialized(elab, value.ty, False) if value.ty.info.materialized is not None else None
     return (value.ty.info, plain.info) if isinstance(plain, StructTy) else (value.ty.info,)
 
 
-def _may_take(elab: "Elaborator", fn: FnInfo, given: Sequence[Heads], strict: bool) -> bool:
+def _may_take(elab: Elaboration, fn: FnInfo, given: Sequence[Heads], strict: bool) -> bool:
     for want, have in zip(_heads(elab, fn), given, strict=False):
         if want is not None and have and want not in have and (strict or not _may_convert(elab, have, want)):
             return False
     return True
 
 
-def _may_convert(elab: "Elaborator", have: Heads, want: StructInfo) -> bool:
+def _may_convert(elab: Elaboration, have: Heads, want: StructInfo) -> bool:
     """Could an implicit constructor of `want` take what is given."""
     if want.fieldwise_implicit:
         return True
@@ -62,7 +63,7 @@ def _may_convert(elab: "Elaborator", have: Heads, want: StructInfo) -> bool:
     return found
 
 
-def _heads(elab: "Elaborator", fn: FnInfo) -> Heads:
+def _heads(elab: Elaboration, fn: FnInfo) -> Heads:
     """Return the head of each argument by position, None where the syntax does not tell."""
     if not fn.module.is_library or fn.parent is not None:
         return ()
@@ -75,7 +76,7 @@ def _heads(elab: "Elaborator", fn: FnInfo) -> Heads:
     return found
 
 
-def _head(elab: "Elaborator", node: Any, fn: FnInfo) -> StructInfo | None:
+def _head(elab: Elaboration, node: Any, fn: FnInfo) -> StructInfo | None:
     name = _name(node)
     owner = fn.owner
     if not name or any(param.name == name for param in fn.node.params):
@@ -88,11 +89,11 @@ def _head(elab: "Elaborator", node: Any, fn: FnInfo) -> StructInfo | None:
     return _meant(elab, name, fn.module) if not isinstance(node, ast.Name) or name != "Self" else None
 
 
-def _meant(elab: "Elaborator", name: str, module: ModuleInfo) -> StructInfo | None:
+def _meant(elab: Elaboration, name: str, module: ModuleInfo) -> StructInfo | None:
     """The struct that a name of a module means; of an alias, what it is an alias of."""
-    found = elab.module_name(module, name)
+    found = modules.module_name(elab, module, name)
     if found is None and elab.prelude_scope is not None:
-        found = elab.prelude_name(name)
+        found = modules.prelude_name(elab, name)
     if isinstance(found, AliasInfo):
         inner = _name(found.node.value)
         if not inner or inner == found.name or any(param.name == inner for param in found.node.params):

@@ -5,377 +5,375 @@ candidates can be tried and given up.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
+from ktc.elaborate.calls import parameter_inference
 from ktc.elaborate.calls.call_errors import no_match
 from ktc.elaborate.calls.overload_filter import worth_a_try
 from ktc.elaborate.calls.parameter_equations import solve_calls
-from ktc.elaborate.calls.parameter_inference import Candidate, Inference
-from ktc.elaborate.instances.instance_table import Instance, Symbolic
+from ktc.elaborate.generics import parameter_assignment, parameter_binding, unification
+from ktc.elaborate.generics.function_effects import check_forms
+from ktc.elaborate.generics.parameter_assignment import wants_constant
+from ktc.elaborate.instances import instance_table
 from ktc.elaborate.instances.signatures import with_arguments
-from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope
+from ktc.elaborate.model.calls import Candidate
+from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope, Ty
+from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Abort, Mismatch
-from ktc.elaborate.model.origins import wants_constant
-from ktc.elaborate.model.values import (
-    KV,
-    LV,
-    RV,
-    Arg,
-    DisplayVal,
-    FnTy,
-    FnVal,
-    Opaque,
-    PackVal,
-    PartialTy,
-    StructTy,
-    Sym,
-    TraitTy,
-    Ty,
-)  # fmt: skip
+from ktc.elaborate.model.instance import Instance, Symbolic
+from ktc.elaborate.model.types import KV, FnTy, FnVal, Opaque, PartialTy, StructTy, Sym, TraitTy
+from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal, PackVal
 from ktc.elaborate.resolve.suggestions import mutability_help
-from ktc.elaborate.types.function_effects import check_forms
+from ktc.elaborate.types import struct_members, struct_types, type_printer, type_relations, well_known
 
 CONVERSION, LITERAL, VARIADIC, GENERIC = 1000, 10, 100, 1
 
 
-class Matching(Inference):
-    """The part of a body that chooses overloads."""
+def chosen(
+    body: Body,
+    fn: FnVal,
+    pos: Sequence[Arg],
+    kw: Sequence[Arg],
+    span: Span,
+    receiver: bool = False,
+    quiet: bool = False,
+) -> Candidate | None:
+    """Choose a function, or take what was chosen for arguments of the same types before."""
+    key = _site_key(body, fn, pos, kw, receiver)
+    memo = body.state.memo
+    found: Candidate | None = None
+    if key is not None:
+        try:
+            found = memo.get(key)
+        except TypeError:  # a parameter has a value without a hash
+            key = None
+    if found is not None:
+        callee = found.instance.fn
+        arguments = pos[1:] if receiver and callee.static else pos
+        return Candidate(found.instance, _slots(body, callee, arguments, kw, False), 0)
+    found = choose(body, fn.set, fn.self_ty, fn.params, fn.named, pos, kw, span, fn.env, quiet=quiet, receiver=receiver)
+    if key is not None:
+        memo[key] = found
+    return found
 
-    def chosen(
-        self, fn: FnVal, pos: Sequence[Arg], kw: Sequence[Arg], span: Span, receiver: bool = False, quiet: bool = False
-    ) -> Candidate | None:
-        """Choose a function, or take what was chosen for arguments of the same types before."""
-        key = self._site_key(fn, pos, kw, receiver)
-        memo = self.state.memo
-        found: Candidate | None = None
-        if key is not None:
-            try:
-                found = memo.get(key)
-            except TypeError:  # a parameter has a value without a hash
-                key = None
-        if found is not None:
-            callee = found.instance.fn
-            arguments = pos[1:] if receiver and callee.static else pos
-            return Candidate(found.instance, self._slots(callee, arguments, kw, False), 0)
-        found = self.choose(
-            fn.set, fn.self_ty, fn.params, fn.named, pos, kw, span, fn.env, quiet=quiet, receiver=receiver
-        )
-        if key is not None:
-            memo[key] = found
-        return found
 
-    def _site_key(self, fn: FnVal, pos: Sequence[Arg], kw: Sequence[Arg], receiver: bool) -> Any:
-        """Return what the choice depends on, or None where it depends on more than types."""
-        if fn.env is not None or not fn.set.by_types():
+def _site_key(body: Body, fn: FnVal, pos: Sequence[Arg], kw: Sequence[Arg], receiver: bool) -> Any:
+    """Return what the choice depends on, or None where it depends on more than types."""
+    if fn.env is not None or not fn.set.by_types():
+        return None
+    kinds: list[Any] = []
+    for arg in (*pos, *kw) if kw else pos:
+        value = arg.value
+        if not isinstance(value, (RV, LV, KV)) or isinstance(value.ty, FnTy):
             return None
-        kinds: list[Any] = []
-        for arg in (*pos, *kw) if kw else pos:
-            value = arg.value
-            if not isinstance(value, (RV, LV, KV)) or isinstance(value.ty, FnTy):
+        kinds.append(value.ty)
+        if not isinstance(value, KV) and value.back is not None:
+            kinds.append("back")
+        if isinstance(value, LV):
+            origins = struct_types.origins_of(body.elab, value.ty)
+            if origins and any(o.kind == "local" for o in origins):
                 return None
-            kinds.append(value.ty)
-            if not isinstance(value, KV) and value.back is not None:
-                kinds.append("back")
-            if isinstance(value, LV):
-                origins = self.elab.origins(value.ty)
-                if origins and any(o.kind == "local" for o in origins):
-                    return None
-                kinds.append(value.mutable and (2 if value.owned else 1))
-            if arg.name:
-                kinds.append(arg.name)
-        return fn.set, fn.params, fn.named, fn.self_ty, receiver, tuple(kinds)
+            kinds.append(value.mutable and (2 if value.owned else 1))
+        if arg.name:
+            kinds.append(arg.name)
+    return fn.set, fn.params, fn.named, fn.self_ty, receiver, tuple(kinds)
 
-    def choose(
-        self, fns: FnSet, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
-        pos: Sequence[Arg], kw: Sequence[Arg], span: Span, env: Any = None, implicit_only: bool = False,
-        quiet: bool = False, receiver: bool = False,
-    ) -> Candidate | None:  # fmt: skip
-        """Return the best candidate; reports an error and aborts if there is none, or returns None if `quiet`."""
-        best: list[Candidate] = []
-        failures: list[tuple[FnInfo, Mismatch]] = []
-        functions = [fn for fn in fns.functions if fn.implicit] if implicit_only else fns.functions
-        names = {arg.name for arg in kw}
-        fitting = [fn for fn in functions if fn.arity.fits(len(pos) - (receiver and fn.static), names)]
-        if len(fitting) > 1 or implicit_only:
-            fitting = worth_a_try(self.elab, fitting, pos, receiver, implicit_only)
 
-        def attempt(fn: FnInfo) -> Candidate | None:
-            arguments = pos[1:] if receiver and fn.static else pos
-            try:
-                return self._try(fn, self_ty, params, named, arguments, kw, env, implicit_only)
-            except Mismatch as mismatch:
-                failures.append((fn, mismatch))
-            except Symbolic:
-                failures.append((fn, Mismatch(Code.CANNOT_INFER, "a parameter cannot be inferred")))
-            return None
+def choose(
+    body: Body, fns: FnSet, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
+    pos: Sequence[Arg], kw: Sequence[Arg], span: Span, env: Any = None, implicit_only: bool = False,
+    quiet: bool = False, receiver: bool = False,
+) -> Candidate | None:  # fmt: skip
+    """Return the best candidate; reports an error and aborts if there is none, or returns None if `quiet`."""
+    best: list[Candidate] = []
+    failures: list[tuple[FnInfo, Mismatch]] = []
+    functions = [fn for fn in fns.functions if fn.implicit] if implicit_only else fns.functions
+    names = {arg.name for arg in kw}
+    fitting = [fn for fn in functions if fn.arity.fits(len(pos) - (receiver and fn.static), names)]
+    if len(fitting) > 1 or implicit_only:
+        fitting = worth_a_try(body.elab, fitting, pos, receiver, implicit_only)
 
-        for fn in fitting:
-            found = attempt(fn)
-            if found is None:
-                continue
-            if receiver and fn.static:
-                found.cost += 1  # through a value the methods are meant first
-            if not best or found.cost < best[0].cost:
-                best = [found]
-            elif found.cost == best[0].cost:
-                best.append(found)
-        if len(best) > 1 and not quiet:
-            best = self._settle_tie(best, fns.name, span)
-        if best:
-            return best[0]
-        if quiet:
-            return None
-        for fn in functions:
-            if fn not in fitting:  # only for its reason
-                attempt(fn)
-        failures.sort(key=lambda failure: functions.index(failure[0]))
-        no_match(self, fns.name, failures, pos, kw, span)
+    def attempt(fn: FnInfo) -> Candidate | None:
+        arguments = pos[1:] if receiver and fn.static else pos
+        try:
+            return _try(body, fn, self_ty, params, named, arguments, kw, env, implicit_only)
+        except Mismatch as mismatch:
+            failures.append((fn, mismatch))
+        except Symbolic:
+            failures.append((fn, Mismatch(Code.CANNOT_INFER, "a parameter cannot be inferred")))
         return None
 
-    def _settle_tie(self, best: list[Candidate], name: str, span: Span) -> list[Candidate]:
-        """Of candidates that cost the same the ones with the fewest open types; several of a user's are an error."""
-        fewest = min(map(self._open_types, best))
-        best = [found for found in best if self._open_types(found) == fewest]
-        unfit = [_unfit(found) for found in best]
-        best = [found for found, count in zip(best, unfit, strict=True) if count == min(unfit)]
-        words = {
-            tuple(
-                sig.convention
-                for sig, slot in zip(found.instance.signature.args, found.slots, strict=True)
-                if slot is not None
-            )
-            for found in best
-        }
-        if (
-            len(best) == 1
-            or any("ref" in word for word in words)
-            or any(found.instance.fn.module.is_library for found in best)
-        ):
-            return best
-        notes = tuple(Label(found.instance.fn.span(), "this overload fits") for found in best[:10])
-        text = f"{len(best)} overloads of '{name}' fit this call equally well"
-        help = "convert an argument to the type that is meant"
-        self.elab.report(Code.AMBIGUOUS_CALL, text, span, help, self.instance, notes)
-        raise Abort
-
-    def _open_types(self, found: Candidate) -> int:
-        fn = found.instance.fn
-        pattern = self.elab.pattern(fn, found.instance.self_ty)
-        return sum(isinstance(kind, (TraitTy, PartialTy)) for kind in pattern.args)
-
-    def _try(
-        self, fn: FnInfo, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
-        pos: Sequence[Arg], kw: Sequence[Arg], env: Any, strict: bool,
-    ) -> Candidate:  # fmt: skip
-        elab = self.elab
-        what = fn.title
-        given = elab.give(fn.node.params, params, named, what)
-        if None in params:
-            given = {name: value for name, value in given.items() if value is not None}
-        constructor = fn.name == "__init__" and self_ty is not None
-        slots = self._slots(fn, pos, kw, constructor)
-        names = [p for p in fn.node.params if p.name not in given]
-        cost, untold = 0, False
-        if names or (self_ty is not None and self_ty.symbolic) or self._has_typed_self(fn):
-            bound = self._infer(fn, self_ty, given, slots)
-            if self_ty is not None and self_ty.symbolic:
-                self_ty = self._concrete_self(self_ty, bound)
-            pattern = elab.pattern(fn, self_ty) if self_ty is None or not self_ty.symbolic else None
-            for name in names:
-                sym = None
-                if pattern is not None:
-                    sym = pattern.symbols.get(name.name)
-                value = bound.get(sym) if sym is not None else None
-                if value is None:
-                    value = next((v for s, v in bound.items() if s.name == name.name and s.owner == fn.uid), None)
-                if value is not None and not isinstance(value, (Sym, Opaque)):
-                    given[name.name] = value
-                elif name.default is None:
-                    untold = True
-            if untold and slots:
-                solve_calls(self, fn, self_ty, given, slots)
-            cost += GENERIC * len(names)
-        if not fn.module.is_library:
-            check_forms(elab, fn, given, slots)
-        scope = Scope(elab.fn_scope_parent(fn, self_ty), "function")
-        given = elab.settle(fn.node.params, given, scope, fn.module, what)
-        actual = self._actual_types(fn, slots)
-        instance = elab.instance(fn, self_ty, given, actual, env, self)
-        if fn.node.where:
-            elab.check_where(
-                fn.node.where, with_arguments(fn, instance.signature.args, instance.scope), fn.module, what
-            )
-        cost += self._conversions(instance, slots, strict)
-        return Candidate(instance, slots, cost)
-
-    @staticmethod
-    def _has_typed_self(fn: FnInfo) -> bool:
-        return bool(fn.node.args) and fn.owner is not None and not fn.static and fn.node.args[0].type is not None
-
-    def _slots(self, fn: FnInfo, pos: Sequence[Arg], kw: Sequence[Arg], constructor: bool) -> list[Any]:
-        """Assign arguments to the declaration's; the `out self` of a constructor has no argument."""
-        formals = fn.node.args
-        slots: list[Any] = [None] * len(formals)
-        plain = fn.arity.plain
-        if plain >= 0 and not kw and len(pos) == len(formals) - plain:  # most calls
-            slots[plain:] = pos
-            return slots
-        at = 0
-        for i, formal in enumerate(formals):
-            if formal.convention == "out":
-                continue
-            if formal.kind in ("pos", "any"):
-                if at < len(pos):
-                    slots[i] = pos[at]
-                    at += 1
-            elif formal.kind == "star":
-                slots[i] = list(pos[at:])
-                at = len(pos)
-        what = fn.title
-        if at < len(pos):
-            count = sum(f.kind in ("pos", "any") and f.convention != "out" for f in formals)
-            skip = 1 if fn.owner is not None and not fn.static and not constructor else 0
-            named = [f.name for f in formals if f.kind == "kw"]
-            text = (
-                f"{what} takes {count - skip} argument{'s' * (count - skip != 1)}{' by position' * bool(named)}, but "
-            )
-            hint = f"pass '{named[0]}' by its name: '{named[0]} = …'" if named else ""
-            raise Mismatch(Code.TOO_MANY_ARGUMENTS, f"{text}{len(pos) - skip} are given", pos[at].span, 1, hint=hint)
-        for arg in kw:
-            index = next(
-                (i for i, f in enumerate(formals) if f.name == arg.name and f.kind in ("any", "kw", "infer")), None
-            )
-            if index is None and formals and formals[-1].kind == "starstar":
-                slots[-1] = [*(slots[-1] or []), arg]
-                continue
-            if index is None or formals[index].convention == "out":
-                names = tuple(f.name for f in formals if f.kind in ("any", "kw") and f.convention != "out")
-                if any(f.name == arg.name and f.kind == "pos" for f in formals):
-                    text = f"argument '{arg.name}' of {what} is passed by position only"
-                    raise Mismatch(Code.UNKNOWN_ARGUMENT, text, arg.span, 1, hint="leave its name out")
-                text = f"{what} has no argument named '{arg.name}'"
-                raise Mismatch(Code.UNKNOWN_ARGUMENT, text, arg.span, 1, (arg.name, names))
-            if slots[index] is not None:
-                raise Mismatch(Code.UNKNOWN_ARGUMENT, f"argument '{arg.name}' of {what} is given twice", arg.span, 1)
-            slots[index] = arg
-        for slot, formal in zip(slots, formals, strict=True):
-            if slot is None and formal.default is None and formal.convention != "out" and formal.kind != "starstar":
-                raise Mismatch(Code.MISSING_ARGUMENT, f"argument '{formal.name}' of {what} is missing", None, 1)
-        return slots
-
-    def _conversions(self, instance: Instance, slots: list[Any], strict: bool) -> int:
-        cost = 0
-        for sig, slot in zip(instance.signature.args, slots, strict=True):
-            if sig.convention == "out" or slot is None:
-                continue
-            if isinstance(slot, list):
-                cost += VARIADIC
-                if sig.variadic == "pack":
-                    given = sum(len(a.value.items) if isinstance(a.value, PackVal) else 1 for a in slot)
-                    if given != len(sig.pack):
-                        plural = "s" if len(sig.pack) != 1 else ""
-                        text = f"{instance.fn.title} takes {len(sig.pack)} argument{plural} here, but {given} are given"
-                        raise Mismatch(Code.MISSING_ARGUMENT, text, None, 1)
-                if sig.variadic == "list":
-                    for arg in slot:
-                        if isinstance(arg.value, PackVal):
-                            continue
-                        cost += self._conversion_cost(arg, sig.ty, sig.name, instance, strict)
-                continue
-            cost += self._conversion_cost(slot, sig.ty, sig.name, instance, strict)
-            if sig.convention == "ref" and wants_constant(self, instance, sig):
-                text = f"argument '{sig.name}' of {instance.fn.title} must be a constant of the program"
-                raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2)
-            if sig.convention == "mut" and not self.module.is_library and self._is_temporary(slot.value):
-                text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed is a value without"
-                raise Mismatch(Code.IMMUTABLE, f"{text} a place", slot.span, 2, hint="put it into a variable first")
-            if sig.convention == "mut" and isinstance(slot.value, (RV, LV)) and slot.value.read_only:
-                text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed cannot be"
-                if slot.value.why:
-                    text += f": it is {slot.value.why}"
-                raise Mismatch(Code.IMMUTABLE, text, slot.span, 2, hint=mutability_help(slot.value.why))
-        return cost
-
-    @staticmethod
-    def _is_temporary(value: Any) -> bool:
-        if isinstance(value, (LV, RV)) and value.back is not None:
-            return False
-        if isinstance(value, LV):
-            return value.owned and value.local is not None and not value.local.name
-        return isinstance(value, (KV, DisplayVal)) or (
-            isinstance(value, RV) and not (value.read_only or isinstance(value.ty, FnTy))
-        )
-
-    def display_cost(self, late: DisplayVal, want: Ty) -> int | None:
-        """Return what making a `want` of a display costs; `Displays` says it."""
-        raise NotImplementedError
-
-    def _conversion_cost(self, arg: Arg, want: Ty, name: str, instance: Instance, strict: bool) -> int:
-        value = arg.value
-        if isinstance(value, FnVal) and isinstance(want, FnTy) and want.of is not None:
-            return 0
-        if isinstance(value, DisplayVal) and not isinstance(want, TraitTy):
-            made = self.display_cost(value, want)
-            if made is not None:
-                return made
-        have = self.type_of(value)
-        if have is None and isinstance(value, DisplayVal):
-            text = f"the type of the elements of this {value.name.lower()} is not known"
-            raise Mismatch(Code.CANNOT_INFER, text, arg.span, 2)
-        if have is None:
-            raise Mismatch(Code.TYPE_MISMATCH, f"argument '{name}' of {instance.fn.title} must be a value", arg.span, 2)
-        if isinstance(want, TraitTy):
-            return GENERIC
-        cost = self.conversion(have, want, strict, value)
-        if cost is None:
-            given, wanted = self.elab.type_name(have), self.elab.type_name(want)
-            text = f"argument '{name}' of {instance.fn.title} has the type '{given}', but '{wanted}' is wanted"
-            raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2, types=(given, wanted))
-        return cost
-
-    def conversion(self, have: Ty, want: Ty, strict: bool = False, value: Any = None) -> int | None:
-        """Return what converting implicitly costs; None if it cannot be done."""
-        if self.elab.fits(have, want):
-            return 0
-        if strict:
-            plain = self.elab.materialized(have, False)
-            return LITERAL if plain is not have and self.elab.fits(plain, want) else None
-        if not isinstance(want, StructTy) or not isinstance(have, (StructTy, FnTy)) or want.symbolic:
-            return None
-        found = self.implicit_init(have, want)
+    for fn in fitting:
+        found = attempt(fn)
         if found is None:
-            return CONVERSION if self.through_only_field(have, want) else None
-        if isinstance(have, StructTy) and have.info.materialized is not None:
-            return LITERAL if self.elab.materialized(have, False) is want else CONVERSION
-        return CONVERSION
+            continue
+        if receiver and fn.static:
+            found.cost += 1  # through a value the methods are meant first
+        if not best or found.cost < best[0].cost:
+            best = [found]
+        elif found.cost == best[0].cost:
+            best.append(found)
+    if len(best) > 1 and not quiet:
+        best = _settle_tie(body, best, fns.name, span)
+    if best:
+        return best[0]
+    if quiet:
+        return None
+    for fn in functions:
+        if fn not in fitting:  # only for its reason
+            attempt(fn)
+    failures.sort(key=lambda failure: functions.index(failure[0]))
+    no_match(body, fns.name, failures, pos, kw, span)
+    return None
 
-    def through_only_field(self, have: Ty, want: StructTy) -> bool:
-        """Say whether a value becomes the only field of a struct marked with `@fieldwise_init("implicit")`."""
-        if not want.info.fieldwise_implicit or len(want.info.field_nodes) != 1:
-            return False
-        return self.conversion(have, self.elab.fields(want)[0][1], strict=True) is not None
 
-    def implicit_init(self, have: Ty, want: StructTy) -> Candidate | None:
-        """Return the implicit constructor of `want` that takes a `have`; kept for the next time."""
-        memo = self.state.memo
-        key = ("convert", have, want, self.comptime)
-        if key in memo:
-            found: Candidate | None = memo[key]
-            return found
-        memo[key] = None  # a conversion that needs itself is none
-        inits = self.elab.method_set(want, "__init__")
-        found = None
-        if inits is not None:
-            probe: Any = KV(have, ()) if isinstance(have, StructTy) and have.info.materialized else LV(have, None)  # type: ignore[arg-type]
-            span = self.span or self.elab.main_span()
-            outer, self.inferring = self.inferring, True
-            found = self.choose(inits, want, (), (), [Arg(probe, span)], [], span, implicit_only=True, quiet=True)
-            self.inferring = outer
-        memo[key] = found
+def _settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list[Candidate]:
+    """Of candidates that cost the same the ones with the fewest open types; several of a user's are an error."""
+    fewest = min(map(partial(_open_types, body), best))
+    best = [found for found in best if _open_types(body, found) == fewest]
+    unfit = [_unfit(found) for found in best]
+    best = [found for found, count in zip(best, unfit, strict=True) if count == min(unfit)]
+    words = {
+        tuple(
+            sig.convention
+            for sig, slot in zip(found.instance.signature.args, found.slots, strict=True)
+            if slot is not None
+        )
+        for found in best
+    }
+    if (
+        len(best) == 1
+        or any("ref" in word for word in words)
+        or any(found.instance.fn.module.is_library for found in best)
+    ):
+        return best
+    notes = tuple(Label(found.instance.fn.span(), "this overload fits") for found in best[:10])
+    text = f"{len(best)} overloads of '{name}' fit this call equally well"
+    help = "convert an argument to the type that is meant"
+    body.elab.report(Code.AMBIGUOUS_CALL, text, span, help, body.instance, notes)
+    raise Abort
+
+
+def _open_types(body: Body, found: Candidate) -> int:
+    fn = found.instance.fn
+    pattern = unification.signature_pattern(body.elab, fn, found.instance.self_ty)
+    return sum(isinstance(kind, (TraitTy, PartialTy)) for kind in pattern.args)
+
+
+def _try(
+    body: Body, fn: FnInfo, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
+    pos: Sequence[Arg], kw: Sequence[Arg], env: Any, strict: bool,
+) -> Candidate:  # fmt: skip
+    elab = body.elab
+    what = fn.title
+    given = parameter_assignment.give(elab, fn.node.params, params, named, what)
+    if None in params:
+        given = {name: value for name, value in given.items() if value is not None}
+    constructor = fn.name == "__init__" and self_ty is not None
+    slots = _slots(body, fn, pos, kw, constructor)
+    names = [p for p in fn.node.params if p.name not in given]
+    cost, untold = 0, False
+    if names or (self_ty is not None and self_ty.symbolic) or _has_typed_self(fn):
+        bound = parameter_inference.infer(body, fn, self_ty, given, slots)
+        if self_ty is not None and self_ty.symbolic:
+            self_ty = parameter_inference.concrete_self(body, self_ty, bound)
+        pattern = unification.signature_pattern(elab, fn, self_ty) if self_ty is None or not self_ty.symbolic else None
+        for name in names:
+            sym = None
+            if pattern is not None:
+                sym = pattern.symbols.get(name.name)
+            value = bound.get(sym) if sym is not None else None
+            if value is None:
+                value = next((v for s, v in bound.items() if s.name == name.name and s.owner == fn.uid), None)
+            if value is not None and not isinstance(value, (Sym, Opaque)):
+                given[name.name] = value
+            elif name.default is None:
+                untold = True
+        if untold and slots:
+            solve_calls(body, fn, self_ty, given, slots)
+        cost += GENERIC * len(names)
+    if not fn.module.is_library:
+        check_forms(elab, fn, given, slots)
+    scope = Scope(unification.fn_scope_parent(elab, fn, self_ty), "function")
+    given = parameter_binding.settle(elab, fn.node.params, given, scope, fn.module, what)
+    actual = parameter_inference.actual_types(body, fn, slots)
+    instance = instance_table.instance(elab, fn, self_ty, given, actual, env, body)
+    if fn.node.where:
+        parameter_binding.check_where(
+            elab, fn.node.where, with_arguments(fn, instance.signature.args, instance.scope), fn.module, what
+        )
+    cost += _conversions(body, instance, slots, strict)
+    return Candidate(instance, slots, cost)
+
+
+def _has_typed_self(fn: FnInfo) -> bool:
+    return bool(fn.node.args) and fn.owner is not None and not fn.static and fn.node.args[0].type is not None
+
+
+def _slots(body: Body, fn: FnInfo, pos: Sequence[Arg], kw: Sequence[Arg], constructor: bool) -> list[Any]:
+    """Assign arguments to the declaration's; the `out self` of a constructor has no argument."""
+    formals = fn.node.args
+    slots: list[Any] = [None] * len(formals)
+    plain = fn.arity.plain
+    if plain >= 0 and not kw and len(pos) == len(formals) - plain:  # most calls
+        slots[plain:] = pos
+        return slots
+    at = 0
+    for i, formal in enumerate(formals):
+        if formal.convention == "out":
+            continue
+        if formal.kind in ("pos", "any"):
+            if at < len(pos):
+                slots[i] = pos[at]
+                at += 1
+        elif formal.kind == "star":
+            slots[i] = list(pos[at:])
+            at = len(pos)
+    what = fn.title
+    if at < len(pos):
+        count = sum(f.kind in ("pos", "any") and f.convention != "out" for f in formals)
+        skip = 1 if fn.owner is not None and not fn.static and not constructor else 0
+        named = [f.name for f in formals if f.kind == "kw"]
+        text = f"{what} takes {count - skip} argument{'s' * (count - skip != 1)}{' by position' * bool(named)}, but "
+        hint = f"pass '{named[0]}' by its name: '{named[0]} = …'" if named else ""
+        raise Mismatch(Code.TOO_MANY_ARGUMENTS, f"{text}{len(pos) - skip} are given", pos[at].span, 1, hint=hint)
+    for arg in kw:
+        index = next(
+            (i for i, f in enumerate(formals) if f.name == arg.name and f.kind in ("any", "kw", "infer")), None
+        )
+        if index is None and formals and formals[-1].kind == "starstar":
+            slots[-1] = [*(slots[-1] or []), arg]
+            continue
+        if index is None or formals[index].convention == "out":
+            names = tuple(f.name for f in formals if f.kind in ("any", "kw") and f.convention != "out")
+            if any(f.name == arg.name and f.kind == "pos" for f in formals):
+                text = f"argument '{arg.name}' of {what} is passed by position only"
+                raise Mismatch(Code.UNKNOWN_ARGUMENT, text, arg.span, 1, hint="leave its name out")
+            text = f"{what} has no argument named '{arg.name}'"
+            raise Mismatch(Code.UNKNOWN_ARGUMENT, text, arg.span, 1, (arg.name, names))
+        if slots[index] is not None:
+            raise Mismatch(Code.UNKNOWN_ARGUMENT, f"argument '{arg.name}' of {what} is given twice", arg.span, 1)
+        slots[index] = arg
+    for slot, formal in zip(slots, formals, strict=True):
+        if slot is None and formal.default is None and formal.convention != "out" and formal.kind != "starstar":
+            raise Mismatch(Code.MISSING_ARGUMENT, f"argument '{formal.name}' of {what} is missing", None, 1)
+    return slots
+
+
+def _conversions(body: Body, instance: Instance, slots: list[Any], strict: bool) -> int:
+    cost = 0
+    for sig, slot in zip(instance.signature.args, slots, strict=True):
+        if sig.convention == "out" or slot is None:
+            continue
+        if isinstance(slot, list):
+            cost += VARIADIC
+            if sig.variadic == "pack":
+                given = sum(len(a.value.items) if isinstance(a.value, PackVal) else 1 for a in slot)
+                if given != len(sig.pack):
+                    plural = "s" if len(sig.pack) != 1 else ""
+                    text = f"{instance.fn.title} takes {len(sig.pack)} argument{plural} here, but {given} are given"
+                    raise Mismatch(Code.MISSING_ARGUMENT, text, None, 1)
+            if sig.variadic == "list":
+                for arg in slot:
+                    if isinstance(arg.value, PackVal):
+                        continue
+                    cost += _conversion_cost(body, arg, sig.ty, sig.name, instance, strict)
+            continue
+        cost += _conversion_cost(body, slot, sig.ty, sig.name, instance, strict)
+        if sig.convention == "ref" and wants_constant(body, instance, sig):
+            text = f"argument '{sig.name}' of {instance.fn.title} must be a constant of the program"
+            raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2)
+        if sig.convention == "mut" and not body.module.is_library and _is_temporary(slot.value):
+            text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed is a value without"
+            raise Mismatch(Code.IMMUTABLE, f"{text} a place", slot.span, 2, hint="put it into a variable first")
+        if sig.convention == "mut" and isinstance(slot.value, (RV, LV)) and slot.value.read_only:
+            text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed cannot be"
+            if slot.value.why:
+                text += f": it is {slot.value.why}"
+            raise Mismatch(Code.IMMUTABLE, text, slot.span, 2, hint=mutability_help(slot.value.why))
+    return cost
+
+
+def _is_temporary(value: Any) -> bool:
+    if isinstance(value, (LV, RV)) and value.back is not None:
+        return False
+    if isinstance(value, LV):
+        return value.owned and value.local is not None and not value.local.name
+    return isinstance(value, (KV, DisplayVal)) or (
+        isinstance(value, RV) and not (value.read_only or isinstance(value.ty, FnTy))
+    )
+
+
+def _conversion_cost(body: Body, arg: Arg, want: Ty, name: str, instance: Instance, strict: bool) -> int:
+    value = arg.value
+    if isinstance(value, FnVal) and isinstance(want, FnTy) and want.of is not None:
+        return 0
+    if isinstance(value, DisplayVal) and not isinstance(want, TraitTy):
+        made = body.api.display_cost(body, value, want)
+        if made is not None:
+            return made
+    have = parameter_inference.type_of(body, value)
+    if have is None and isinstance(value, DisplayVal):
+        text = f"the type of the elements of this {value.name.lower()} is not known"
+        raise Mismatch(Code.CANNOT_INFER, text, arg.span, 2)
+    if have is None:
+        raise Mismatch(Code.TYPE_MISMATCH, f"argument '{name}' of {instance.fn.title} must be a value", arg.span, 2)
+    if isinstance(want, TraitTy):
+        return GENERIC
+    cost = conversion(body, have, want, strict, value)
+    if cost is None:
+        given, wanted = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, want)
+        text = f"argument '{name}' of {instance.fn.title} has the type '{given}', but '{wanted}' is wanted"
+        raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2, types=(given, wanted))
+    return cost
+
+
+def conversion(body: Body, have: Ty, want: Ty, strict: bool = False, value: Any = None) -> int | None:
+    """Return what converting implicitly costs; None if it cannot be done."""
+    if type_relations.fits(body.elab, have, want):
+        return 0
+    if strict:
+        plain = well_known.materialized(body.elab, have, False)
+        return LITERAL if plain is not have and type_relations.fits(body.elab, plain, want) else None
+    if not isinstance(want, StructTy) or not isinstance(have, (StructTy, FnTy)) or want.symbolic:
+        return None
+    found = implicit_init(body, have, want)
+    if found is None:
+        return CONVERSION if through_only_field(body, have, want) else None
+    if isinstance(have, StructTy) and have.info.materialized is not None:
+        return LITERAL if well_known.materialized(body.elab, have, False) is want else CONVERSION
+    return CONVERSION
+
+
+def through_only_field(body: Body, have: Ty, want: StructTy) -> bool:
+    """Say whether a value becomes the only field of a struct marked with `@fieldwise_init("implicit")`."""
+    if not want.info.fieldwise_implicit or len(want.info.field_nodes) != 1:
+        return False
+    return conversion(body, have, struct_types.fields_of(body.elab, want)[0][1], strict=True) is not None
+
+
+def implicit_init(body: Body, have: Ty, want: StructTy) -> Candidate | None:
+    """Return the implicit constructor of `want` that takes a `have`; kept for the next time."""
+    memo = body.state.memo
+    key = ("convert", have, want, body.comptime)
+    if key in memo:
+        found: Candidate | None = memo[key]
         return found
+    memo[key] = None  # a conversion that needs itself is none
+    inits = struct_members.method_set(body.elab, want, "__init__")
+    found = None
+    if inits is not None:
+        probe: Any = KV(have, ()) if isinstance(have, StructTy) and have.info.materialized else LV(have, None)  # type: ignore[arg-type]
+        span = body.span or body.elab.main_span()
+        outer, body.inferring = body.inferring, True
+        found = choose(body, inits, want, (), (), [Arg(probe, span)], [], span, implicit_only=True, quiet=True)
+        body.inferring = outer
+    memo[key] = found
+    return found
 
 
 def _unfit(found: Candidate) -> int:

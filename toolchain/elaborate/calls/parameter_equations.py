@@ -11,24 +11,29 @@ from itertools import product
 from typing import Any
 
 from ktc.diag.diagnostic import Sink
-from ktc.elaborate.instances.instance_table import Symbolic
+from ktc.elaborate.calls import parameter_inference
+from ktc.elaborate.generics import unification
 from ktc.elaborate.model.declarations import FnInfo, Scope
+from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Abort, Mismatch
-from ktc.elaborate.model.values import KV, Arg, StructTy
+from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.types import KV, StructTy
+from ktc.elaborate.model.values import Arg
 from ktc.elaborate.tree.argument_uses import names_in
+from ktc.elaborate.types import well_known
 from ktc.syntax import ast
 
 _MOST_CHOICES = 150
 """A hundred evaluations cost a tenth of a second, and are made where the call would be an error else."""
 
 
-def solve_calls(body: Any, fn: FnInfo, self_ty: StructTy | None, given: dict[str, Any], slots: Sequence[Any]) -> None:
+def solve_calls(body: Body, fn: FnInfo, self_ty: StructTy | None, given: dict[str, Any], slots: Sequence[Any]) -> None:
     """Add to what is given the numbers that calls in the types of arguments were made with."""
     params = {p.name: p for p in fn.node.params}
     for formal, slot in zip(fn.node.args, slots, strict=True):
         if not isinstance(slot, Arg) or not isinstance(formal.type, ast.Subscript):
             continue
-        have = body.type_of(slot.value)
+        have = parameter_inference.type_of(body, slot.value)
         if not isinstance(have, StructTy):
             continue
         for node in (*formal.type.args, *(keyword.value for keyword in formal.type.keywords)):
@@ -37,7 +42,7 @@ def solve_calls(body: Any, fn: FnInfo, self_ty: StructTy | None, given: dict[str
             mentioned = names_in(node)
             open_names = [name for name in params if name in mentioned and name not in given]
             if open_names and all(_is_int(params[name]) for name in open_names):
-                scope = Scope(body.elab.fn_scope_parent(fn, self_ty), "function", dict(given))
+                scope = Scope(unification.fn_scope_parent(body.elab, fn, self_ty), "function", dict(given))
                 _solve(body, node, have, open_names, scope, fn, given)
 
 
@@ -46,26 +51,26 @@ def _is_int(param: ast.Param) -> bool:
 
 
 def _solve(
-    body: Any, node: ast.Call, have: StructTy, names: list[str], scope: Scope, fn: FnInfo, given: dict[str, Any]
+    body: Body, node: ast.Call, have: StructTy, names: list[str], scope: Scope, fn: FnInfo, given: dict[str, Any]
 ) -> None:
     elab = body.elab
     wanted = [value for value in have.params if isinstance(value, KV) and isinstance(value.ty, StructTy)]
     numbers = list(dict.fromkeys(n for value in wanted for n in _numbers(value.data)))
     if len(numbers) ** len(names) > _MOST_CHOICES:
         return
-    kind = elab.library_type("Int")
+    kind = well_known.library_type(elab, "Int")
     found: list[dict[str, Any]] = []
-    outer = elab.sink, elab.trial
-    elab.sink, elab.trial = Sink(), None  # that a choice makes no sense is no mistake of anybody's
+    outer = elab.reporter.sink, elab.trial
+    elab.reporter.sink, elab.trial = Sink(), None  # that a choice makes no sense is no mistake of anybody's
     try:
         for choice in product(numbers, repeat=len(names)):
             trial = {name: KV(kind, number) for name, number in zip(names, choice, strict=True)}
             scope.names.update(trial)
             with contextlib.suppress(Abort, Mismatch, Symbolic):
-                if elab.evaluate(node, scope, fn.module) in wanted:
+                if elab.api.evaluate(elab, node, scope, fn.module) in wanted:
                     found.append(trial)
     finally:
-        elab.sink, elab.trial = outer
+        elab.reporter.sink, elab.trial = outer
     if len(found) == 1:
         given.update(found[0])
 

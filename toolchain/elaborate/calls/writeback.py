@@ -1,71 +1,51 @@
-"""Computed places: what a getter gives by value and a setter takes back, used where a place is wanted.
-
-In: the value of an index whose type has `__setitem__` too, or of `__getattr__` beside `__setattr__`. Out: a place for a
-call or an assignment to change; the value is put back after it, through as many setters as the path has.
-"""
+"""Items and fields of computed values that a call changes: read before, written back after."""
 
 from typing import Any
 
-from ktc.elaborate.instances.instance_table import ArgSig
-from ktc.elaborate.model.values import LV, RV, Arg, FnVal, StructTy
+from ktc.elaborate.builder import locals, partial_moves, place_operations
+from ktc.elaborate.model.calls import Computed, Waiting
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.instance import ArgSig
+from ktc.elaborate.model.types import StructTy
+from ktc.elaborate.model.values import LV, RV, Arg
+from ktc.elaborate.types import struct_members
 from ktc.ir import nodes
-from ktc.records import entity, replace
+from ktc.records import replace
 
 
-@entity
-class Computed:
-    """Where a value came from: an item of `base` at `args`, its field `name`, or what its `__getattr__` gave for it."""
-
-    base: Any
-    args: list[Arg]
-    node: Any
-    name: str = ""
-    is_field: bool = False
-
-
-@entity
-class Waiting:
-    """An item, or what `__getattr__` gives for `name`, that is fetched when the other operands have been evaluated."""
-
-    getter: FnVal
-    args: list[Arg]
-    node: Any
-    name: str = ""
-
-
-def waits(body: Any, base: Any, node: Any, setter: str = "__setitem__") -> bool:
+def waits(body: Body, base: Any, node: Any, setter: str = "__setitem__") -> bool:
     """Is the getter of this index called after the other operands: it is the program's own, beside a setter."""
     if body.waiting is not node or bool(getattr(node, "keywords", None)) or not isinstance(base.ty, StructTy):
         return False
     if base.ty.info.module.is_library or not _writable(base):
         return False
-    return body.elab.method_set(base.ty, setter) is not None
+    return struct_members.method_set(body.elab, base.ty, setter) is not None
 
 
-def taken(body: Any, value: Any) -> Any:
+def taken(body: Body, value: Any) -> Any:
     """Return a value; one that waits is fetched now."""
     if not isinstance(value, Waiting):
         return value
-    made = body.call_fn(value.getter, value.args, [], body.at(value.node), True)
+    made = body.api.call_fn(body, value.getter, value.args, [], body.at(value.node), True)
     if value.name:
         return attribute_of(body, made, value.args[0].value, value.name, value.node)
     return item_of(body, made, value.args[0].value, value.args[1:], value.node)
 
 
-def item_of(body: Any, made: Any, base: Any, args: list[Arg], node: Any) -> Any:
+def item_of(body: Body, made: Any, base: Any, args: list[Arg], node: Any) -> Any:
     """Let the value of `base[args]` remember where to put it back, if it can be."""
     if not isinstance(made, RV) and not (isinstance(made, LV) and made.owned):
         return made
-    if not _writable(base) or body.elab.method_set(base.ty, "__setitem__") is None:
+    if not _writable(base) or struct_members.method_set(body.elab, base.ty, "__setitem__") is None:
         return made
     return replace(made, back=Computed(base, args, node))
 
 
-def attribute_of(body: Any, made: Any, base: Any, name: str, node: Any) -> Any:
+def attribute_of(body: Body, made: Any, base: Any, name: str, node: Any) -> Any:
     """Let what `__getattr__` gave remember where to put it back, if it can be."""
     if isinstance(made, LV) and not made.owned:
         return made
-    if not _writable(base) or body.elab.method_set(base.ty, "__setattr__") is None:
+    if not _writable(base) or struct_members.method_set(body.elab, base.ty, "__setattr__") is None:
         return made
     return replace(made, back=Computed(base, [], node, name))
 
@@ -75,7 +55,7 @@ def field_of(made: Any, base: Any, name: str) -> Any:
     return replace(made, back=Computed(base, [], None, name, True)) if isinstance(made, (RV, LV)) else made
 
 
-def lend_all(body: Any, signature: tuple[ArgSig, ...], values: list[Any]) -> list[tuple[Computed, LV]]:
+def lend_all(body: Body, signature: tuple[ArgSig, ...], values: list[Any]) -> list[tuple[Computed, LV]]:
     """Make places of the computed values that a call changes; return what to put back after it."""
     after: list[tuple[Computed, LV]] = []
     for i, (sig, value) in enumerate(zip(signature, values, strict=True)):
@@ -84,27 +64,17 @@ def lend_all(body: Any, signature: tuple[ArgSig, ...], values: list[Any]) -> lis
     return after
 
 
-def lend(body: Any, value: RV | LV, after: list[tuple[Computed, LV]]) -> LV:
+def lend(body: Body, value: RV | LV, after: list[tuple[Computed, LV]]) -> LV:
     """Return a place with the value."""
     item: Computed = value.back
     if item.is_field:
-        place: LV = body.field(lend(body, item.base, after), item.name)
+        place: LV = place_operations.field(body, lend(body, item.base, after), item.name)
         return place
-    made: LV = body.temporary(value.ty, "item", body.loans_of(value))
-    body.init_place(value.ty, made.pointer, replace(value, back=None), body.at(item.node), True)
-    body.mark("init", made)
+    made: LV = locals.temporary(body, value.ty, "item", locals.loans_of(body, value))
+    place_operations.init_place(body, value.ty, made.pointer, replace(value, back=None), body.at(item.node), True)
+    partial_moves.mark(body, "init", made)
     after.append((item, made))
     return LV(value.ty, made.pointer, True, made.local)
-
-
-def put_back(body: Any, after: list[tuple[Computed, LV]]) -> None:
-    """Give the changed values to the setters, the last first."""
-    for item, place in reversed(after):
-        if item.name:
-            body.set_attribute(item.base, item.name, place, item.node)
-            continue
-        setter = body.elab.method_set(item.base.ty, "__setitem__")
-        body.put_item(item.base, setter, item.args, Arg(place, body.at(item.node)), item.node)
 
 
 def _writable(base: Any) -> bool:

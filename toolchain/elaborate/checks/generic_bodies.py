@@ -14,221 +14,226 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ktc.elaborate.checks.default_arguments import check_with
-from ktc.elaborate.checks.speculation import Trials
+from ktc.elaborate.checks import speculation
+from ktc.elaborate.checks.default_argument_checks import check_with
 from ktc.elaborate.checks.trait_conformance import check_cycle
 from ktc.elaborate.checks.uninstantiated_code import hidden
-from ktc.elaborate.instances.instance_table import Instance, Symbolic, afresh
+from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.functions import function_bodies
+from ktc.elaborate.generics import archetypes, unification
+from ktc.elaborate.instances import instance_table, signatures
 from ktc.elaborate.instances.signatures import phantom, with_arguments
-from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo
+from ktc.elaborate.kernels.kernel_attributes import could_be_kernel
+from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import Abort, Mismatch
-from ktc.elaborate.model.values import KV, OriginValue, StructTy, Ty
+from ktc.elaborate.model.instance import Instance, Symbolic, afresh
+from ktc.elaborate.model.types import KV, OriginValue, StructTy
+from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.syntax import ast
 
 
-class Bounds(Trials):
-    """The part of the elaborator that checks generic declarations."""
+def check_generics(elab: Elaboration) -> None:
+    """Check the main file's generic declarations, and those of the program's other modules that are used."""
+    _check_module(elab)
+    main, elab.only_used = elab.main, True
+    for module in list(elab.module_infos.values()):
+        if module is not main and not module.is_library:
+            elab.main = module
+            _check_module(elab)
+    elab.main, elab.only_used = main, False
 
-    only_used: bool = False
-    """Only what has instances is checked."""
 
-    def check_generics(self) -> None:
-        """Check the main file's generic declarations, and those of the program's other modules that are used."""
-        self._check_module()
-        main, self.only_used = self.main, True
-        for module in list(self.module_infos.values()):
-            if module is not main and not module.is_library:
-                self.main = module
-                self._check_module()
-        self.main, self.only_used = main, False
+def _check_module(elab: Elaboration) -> None:
+    for value in list(elab.main.scope.names.values()):
+        match value:
+            case FnSet():
+                elab.lent_around = False
+                for fn in value.functions:
+                    _check_generic(elab, fn, lambda: None, False)
+            case StructInfo() if value.module is elab.main:
+                _check_struct(elab, value)
+            case TraitInfo() if value.module is elab.main:
+                check_cycle(elab, value)
+                _check_trait(elab, value)
+            case AliasInfo() if value.module is elab.main and value.node.params and not elab.only_used:
+                _check_open_alias(elab, value)
 
-    def _check_module(self) -> None:
-        for value in list(self.main.scope.names.values()):
-            match value:
-                case FnSet():
-                    self.lent_around = False
-                    for fn in value.functions:
-                        self._check_generic(fn, lambda: None, False)
-                case StructInfo() if value.module is self.main:
-                    self._check_struct(value)
-                case TraitInfo() if value.module is self.main:
-                    check_cycle(self, value)
-                    self._check_trait(value)
-                case AliasInfo() if value.module is self.main and value.node.params and not self.only_used:
-                    self._check_open_alias(value)
 
-    def _check_trait(self, info: TraitInfo) -> None:
-        self.archetypes = {}
-        at = ast.Name(info.node.name_start, info.node.name_start + len(info.name), info.name)
-        ty = self.archetype("Self", self.trait((info,)), self.main, at)
-        if not self.only_used:
-            self.try_alone(info.node, info.span(), lambda: self._try_aliases(info, ty), 0, True)
-            for member in info.members.values():
-                for fn in member.functions if isinstance(member, FnSet) else ():
-                    if fn.node.body is None:
-                        self.try_alone(fn.node, fn.span(), partial(self._try_head, fn, ty), 0, True)
-        self._check_methods(info, lambda: ty, True)
-
-    def _check_open_alias(self, info: AliasInfo) -> None:
-        """Check an alias with parameters."""
-        self.archetypes = {}
-
-        def value() -> None:
-            scope = Scope(info.scope, "function")
-            given = self.stand_ins(info.node.params, scope, info.module, {})
-            self._note_constants((*zip(info.node.params, given.values(), strict=False),), None)
-            assert info.node.value is not None
-            self.typed_constant(info.node.type, info.node.value, scope, info.module)
-
-        self.try_alone(info.node, info.span(), value, 0, True)
-
-    def _try_head(self, fn: FnInfo, ty: StructTy) -> None:
-        """Look at the types that a method without a body is declared with."""
-        scope = Scope(self.fn_scope_parent(fn, ty), "function")
-        self.stand_ins(fn.node.params, scope, fn.module, {})
-        self._actual(fn, scope, ty)
-        if fn.node.result is not None:
-            self.evaluate(fn.node.result, scope, fn.module)
-
-    def _try_aliases(self, info: StructInfo | TraitInfo, ty: StructTy) -> None:
-        for member in info.members.values():
-            if isinstance(member, AliasInfo):
-                with contextlib.suppress(Abort):
-                    self.alias_value(member, ty)
-
-    def _check_struct(self, info: StructInfo) -> None:
-        self.lent_around = False
-        if not info.node.params:
-            self._check_methods(info, lambda: self.struct(info, ()), False)
-            return
-        made: dict[int, StructTy] = {}
-
-        def own() -> StructTy:
-            if self.choice not in made:
-                scope = Scope(info.scope, "function")
-                values = self.stand_ins(info.node.params, scope, info.module, {})
-                self.lent_around = self.lent_around or self.lent
-                made[self.choice] = self.struct(info, tuple(values[p.name] for p in info.node.params))
-            return made[self.choice]
-
-        def head() -> None:
-            self.fields(own())
-
-        def aliases() -> None:
-            ty = own()
-            self._note_constants((), ty)
-            self._try_aliases(info, ty)
-
-        self.archetypes = {}
-        if self.only_used and not info.instances:
-            return
-        self.try_alone(info.node, info.span(), head, 0, False)
-        if made and not self.only_used:
-            self.try_alone(info.node, info.span(), aliases, self.doubt, True)
-        if made:
-            self._check_methods(info, own, True)
-
-    def _check_methods(self, info: StructInfo | TraitInfo, own: Callable[[], StructTy], is_generic: bool) -> None:
-        around, doubt = self.archetypes, self.doubt if isinstance(info, StructInfo) and is_generic else 0
+def _check_trait(elab: Elaboration, info: TraitInfo) -> None:
+    elab.archetypes = {}
+    at = ast.Name(info.node.name_start, info.node.name_start + len(info.name), info.name)
+    ty = archetypes.archetype(elab, "Self", struct_members.trait_type(elab, (info,)), elab.main, at)
+    if not elab.only_used:
+        speculation.try_alone(elab, info.node, info.span(), lambda: _try_aliases(elab, info, ty), 0, True)
         for member in info.members.values():
             for fn in member.functions if isinstance(member, FnSet) else ():
-                self._check_generic(fn, own, is_generic, doubt, around)
-
-    def _check_generic(
-        self, fn: FnInfo, own: Callable[[], StructTy | None], is_generic: bool, doubt: int = 0,
-        around: dict[str, StructInfo] | None = None,
-    ) -> None:  # fmt: skip
-        if fn.module is not self.main or fn.node.body is None or (self.only_used and fn.uid not in self.elaborated):
-            return
-        is_open = is_generic or bool(fn.node.params) or self.is_open(fn)
-        unseen = hidden(self, fn)
-        if not is_open and not unseen:
-            return
-        called = fn.uid in self.elaborated
-        self.archetypes = dict(around or {}) if is_generic else {}
-        if not is_open and could_be_kernel(self.config, fn):
-            self.trial_state = self.states[self.config.accelerators[0].name]
-        self.unseen = () if any(param.kind == "star" for param in fn.node.params) else unseen
-        try:
-            self.try_alone(fn.node, fn.span(), lambda: self._alone(fn, own(), called and not unseen), doubt, not called)
-        finally:
-            self.trial_state, self.unseen = None, ()
-
-    def _alone(self, fn: FnInfo, ty: StructTy | None, is_shown: bool, env: Any = None) -> None:
-        scope = Scope(self.fn_scope_parent(fn, ty), "function")
-        given = self.stand_ins(fn.node.params, scope, fn.module, {})
-        first = fn.node.args[0] if fn.node.args else None
-        if ty is not None and not fn.static and first is not None and first.type is not None:
-            written = self.evaluate(first.type, scope, fn.module)
-            if isinstance(written, StructTy) and written.info is ty.info:
-                ty = written
-        actual = self._actual(fn, scope, ty)
-        has_defaults = any(arg.default is not None for arg in fn.node.args)
-        if not self.archetypes and is_shown and not self.lent and not has_defaults:
-            return  # there is nothing in it that an instance does not show
-        instance = self.instance(fn, ty, given, actual, env, None, span=fn.span())
-        if instance.function is not None or instance.failed:  # one that is used has the same parameters
-            instance = afresh(instance)
-        if has_defaults:
-            check_with(self, instance)
-        self._conditions(fn, instance)
-        self._note_constants((*zip(fn.node.params, given.values(), strict=False),), ty)
-        if self.open_arguments(instance):
-            return
-        self.elaborate_instance(instance)
-        self._elaborate_nested()
-        for inner in self.nested:
-            if inner.uid not in self.elaborated and inner.module is self.main:
-                with contextlib.suppress(Abort):
-                    self._alone(inner, None, False, inner.parent)
-        self.nested.clear()
-
-    def _elaborate_nested(self) -> None:
-        queue = self.state.queue  # empty before: this comes last
-        while queue:
-            inner = queue.pop()
-            if inner.fn.parent is not None:
-                self.elaborate_instance(inner)
-
-    def elaborate_instance(self, instance: Instance) -> None:
-        """Make the body of an instance; remember that a nested function was reached, and what a trial made."""
-        if instance.fn.parent is not None and self.trial is None:
-            self.reached.add(instance.fn.node)
-        super().elaborate_instance(instance)
-        if self.trial is not None and not instance.fn.module.is_library and not instance.again:
-            self.trial.made.append(instance)
-
-    def _conditions(self, fn: FnInfo, instance: Instance) -> None:
-        """Look at the names in `where` conditions; whether these hold says nothing here."""
-        if not fn.node.where:
-            return
-        scope = with_arguments(fn, instance.signature.args, instance.scope)
-        doubt, self.doubt = self.doubt, 2
-        for node in fn.node.where:
-            with contextlib.suppress(Abort, Symbolic, Mismatch):
-                self.evaluate(node, scope, fn.module)
-        self.doubt = doubt
-
-    def _note_constants(self, own: tuple[tuple[ast.Param, Any], ...], ty: StructTy | None) -> None:
-        around = zip(ty.info.node.params, ty.params, strict=True) if ty is not None else ()
-        taken = [(p, v) for p, v in (*around, *own) if isinstance(v, KV) and not isinstance(v.data, OriginValue)]
-        assert self.trial is not None
-        self.trial.constants = ", ".join(f"{p.name} = {self.type_name(v)}" for p, v in taken)
-
-    def _actual(self, fn: FnInfo, scope: Scope, ty: StructTy | None) -> list[Any]:
-        """Return types for the arguments whose declarations leave something open."""
-        inner = Scope(scope, "function")
-        found: list[Any] = []
-        for arg in fn.node.args:
-            kind = self._declared_type(arg, inner, fn, ty)
-            have = self.open_type(kind, arg.name, inner, fn.module, arg)
-            found.append([have] if arg.kind == "star" and have is not None else have)
-            known = have or kind
-            if isinstance(known, Ty):
-                inner.names[arg.name] = phantom(arg.name, known, fn, arg)
-        return found
+                if fn.node.body is None:
+                    speculation.try_alone(elab, fn.node, fn.span(), partial(partial(_try_head, elab), fn, ty), 0, True)
+    _check_methods(elab, info, lambda: ty, True)
 
 
-def could_be_kernel(config: Any, fn: FnInfo) -> bool:
-    """Could a function be a kernel: it may use what only devices have."""
-    return fn.owner is None and not fn.raises and fn.node.result is None and bool(config.accelerators)
+def _check_open_alias(elab: Elaboration, info: AliasInfo) -> None:
+    """Check an alias with parameters."""
+    elab.archetypes = {}
+
+    def value() -> None:
+        scope = Scope(info.scope, "function")
+        given = archetypes.stand_ins(elab, info.node.params, scope, info.module, {})
+        _note_constants(elab, (*zip(info.node.params, given.values(), strict=False),), None)
+        assert info.node.value is not None
+        evaluation.typed_constant(elab, info.node.type, info.node.value, scope, info.module)
+
+    speculation.try_alone(elab, info.node, info.span(), value, 0, True)
+
+
+def _try_head(elab: Elaboration, fn: FnInfo, ty: StructTy) -> None:
+    """Look at the types that a method without a body is declared with."""
+    scope = Scope(unification.fn_scope_parent(elab, fn, ty), "function")
+    archetypes.stand_ins(elab, fn.node.params, scope, fn.module, {})
+    _actual(elab, fn, scope, ty)
+    if fn.node.result is not None:
+        evaluation.evaluate(elab, fn.node.result, scope, fn.module)
+
+
+def _try_aliases(elab: Elaboration, info: StructInfo | TraitInfo, ty: StructTy) -> None:
+    for member in info.members.values():
+        if isinstance(member, AliasInfo):
+            with contextlib.suppress(Abort):
+                evaluation.alias_value(elab, member, ty)
+
+
+def _check_struct(elab: Elaboration, info: StructInfo) -> None:
+    elab.lent_around = False
+    if not info.node.params:
+        _check_methods(elab, info, lambda: struct_types.struct_type(elab, info, ()), False)
+        return
+    made: dict[int, StructTy] = {}
+
+    def own() -> StructTy:
+        if elab.choice not in made:
+            scope = Scope(info.scope, "function")
+            values = archetypes.stand_ins(elab, info.node.params, scope, info.module, {})
+            elab.lent_around = elab.lent_around or elab.lent
+            made[elab.choice] = struct_types.struct_type(elab, info, tuple(values[p.name] for p in info.node.params))
+        return made[elab.choice]
+
+    def head() -> None:
+        struct_types.fields_of(elab, own())
+
+    def aliases() -> None:
+        ty = own()
+        _note_constants(elab, (), ty)
+        _try_aliases(elab, info, ty)
+
+    elab.archetypes = {}
+    if elab.only_used and not info.instances:
+        return
+    speculation.try_alone(elab, info.node, info.span(), head, 0, False)
+    if made and not elab.only_used:
+        speculation.try_alone(elab, info.node, info.span(), aliases, elab.doubt, True)
+    if made:
+        _check_methods(elab, info, own, True)
+
+
+def _check_methods(
+    elab: Elaboration, info: StructInfo | TraitInfo, own: Callable[[], StructTy], is_generic: bool
+) -> None:
+    around, doubt = elab.archetypes, elab.doubt if isinstance(info, StructInfo) and is_generic else 0
+    for member in info.members.values():
+        for fn in member.functions if isinstance(member, FnSet) else ():
+            _check_generic(elab, fn, own, is_generic, doubt, around)
+
+
+def _check_generic(
+    elab: Elaboration, fn: FnInfo, own: Callable[[], StructTy | None], is_generic: bool, doubt: int = 0,
+    around: dict[str, StructInfo] | None = None,
+) -> None:  # fmt: skip
+    if fn.module is not elab.main or fn.node.body is None or (elab.only_used and fn.uid not in elab.elaborated):
+        return
+    is_open = is_generic or bool(fn.node.params) or archetypes.is_open(elab, fn)
+    unseen = hidden(elab, fn)
+    if not is_open and not unseen:
+        return
+    called = fn.uid in elab.elaborated
+    elab.archetypes = dict(around or {}) if is_generic else {}
+    if not is_open and could_be_kernel(elab.config, fn):
+        elab.trial_state = elab.states[elab.config.accelerators[0].name]
+    elab.unseen = () if any(param.kind == "star" for param in fn.node.params) else unseen
+    try:
+        speculation.try_alone(
+            elab, fn.node, fn.span(), lambda: _alone(elab, fn, own(), called and not unseen), doubt, not called
+        )
+    finally:
+        elab.trial_state, elab.unseen = None, ()
+
+
+def _alone(elab: Elaboration, fn: FnInfo, ty: StructTy | None, is_shown: bool, env: Any = None) -> None:
+    scope = Scope(unification.fn_scope_parent(elab, fn, ty), "function")
+    given = archetypes.stand_ins(elab, fn.node.params, scope, fn.module, {})
+    first = fn.node.args[0] if fn.node.args else None
+    if ty is not None and not fn.static and first is not None and first.type is not None:
+        written = evaluation.evaluate(elab, first.type, scope, fn.module)
+        if isinstance(written, StructTy) and written.info is ty.info:
+            ty = written
+    actual = _actual(elab, fn, scope, ty)
+    has_defaults = any(arg.default is not None for arg in fn.node.args)
+    if not elab.archetypes and is_shown and not elab.lent and not has_defaults:
+        return  # there is nothing in it that an instance does not show
+    instance = instance_table.instance(elab, fn, ty, given, actual, env, None, span=fn.span())
+    if instance.function is not None or instance.failed:  # one that is used has the same parameters
+        instance = afresh(instance)
+    if has_defaults:
+        check_with(elab, instance)
+    _conditions(elab, fn, instance)
+    _note_constants(elab, (*zip(fn.node.params, given.values(), strict=False),), ty)
+    if instance_table.open_arguments(elab, instance):
+        return
+    function_bodies.elaborate_instance(elab, instance)
+    _elaborate_nested(elab)
+    for inner in elab.nested:
+        if inner.uid not in elab.elaborated and inner.module is elab.main:
+            with contextlib.suppress(Abort):
+                _alone(elab, inner, None, False, inner.parent)
+    elab.nested.clear()
+
+
+def _elaborate_nested(elab: Elaboration) -> None:
+    queue = elab.state.queue  # empty before: this comes last
+    while queue:
+        inner = queue.pop()
+        if inner.fn.parent is not None:
+            function_bodies.elaborate_instance(elab, inner)
+
+
+def _conditions(elab: Elaboration, fn: FnInfo, instance: Instance) -> None:
+    """Look at the names in `where` conditions; whether these hold says nothing here."""
+    if not fn.node.where:
+        return
+    scope = with_arguments(fn, instance.signature.args, instance.scope)
+    doubt, elab.doubt = elab.doubt, 2
+    for node in fn.node.where:
+        with contextlib.suppress(Abort, Symbolic, Mismatch):
+            evaluation.evaluate(elab, node, scope, fn.module)
+    elab.doubt = doubt
+
+
+def _note_constants(elab: Elaboration, own: tuple[tuple[ast.Param, Any], ...], ty: StructTy | None) -> None:
+    around = zip(ty.info.node.params, ty.params, strict=True) if ty is not None else ()
+    taken = [(p, v) for p, v in (*around, *own) if isinstance(v, KV) and not isinstance(v.data, OriginValue)]
+    assert elab.trial is not None
+    elab.trial.constants = ", ".join(f"{p.name} = {type_printer.type_name(elab, v)}" for p, v in taken)
+
+
+def _actual(elab: Elaboration, fn: FnInfo, scope: Scope, ty: StructTy | None) -> list[Any]:
+    """Return types for the arguments whose declarations leave something open."""
+    inner = Scope(scope, "function")
+    found: list[Any] = []
+    for arg in fn.node.args:
+        kind = signatures.declared_type(elab, arg, inner, fn, ty)
+        have = archetypes.open_type(elab, kind, arg.name, inner, fn.module, arg)
+        found.append([have] if arg.kind == "star" and have is not None else have)
+        known = have or kind
+        if isinstance(known, Ty):
+            inner.names[arg.name] = phantom(arg.name, known, fn, arg)
+    return found

@@ -1,21 +1,24 @@
 """Can a struct be passed in registers, as it says. In: a struct of the user's. Out: diagnostics at its name."""
 
 import contextlib
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label
 from ktc.diag.source import Span
-from ktc.elaborate.instances.instance_table import Symbolic
 from ktc.elaborate.model.declarations import FnSet, StructInfo
+from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import Abort, Mismatch
-from ktc.elaborate.model.values import StructTy
+from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.types import StructTy
+from ktc.elaborate.types import struct_types, type_printer
 
 _MOVES = {"__moveinit__": "moved"}
+
+
 _TRIVIAL = {**_MOVES, "__copyinit__": "copied", "__del__": "destroyed"}
 
 
-def check_registers(elab: Any, info: StructInfo, ty: StructTy) -> None:
+def check_registers(elab: Elaboration, info: StructInfo, ty: StructTy) -> None:
     """Report a method that such a struct cannot have, and a field that registers cannot hold."""
     if not info.register_passable:
         return
@@ -24,15 +27,15 @@ def check_registers(elab: Any, info: StructInfo, ty: StructTy) -> None:
         member = info.members.get(name)
         if isinstance(member, FnSet):
             text = f"a struct that is '{named}' has no '{name}': its values are {done} as they are"
-            elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, member.functions[0].span(), text, "remove it"))
+            elab.reporter.sink.report(Diagnostic(Code.TRAIT_NOT_MET, member.functions[0].span(), text, "remove it"))
     with contextlib.suppress(Abort, Mismatch, Symbolic):
-        for (name, kind), node in zip(elab.fields(ty), info.field_nodes, strict=False):
+        for (name, kind), node in zip(struct_types.fields_of(elab, ty), info.field_nodes, strict=False):
             if not isinstance(kind, StructTy) or kind.info.bound is not None:
                 continue
             if kind.info.register_trivial or (kind.info.register_passable and not info.register_trivial):
                 continue
             note = Label(Span(info.module.source, node.start, node.end), "this field")
-            text = f"field '{name}' of type '{elab.type_name(kind)}' is not '{named}', so '{info.name}' cannot be"
+            text = f"field '{name}' of type '{type_printer.type_name(elab, kind)}' is not '{named}', so '{info.name}' cannot be"
             help = "take the decorator away"
-            elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, info.span(), text, help, (note,)))
+            elab.reporter.sink.report(Diagnostic(Code.TRAIT_NOT_MET, info.span(), text, help, (note,)))
             return

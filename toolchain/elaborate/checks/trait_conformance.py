@@ -11,24 +11,29 @@ from ktc.diag.diagnostic import Diagnostic, Label, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.builder.linear_types import check_fields
 from ktc.elaborate.checks.register_passable import check_registers
-from ktc.elaborate.instances.instance_table import FOUND_HERE, Symbolic
-from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo
+from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.generics import archetypes, unification
+from ktc.elaborate.generics.archetypes import MARK, NoStandIn
+from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import Abort, Mismatch
-from ktc.elaborate.model.values import KV, StructTy, TraitTy, Ty
-from ktc.elaborate.resolve.suggestions import nearest
-from ktc.elaborate.types.archetypes import MARK, NoStandIn
-from ktc.elaborate.types.default_methods import SYNTHESISED
+from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.reporting import FOUND_HERE
+from ktc.elaborate.model.spelling import nearest
+from ktc.elaborate.model.types import KV, StructTy, TraitTy
+from ktc.elaborate.types import struct_members, struct_types, type_printer
+from ktc.elaborate.types.struct_members import SYNTHESISED
 from ktc.syntax import ast
 
 
-def check_traits(elab: Any, info: StructInfo) -> None:
+def check_traits(elab: Elaboration, info: StructInfo) -> None:
     """Report what a trait of a struct asks for and nothing gives."""
     try:
-        traits = elab.traits_of(info)
+        traits = struct_members.traits_of(elab, info)
     except Abort:
         return
     given = {name for trait in traits for name, member in trait.members.items() if _gives(member)}
-    ty = elab.own_type(info)
+    ty = archetypes.own_type(elab, info)
     check_registers(elab, info, ty)
     check_fields(elab, info)
     _check_defaults(elab, info, ty, traits)
@@ -48,22 +53,24 @@ def check_traits(elab: Any, info: StructInfo) -> None:
                     _compare(elab, info, ty, trait, member, own)
 
 
-def check_cycle(elab: Any, info: TraitInfo) -> None:
+def check_cycle(elab: Elaboration, info: TraitInfo) -> None:
     """Report a trait that extends itself through others, at the last of them."""
     for node in info.node.traits:
         named = node.id if isinstance(node, ast.Name) else ""
-        circle = [one for one in elab.parents_of(info) if one.name == named]
+        circle = [one for one in struct_members.parents_of(elab, info) if one.name == named]
         if not circle or circle[0].node.start > info.node.start:
             continue
-        if elab.conforms(elab.trait((circle[0],)), elab.trait((info,))):
+        if struct_members.conforms(
+            elab, struct_members.trait_type(elab, (circle[0],)), struct_members.trait_type(elab, (info,))
+        ):
             span = Span(info.module.source, node.start, node.end)
             notes = (Label(circle[0].span(), "declared here"),) if circle[0] is not info else ()
             text = f"trait '{info.name}' extends itself" + (f", through '{named}'" if notes else "")
-            elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, text, "", notes))
+            elab.reporter.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, text, "", notes))
             return
 
 
-def _check_defaults(elab: Any, info: StructInfo, ty: StructTy, traits: tuple[TraitInfo, ...]) -> None:
+def _check_defaults(elab: Elaboration, info: StructInfo, ty: StructTy, traits: tuple[TraitInfo, ...]) -> None:
     """Report a method that two traits of the program give, and the struct does not choose by having its own."""
     first: dict[str, list[tuple[TraitInfo, FnInfo]]] = {}
     for trait in traits:
@@ -78,48 +85,55 @@ def _check_defaults(elab: Any, info: StructInfo, ty: StructTy, traits: tuple[Tra
                         text = f"traits '{other.name}' and '{trait.name}' of struct '{info.name}' both give '{name}'"
                         notes = tuple(Label(one.span(), "given here") for one in (have, fn))
                         help = f"let '{info.name}' have its own"
-                        elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, info.span(), text, help, notes))
+                        elab.reporter.sink.report(Diagnostic(Code.TRAIT_NOT_MET, info.span(), text, help, notes))
                 first.setdefault(name, []).append((trait, fn))
 
 
-def _check_fields(elab: Any, info: StructInfo, ty: StructTy, traits: set[str]) -> None:
+def _check_fields(elab: Elaboration, info: StructInfo, ty: StructTy, traits: set[str]) -> None:
     """Report a field that keeps its struct from being copied or moved, where the struct says that it can be."""
     with contextlib.suppress(Abort, Mismatch, Symbolic):
-        fields = elab.fields(ty)
+        fields = struct_types.fields_of(elab, ty)
         if len(fields) != len(info.field_nodes):
             return  # a field's type has a mistake, which is told there
         for (name, kind), node in zip(fields, info.field_nodes, strict=True):
-            copied = elab.has_trait(kind, "Copyable") or elab.method_set(kind, "__copyinit__") is not None
-            moved = copied or elab.has_trait(kind, "Movable") or elab.method_set(kind, "__moveinit__") is not None
+            copied = (
+                struct_members.has_trait(elab, kind, "Copyable")
+                or struct_members.method_set(elab, kind, "__copyinit__") is not None
+            )
+            moved = (
+                copied
+                or struct_members.has_trait(elab, kind, "Movable")
+                or struct_members.method_set(elab, kind, "__moveinit__") is not None
+            )
             for trait, method, can in (("Copyable", "__copyinit__", copied), ("Movable", "__moveinit__", moved)):
                 if trait in traits and not can and method not in info.members:
                     done = "copied" if trait == "Copyable" else "moved"
-                    shown = elab.type_name(kind).replace(MARK, "")
+                    shown = type_printer.type_name(elab, kind).replace(MARK, "")
                     text = f"field '{name}' of type '{shown}' cannot be {done}, so '{info.name}' is not "
                     help = f"give '{info.name}' the method '{method}', or take '{trait}' from its head"
                     span = Span(info.module.source, node.start, node.end)
-                    elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, f"{text}'{trait}'", help))
+                    elab.reporter.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, f"{text}'{trait}'", help))
                     return
 
 
-def _alias_fits(elab: Any, ty: StructTy, want: AliasInfo, own: AliasInfo) -> bool:
+def _alias_fits(elab: Elaboration, ty: StructTy, want: AliasInfo, own: AliasInfo) -> bool:
     """Is the value of an alias of the kind that a trait declares, as far as that can be told."""
     if want.node.type is None or want.node.params or own.node.params or want.module.is_library:
         return True
     scope = Scope(want.scope, "struct", {"Self": ty}, ty)
-    outer, elab.sink = elab.sink, Sink()  # what is wrong with them is told where they stand
+    outer, elab.reporter.sink = elab.reporter.sink, Sink()  # what is wrong with them is told where they stand
     queue, asked = elab.state.queue, len(elab.state.queue)
     try:
-        kind = elab.evaluate_pattern(want.node.type, scope, want.module)
-        value = elab.alias_value(own, ty)
+        kind = unification.evaluate_pattern(elab, want.node.type, scope, want.module)
+        value = evaluation.alias_value(elab, own, ty)
         if isinstance(kind, TraitTy):
-            return not isinstance(value, StructTy) or value.symbolic or elab.conforms(value, kind)
+            return not isinstance(value, StructTy) or value.symbolic or struct_members.conforms(elab, value, kind)
         if isinstance(kind, StructTy) and isinstance(value, KV) and not (kind.symbolic or value.ty is kind):
-            return elab.convert_constant(value, kind) is not None
+            return evaluation.convert_constant(elab, value, kind) is not None
     except (Abort, Mismatch, Symbolic, NoStandIn):
         return True
     finally:
-        elab.sink = outer
+        elab.reporter.sink = outer
         del queue[asked:]  # functions of a struct with stand-ins for its parameters
     return True
 
@@ -130,20 +144,22 @@ def _gives(member: Any) -> bool:
     return isinstance(member, FnSet) and any(fn.node.body is not None for fn in member.functions)
 
 
-def _report(elab: Any, info: StructInfo, trait: TraitInfo, what: str, member: AliasInfo | FnInfo) -> None:
+def _report(elab: Elaboration, info: StructInfo, trait: TraitInfo, what: str, member: AliasInfo | FnInfo) -> None:
     at = info.node.name_start
     span = Span(info.module.source, at, at + len(info.name))
     start = member.node.name_start
     notes = (Label(Span(member.module.source, start, start + len(member.name)), "declared here"),)
     text = f"struct '{info.name}' {what} its trait '{trait.name}' asks for"
-    wanted = {name for one in elab.traits_of(info) for name in one.members}
+    wanted = {name for one in struct_members.traits_of(elab, info) for name in one.members}
     near = "" if member.name in info.members else nearest(member.name, info.members.keys() - wanted)
     help = f"rename '{near}' to '{member.name}'" if near else ""
     if not help and trait.module.is_library and isinstance(member, FnInfo):
         help = f"write 'fn {_head(member)}'"
     if trait.module.is_library:  # what the library's own code then finds wrong follows from it
-        elab.sink.withdraw(_is_found_in_library)
-    elab.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, text, help, () if trait.module.is_library else notes))
+        elab.reporter.sink.withdraw(_is_found_in_library)
+    elab.reporter.sink.report(
+        Diagnostic(Code.TRAIT_NOT_MET, span, text, help, () if trait.module.is_library else notes)
+    )
 
 
 def _is_found_in_library(one: Diagnostic) -> bool:
@@ -160,13 +176,13 @@ def _head(fn: FnInfo) -> str:
     return fn.name
 
 
-def _compare(elab: Any, info: StructInfo, ty: StructTy, trait: TraitInfo, wanted: FnSet, own: FnSet) -> None:
+def _compare(elab: Elaboration, info: StructInfo, ty: StructTy, trait: TraitInfo, wanted: FnSet, own: FnSet) -> None:
     for want in wanted.functions:
         if want.node.body is None and not any(_fits(elab, ty, want, have) for have in own.functions):
             _report(elab, info, trait, f"has no '{want.name}' of the form that", want)
 
 
-def _fits(elab: Any, ty: StructTy, want: FnInfo, have: FnInfo) -> bool:
+def _fits(elab: Elaboration, ty: StructTy, want: FnInfo, have: FnInfo) -> bool:
     """Can the method stand for the one that the trait declares?"""
     if want.static != have.static or (have.raises and not want.raises):
         return False
@@ -191,24 +207,24 @@ def _is_one_type(kind: Any) -> bool:
     return isinstance(kind, StructTy) and not kind.symbolic
 
 
-def _type(elab: Any, ty: StructTy, fn: FnInfo, node: ast.Expr | None) -> Any:
+def _type(elab: Elaboration, ty: StructTy, fn: FnInfo, node: ast.Expr | None) -> Any:
     """Return the type that a method declares, or None if it cannot be told alone."""
     if isinstance(node, ast.Attribute):
         known = isinstance(node.value, ast.Name) and node.value.id == "Self"
-        if not known or not isinstance(elab.member(ty, node.name), AliasInfo):
+        if not known or not isinstance(struct_members.member(elab, ty, node.name), AliasInfo):
             return None
     elif not isinstance(node, (ast.Name, ast.Subscript)):
         return None
     names = {a.name for a in fn.node.args}
     if _mentions(node, names):
         return None
-    outer, elab.sink = elab.sink, Sink()  # what is wrong with it is told where it stands
+    outer, elab.reporter.sink = elab.reporter.sink, Sink()  # what is wrong with it is told where it stands
     try:
-        return elab.evaluate_pattern(node, elab.fn_scope_parent(fn, ty), fn.module)
+        return unification.evaluate_pattern(elab, node, unification.fn_scope_parent(elab, fn, ty), fn.module)
     except Abort:
         return None
     finally:
-        elab.sink = outer
+        elab.reporter.sink = outer
 
 
 def _mentions(node: Any, names: set[str]) -> bool:

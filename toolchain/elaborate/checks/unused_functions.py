@@ -1,6 +1,6 @@
 """The main file's functions that nothing reaches: they are elaborated for their mistakes.
 
-In: the main file. Out: diagnostics. Generic declarations are checked by themselves (`bounds.py`), all others as
+In: the main file. Out: diagnostics. Generic declarations are checked by themselves (`generic_bodies.py`), all others as
 instances.
 """
 
@@ -8,118 +8,116 @@ import contextlib
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import Label
-from ktc.diag.source import Span
-from ktc.elaborate.checks import trait_conformance as conformance
-from ktc.elaborate.checks.default_arguments import check_defaults
-from ktc.elaborate.checks.generic_bodies import Bounds, could_be_kernel
-from ktc.elaborate.instances.instance_table import Instance, Symbolic
+from ktc.elaborate.checks import trait_conformance
+from ktc.elaborate.checks.default_argument_checks import check_defaults
+from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.functions import function_bodies
+from ktc.elaborate.generics import archetypes
+from ktc.elaborate.instances import instance_table, work_queue
+from ktc.elaborate.kernels.kernel_attributes import could_be_kernel
 from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, StructInfo
+from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import Abort, Mismatch
-from ktc.elaborate.model.values import StructTy
+from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.types import StructTy
+from ktc.elaborate.types import struct_types
 
 _NEEDS_A_USE = frozenset((Code.CONSTRAINT_FAILED, Code.COMPILE_TIME_FAILED, Code.COMPILE_TIME_LIMIT))
+"""Errors that only a use can show."""
 
 
-class Checks(Bounds):
-    """The part of the elaborator that looks at what nothing calls."""
+def check_rest(elab: Elaboration) -> None:
+    """Elaborate the main file's functions that have no parameters and that nothing called, for their mistakes."""
+    # it is for a target that the program does not start it on, so what it needs there says nothing
+    elab.reporter.ignored = frozenset() if elab.is_archive else _NEEDS_A_USE
+    _check_all(elab)
+    work_queue.drain(elab)
+    _check_nested(elab)
+    work_queue.drain(elab)
+    elab.reporter.ignored = frozenset()
 
-    checks_rest: bool
 
-    def report(
-        self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None,
-        extra: tuple[Label, ...] = (),
-    ) -> None:  # fmt: skip
-        """Report an error, unless it is of code that nothing calls."""
-        # what nothing calls is for a target that nobody asked about, so what it needs there says nothing
-        if not (self.checks_rest and code in _NEEDS_A_USE):
-            super().report(code, message, span, help, instance, extra)
+def check_sizes(elab: Elaboration) -> None:
+    """Lay out the main file's structs: one that has no end is told, used or not."""
+    for value in list(elab.main.scope.names.values()):
+        if isinstance(value, StructInfo) and value.module is elab.main and not value.node.params:
+            with contextlib.suppress(Abort):
+                struct_types.ir_type(elab, struct_types.struct_type(elab, value, ()))
 
-    def check_rest(self) -> None:
-        """Elaborate the main file's functions that have no parameters and that nothing called, for their mistakes."""
-        self.checks_rest = not self.is_archive
-        self._check_all()
-        self.drain()
-        self._check_nested()
-        self.drain()
-        self.checks_rest = False
 
-    def check_sizes(self) -> None:
-        """Lay out the main file's structs: one that has no end is told, used or not."""
-        for value in list(self.main.scope.names.values()):
-            if isinstance(value, StructInfo) and value.module is self.main and not value.node.params:
-                with contextlib.suppress(Abort):
-                    self.ir(self.struct(value, ()))
-
-    def _check_all(self) -> None:
-        for value in list(self.main.scope.names.values()):
-            check_defaults(self, value)
-            if isinstance(value, FnSet):
-                for fn in value.functions:
-                    self._check_function(fn)
-                continue
-            if isinstance(value, AliasInfo):
-                self._check_alias(value)
-                continue
-            if not isinstance(value, StructInfo) or value.module is not self.main:
-                continue
-            conformance.check_traits(self, value)
-            if not value.node.params:
-                ty = self.struct(value, ())
-                try:
-                    self.fields(ty)
-                except Abort:
-                    continue
-                for member in value.members.values():
-                    if isinstance(member, FnSet):
-                        for fn in member.functions:
-                            self._check_function(fn, ty)
-                    elif isinstance(member, AliasInfo):
-                        self._check_alias(member, ty)
-
-    def _check_nested(self) -> None:
-        """Elaborate nested functions that nothing calls, in functions that have no parameters."""
-        called = {fn.node for fn in self.nested if fn.uid in self.elaborated}
-        for fn in self.nested:
-            around = fn.parent.instance
-            open_ = fn.node.params or any(arg.type is None for arg in fn.node.args)
-            if fn.module is not self.main or around is None or around.is_parametric or open_ or fn.node in called:
-                continue
-            called.add(fn.node)
-            outer, self.state = self.state, around.state
+def _check_all(elab: Elaboration) -> None:
+    for value in list(elab.main.scope.names.values()):
+        check_defaults(elab, value)
+        if isinstance(value, FnSet):
+            for fn in value.functions:
+                _check_function(elab, fn)
+            continue
+        if isinstance(value, AliasInfo):
+            _check_alias(elab, value)
+            continue
+        if not isinstance(value, StructInfo) or value.module is not elab.main:
+            continue
+        trait_conformance.check_traits(elab, value)
+        if not value.node.params:
+            ty = struct_types.struct_type(elab, value, ())
             try:
-                self._check_instance(fn, None, fn.parent)
-            finally:
-                self.state = outer
-        self.nested.clear()
+                struct_types.fields_of(elab, ty)
+            except Abort:
+                continue
+            for member in value.members.values():
+                if isinstance(member, FnSet):
+                    for fn in member.functions:
+                        _check_function(elab, fn, ty)
+                elif isinstance(member, AliasInfo):
+                    _check_alias(elab, member, ty)
 
-    def _check_alias(self, alias: AliasInfo, ty: StructTy | None = None) -> None:
-        if alias.module is not self.main or alias.node.params or alias.node.value is None:
-            return
-        used = alias.values or (ty is not None and any(key.startswith(f"{alias.uid}@") for key in ty.aliases))
-        if not used:  # one that only kernels use may mean nothing on the host
-            with contextlib.suppress(Abort, Symbolic, Mismatch):
-                self.alias_value(alias, ty)
 
-    def _check_function(self, fn: FnInfo, ty: StructTy | None = None) -> None:
-        if fn.module is not self.main or fn.node.params or fn.node.body is None:
-            return
-        if any(a.type is None and a.name != "self" for a in fn.node.args):
-            return
-        if fn.uid in self.elaborated or self.is_open(fn):
-            return
-        on_device = could_be_kernel(self.config, fn)
-        outer, self.state = self.state, self.states[self.config.accelerators[0].name] if on_device else self.state
+def _check_nested(elab: Elaboration) -> None:
+    """Elaborate nested functions that nothing calls, in functions that have no parameters."""
+    called = {fn.node for fn in elab.nested if fn.uid in elab.elaborated}
+    for fn in elab.nested:
+        around = fn.parent.instance
+        open_ = fn.node.params or any(arg.type is None for arg in fn.node.args)
+        if fn.module is not elab.main or around is None or around.is_parametric or open_ or fn.node in called:
+            continue
+        called.add(fn.node)
+        outer, elab.state = elab.state, around.state
         try:
-            self._check_instance(fn, ty)
+            _check_instance(elab, fn, None, fn.parent)
         finally:
-            self.state = outer
+            elab.state = outer
+    elab.nested.clear()
 
-    def _check_instance(self, fn: FnInfo, ty: StructTy | None, env: Any = None) -> None:
-        try:
-            actual = [None] * len(fn.node.args)
-            instance = self.instance(fn, ty, {}, actual, env, None, span=fn.span())
-        except (Abort, Symbolic, Mismatch):
-            return
-        if not self.open_arguments(instance):
-            self.elaborate_instance(instance)
+
+def _check_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None = None) -> None:
+    if alias.module is not elab.main or alias.node.params or alias.node.value is None:
+        return
+    used = alias.values or (ty is not None and any(key.startswith(f"{alias.uid}@") for key in ty.aliases))
+    if not used:  # one that only kernels use may mean nothing on the host
+        with contextlib.suppress(Abort, Symbolic, Mismatch):
+            evaluation.alias_value(elab, alias, ty)
+
+
+def _check_function(elab: Elaboration, fn: FnInfo, ty: StructTy | None = None) -> None:
+    if fn.module is not elab.main or fn.node.params or fn.node.body is None:
+        return
+    if any(a.type is None and a.name != "self" for a in fn.node.args):
+        return
+    if fn.uid in elab.elaborated or archetypes.is_open(elab, fn):
+        return
+    on_device = could_be_kernel(elab.config, fn)
+    outer, elab.state = elab.state, elab.states[elab.config.accelerators[0].name] if on_device else elab.state
+    try:
+        _check_instance(elab, fn, ty)
+    finally:
+        elab.state = outer
+
+
+def _check_instance(elab: Elaboration, fn: FnInfo, ty: StructTy | None, env: Any = None) -> None:
+    try:
+        actual = [None] * len(fn.node.args)
+        instance = instance_table.instance(elab, fn, ty, {}, actual, env, None, span=fn.span())
+    except (Abort, Symbolic, Mismatch):
+        return
+    if not instance_table.open_arguments(elab, instance):
+        function_bodies.elaborate_instance(elab, instance)

@@ -1,169 +1,145 @@
-"""Evaluation at compile time: what a body has emitted is run, and its value is a constant.
-
-In: IR of a body that is no part of any unit. Out: a constant, and globals for the memory that it points to.
-"""
+"""Evaluation at compile time: parameter values, aliases, constants."""
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import partial
+from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
+from ktc.elaborate.builder import place_operations, variables
+from ktc.elaborate.calls import conversions
 from ktc.elaborate.comptime.run_keys import computation
-from ktc.elaborate.instances.body_store import Bodies, KeptBody
-from ktc.elaborate.instances.instance_table import Instances, UnitState
-from ktc.elaborate.model.declarations import ModuleInfo, Scope, Var
+from ktc.elaborate.generics import archetypes, parameter_binding
+from ktc.elaborate.instances import function_instances, work_queue
+from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, Scope, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Abort, Mismatch
-from ktc.elaborate.model.values import KV, LV, RV, StructTy
+from ktc.elaborate.model.instance import Symbolic, UnitState
+from ktc.elaborate.model.types import (
+    KV,
+    OPAQUE,
+    BoundAlias,
+    FnTy,
+    FnVal,
+    Opaque,
+    PackPV,
+    PartialTy,
+    StructTy,
+    Sym,
+    TraitTy,
+)
+from ktc.elaborate.model.values import LV, RV, Method, PackVal, Var
+from ktc.elaborate.types import lookup, primitive_types, string_constants, struct_members, struct_types, well_known
+from ktc.elaborate.types.struct_types import zero_of
 from ktc.ir import nodes, types, walk
 from ktc.ir.interpret import EvaluationError, Interpreter
-
-if TYPE_CHECKING:
-    from ktc.elaborate.builder.place_operations import Places
+from ktc.syntax import ast
 
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 
 
-class Evaluation(Instances):
-    """The part of the elaborator that runs code."""
+def run(elab: Elaboration, body: Body, value: Any, span: Span) -> KV:
+    """Run what a body has emitted at compile time and return its value as a constant."""
+    kind = struct_types.ir_type(elab, value.ty)
+    held = value.ir if isinstance(value, RV) else value.pointer
+    emitted = (*body.hoisted, *body.statements)
+    known = elab.state.computed
+    key = computation(emitted, held, kind, partial(_is_constant, elab))
+    if key is not None and key in known:
+        return KV(value.ty, known[key])
+    const = _ran(elab, body, value, span, emitted, held)
+    if key is not None:
+        known[key] = const.value
+    return KV(value.ty, const.value)
 
-    def run(self, body: "Places", value: Any, span: Span) -> KV:
-        """Run what a body has emitted at compile time and return its value as a constant."""
-        kind = self.ir(value.ty)
-        held = value.ir if isinstance(value, RV) else value.pointer
-        emitted = (*body.hoisted, *body.statements)
-        known = self.state.computed
-        key = computation(emitted, held, kind, self._is_constant)
-        if key is not None and key in known:
-            return KV(value.ty, known[key])
-        const = self._ran(body, value, span, emitted, held)
-        if key is not None:
-            known[key] = const.value
-        return KV(value.ty, const.value)
 
-    def run_to_block(self, body: "Places", value: RV | LV, span: Span) -> str:
-        """Run what a body has emitted at compile time; return the name of a constant with the bytes of its value."""
-        held = value.ir if isinstance(value, RV) else value.pointer
-        const = self._ran(body, value, span, (*body.hoisted, *body.statements), held, True)
-        assert isinstance(const.value, nodes.Address)
-        return const.value.name
+def run_to_block(elab: Elaboration, body: Body, value: RV | LV, span: Span) -> str:
+    """Run what a body has emitted at compile time; return the name of a constant with the bytes of its value."""
+    held = value.ir if isinstance(value, RV) else value.pointer
+    const = _ran(elab, body, value, span, (*body.hoisted, *body.statements), held, True)
+    assert isinstance(const.value, nodes.Address)
+    return const.value.name
 
-    def _ran(
-        self, body: "Places", value: Any, span: Span, emitted: Sequence[nodes.Statement], held: nodes.Value,
-        as_block: bool = False,
-    ) -> nodes.Const:  # fmt: skip
-        if _reaches_out(emitted, held):
-            what, help = _run_time_name(body, span)
-            text = f"{what} is known only at run time, and is needed at compile time"
-            self.report(Code.NOT_COMPILE_TIME, text, span, help)
-            raise Abort
-        kind = self.ir(value.ty)
-        body.store_bits(nodes.Argument(0, types.PTR), value)
-        body.emit(nodes.Return(None))
-        function = nodes.Function("comptime", "compile-time value", (("to", types.PTR),), types.VOID, body.finish())
-        interpreter = self.interpreter()
-        try:
-            address = interpreter.allocate(max(1, types.size_of(kind)), 64)
-            interpreter.run(function, (address,))
-            if as_block:
-                const, made = interpreter.freeze(types.PTR, address)
-            else:
-                const, made = interpreter.freeze(kind, interpreter.read(kind, address))
-        except EvaluationError as error:
-            self.evaluation_failed(error, span)
-        for item in made:
-            self.globals[item.name] = item
-        return const
 
-    def materialized(self, ty: Any, pack: bool = False) -> Any:
-        """Return a literal's run-time type (in `Elaborator`)."""
-        raise NotImplementedError
-
-    def settled_type(self, ty: Any) -> Any:
-        """Return the type that a parameter of this type says for another one: a literal's run-time type."""
-        return self.materialized(ty) if isinstance(ty, StructTy) else ty
-
-    def _is_constant(self, name: str) -> bool:
-        known = self.globals.get(name)
-        return known.constant if known is not None else name in self.state.by_symbol
-
-    def evaluation_failed(self, error: EvaluationError, span: Span) -> NoReturn:
-        """Report that compile-time evaluation failed, with its chain of calls."""
-        code = Code.COMPILE_TIME_LIMIT if error.kind == "limit" else Code.COMPILE_TIME_FAILED
-        notes = [Label(at, f"in {title}") for title, at in error.stack if at is not None and at != span]
-        if error.span is not None and (not notes or notes[-1].span != error.span):
-            notes.append(Label(error.span, "failed here"))
-        self.report(code, f"this cannot be computed at compile time: {error.message}", span, extra=tuple(notes[-6:]))
+def _ran(
+    elab: Elaboration, body: Body, value: Any, span: Span, emitted: Sequence[nodes.Statement], held: nodes.Value,
+    as_block: bool = False,
+) -> nodes.Const:  # fmt: skip
+    if _reaches_out(emitted, held):
+        what, help = _run_time_name(body, span)
+        text = f"{what} is known only at run time, and is needed at compile time"
+        elab.report(Code.NOT_COMPILE_TIME, text, span, help)
         raise Abort
+    kind = struct_types.ir_type(elab, value.ty)
+    place_operations.store_bits(body, nodes.Argument(0, types.PTR), value)
+    body.emit(nodes.Return(None))
+    function = nodes.Function("comptime", "compile-time value", (("to", types.PTR),), types.VOID, body.finish())
+    interpreter = interpreter_for(elab)
+    try:
+        address = interpreter.allocate(max(1, types.size_of(kind)), 64)
+        interpreter.run(function, (address,))
+        if as_block:
+            const, made = interpreter.freeze(types.PTR, address)
+        else:
+            const, made = interpreter.freeze(kind, interpreter.read(kind, address))
+    except EvaluationError as error:
+        evaluation_failed(elab, error, span)
+    for item in made:
+        elab.globals[item.name] = item
+    return const
 
-    def interpreter(self) -> Interpreter:
-        """Return the interpreter for the current target's functions."""
-        state = self.state
-        if state.interpreter is None:
-            state.interpreter = Interpreter(
-                lambda symbol: self.function_of(state, symbol), self.globals.get,
-                shapes=state.bodies.shapes if state.bodies is not None else None,
-            )  # fmt: skip
-        return state.interpreter
 
-    def check_where(
-        self, conditions: Sequence[Any], scope: Scope, module: ModuleInfo, what: str, made: Any = None
-    ) -> None:
-        """Check the `where` conditions of a declaration with its parameters; not of a struct that is still open.
+def _is_constant(elab: Elaboration, name: str) -> bool:
+    known = elab.globals.get(name)
+    return known.constant if known is not None else name in elab.state.by_symbol
 
-        Raises:
-            Mismatch: one does not hold.
-        """
-        if not conditions or (made is not None and (not isinstance(made, StructTy) or made.symbolic)):
-            return
-        for node in conditions:
-            if not getattr(self.evaluate(node, scope, module), "data", True):
-                raise Mismatch(Code.CONSTRAINT_FAILED, f"a 'where' condition of {what} does not hold", weight=2)
 
-    def function_of(self, state: UnitState, symbol: str) -> nodes.Function:
-        """Return the function of a symbol, elaborated if need be; KeyError if there is none."""
-        instance = state.by_symbol.get(symbol)
-        if instance is None or symbol in state.undrawn:
-            found = self.recall(state, symbol)
-            if found is not None:
-                return found[0]
-        if symbol in state.undrawn:
-            self.draw_destructor(state.undrawn.pop(symbol), symbol)
-        if symbol in state.extra:
-            return state.extra[symbol][0]
-        if instance is None:
-            raise KeyError(symbol)
-        self.elaborate_instance(instance)
-        if instance.function is None:
-            raise Abort
-        return instance.function
+def evaluation_failed(elab: Elaboration, error: EvaluationError, span: Span) -> NoReturn:
+    """Report that compile-time evaluation failed, with its chain of calls."""
+    code = Code.COMPILE_TIME_LIMIT if error.kind == "limit" else Code.COMPILE_TIME_FAILED
+    notes = [Label(at, f"in {title}") for title, at in error.stack if at is not None and at != span]
+    if error.span is not None and (not notes or notes[-1].span != error.span):
+        notes.append(Label(error.span, "failed here"))
+    elab.report(code, f"this cannot be computed at compile time: {error.message}", span, extra=tuple(notes[-6:]))
+    raise Abort
 
-    def recall(self, state: UnitState, symbol: str) -> KeptBody | None:
-        """Return the body of a library function that is kept, and what it refers to; None if none is kept."""
-        found = state.bodies.get(symbol) if state.bodies is not None else None
+
+def interpreter_for(elab: Elaboration) -> Interpreter:
+    """Return the interpreter for the current target's functions."""
+    state = elab.state
+    if state.interpreter is None:
+        state.interpreter = Interpreter(
+            lambda symbol: function_of(elab, state, symbol), elab.globals.get,
+            shapes=state.bodies.shapes if state.bodies is not None else None,
+        )  # fmt: skip
+    return state.interpreter
+
+
+def function_of(elab: Elaboration, state: UnitState, symbol: str) -> nodes.Function:
+    """Return the function of a symbol, elaborated if need be; KeyError if there is none."""
+    instance = state.by_symbol.get(symbol)
+    if instance is None or symbol in state.undrawn:
+        found = work_queue.recall(elab, state, symbol)
         if found is not None:
-            assert state.bodies is not None
-            for name in found[1]:
-                if name not in self.globals:
-                    self._recall_constant(state.bodies, name)
-        return found
-
-    def _recall_constant(self, bodies: Bodies, name: str) -> None:
-        made = bodies.constant(name)
-        if made is None:
-            return
-        self.globals[name] = made
-        if isinstance(made.content, nodes.Const):
-            for inner in walk.addresses_of(made.content.value):
-                if inner not in self.globals:
-                    self._recall_constant(bodies, inner)
+            return found[0]
+    if symbol in state.undrawn:
+        elab.api.draw_destructor(elab, state.undrawn.pop(symbol), symbol)
+    if symbol in state.extra:
+        return state.extra[symbol][0]
+    if instance is None:
+        raise KeyError(symbol)
+    elab.api.elaborate_instance(elab, instance)
+    if instance.function is None:
+        raise Abort
+    return instance.function
 
 
-def _run_time_name(body: Any, span: Span) -> tuple[str, str]:
+def _run_time_name(body: Body, span: Span) -> tuple[str, str]:
     """Return what to call an expression of the user's that no compile-time value can be made of, and what to do."""
     for name in _NAME.findall(span.source.text[span.start : span.end]):
-        var = body.find(name)
+        var = variables.find(body, name)
         if isinstance(var, Var) and var.kind == "loop":
             return f"'{name}'", "write '@parameter' above the loop"
         if isinstance(var, Var):
@@ -195,3 +171,200 @@ def _reaches_out(body: Sequence[nodes.Statement], result: nodes.Value) -> bool:
         if outside:
             return True
     return False
+
+
+def index_of(elab: Elaboration, value: Any) -> int:
+    """Return a whole number or a truth value known at compile time."""
+    if value is None or (isinstance(value, (Ty, FnVal)) and not isinstance(value, StructTy)):
+        elab.fail(Code.NOT_COMPILE_TIME, "a number known at compile time is wanted", None)
+    try:
+        return primitive_types.comptime_int(elab, value)
+    except ValueError:
+        pass
+    body = Body(elab, elab.main, elab.main.scope, elab.current)
+    made = param(body, RV_bool(body, value), None)
+    return int(made.data)
+
+
+def text_of(elab: Elaboration, value: Any) -> str:
+    """Return a text known at compile time."""
+    if isinstance(value, KV):
+        if isinstance(value.ty, StructTy) and value.ty.params and value.data == ():
+            first = value.ty.params[0]
+            if isinstance(first, KV) and isinstance(first.data, str):
+                return first.data
+        if isinstance(value.data, (str, tuple)) and value.data:
+            return string_constants.string_of(elab, value.data)
+    return str(value)
+
+
+def refine(elab: Elaboration, base: PartialTy, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...]) -> Any:
+    """Give more parameters to a struct that has some."""
+    params = base.info.node.params
+    slots = [p.name for p, v in zip(params, base.params, strict=True) if v is None and p.kind in ("pos", "any")]
+    if len(positional) > len(slots):
+        raise Mismatch(Code.PARAMETER_COUNT, f"'{base.info.name}' takes at most {len(slots)} more parameters")
+    have = [(p.name, v) for p, v in zip(params, base.params, strict=True) if v is not None]
+    return parameter_binding.apply_struct(elab, base.info, (), (*have, *zip(slots, positional, strict=False), *named))
+
+
+def RV_bool(body: Body, value: Any) -> Any:
+    """Return a constant's truth as a value."""
+    return RV(well_known.library_type(body.elab, "Bool"), body.api.condition(body, value, ast.Pass(0, 0)))
+
+
+def evaluate(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None) -> Any:
+    """Compute a parameter value of an expression."""
+    if type(node) is ast.Name:  # most types are, and need no body
+        found = lookup.find(elab, node.id, scope, module)
+        if type(found) is AliasInfo:
+            found = alias_value(elab, found, None)
+        if type(found) is StructTy or type(found) is KV or type(found) is PackPV:
+            return found
+        if type(found) is TraitInfo:
+            return struct_members.trait_type(elab, (found,))
+        if type(found) is StructInfo and not found.node.params and not found.deprecated:
+            return struct_types.struct_type(elab, found, ())
+    body = Body(elab, module, scope, elab.current)
+    return param(body, body.api.expr(body, node, expected), Span(module.source, node.start, node.end))
+
+
+def evaluate_open(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
+    """Compute a parameter value that may be a parameter without a value."""
+    body = Body(elab, module, scope, elab.current)
+    value = body.api.expr(body, node, None)
+    if isinstance(value, (Sym, Opaque)):
+        return value
+    return param(body, value, Span(module.source, node.start, node.end))
+
+
+def alias_value(elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -> Any:
+    """Return the value of an alias without parameters (an `AliasInfo` itself if it has parameters)."""
+    if alias.node.params:
+        return alias if self_ty is None else BoundAlias(alias, self_ty)
+    cache = self_ty.aliases if self_ty is not None else alias.values
+    key = alias.name if self_ty is not None else elab.state.target.name
+    if self_ty is not None:
+        key = f"{alias.uid}@{elab.state.target.name}"
+    if key in cache:
+        return cache[key]
+    busy = (alias.uid, self_ty)
+    if busy in elab.busy_aliases:
+        _circular(elab, alias, busy)
+    scope = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
+    if alias.node.value is None:
+        cache[key] = archetypes.promised_alias(elab, alias, self_ty, scope)
+        return cache[key]
+    if busy in elab.circular:
+        raise Abort
+    elab.busy_aliases[busy] = alias
+    try:
+        cache[key] = typed_constant(elab, alias.node.type, alias.node.value, scope, alias.module)
+    finally:
+        del elab.busy_aliases[busy]
+    return cache[key]
+
+
+def _circular(elab: Elaboration, alias: AliasInfo, busy: Any) -> NoReturn:
+    """Report aliases that are defined by one another, once for all of them."""
+    keys = list(elab.busy_aliases)
+    ring = keys[keys.index(busy) :]
+    elab.circular.update(ring)
+    notes = tuple(Label(elab.busy_aliases[one].span(), "by this one, which needs it") for one in ring[1:])
+    elab.report(Code.NOT_COMPILE_TIME, f"'{alias.name}' is defined by itself", alias.span(), extra=notes)
+    raise Abort
+
+
+def typed_constant(
+    elab: Elaboration, type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo
+) -> Any:
+    """Compute `value`, converted to the type if one is written."""
+    want = evaluate(elab, type_node, scope, module) if type_node is not None else None
+    want = want if isinstance(want, Ty) and not isinstance(want, TraitTy) else None
+    body = Body(elab, module, scope, elab.current)
+    span = Span(module.source, value.start, value.end)
+    if not module.is_library:
+        elab.reporter.constants.append((span, elab.current))
+    try:
+        result = body.api.expr(body, value, want)
+        if isinstance(want, FnTy) and isinstance(result, FnVal):
+            result = function_instances.fn_as(elab, result, want) or conversions.convert(body, result, want, span)
+        elif want is not None:
+            result = conversions.convert(body, result, want, span)
+        elif isinstance(result, FnVal) and (result.params or result.named) and not module.is_library:
+            parameter_binding.check_bound(elab, result, span)
+        return param(body, result, span)
+    finally:
+        if not module.is_library:
+            elab.reporter.constants.pop()
+
+
+def convert_constant(elab: Elaboration, value: KV, want: Ty) -> KV | None:
+    """Convert a constant to another type by an implicit conversion, or return None; remembered."""
+    memo, key = elab.state.memo, ("constant", value, want)
+    if key not in memo:
+        body = Body(elab, elab.main, elab.main.scope, elab.current)
+        made = conversions.try_convert(body, value, want, None)
+        memo[key] = found if made and isinstance(found := param(body, made, None), KV) else None
+    return memo[key]  # type: ignore[no-any-return]
+
+
+def param(body: Body, value: Any, span: Span | None) -> Any:
+    """Turn what an expression gave into a parameter value; runs the interpreter where folding did not suffice."""
+    if type(value) is KV or type(value) is StructTy:
+        return value
+    if isinstance(value, (Sym, Opaque)):
+        raise Symbolic
+    if isinstance(value, Method):
+        if value.base is None:
+            return value.fn
+        body.fail(Code.NOT_COMPILE_TIME, "a bound method cannot be a parameter value", span)
+    if isinstance(value, PackVal):
+        return PackPV(tuple(param(body, item, span) for item in value.items))
+    if isinstance(value, Var):
+        value = value.value
+    if isinstance(value, RV) and isinstance(value.ir, nodes.Const):
+        return KV(value.ty, value.ir.value)
+    if isinstance(value, LV) and isinstance(value.ty, FnTy):
+        body.fail(Code.NOT_COMPILE_TIME, "this function is known only at run time", span)
+    if isinstance(value, (RV, LV)):
+        if not body.comptime:
+            body.fail(Code.NOT_COMPILE_TIME, "this value is known only at run time, and a parameter is needed", span)
+        if types.size_of(struct_types.ir_type(body.elab, value.ty)) == 0:
+            return KV(value.ty, zero_of(struct_types.ir_type(body.elab, value.ty)))
+        where = span or body.span or body.elab.main_span()
+        return run(body.elab, body, value, where)
+    return value
+
+
+def param_arg(body: Body, node: ast.Expr) -> Any:
+    """Elaborate one value in a parameter list."""
+    if type(node) is ast.Name:
+        if node.id == "_":
+            return None
+        found = variables.find(body, node.id)
+        if type(found) is KV or type(found) is StructTy or type(found) is Sym or type(found) is PackPV:
+            return found
+    if isinstance(node, ast.Star):
+        return param_arg(body, node.value) if node.value is not None else None
+    inner = Body(body.elab, body.module, body.scope, body.instance)
+    try:
+        value = inner.api.expr(inner, node)
+        if isinstance(value, (Sym, Opaque)):
+            return value
+        return param(inner, value, body.at(node))
+    except Symbolic:
+        return OPAQUE
+
+
+def param_list(body: Body, node: ast.Subscript) -> tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]:
+    """Elaborate a parameter list; packs written with `*` are spread."""
+    positional: list[Any] = []
+    for item in node.args:
+        value = param_arg(body, item)
+        if isinstance(item, ast.Star) and isinstance(value, PackPV):
+            positional += value.items
+        else:
+            positional.append(value)
+    named = tuple((k.name, param_arg(body, k.value)) for k in node.keywords)  # '**_' has no name
+    return tuple(positional), named

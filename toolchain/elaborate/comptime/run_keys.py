@@ -15,6 +15,7 @@ from ktc.records import field_names
 _MAX_STATEMENTS = 12
 """Longer computations are seldom met twice, and their key costs more."""
 
+
 _PLAIN = (str, int, bool, type(None), types.IntType, types.FloatType, types.StructType, types.ArrayType,
           types.VectorType, types.PointerType, types.VoidType)  # fmt: skip
 

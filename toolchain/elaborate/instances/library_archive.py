@@ -9,9 +9,9 @@ from collections.abc import Mapping, Set
 from dataclasses import field
 from typing import Any
 
-from ktc.elaborate.instances.body_store import Packed, pack
-from ktc.elaborate.instances.instance_table import Instance, UnitState
-from ktc.elaborate.model.values import KV, FnTy, FnVal, PackPV, PartialTy, StructTy
+from ktc.elaborate.model.body_store import Packed, pack
+from ktc.elaborate.model.instance import Instance, UnitState
+from ktc.elaborate.model.types import KV, FnTy, FnVal, PackPV, PartialTy, StructTy
 from ktc.ir import nodes, walk
 from ktc.records import entity, record, replace
 from ktc.syntax.loader import MAIN, Package
@@ -20,6 +20,7 @@ from ktc.syntax.parser import pack as pack_module
 SHORT = 12
 """Functions of fewer statements, those of inlined callees included, are compiled with the program. LLVM would inline
 most of them; calls of longer ones cost little beside what they do."""
+
 
 _DIGEST = 12
 """Length of the digest that ends the symbol of an instance; a longer ending tells instances with one digest apart."""
@@ -42,23 +43,6 @@ class Library:
     packed: Packed
     modules: Mapping[str, tuple[str, bytes]]
     devices: Mapping[str, Packed] = field(default_factory=dict)
-
-
-class Defines:
-    """The values of `-D`, and which of them were asked for."""
-
-    def __init__(self, values: Mapping[str, str]) -> None:
-        self._values = values
-        self.asked: set[str] = set()
-
-    def __contains__(self, name: str) -> bool:
-        self.asked.add(name)
-        return name in self._values
-
-    def get(self, name: str) -> str | None:
-        """Return a value, or None."""
-        self.asked.add(name)
-        return self._values.get(name)
 
 
 def archive_unit(state: UnitState, variables: Mapping[str, nodes.Global]) -> nodes.Unit:

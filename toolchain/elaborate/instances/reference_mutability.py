@@ -8,9 +8,12 @@ whether its `ref` arguments may be changed, so its result type says that they ma
 from collections.abc import Iterator
 from typing import Any
 
-from ktc.elaborate.instances.instance_table import ArgSig, Instance, Signature
-from ktc.elaborate.model.values import KV, LV, RV, OriginValue, PackPV, StructTy, Ty
-from ktc.records import replace
+from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.instance import ArgSig, Instance, Signature
+from ktc.elaborate.model.types import KV, OriginValue, PackPV, StructTy
+from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.types import struct_types, well_known
 from ktc.syntax import ast
 
 
@@ -19,18 +22,18 @@ def is_open(sig: ArgSig) -> bool:
     return sig.convention == "ref" and not sig.node.origin
 
 
-def is_fixed(elab: Any, instance: Instance, sig: ArgSig) -> bool:
+def is_fixed(elab: Elaboration, instance: Instance, sig: ArgSig) -> bool:
     """Say whether the body of a function may not change a `ref` argument: no origin says that it may."""
     if not sig.node.origin:
         return True
-    value = elab.evaluate(sig.node.origin[0], instance.scope, instance.fn.module)
+    value = elab.api.evaluate(elab, sig.node.origin[0], instance.scope, instance.fn.module)
     return isinstance(getattr(value, "data", None), OriginValue) and not value.data.mutable
 
 
-def seen_result(elab: Any, signature: Signature, values: list[Any]) -> Ty:
+def seen_result(elab: Elaboration, signature: Signature, values: list[Any]) -> Ty:
     """Return the type of a call's result, read only where it points into what the caller may not change."""
     ty = signature.result_ty
-    if not signature.lends or not any(origin.mutable for origin in elab.origins(ty)):
+    if not signature.lends or not any(origin.mutable for origin in struct_types.origins_of(elab, ty)):
         return ty
     lent = [(signature.args[i], values[i]) for i in signature.lends]
     if not any(sig.convention == "read" or (is_open(sig) and _is_read_only(value)) for sig, value in lent):
@@ -39,7 +42,7 @@ def seen_result(elab: Any, signature: Signature, values: list[Any]) -> Ty:
     return seen
 
 
-def own_result(elab: Any, signature: Signature) -> Ty:
+def own_result(elab: Elaboration, signature: Signature) -> Ty:
     """Return the result type as the function's own body can give it."""
     lent = [signature.args[i] for i in signature.lends]
     if not any(sig.convention == "read" or is_open(sig) for sig in lent):
@@ -48,12 +51,12 @@ def own_result(elab: Any, signature: Signature) -> Ty:
     return own
 
 
-def weakened(elab: Any, ty: Any, kept: set[Any]) -> Any:
+def weakened(elab: Elaboration, ty: Any, kept: set[Any]) -> Any:
     """Return a type with its origins, and the parameters that say whether they are mutable, read only; the types in
     `kept` stay as they are, for they come from elsewhere."""
     if isinstance(ty, PackPV):
         return PackPV(tuple(weakened(elab, item, kept) for item in ty.items), ty.kind)
-    if not isinstance(ty, StructTy) or ty in kept or not elab.origins(ty):
+    if not isinstance(ty, StructTy) or ty in kept or not struct_types.origins_of(elab, ty):
         return ty
     found: list[Any] = [weakened(elab, value, kept) for value in ty.params]
     at = {param.name: i for i, param in enumerate(ty.info.node.params)}
@@ -61,12 +64,12 @@ def weakened(elab: Any, ty: Any, kept: set[Any]) -> Any:
         origin = value.data if isinstance(value, KV) else None
         if not isinstance(origin, OriginValue) or not origin.mutable or origin.kind not in ("local", "some"):
             continue
-        found[i] = elab.origin_constant(OriginValue(origin.kind, False, origin.local))
+        found[i] = well_known.origin_constant(elab, OriginValue(origin.kind, False, origin.local))
         if isinstance(param.type, ast.Subscript) and isinstance(param.type.args[0], ast.Name):
             mut = at.get(param.type.args[0].id)
             if mut is not None:
-                found[mut] = elab.bool_constant(False)
-    return elab.struct(ty.info, tuple(found))
+                found[mut] = well_known.bool_constant(elab, False)
+    return struct_types.struct_type(elab, ty.info, tuple(found))
 
 
 def _is_read_only(value: Any) -> bool:
@@ -79,9 +82,3 @@ def _types_in(ty: Any) -> Iterator[Any]:
         if isinstance(value, StructTy):
             yield value
         yield from _types_in(value)
-
-
-def as_mutable(origin: OriginValue, want: StructTy) -> OriginValue:
-    """Return an origin as one of a type of origins: what may be written to can be taken as what is only read."""
-    mut = want.params[0] if want.params else None
-    return replace(origin, mutable=False) if origin.mutable and isinstance(mut, KV) and not mut.data else origin

@@ -2,264 +2,257 @@
 
 import contextlib
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.instances.instance_table import (
-    ArgSig,
-    Signature,
-    Symbolic,
-)  # fmt: skip
-from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope, StructInfo, Var
+from ktc.elaborate.generics import function_types, parameter_binding
+from ktc.elaborate.generics.conformance import unmet
+from ktc.elaborate.generics.function_types import convention_of
+from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope, StructInfo, Ty
+from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Abort, Mismatch
-from ktc.elaborate.model.values import (
-    FOREIGN,
-    KV,
-    LV,
-    FnTy,
-    FnVal,
-    OriginValue,
-    PackPV,
-    PartialTy,
-    StructTy,
-    TraitTy,
-    Ty,
-)  # fmt: skip
+from ktc.elaborate.model.instance import ArgSig, Signature, Symbolic
+from ktc.elaborate.model.types import KV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, TraitTy
+from ktc.elaborate.model.values import FOREIGN, LV, Var
 from ktc.elaborate.tree.argument_uses import dereferences, lenders, names_in, root_of
-from ktc.elaborate.types.conformance import unmet
-from ktc.elaborate.types.function_types import FunctionTypes, convention_of
+from ktc.elaborate.types import lookup, struct_members, struct_types, type_printer, type_relations, well_known
 from ktc.ir import nodes
 from ktc.syntax import ast
 
 
-class Signatures(FunctionTypes):
-    """The part of the elaborator that works out signatures."""
+def open_key(elab: Elaboration, kind: Any, have: Any) -> Any:
+    if isinstance(kind, PartialTy) and not (isinstance(have, StructTy) and have.info is kind.info):
+        return _filled(elab, kind)
+    if isinstance(kind, FnTy):
+        return None
+    have = well_known.materialized(elab, have) if isinstance(kind, TraitTy) else have
+    return struct_types.canonical(elab, have)
 
-    def _open_key(self, kind: Any, have: Any) -> Any:
-        if isinstance(kind, PartialTy) and not (isinstance(have, StructTy) and have.info is kind.info):
-            return self._filled(kind)
-        if isinstance(kind, FnTy):
-            return None
-        have = self.materialized(have) if isinstance(kind, TraitTy) else have
-        return self.canonical(have)
 
-    def _filled(self, kind: PartialTy) -> Any:
-        """Fill what a partial type leaves open where its struct's defaults or origins allow it."""
-        named = tuple((p.name, v) for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None)
-        names = {name for name, _ in named}
-        extra: list[tuple[str, Any]] = []
-        written = dict(named).get("mut")
-        mutable = isinstance(written, KV) and bool(written.data)
-        for param in kind.info.node.params:
-            if param.name in names or param.default is not None:
-                continue
-            if isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Origin":
-                extra.append((param.name, self.origin_constant(OriginValue("any", mutable))))
-        made = self.apply_struct(kind.info, (), (*named, *extra))
-        return made if isinstance(made, StructTy) else kind
+def _filled(elab: Elaboration, kind: PartialTy) -> Any:
+    """Fill what a partial type leaves open where its struct's defaults or origins allow it."""
+    named = tuple((p.name, v) for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None)
+    names = {name for name, _ in named}
+    extra: list[tuple[str, Any]] = []
+    written = dict(named).get("mut")
+    mutable = isinstance(written, KV) and bool(written.data)
+    for param in kind.info.node.params:
+        if param.name in names or param.default is not None:
+            continue
+        if isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Origin":
+            extra.append((param.name, well_known.origin_constant(elab, OriginValue("any", mutable))))
+    made = parameter_binding.apply_struct(elab, kind.info, (), (*named, *extra))
+    return made if isinstance(made, StructTy) else kind
 
-    def origin_constant(self, value: OriginValue) -> KV:
-        """Return an origin as a parameter value (in `Elaborator`)."""
-        raise NotImplementedError
 
-    def _declared_types(self, fn: FnInfo, scope: Scope, self_ty: StructTy | None, actual: list[Any]) -> list[Any]:
-        """Return the declared types; each may speak of the arguments before it."""
-        inner = Scope(scope, "function")
-        found = []
-        for number, (arg, have) in enumerate(zip(fn.node.args, actual, strict=True), 1):
-            try:
-                kind = self._declared_type(arg, inner, fn, self_ty)
-            except Abort:
-                if not fn.module.is_library:
-                    self._look_at_rest(fn, inner, number, self_ty)
-                raise
-            found.append(kind)
-            if isinstance(kind, (PartialTy, TraitTy)) and have is not None and not isinstance(have, list):
-                kind = self._known(kind, have)
-            if isinstance(kind, Ty):
-                inner.names[arg.name] = phantom(arg.name, kind, fn, arg)
-        return found
+def declared_types(
+    elab: Elaboration, fn: FnInfo, scope: Scope, self_ty: StructTy | None, actual: list[Any]
+) -> list[Any]:
+    """Return the declared types; each may speak of the arguments before it."""
+    inner = Scope(scope, "function")
+    found = []
+    for number, (arg, have) in enumerate(zip(fn.node.args, actual, strict=True), 1):
+        try:
+            kind = declared_type(elab, arg, inner, fn, self_ty)
+        except Abort:
+            if not fn.module.is_library:
+                _look_at_rest(elab, fn, inner, number, self_ty)
+            raise
+        found.append(kind)
+        if isinstance(kind, (PartialTy, TraitTy)) and have is not None and not isinstance(have, list):
+            kind = known(elab, kind, have)
+        if isinstance(kind, Ty):
+            inner.names[arg.name] = phantom(arg.name, kind, fn, arg)
+    return found
 
-    def _look_at_rest(self, fn: FnInfo, scope: Scope, first: int, self_ty: StructTy | None) -> None:
-        """Report what else is wrong with a signature, as far as it does not speak of the arguments."""
-        names = {arg.name for arg in fn.node.args}
-        for arg in fn.node.args[first:]:
-            if arg.type is not None and not names & names_in(arg.type):
-                with contextlib.suppress(Abort, Mismatch, Symbolic):
-                    self._declared_type(arg, scope, fn, self_ty)
-        if fn.node.result is not None and not names & names_in(fn.node.result):
+
+def _look_at_rest(elab: Elaboration, fn: FnInfo, scope: Scope, first: int, self_ty: StructTy | None) -> None:
+    """Report what else is wrong with a signature, as far as it does not speak of the arguments."""
+    names = {arg.name for arg in fn.node.args}
+    for arg in fn.node.args[first:]:
+        if arg.type is not None and not names & names_in(arg.type):
             with contextlib.suppress(Abort, Mismatch, Symbolic):
-                self.library_result(fn, scope)
+                declared_type(elab, arg, scope, fn, self_ty)
+    if fn.node.result is not None and not names & names_in(fn.node.result):
+        with contextlib.suppress(Abort, Mismatch, Symbolic):
+            library_result(elab, fn, scope)
 
-    def _declared_type(self, arg: ast.Param, scope: Scope, fn: FnInfo, self_ty: StructTy | None) -> Any:
-        if arg.type is None:
-            return self_ty
-        if isinstance(arg.type, ast.Star):
-            assert arg.type.value is not None
-            return self.evaluate(arg.type.value, scope, fn.module)
-        value = self.evaluate(arg.type, scope, fn.module)
-        if isinstance(value, KV) and isinstance(arg.type, ast.TupleLit):
-            return value.ty
-        if isinstance(value, FnVal) and not self._is_function(arg.type, scope, fn):  # of a parameter of function type
-            return self.fn_type_of(value)
-        if not isinstance(value, (Ty, PartialTy, PackPV)):
-            span = Span(fn.module.source, arg.start, arg.end)
-            self.fail(Code.TYPE_MISMATCH, f"the type of argument '{arg.name}' is not a type", span)
-        return value
 
-    def _is_function(self, node: ast.Expr, scope: Scope, fn: FnInfo) -> bool:
-        return isinstance(node, ast.Name) and isinstance(self.find(node.id, scope, fn.module), FnSet)
+def declared_type(elab: Elaboration, arg: ast.Param, scope: Scope, fn: FnInfo, self_ty: StructTy | None) -> Any:
+    if arg.type is None:
+        return self_ty
+    if isinstance(arg.type, ast.Star):
+        assert arg.type.value is not None
+        return elab.api.evaluate(elab, arg.type.value, scope, fn.module)
+    value = elab.api.evaluate(elab, arg.type, scope, fn.module)
+    if isinstance(value, KV) and isinstance(arg.type, ast.TupleLit):
+        return value.ty
+    if isinstance(value, FnVal) and not _is_function(elab, arg.type, scope, fn):  # of a parameter of function type
+        return function_types.fn_type_of(elab, value)
+    if not isinstance(value, (Ty, PartialTy, PackPV)):
+        span = Span(fn.module.source, arg.start, arg.end)
+        elab.fail(Code.TYPE_MISMATCH, f"the type of argument '{arg.name}' is not a type", span)
+    return value
 
-    def _signature(
-        self, fn: FnInfo, self_ty: StructTy | None, scope: Scope, declared: list[Any], actual: list[Any]
-    ) -> Signature:
-        args: list[ArgSig] = []
-        result_ty: Ty | None = None
-        out_name = ""
-        for arg, kind, have in zip(fn.node.args, declared, actual, strict=True):
-            if arg.convention == "out":
-                result_ty = self._known(kind, have) if isinstance(kind, (PartialTy, TraitTy)) else kind
-                if isinstance(kind, PartialTy) and self_ty is not None and self_ty.info is kind.info:
-                    result_ty = self_ty
-                out_name = arg.name
-            args.append(self._arg(fn, arg, kind, have))
-        result_mutable = True
-        if result_ty is None:
-            result_ty = self.library_result(fn, with_arguments(fn, args, scope))
-        kind = "ref" if fn.node.result_ref is not None else self.abi(result_ty)
-        if kind == "ref":
-            result_mutable = self._ref_mutable(fn, scope)
-        lends, named, fields = lenders(fn)
-        if kind == "ref" and self._points_elsewhere(fn, args, scope):
-            named = ()
-        writing = ("mut",) if fn.module.is_library else ("mut", "ref")
-        changes = any(a.convention in writing and (len(args) > 1 or a.variadic) for a in args)
-        return Signature(
-            tuple(args),
-            result_ty,
-            kind,
-            fn.raises,
-            out_name,
-            result_mutable,
-            False,
-            lends,
-            named,
-            changes=changes,
-            lent_fields=fields,
-        )
 
-    def _ref_mutable(self, fn: FnInfo, scope: Scope) -> bool:
-        assert fn.node.result_ref is not None
-        if not fn.node.result_ref:
-            return True
-        node = fn.node.result_ref[0]
-        if root_of(node) in {arg.name for arg in fn.node.args}:
-            return True
-        if isinstance(node, ast.Subscript) and isinstance(node.base, ast.Attribute):
-            owner = self.evaluate(node.base.value, scope, fn.module)  # `MutOrigin.cast_from[o]`
-            of = owner.params[0] if isinstance(owner, StructTy) and owner.params else None
-            return not isinstance(of, KV) or bool(of.data)
-        while isinstance(node, ast.Attribute):
-            node = node.value
-        if isinstance(node, ast.Call):
-            return True
-        value = self.evaluate(node, scope, fn.module)
-        return value.data.mutable if isinstance(value, KV) and isinstance(value.data, OriginValue) else True
+def _is_function(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FnInfo) -> bool:
+    return isinstance(node, ast.Name) and isinstance(lookup.find(elab, node.id, scope, fn.module), FnSet)
 
-    def _points_elsewhere(self, fn: FnInfo, args: list[ArgSig], scope: Scope) -> bool:
-        """Say whether `ref [self.p[]]` names what a pointer points to and lets be changed, whoever holds it."""
-        if not fn.node.result_ref or not dereferences(fn.node.result_ref[0]):
-            return False
-        inner = Scope(scope, "function")
-        for sig in args:
-            if isinstance(sig.ty, Ty):
-                inner.names[sig.name] = phantom(sig.name, sig.ty, fn, sig.node, mutable=False)
-        place = self.new_body(fn.module, inner, None).expr(fn.node.result_ref[0])
-        return isinstance(place, LV) and place.mutable
 
-    def library_result(self, fn: FnInfo, scope: Scope) -> Ty:
-        """Return the declared result type; NoneType where none is written."""
-        if fn.node.result is None:
-            return self.library_type("NoneType")
-        value = self.evaluate(fn.node.result, scope, fn.module)
-        if isinstance(value, KV) and isinstance(fn.node.result, ast.NoneLit):
-            return value.ty
-        if isinstance(value, PartialTy):
-            value = self._filled(value)
-        if not isinstance(value, Ty) or isinstance(value, TraitTy):
-            span = Span(fn.module.source, fn.node.result.start, fn.node.result.end)
-            self.fail(Code.TYPE_MISMATCH, "the result type is not a complete type", span)
-        return value
+def signature(
+    elab: Elaboration, fn: FnInfo, self_ty: StructTy | None, scope: Scope, declared: list[Any], actual: list[Any]
+) -> Signature:
+    args: list[ArgSig] = []
+    result_ty: Ty | None = None
+    out_name = ""
+    for arg, kind, have in zip(fn.node.args, declared, actual, strict=True):
+        if arg.convention == "out":
+            result_ty = known(elab, kind, have) if isinstance(kind, (PartialTy, TraitTy)) else kind
+            if isinstance(kind, PartialTy) and self_ty is not None and self_ty.info is kind.info:
+                result_ty = self_ty
+            out_name = arg.name
+        args.append(_arg(elab, fn, arg, kind, have))
+    result_mutable = True
+    if result_ty is None:
+        result_ty = library_result(elab, fn, with_arguments(fn, args, scope))
+    kind = "ref" if fn.node.result_ref is not None else struct_types.abi(elab, result_ty)
+    if kind == "ref":
+        result_mutable = _ref_mutable(elab, fn, scope)
+    lends, named, fields = lenders(fn)
+    if kind == "ref" and _points_elsewhere(elab, fn, args, scope):
+        named = ()
+    writing = ("mut",) if fn.module.is_library else ("mut", "ref")
+    changes = any(a.convention in writing and (len(args) > 1 or a.variadic) for a in args)
+    return Signature(
+        tuple(args),
+        result_ty,
+        kind,
+        fn.raises,
+        out_name,
+        result_mutable,
+        False,
+        lends,
+        named,
+        changes=changes,
+        lent_fields=fields,
+    )
 
-    def _known(self, kind: Any, have: Any) -> Ty:
-        if isinstance(kind, FnTy):
-            # a function given by name is a part of the instance, so that it can be called directly
-            found = self.fn_as(have.of, kind) if isinstance(have, FnTy) and have.of is not None else None
-            return kind if found is None else self.fn_type_of(found)
-        if isinstance(kind, PartialTy):
-            if isinstance(have, StructTy) and have.info is kind.info:
-                if not all(map(self._given_fits, kind.info.node.params, have.params, kind.params)):
-                    text = f"a '{self.type_name(have)}' is given, and what is wanted has other parameters"
-                    raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
-                return self.canonical(have)  # type: ignore[no-any-return]
-            made = self._filled(kind)
-            if have is not None and not isinstance(made, StructTy):
-                text = f"'{self.type_name(have)}' is given where '{kind.info.name}' is wanted"
+
+def _ref_mutable(elab: Elaboration, fn: FnInfo, scope: Scope) -> bool:
+    assert fn.node.result_ref is not None
+    if not fn.node.result_ref:
+        return True
+    node = fn.node.result_ref[0]
+    if root_of(node) in {arg.name for arg in fn.node.args}:
+        return True
+    if isinstance(node, ast.Subscript) and isinstance(node.base, ast.Attribute):
+        owner = elab.api.evaluate(elab, node.base.value, scope, fn.module)  # `MutOrigin.cast_from[o]`
+        of = owner.params[0] if isinstance(owner, StructTy) and owner.params else None
+        return not isinstance(of, KV) or bool(of.data)
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    if isinstance(node, ast.Call):
+        return True
+    value = elab.api.evaluate(elab, node, scope, fn.module)
+    return value.data.mutable if isinstance(value, KV) and isinstance(value.data, OriginValue) else True
+
+
+def _points_elsewhere(elab: Elaboration, fn: FnInfo, args: list[ArgSig], scope: Scope) -> bool:
+    """Say whether `ref [self.p[]]` names what a pointer points to and lets be changed, whoever holds it."""
+    if not fn.node.result_ref or not dereferences(fn.node.result_ref[0]):
+        return False
+    inner = Scope(scope, "function")
+    for sig in args:
+        if isinstance(sig.ty, Ty):
+            inner.names[sig.name] = phantom(sig.name, sig.ty, fn, sig.node, mutable=False)
+    place = elab.api.expr(Body(elab, fn.module, inner, None), fn.node.result_ref[0])
+    return isinstance(place, LV) and place.mutable
+
+
+def library_result(elab: Elaboration, fn: FnInfo, scope: Scope) -> Ty:
+    """Return the declared result type; NoneType where none is written."""
+    if fn.node.result is None:
+        return well_known.library_type(elab, "NoneType")
+    value = elab.api.evaluate(elab, fn.node.result, scope, fn.module)
+    if isinstance(value, KV) and isinstance(fn.node.result, ast.NoneLit):
+        return value.ty
+    if isinstance(value, PartialTy):
+        value = _filled(elab, value)
+    if not isinstance(value, Ty) or isinstance(value, TraitTy):
+        span = Span(fn.module.source, fn.node.result.start, fn.node.result.end)
+        elab.fail(Code.TYPE_MISMATCH, "the result type is not a complete type", span)
+    return value
+
+
+def known(elab: Elaboration, kind: Any, have: Any) -> Ty:
+    if isinstance(kind, FnTy):
+        # a function given by name is a part of the instance, so that it can be called directly
+        found = elab.api.fn_as(elab, have.of, kind) if isinstance(have, FnTy) and have.of is not None else None
+        return kind if found is None else function_types.fn_type_of(elab, found)
+    if isinstance(kind, PartialTy):
+        if isinstance(have, StructTy) and have.info is kind.info:
+            if not all(map(partial(_given_fits, elab), kind.info.node.params, have.params, kind.params)):
+                text = f"a '{type_printer.type_name(elab, have)}' is given, and what is wanted has other parameters"
                 raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
-            return made  # type: ignore[no-any-return]
-        if isinstance(kind, TraitTy) and isinstance(have, Ty):
-            plain = self.materialized(have)
-            if not self.conforms(plain, kind):
-                raise unmet(self, plain, kind)
-            return self.canonical(plain)  # type: ignore[no-any-return]
-        return kind  # type: ignore[no-any-return]
+            return struct_types.canonical(elab, have)  # type: ignore[no-any-return]
+        made = _filled(elab, kind)
+        if have is not None and not isinstance(made, StructTy):
+            text = f"'{type_printer.type_name(elab, have)}' is given where '{kind.info.name}' is wanted"
+            raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
+        return made  # type: ignore[no-any-return]
+    if isinstance(kind, TraitTy) and isinstance(have, Ty):
+        plain = well_known.materialized(elab, have)
+        if not struct_members.conforms(elab, plain, kind):
+            raise unmet(elab, plain, kind)
+        return struct_types.canonical(elab, plain)  # type: ignore[no-any-return]
+    return kind  # type: ignore[no-any-return]
 
-    def settle_struct(self, open_ty: PartialTy) -> StructTy:
-        """Return the type that a partial one means where nothing else says its parameters: their defaults do.
 
-        Raises:
-            Mismatch: one has none, or is left open by '_'.
-        """
-        info = open_ty.info
-        given = {p.name: v for p, v in zip(info.node.params, open_ty.params, strict=True) if v is not None}
-        scope = Scope(info.scope, "function")
-        found = self.settle(info.node.params, given, scope, info.module, f"'{info.name}'")
-        return self.struct(info, tuple(found[p.name] for p in info.node.params))
+def settle_struct(elab: Elaboration, open_ty: PartialTy) -> StructTy:
+    """Return the type that a partial one means where nothing else says its parameters: their defaults do.
 
-    def _given_fits(self, param: ast.Param, have: Any, want: Any) -> bool:
-        """Does a parameter of an argument's type fit what a partial type says, if it says it: it may be a default."""
-        return want is None or param.default is not None or self._param_fits(have, want)
+    Raises:
+        Mismatch: one has none, or is left open by '_'.
+    """
+    info = open_ty.info
+    given = {p.name: v for p, v in zip(info.node.params, open_ty.params, strict=True) if v is not None}
+    scope = Scope(info.scope, "function")
+    found = parameter_binding.settle(elab, info.node.params, given, scope, info.module, f"'{info.name}'")
+    return struct_types.struct_type(elab, info, tuple(found[p.name] for p in info.node.params))
 
-    def _arg(self, fn: FnInfo, arg: ast.Param, kind: Any, have: Any) -> ArgSig:
-        convention = convention_of(arg)
-        if arg.kind == "star":
-            if arg.splat:
-                pack = kind.items if isinstance(kind, PackPV) else ()
-                return ArgSig(arg.name, None, convention, arg.kind, arg, "memory", "pack", pack)  # type: ignore[arg-type]
-            if isinstance(kind, (TraitTy, PartialTy)):
-                kind = self._known(kind, have[0] if have else None)
-            return ArgSig(arg.name, kind, convention, arg.kind, arg, "memory", "list")
-        if arg.kind == "starstar":
-            return ArgSig(arg.name, self.keywords_type(kind), "var", arg.kind, arg, "memory")
-        ty = kind if isinstance(kind, FnTy) and not is_specialised(arg, fn) else self._known(kind, have)
-        if isinstance(ty, (TraitTy, PartialTy)) or convention in ("mut", "ref", "out"):
+
+def _given_fits(elab: Elaboration, param: ast.Param, have: Any, want: Any) -> bool:
+    """Does a parameter of an argument's type fit what a partial type says, if it says it: it may be a default."""
+    return want is None or param.default is not None or type_relations.param_fits(elab, have, want)
+
+
+def _arg(elab: Elaboration, fn: FnInfo, arg: ast.Param, kind: Any, have: Any) -> ArgSig:
+    convention = convention_of(arg)
+    if arg.kind == "star":
+        if arg.splat:
+            pack = kind.items if isinstance(kind, PackPV) else ()
+            return ArgSig(arg.name, None, convention, arg.kind, arg, "memory", "pack", pack)  # type: ignore[arg-type]
+        if isinstance(kind, (TraitTy, PartialTy)):
+            kind = known(elab, kind, have[0] if have else None)
+        return ArgSig(arg.name, kind, convention, arg.kind, arg, "memory", "list")
+    if arg.kind == "starstar":
+        return ArgSig(arg.name, parameter_binding.keywords_type(elab, kind), "var", arg.kind, arg, "memory")
+    ty = kind if isinstance(kind, FnTy) and not is_specialised(arg, fn) else known(elab, kind, have)
+    if isinstance(ty, (TraitTy, PartialTy)) or convention in ("mut", "ref", "out"):
+        passing = "memory"
+    else:
+        passing = struct_types.abi(elab, ty)
+        if passing == "direct" and fn.node.result_ref and _lends_place(fn, arg, ty):
             passing = "memory"
-        else:
-            passing = self.abi(ty)
-            if passing == "direct" and fn.node.result_ref and self._lends_place(fn, arg, ty):
-                passing = "memory"
-        return ArgSig(arg.name, ty, convention, arg.kind, arg, passing)
+    return ArgSig(arg.name, ty, convention, arg.kind, arg, passing)
 
-    @staticmethod
-    def _lends_place(fn: FnInfo, arg: ast.Param, ty: Ty) -> bool:
-        """Does `-> ref [self.x] T` name this argument, so that it needs a place."""
-        known = isinstance(ty, StructTy) and not ty.info.register_trivial
-        return known and any(fn.node.args[i] is arg for i in lenders(fn)[1])
 
-    def keywords_type(self, kind: Ty) -> StructTy:
-        """Return the type of `**kwargs` (in `Elaborator`)."""
-        raise NotImplementedError
+def _lends_place(fn: FnInfo, arg: ast.Param, ty: Ty) -> bool:
+    """Does `-> ref [self.x] T` name this argument, so that it needs a place."""
+    known = isinstance(ty, StructTy) and not ty.info.register_trivial
+    return known and any(fn.node.args[i] is arg for i in lenders(fn)[1])
 
 
 def is_specialised(arg: ast.Param, fn: FnInfo) -> bool:

@@ -1,13 +1,14 @@
-"""What `@__llvm_metadata(NAME=value)` says about a kernel.
-
-In: the body of a kernel's instance, whose parameters the values may name. Out: the kernel's bounds (`nodes.Function`).
-"""
+"""Attributes of kernels: launch bounds, and which functions can be kernels at all."""
 
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.model.values import StructTy
+from ktc.elaborate.builder import variables
+from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.types import StructTy
 from ktc.syntax import ast
 
 _BOUNDS = {
@@ -20,7 +21,7 @@ _BOUNDS = {
 """By the name in the program: the bound, the greatest value of each of its numbers, and what is said of others."""
 
 
-def bounds_of(body: Any, decorators: tuple[ast.Decorator, ...]) -> dict[str, tuple[int, ...]]:
+def bounds_of(body: Body, decorators: tuple[ast.Decorator, ...]) -> dict[str, tuple[int, ...]]:
     """Return what is said about a kernel."""
     bounds: dict[str, tuple[int, ...]] = {}
     for decorator in decorators:
@@ -30,8 +31,10 @@ def bounds_of(body: Any, decorators: tuple[ast.Decorator, ...]) -> dict[str, tup
         for word in call.keywords:
             where = Span(body.module.source, word.start, word.end)
             name = word.name
-            if body.find(name) is not None:
-                name = body.elab.text_of(body.param_arg(ast.Name(word.start, word.start + len(name), name)))
+            if variables.find(body, name) is not None:
+                name = evaluation.text_of(
+                    body.elab, evaluation.param_arg(body, ast.Name(word.start, word.start + len(name), name))
+                )
             if name not in _BOUNDS:
                 known = "MAX_THREADS_PER_BLOCK_METADATA"
                 body.fail(Code.UNSUPPORTED, f"'{word.name}' is no metadata of a kernel", where, f"there is '{known}'")
@@ -45,16 +48,23 @@ def bounds_of(body: Any, decorators: tuple[ast.Decorator, ...]) -> dict[str, tup
     return bounds
 
 
-def _numbers(body: Any, value: ast.Expr, most: int) -> tuple[int, ...]:
+def _numbers(body: Body, value: ast.Expr, most: int) -> tuple[int, ...]:
     """Return the first numbers of what has a length, `Int(value[0])` and so on, or the one that the value is."""
     at = (value.start, value.end)
 
     def call(name: str, argument: ast.Expr) -> int:
-        made: int = body.elab.index_of(body.param_arg(ast.Call(*at, ast.Name(*at, name), (argument,), ())))
+        made: int = evaluation.index_of(
+            body.elab, evaluation.param_arg(body, ast.Call(*at, ast.Name(*at, name), (argument,), ()))
+        )
         return made
 
-    kind = getattr(body.param_arg(value), "ty", None)
+    kind = getattr(evaluation.param_arg(body, value), "ty", None)
     if not isinstance(kind, StructTy) or "__getitem__" not in kind.info.members:
         return (call("Int", value),)
     places = [ast.IntLit(*at, index) for index in range(min(most, call("len", value)))]
     return tuple([call("Int", ast.Subscript(*at, value, (place,), ())) for place in places])
+
+
+def could_be_kernel(config: Any, fn: FnInfo) -> bool:
+    """Could a function be a kernel: it may use what only devices have."""
+    return fn.owner is None and not fn.raises and fn.node.result is None and bool(config.accelerators)

@@ -3,14 +3,14 @@
 In: the condition of a `@parameter if` and its truth. Out: a bit for each target.
 """
 
-from typing import Any
-
-from ktc.elaborate.instances.instance_table import UnitState
+from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.instance import UnitState
 from ktc.records import replace
 from ktc.syntax import ast
 
 
-def targets_where(body: Any, condition: ast.Expr, truth: bool) -> int:
+def targets_where(body: Body, condition: ast.Expr, truth: bool) -> int:
     """Return for which of a body's `launch_targets` a condition has this truth, if each were the only target.
 
     What is started under `@parameter if has_nvidia_gpu_accelerator()` is not meant for the others.
@@ -25,7 +25,7 @@ def targets_where(body: Any, condition: ast.Expr, truth: bool) -> int:
             elab.alone[target.name] = UnitState(host, -1, only=(target,))
         elab.state = elab.alone[target.name]
         try:
-            found |= (bool(elab.index_of(body.param_arg(condition))) == truth) << index
+            found |= (bool(evaluation.index_of(elab, evaluation.param_arg(body, condition))) == truth) << index
         finally:
             elab.state = outer
     return found & int(body.launch_targets)

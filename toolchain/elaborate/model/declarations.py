@@ -10,10 +10,17 @@ from dataclasses import field
 from typing import Any
 
 from ktc.diag.source import Source, Span
-from ktc.elaborate.model.values import KV, LV, RV, StructTy, TraitTy, Ty, show
-from ktc.ir.nodes import Local
 from ktc.records import entity, record
 from ktc.syntax import ast
+
+
+class Ty:
+    """A language type; the classes are in `types.py`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
 
 @record
@@ -159,12 +166,12 @@ class StructInfo:
     deprecated: str = ""
     explicit_destroy: str | None = None
     """Nothing destroys a value by itself; what to do instead, as the struct says."""
-    instances: dict[tuple[Any, ...], StructTy] = field(default_factory=dict)
+    instances: dict[tuple[Any, ...], Ty] = field(default_factory=dict)
     traits: "tuple[TraitInfo, ...] | None" = None
     lacks_trait: bool = False
     """One of its traits has a mistake, which was reported: what the struct cannot be for want of one is not said."""
-    symbolic: StructTy | None = None
-    bound: "TraitTy | None" = None
+    symbolic: Ty | None = None
+    bound: Ty | None = None
     """Of an archetype, which stands for a type parameter: all that is known of it."""
     inherited: dict[str, Any] = field(default_factory=dict)
     codes: dict[int, str] | None = None
@@ -173,28 +180,6 @@ class StructInfo:
         """Where its name stands."""
         start = self.node.name_start
         return Span(self.module.source, start, start + len(self.name))
-
-    def show_constant(self, ty: StructTy, data: Any) -> str:
-        """Return a constant of this struct for messages."""
-        if isinstance(ty.prim, str) or ty.prim is None:
-            if not self.node.params:
-                return f"{self.name}(…)" if data != () else f"{self.name}()"
-            return str(ty)
-        if ty.prim.kind == "b":
-            return "True" if data else "False"
-        return self._name_of(data) or show(KV(ty.prim, data))
-
-    def _name_of(self, data: Any) -> str:
-        """Return `DType.float32` for what `alias float32 = DType(code=18)` in the struct makes, else ""."""
-        if self.codes is None:
-            self.codes = {}
-            for member in self.members.values():
-                call = member.node.value if isinstance(member, AliasInfo) else None
-                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == self.name:
-                    values = [*call.args, *(keyword.value for keyword in call.keywords)]
-                    if len(values) == 1 and isinstance(values[0], ast.IntLit):
-                        self.codes.setdefault(values[0].value, f"{self.name}.{member.name}")
-        return self.codes.get(data, "") if isinstance(data, int) else ""
 
 
 @entity
@@ -249,26 +234,6 @@ class ImportRef:
 
 
 @entity
-class Var:
-    """A variable, argument or loop variable of a body.
-
-    Args:
-        value: a place, or for arguments passed by value and never changed the value itself.
-        kind: "var", "arg", "loop", "ref", "with".
-        declared: it was declared without a value; the first assignment gives it one.
-        captured: the body that owns it, when it is seen from a nested function.
-    """
-
-    name: str
-    ty: Ty
-    value: LV | RV | KV
-    span: Span
-    kind: str = "var"
-    local: Local | None = None
-    body: Any = None
-
-
-@entity
 class ModuleInfo:
     """A module."""
 
@@ -292,7 +257,7 @@ class Scope:
     parent: "Scope | None"
     kind: str
     names: dict[str, Any] = field(default_factory=dict)
-    struct: StructTy | None = None
+    struct: Ty | None = None
     body: Any = None
 
     def chain(self) -> Iterator["Scope"]:

@@ -1,11 +1,11 @@
-"""Why a candidate of a call, or parameters that were given, do not fit."""
+"""Why a candidate of a call, or given parameters, do not fit; and how errors end an elaboration."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.resolve.suggestions import conversion_help, suggest
+from ktc.elaborate.model.spelling import conversion_help, suggest
 from ktc.syntax import ast
 
 

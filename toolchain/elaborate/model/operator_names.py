@@ -7,9 +7,13 @@ BINARY: Mapping[str, str] = MappingProxyType({
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
     "<<": "lshift", ">>": "rshift", "&": "and", "|": "or", "^": "xor",
 })  # fmt: skip
+
+
 COMPARE: Mapping[str, str] = MappingProxyType({
     "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
 })  # fmt: skip
+
+
 UNARY: Mapping[str, str] = MappingProxyType({"-": "neg", "+": "pos", "~": "invert"})
 
 

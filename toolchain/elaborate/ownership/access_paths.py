@@ -7,11 +7,17 @@ lies, whichever it is; its fields go on from there. A path that is None: somewhe
 
 from typing import Any
 
-from ktc.elaborate.instances.instance_table import Signature
-from ktc.elaborate.model.values import LV, RV, StructTy
+from ktc.elaborate.builder import locals
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.instance import Signature
+from ktc.elaborate.model.types import StructTy
+from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.types import struct_types
 from ktc.ir import nodes
 
 Way = tuple[Any, tuple[int, ...] | None]
+
+
 UNTRACKED = "__untracked_origin__"
 """A struct of the library with an alias of this name is a pointer whose user answers for what it points to."""
 
@@ -33,19 +39,19 @@ def of_place(place: LV) -> tuple[Way, ...]:
     return tuple(found)
 
 
-def of_inside(body: Any, value: Any) -> tuple[Way, ...]:
+def of_inside(body: Body, value: Any) -> tuple[Way, ...]:
     """Return the ways to what a value points into, as far as these are known."""
-    if not isinstance(value, (LV, RV)) or not body.elab.origins(value.ty):
+    if not isinstance(value, (LV, RV)) or not struct_types.origins_of(body.elab, value.ty):
         return ()
     known: tuple[Way, ...]
     if isinstance(value, RV):
         known = value.via
     else:
         known = body.ways.get(value.local, ()) if value.local is not None else ()
-    return known or tuple((local, None) for local in body.loans_of(value) or ())
+    return known or tuple((local, None) for local in locals.loans_of(body, value) or ())
 
 
-def of_result(body: Any, signature: Signature, values: list[Any]) -> tuple[Way, ...]:
+def of_result(body: Body, signature: Signature, values: list[Any]) -> tuple[Way, ...]:
     """Return the ways to what the result of a call lies in, or points into."""
     found: list[Way] = []
     if signature.result == "ref" and signature.named:
@@ -62,7 +68,7 @@ def of_result(body: Any, signature: Signature, values: list[Any]) -> tuple[Way, 
     return tuple(dict.fromkeys(found))
 
 
-def note_place(body: Any, made: Any, signature: Signature, values: list[Any]) -> None:
+def note_place(body: Body, made: Any, signature: Signature, values: list[Any]) -> None:
     """Note where the place lies that a call gives."""
     if signature.result != "ref" or not isinstance(made, LV):
         return
@@ -100,11 +106,11 @@ def _overlap(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return all(one == other for one, other in zip(a, b, strict=False))
 
 
-def _extended(body: Any, place: LV, names: tuple[str, ...]) -> list[Way]:
+def _extended(body: Body, place: LV, names: tuple[str, ...]) -> list[Way]:
     path, ty = tuple[int, ...](), place.ty
     for name in names:
-        if not isinstance(ty, StructTy) or name not in dict(body.elab.fields(ty)):
+        if not isinstance(ty, StructTy) or name not in dict(struct_types.fields_of(body.elab, ty)):
             break
-        path = (*path, max(body.elab.slot(ty, name)[1], 0))
-        ty = dict(body.elab.fields(ty))[name]
+        path = (*path, max(struct_types.slot_of(body.elab, ty, name)[1], 0))
+        ty = dict(struct_types.fields_of(body.elab, ty))[name]
     return [(root, None if way is None else (*way, *path)) for root, way in of_place(place)]

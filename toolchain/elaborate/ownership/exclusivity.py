@@ -10,16 +10,20 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.instances.instance_table import ArgSig, Instance
+from ktc.elaborate.builder import locals, partial_moves, place_operations, variables
+from ktc.elaborate.instances import work_queue
 from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.instance import ArgSig, Instance
 from ktc.elaborate.model.values import LV, RV, Arg, PackVal
 from ktc.elaborate.ownership.access_paths import Way, meet, of_inside, of_place
+from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, types
 
 _TAKEN = ("var", "deinit", "owned")
 
 
-def check_call(body: Any, instance: Instance, values: list[Any], slots: Sequence[Arg | list[Arg] | None]) -> None:
+def check_call(body: Body, instance: Instance, values: list[Any], slots: Sequence[Arg | list[Arg] | None]) -> None:
     """Report a call that changes, or moves away, an argument and reaches the same place through another one.
 
     An argument that is a variable must still be there when the others have been computed; one that the function takes
@@ -28,7 +32,7 @@ def check_call(body: Any, instance: Instance, values: list[Any], slots: Sequence
     spans = [slot.span if isinstance(slot, Arg) else None for slot in slots]
     for sig, value, at in zip(instance.signature.args, values, spans, strict=True):
         if at is not None and sig.convention in _TAKEN and isinstance(value, LV) and not value.owned:
-            body.check_copy(value, at)
+            place_operations.check_copy(body, value, at)
     if body.moved and len(values) > 1:
         for _, value, at in _arguments(instance, values, spans):
             if isinstance(value, LV) and not value.owned and value.local in body.moved:
@@ -43,10 +47,10 @@ def check_call(body: Any, instance: Instance, values: list[Any], slots: Sequence
             if not _moved(value):
                 continue
         elif sig.passing == "direct":
-            if not body.elab.origins(value.ty):
+            if not struct_types.origins_of(body.elab, value.ty):
                 continue
             # a copy in registers: where it came from is nobody's business, where it points is
-            loans, ways = body.loans_of(value), of_inside(body, value)
+            loans, ways = locals.loans_of(body, value), of_inside(body, value)
             value = RV(value.ty, nodes.Const(types.UNIT, 0), loans=loans, via=ways)
         for other, before in seen:
             changes = _changed(sig, value) or _changed(before, other)
@@ -62,17 +66,17 @@ def check_call(body: Any, instance: Instance, values: list[Any], slots: Sequence
         seen.append((value, sig))
 
 
-def _check_captured(body: Any, instance: Instance, values: list[Any], spans: Sequence[Span | None]) -> None:
+def _check_captured(body: Body, instance: Instance, values: list[Any], spans: Sequence[Span | None]) -> None:
     """Report an argument in a variable, or pointing into one, that the closure called captures by reference."""
     given: list[tuple[ArgSig, Span | None, tuple[Way, ...]]] = []
     for sig, value, at in _arguments(instance, values, spans):
-        is_direct = body.elab.abi(value.ty) == "direct" if sig.variadic else sig.passing == "direct"
+        is_direct = struct_types.abi(body.elab, value.ty) == "direct" if sig.variadic else sig.passing == "direct"
         is_place = sig.convention not in _TAKEN and not is_direct
         given.append((sig, at, (*(_lies(value) if is_place else ()), *of_inside(body, value))))
     if not any(ways for _, _, ways in given):
         return
-    body.elab.request(instance)
-    body.elab.drain_closures()  # the closure's body tells what it captures
+    work_queue.request(body.elab, instance)
+    work_queue.drain_closures(body.elab)  # the closure's body tells what it captures
     captured = {root: name for name, place in _captured(instance.fn, set()) for root, _ in of_place(place)}
     for sig, at, ways in given:
         for root, _ in ways:
@@ -84,7 +88,7 @@ def _check_captured(body: Any, instance: Instance, values: list[Any], spans: Seq
 def _captured(closure: FnInfo, seen: set[FnInfo]) -> Iterator[tuple[str, LV]]:
     """Yield the variables that a closure, or one that it calls, may change."""
     seen.add(closure)
-    for item in closure.parent.captures_of(closure):
+    for item in variables.captures_of(closure.parent, closure):
         if isinstance(item, FnInfo):
             if item not in seen:
                 yield from _captured(item, seen)
@@ -101,9 +105,9 @@ def _arguments(
                 yield sig, one, span
 
 
-def _require(body: Any, place: LV, span: Span) -> None:
+def _require(body: Body, place: LV, span: Span | None) -> None:
     local = place.local
-    if local is not None and local not in body.trusted and body.tracked(local):
+    if local is not None and local not in body.trusted and partial_moves.tracked(body, local):
         body.emit(nodes.Mark("require", local, place.path, span))
 
 
@@ -117,7 +121,7 @@ def _moved(value: Any) -> bool:
     return isinstance(value, LV) and value.owned and value.local is not None and bool(value.local.name)
 
 
-def _overlap(body: Any, a: Any, b: Any) -> bool:
+def _overlap(body: Body, a: Any, b: Any) -> bool:
     """Do two arguments surely reach the same place."""
     places = [_lies(x) for x in (a, b)]
     if meet(*places):

@@ -8,26 +8,29 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.calls.parameter_inference import Candidate
-from ktc.elaborate.model.declarations import Var
-from ktc.elaborate.model.values import LV, RV, Arg, OriginValue, PackPV, StructTy
+from ktc.elaborate.builder import locals, variables
+from ktc.elaborate.model.calls import Candidate
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.types import OriginValue, PackPV, StructTy
+from ktc.elaborate.model.values import LV, RV, Arg, Var
 from ktc.elaborate.ownership.access_paths import UNTRACKED
+from ktc.elaborate.types import struct_types
 from ktc.ir import nodes
 from ktc.syntax import ast
 
 _HELP = "return or keep the value itself, or let the caller give the place"
 
 
-def check_returned(body: Any, value: Any, span: Span) -> None:
+def check_returned(body: Body, value: Any, span: Span) -> None:
     """Report a result that holds a pointer into a variable of the function."""
-    if body.module.is_library or not isinstance(value, (RV, LV)) or not body.elab.origins(value.ty):
+    if body.module.is_library or not isinstance(value, (RV, LV)) or not struct_types.origins_of(body.elab, value.ty):
         return
     local = _pointed(body, value)
     if local is not None:
         _fail(body, "the result points", local, span)
 
 
-def check_returned_place(body: Any, place: LV, node: ast.Expr, span: Span) -> None:
+def check_returned_place(body: Body, place: LV, node: ast.Expr, span: Span) -> None:
     """Report a `ref` result that is a variable of the function, or another place than its type names."""
     if body.module.is_library:
         return
@@ -36,10 +39,11 @@ def check_returned_place(body: Any, place: LV, node: ast.Expr, span: Span) -> No
             _fail(body, "the result refers", place.local, span)
     elif place.loans and _all_end(body, place.loans):
         _fail(body, "the result refers", place.loans[0], span)
+    assert body.instance is not None
     path, named = _path(node), [_path(origin) for origin in body.instance.fn.node.result_ref or ()]
     root, roots = path[:1], [one[:1] for one in named]
     arguments = [(arg.name,) for arg in body.instance.fn.node.args]
-    found = body.find(root[0]) if root in arguments else None
+    found = variables.find(body, root[0]) if root in arguments else None
     known = bool(named) and all(one in arguments for one in roots)
     if known and path not in named and isinstance(found, Var) and found.kind == "arg":
         names, this = " or ".join(f"'{'.'.join(one)}'" for one in named), ".".join(path)
@@ -48,9 +52,9 @@ def check_returned_place(body: Any, place: LV, node: ast.Expr, span: Span) -> No
         body.fail(Code.ESCAPING_REFERENCE, text, span, help)
 
 
-def check_stored(body: Any, place: LV, value: Any, span: Span) -> None:
+def check_stored(body: Body, place: LV, value: Any, span: Span) -> None:
     """Report a pointer into a variable of the function that is put where it outlives the function."""
-    if body.module.is_library or not isinstance(value, (RV, LV)) or not body.elab.origins(value.ty):
+    if body.module.is_library or not isinstance(value, (RV, LV)) or not struct_types.origins_of(body.elab, value.ty):
         return
     outside = place.loans == () if place.local is None else place.local.at is not None and not _ends(body, place.local)
     if outside:
@@ -59,13 +63,17 @@ def check_stored(body: Any, place: LV, value: Any, span: Span) -> None:
             _fail(body, "this stays after the function and points", local, span)
 
 
-def check_kept(body: Any, found: Candidate) -> None:
+def check_kept(body: Body, found: Candidate) -> None:
     """Report a pointer into a variable of the function that a method is given for a collection that outlives it."""
     args, slots = found.instance.signature.args, found.slots
     if len(args) < 2 or args[0].convention != "mut" or not isinstance(slots[0], Arg):
         return
     place = slots[0].value
-    if not isinstance(place, LV) or not isinstance(place.ty, StructTy) or not body.elab.origins(place.ty):
+    if (
+        not isinstance(place, LV)
+        or not isinstance(place.ty, StructTy)
+        or not struct_types.origins_of(body.elab, place.ty)
+    ):
         return
     own = {param.name for param in place.ty.info.node.params}
     for sig, slot in zip(args[1:], slots[1:], strict=True):
@@ -73,38 +81,38 @@ def check_kept(body: Any, found: Candidate) -> None:
             check_stored(body, place, slot.value, slot.span)
 
 
-def _fail(body: Any, what: str, local: nodes.Local, span: Span) -> None:
+def _fail(body: Body, what: str, local: nodes.Local, span: Span) -> None:
     name = f"'{local.name}', which ends with the function" if local.name else "a temporary value of the function"
     body.fail(Code.ESCAPING_REFERENCE, f"{what} {'to' if what.endswith('refers') else 'into'} {name}", span, _HELP)
 
 
-def _pointed(body: Any, value: RV | LV) -> nodes.Local | None:
+def _pointed(body: Body, value: RV | LV) -> nodes.Local | None:
     """Return the local of the function into which a value surely points."""
     origins = _origins(value.ty)
     for origin in origins:
         if origin.local is not None and _ends(body, origin.local):
             return origin.local
     if any(origin.kind == "some" for origin in origins):
-        loans = body.loans_of(value)
+        loans = locals.loans_of(body, value)
         if loans and _all_end(body, loans):
-            return loans[0]  # type: ignore[no-any-return]
+            return loans[0]
     return None
 
 
-def _all_end(body: Any, loans: tuple[nodes.Local, ...]) -> bool:
+def _all_end(body: Body, loans: tuple[nodes.Local, ...]) -> bool:
     """Does what points into some of these locals surely point into one that ends with the function."""
     return all(_ends(body, one) and not _passes_on(body, one) for one in loans)
 
 
-def _passes_on(body: Any, local: nodes.Local) -> bool:
+def _passes_on(body: Body, local: nodes.Local) -> bool:
     """Does a local hold pointers into what is not of the function: then one may be a copy of such a pointer."""
     ty = body.local_types.get(local)
     return ty is not None and not local.pins and any(one.kind == "some" for one in _origins(ty))
 
 
-def _ends(body: Any, local: nodes.Local) -> bool:
+def _ends(body: Body, local: nodes.Local) -> bool:
     """Does a local end with the function: it is no value of the caller's."""
-    out = body.out_var.value.local if body.out_var is not None else None
+    out = body.out_var.value.local if body.out_var is not None and isinstance(body.out_var.value, LV) else None
     return not local.kept and local is not out
 
 

@@ -5,13 +5,17 @@ from types import MappingProxyType
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.elaborate.model.values import KV, RV, PackPV, PackVal, PrimTy, Result
+from ktc.elaborate.builder import ir_values
+from ktc.elaborate.model.types import KV, PackPV, PrimTy
+from ktc.elaborate.model.values import RV, PackVal, Result
 from ktc.elaborate.primitives.float8 import FORMATS, narrowed, widened
 from ktc.elaborate.primitives.use import Use
+from ktc.elaborate.types import primitive_types
 from ktc.elaborate.types.primitive_types import BOOL_CODE, FLOAT32_CODE, comptime_int
 from ktc.ir import nodes, types
 
 Handler = Callable[[Use], Result]
+
 
 _BY_KIND: Mapping[str, tuple[int, dict[str, str]]] = MappingProxyType(
     {
@@ -51,6 +55,7 @@ _BY_KIND: Mapping[str, tuple[int, dict[str, str]]] = MappingProxyType(
 """Operation -> (number of operands, kind -> operation of the IR). "" keeps the operand; bool counts as "u", floats of
 one byte as "f": they are computed in float32."""
 
+
 _PREDICATES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "eq": {"s": "eq", "u": "eq", "f": "foeq"},
@@ -61,8 +66,11 @@ _PREDICATES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "ge": {"s": "sge", "u": "uge", "f": "foge"},
     }
 )
+
+
 PREDICATES = tuple(_PREDICATES)
 """The words that the attribute `pred` of every comparison takes."""
+
 
 _REDUCTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -122,9 +130,13 @@ def _compare(use: Use) -> Result:
     prim, values = use.same()
     row = _PREDICATES[pred]
     if isinstance(prim.ir, types.PointerType):
-        return RV(use.elab.prim("i1", ()), use.op(row["u"], values))
+        return RV(primitive_types.prim(use.elab, "i1", ()), use.op(row["u"], values))
     name = kind_of(use, prim, row)
-    result = use.elab.prim("!pop.simd", (prim.lanes, BOOL_CODE)) if prim.lanes > 1 else use.elab.prim("i1", ())
+    result = (
+        primitive_types.prim(use.elab, "!pop.simd", (prim.lanes, BOOL_CODE))
+        if prim.lanes > 1
+        else primitive_types.prim(use.elab, "i1", ())
+    )
     return RV(result, use.op(name, [_wide(use, prim, value) for value in values]))
 
 
@@ -134,7 +146,7 @@ def _select(use: Use) -> Result:
         use.mismatch(f"chooses by 'i1' or bool lanes, not '{mask}'")
     first, second = use.val(1), use.val(2)
     ty = use.prim(first.ty) or first.ty
-    return RV(ty, use.op("select", (condition, use.body.rvalue(first), use.body.rvalue(second))))
+    return RV(ty, use.op("select", (condition, ir_values.rvalue(use.body, first), ir_values.rvalue(use.body, second))))
 
 
 def _zero(kind: types.Type) -> nodes.Const:
@@ -180,7 +192,7 @@ def _by_float32(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) ->
     """Convert from or to floats of one byte."""
     if origin.kind == target.kind and origin.lanes == target.lanes:
         return value
-    middle = use.elab.prim("!pop.simd", (origin.lanes, FLOAT32_CODE))
+    middle = primitive_types.prim(use.elab, "!pop.simd", (origin.lanes, FLOAT32_CODE))
     value = convert(use, value, origin, middle) if origin.kind not in FORMATS else _wide(use, origin, value)
     if target.kind not in FORMATS or target.lanes != middle.lanes:
         return convert(use, value, middle, target)

@@ -11,19 +11,26 @@ from types import MappingProxyType
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.elaborate.model.values import RV, PrimTy, Result
+from ktc.elaborate.builder import ir_values
+from ktc.elaborate.model.types import PrimTy
+from ktc.elaborate.model.values import RV, Result
 from ktc.elaborate.primitives.arithmetic import PREDICATES
 from ktc.elaborate.primitives.float8 import FORMATS, encode
 from ktc.elaborate.primitives.use import Use, comptime_str
+from ktc.elaborate.types import primitive_types, type_printer
 from ktc.elaborate.types.primitive_types import STRING, constant_of
 from ktc.ir import nodes, types
 from ktc.ir.arithmetic import round_exact
 
 Handler = Callable[[Use], Result]
+
+
 Real = Fraction | float
+
 
 MAX_BITS = 1 << 16
 """How long an exact number may become."""
+
 
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {pred: getattr(operator, pred) for pred in PREDICATES}
@@ -106,7 +113,7 @@ def _constant(use: Use, value: "int | Real") -> RV:
         plain = (math.trunc(value) if math.isfinite(value) else 0) & (1 << element.bits) - 1
     else:
         use.check_numbers(prim)
-        use.mismatch(f"a number cannot become a '{use.elab.type_name(ty)}'")
+        use.mismatch(f"a number cannot become a '{type_printer.type_name(use.elab, ty)}'")
     assert ir is not None
     return RV(ty, nodes.Const(ir, (plain,) * prim.lanes if isinstance(ir, types.VectorType) else plain))
 
@@ -268,13 +275,13 @@ def _string_part(use: Use) -> Result:
     except ValueError:
         plain = None
     if isinstance(plain, str):
-        value = use.body.string_global(plain)
+        value = ir_values.string_global(use.body, plain)
     else:
-        value = use.body.rvalue(use.val(0))
+        value = ir_values.rvalue(use.body, use.val(0))
         if value.type != STRING:
             use.mismatch("operand 1 is not a '!kgen.string'")
     part = use.op("get", (value,), None, 0 if data else 1)
-    return use.address(part) if data else RV(use.elab.prim("index", ()), part)
+    return use.address(part) if data else RV(primitive_types.prim(use.elab, "index", ()), part)
 
 
 # operation -> (what does it, number of operands, attributes)

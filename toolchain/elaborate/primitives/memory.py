@@ -4,15 +4,23 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from ktc.diag.codes import Code
-from ktc.elaborate.model.values import LV, RV, Result, Ty
+from ktc.elaborate.builder import ir_values, locals, materialization, place_operations
+from ktc.elaborate.kernels import launches
+from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.values import LV, RV, Result
 from ktc.elaborate.primitives.arithmetic import kind_of
 from ktc.elaborate.primitives.use import Use
+from ktc.elaborate.types import primitive_types, struct_types, type_printer
 from ktc.ir import nodes, types
 
 Handler = Callable[[Use], Result]
 
+
 _ORDERINGS = ("relaxed", "acquire", "release", "acq_rel", "seq_cst")
+
+
 _SCOPES = ("", "system", "gpu", "cluster", "block", "warp")
+
 
 _ATOMICS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -34,9 +42,9 @@ def _is_whole(ir: types.Type) -> bool:
 
 
 def _trivial(use: Use, ty: Ty) -> types.Type:
-    if not use.elab.is_trivial(ty):
-        use.mismatch(f"'{use.elab.type_name(ty)}' is not copied bit by bit")
-    return use.elab.ir(ty)
+    if not struct_types.is_trivial(use.elab, ty):
+        use.mismatch(f"'{type_printer.type_name(use.elab, ty)}' is not copied bit by bit")
+    return struct_types.ir_type(use.elab, ty)
 
 
 def _length(size: int) -> nodes.Const:
@@ -54,10 +62,10 @@ def _load(use: Use) -> Result:
         invariant = use.flag("invariant", False)
         return RV(ty, use.body.let(nodes.Load(pointer, ir, align, volatile, invariant), ir))
     if 0 < align < types.align_of(ir):
-        slot = use.body.stack_slot(ir, 0)
+        slot = locals.stack_slot(use.body, ir, 0)
         use.body.emit(nodes.MemCopy(slot, pointer, _length(types.size_of(ir)), align, span=use.span))
         pointer = slot
-    return use.body.take_place(ty, pointer, use.span)
+    return place_operations.take_place(use.body, ty, pointer, use.span)
 
 
 def _store(use: Use) -> Result:
@@ -67,24 +75,24 @@ def _store(use: Use) -> Result:
     if ir == types.UNIT:
         return use.nothing()
     if _is_whole(ir):
-        use.body.emit(nodes.Store(pointer, use.body.rvalue(value), align, volatile, use.span))
+        use.body.emit(nodes.Store(pointer, ir_values.rvalue(use.body, value), align, volatile, use.span))
     elif 0 < align < types.align_of(ir):
-        origin = use.body.place(value).pointer
+        origin = materialization.as_place(use.body, value).pointer
         use.body.emit(nodes.MemCopy(pointer, origin, _length(types.size_of(ir)), align, span=use.span))
     else:
-        use.body.init_place(value.ty, pointer, value, use.span)
+        place_operations.init_place(use.body, value.ty, pointer, value, use.span)
     return use.nothing()
 
 
 def _offset(use: Use) -> Result:
-    element = use.elab.ir(use.type_of("elem"))
+    element = struct_types.ir_type(use.elab, use.type_of("elem"))
     prim, pointer = use.operand(0)
     use.pointer(0)
     return RV(prim, use.op("offset", (pointer, use.word(1)), None, element))
 
 
 def _pointer_to_int(use: Use) -> Result:
-    return RV(use.elab.prim("index", ()), use.op("ptrtoint", (use.pointer(0),), types.I64))
+    return RV(primitive_types.prim(use.elab, "index", ()), use.op("ptrtoint", (use.pointer(0),), types.I64))
 
 
 def _int_to_pointer(use: Use) -> Result:
@@ -116,24 +124,24 @@ def _array(use: Use) -> types.ArrayType:
     count = use.number("count", 1)
     if count < 0:
         use.fail(Code.CONSTRAINT_FAILED, f"cannot reserve memory for {count} values")
-    return types.ArrayType(use.elab.ir(use.type_of("type")), count)
+    return types.ArrayType(struct_types.ir_type(use.elab, use.type_of("type")), count)
 
 
 def _stack_alloc(use: Use) -> Result:
     use.body.lends = True
-    return use.address(use.body.stack_slot(_array(use), use.number("alignment", 0)))
+    return use.address(locals.stack_slot(use.body, _array(use), use.number("alignment", 0)))
 
 
 def _global_alloc(use: Use) -> Result:
     space, align = use.number("space", 3), use.number("alignment", 0)
     name = use.text("name") if "name" in use.attrs else ""
     use.body.lends = use.body.lends or not name
-    return use.address(use.body.shared_global(_array(use), space, align, use.span, name))
+    return use.address(launches.shared_global(use.body, _array(use), space, align, use.span, name))
 
 
 def _global(use: Use) -> Result:
-    kind = use.elab.ir(use.type_of("type"))
-    return use.address(use.body.program_global(use.text("name"), kind, use.number("alignment", 0)))
+    kind = struct_types.ir_type(use.elab, use.type_of("type"))
+    return use.address(launches.program_global(use.body, use.text("name"), kind, use.number("alignment", 0)))
 
 
 def _from_pointer(use: Use) -> Result:
@@ -141,21 +149,21 @@ def _from_pointer(use: Use) -> Result:
 
 
 def _to_pointer(use: Use) -> Result:
-    return use.address(use.body.place(use.val(0)).pointer)
+    return use.address(materialization.as_place(use.body, use.val(0)).pointer)
 
 
 def _init(use: Use) -> Result:
     pointer, value = use.pointer(0), use.val(1)
-    use.body.init_place(value.ty, pointer, value, use.span)
+    place_operations.init_place(use.body, value.ty, pointer, value, use.span)
     return use.nothing()
 
 
 def _take(use: Use) -> Result:
-    return use.body.take_place(use.type_of(), use.pointer(0), use.span)
+    return place_operations.take_place(use.body, use.type_of(), use.pointer(0), use.span)
 
 
 def _destroy(use: Use) -> Result:
-    use.body.destroy_place(use.type_of(), use.pointer(0), use.span)
+    place_operations.destroy_place(use.body, use.type_of(), use.pointer(0), use.span)
     return use.nothing()
 
 
@@ -208,7 +216,7 @@ def _result(use: Use) -> tuple[Ty | None, types.Type]:
     if "_type" not in use.attrs:
         return None, types.VOID
     ty = use.type_of()
-    ir = use.elab.ir(ty)
+    ir = struct_types.ir_type(use.elab, ty)
     return ty, types.VOID if ir == types.UNIT else ir
 
 
@@ -254,11 +262,11 @@ def _inline_asm(use: Use) -> Result:
 
 
 def _function_address(use: Use) -> Result:
-    return use.address(use.body.function_address(use.function(), use.span))
+    return use.address(launches.function_address(use.body, use.function(), use.span))
 
 
 def _function_environment(use: Use) -> Result:
-    return use.address(use.body.function_environment(use.function(), use.span))
+    return use.address(launches.function_environment(use.body, use.function(), use.span))
 
 
 def _trap(use: Use) -> Result:

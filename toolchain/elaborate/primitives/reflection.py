@@ -5,50 +5,56 @@ from types import MappingProxyType
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.elaborate.instances.instance_table import Symbolic
+from ktc.elaborate.builder import ir_values, materialization
+from ktc.elaborate.instances import function_instances
+from ktc.elaborate.kernels import launches
 from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.values import KV, LV, RV, FnTy, FnVal, OriginValue, PackPV, PackVal, Result, StructTy, TraitTy
+from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.spelling import conversion_help
+from ktc.elaborate.model.types import KV, FnTy, FnVal, OriginValue, PackPV, StructTy, TraitTy
+from ktc.elaborate.model.values import LV, RV, PackVal, Result
 from ktc.elaborate.primitives.use import Use, comptime_str
-from ktc.elaborate.resolve.suggestions import conversion_help
-from ktc.elaborate.types.primitive_types import erase
+from ktc.elaborate.resolve import modules
+from ktc.elaborate.types import primitive_types, struct_members, struct_types, type_printer, type_relations
+from ktc.elaborate.types.struct_types import erase
 from ktc.ir import nodes, types
 
 Handler = Callable[[Use], Result]
 
 
 def _size_of(use: Use) -> Result:
-    return use.index(types.size_of(use.elab.ir(use.type_of("type"))))
+    return use.index(types.size_of(struct_types.ir_type(use.elab, use.type_of("type"))))
 
 
 def _align_of(use: Use) -> Result:
-    return use.index(types.align_of(use.elab.ir(use.type_of("type"))))
+    return use.index(types.align_of(struct_types.ir_type(use.elab, use.type_of("type"))))
 
 
 def _is_trivial(use: Use) -> Result:
-    return use.truth(use.elab.is_trivial(use.type_of("type")))
+    return use.truth(struct_types.is_trivial(use.elab, use.type_of("type")))
 
 
 def _moves_plainly(use: Use) -> Result:
-    return use.truth(use.elab.moves_plainly(use.type_of("type")))
+    return use.truth(struct_types.moves_plainly(use.elab, use.type_of("type")))
 
 
 def _type_eq(use: Use) -> Result:
-    return use.truth(use.elab.same_type(use.type_of("a"), use.type_of("b")))
+    return use.truth(type_relations.same_type(use.elab, use.type_of("a"), use.type_of("b")))
 
 
 def _conforms(use: Use) -> Result:
     trait = use.type_of("trait")
     if not isinstance(trait, TraitTy):
         use.mismatch("attribute 'trait' must be a trait")
-    return use.truth(use.elab.conforms(use.type_of("type"), trait))
+    return use.truth(struct_members.conforms(use.elab, use.type_of("type"), trait))
 
 
 def _type_name(use: Use) -> Result:
-    return use.string(use.elab.type_name(use.type_of("type")))
+    return use.string(type_printer.type_name(use.elab, use.type_of("type")))
 
 
 def _qualified_name(use: Use) -> Result:
-    return use.string(use.elab.qualified_name(use.type_of("type"), use.flag("builtins")))
+    return use.string(type_printer.qualified_name(use.elab, use.type_of("type"), use.flag("builtins")))
 
 
 def _func_name(use: Use) -> Result:
@@ -59,15 +65,15 @@ def _func_fits(use: Use) -> Result:
     want = use.type_of("type")
     if not isinstance(want, FnTy):
         use.mismatch("attribute 'type' must be a function's type")
-    return use.truth(use.elab.instance_as(use.function(), want) is not None)
+    return use.truth(function_instances.instance_as(use.elab, use.function(), want) is not None)
 
 
 def _module_functions(use: Use) -> Result:
-    return use.index(len(use.elab.functions_in(use.text("file"))))
+    return use.index(len(modules.functions_in(use.elab, use.text("file"))))
 
 
 def _module_function(use: Use) -> Result:
-    functions = use.elab.functions_in(use.text("file"))
+    functions = modules.functions_in(use.elab, use.text("file"))
     return FnVal(functions[member(use, len(functions))])
 
 
@@ -102,14 +108,16 @@ def _pack_get(use: Use) -> Result:
     value = use.val(0)
     prim = use.prim(value.ty)
     if prim is None or prim.name not in ("!kgen.pack", "!kgen.refs"):
-        use.mismatch(f"operand 1 has the type '{use.elab.type_name(value.ty)}', not '!kgen.pack' or '!kgen.refs'")
+        use.mismatch(
+            f"operand 1 has the type '{type_printer.type_name(use.elab, value.ty)}', not '!kgen.pack' or '!kgen.refs'"
+        )
     members = prim.args[0].items
     at = member(use, len(members))
     if prim.name == "!kgen.refs":
-        refs = use.body.rvalue(value)
+        refs = ir_values.rvalue(use.body, value)
         return LV(members[at], refs if len(members) == 1 else use.op("get", (refs,), None, at))
-    place = use.body.place(value)
-    kind, indices = erase([use.elab.ir(member) for member in members])
+    place = materialization.as_place(use.body, value)
+    kind, indices = erase([struct_types.ir_type(use.elab, member) for member in members])
     pointer = place.pointer
     if indices[at] >= 0:
         pointer = use.op("field", (pointer,), None, (kind, indices[at]))
@@ -137,9 +145,9 @@ def _compile_error(use: Use) -> Result:
     given = use.type_of("given") if "given" in use.attrs else None
     if isinstance(given, StructTy) and given.info.lacks_trait:
         raise Abort
-    pair = [use.elab.type_name(use.type_of(key)) for key in ("given", "wanted") if key in use.attrs]
+    pair = [type_printer.type_name(use.elab, use.type_of(key)) for key in ("given", "wanted") if key in use.attrs]
     help = conversion_help(*pair) if len(pair) == 2 else ""
-    use.body.fail(code, use.text("message"), use.body.asking_span(use.number("argument")), help)
+    use.body.fail(code, use.text("message"), launches.asking_span(use.body, use.number("argument")), help)
 
 
 def _env_has(use: Use) -> Result:
@@ -175,26 +183,26 @@ def _is_compile_time(use: Use) -> Result:
         return use.truth(True)
     # A function is elaborated once, for the interpreter and for code.
     found = use.body.let(nodes.CallIntrinsic(nodes.INTERPRETED, (), types.BOOL, True), types.BOOL)
-    return RV(use.elab.prim("i1", ()), found)
+    return RV(primitive_types.prim(use.elab, "i1", ()), found)
 
 
 def _source_line(use: Use) -> Result:
-    return use.index(use.body.call_location()[1])
+    return use.index(launches.call_location(use.body)[1])
 
 
 def _source_column(use: Use) -> Result:
-    return use.index(use.body.call_location()[2])
+    return use.index(launches.call_location(use.body)[2])
 
 
 def _source_file(use: Use) -> Result:
-    return use.string(use.body.call_location()[0])
+    return use.string(launches.call_location(use.body)[0])
 
 
 def _source_place(use: Use) -> Result:
     define = use.text("define", "")
     if define and use.elab.defines.get(define) not in use.text("values", "").split("|"):
         return use.string("")
-    return use.string(use.body.call_place(use.flag("own")))
+    return use.string(launches.call_place(use.body, use.flag("own")))
 
 
 def _string_of(use: Use) -> Result:
@@ -206,12 +214,12 @@ def _string_of(use: Use) -> Result:
     try:
         return use.string(comptime_str(use.body, value))
     except ValueError:
-        return use.string(use.body.constant_text(value))
+        return use.string(launches.constant_text(use.body, value))
 
 
 def _constant_place(use: Use) -> Result:
     value: Any = use.attr("value")
-    places = use.body.constant_items(value.ty, [value]) if isinstance(value, KV) else None
+    places = ir_values.constant_items(use.body, value.ty, [value]) if isinstance(value, KV) else None
     if places is None:
         use.fail(Code.NOT_COMPILE_TIME, "only a value that is known at compile time becomes a constant of the program")
     return use.address(places[0].pointer)
@@ -220,7 +228,7 @@ def _constant_place(use: Use) -> Result:
 def _origin(use: Use) -> Result:
     kind = use.name.rpartition(".")[2]
     mutable = False if kind == "static" else use.flag("mut")
-    return KV(use.elab.prim("!kgen.origin", ()), OriginValue(kind, mutable))
+    return KV(primitive_types.prim(use.elab, "!kgen.origin", ()), OriginValue(kind, mutable))
 
 
 def _origin_cast(use: Use) -> Result:

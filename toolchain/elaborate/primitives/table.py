@@ -11,13 +11,14 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.values import Result
 from ktc.elaborate.primitives.arithmetic import ARITHMETIC
 from ktc.elaborate.primitives.literals import LITERALS
 from ktc.elaborate.primitives.memory import MEMORY
 from ktc.elaborate.primitives.reflection import COMPTIME
 from ktc.elaborate.primitives.targets import TARGETS
-from ktc.elaborate.primitives.use import BodyLike, Use
+from ktc.elaborate.primitives.use import Use
 from ktc.records import record
 
 
@@ -46,9 +47,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
 """Every primitive operation by its name."""
 
 
-def operation(
-    body: BodyLike, name: str, attrs: Mapping[str, Any], args: Sequence[Any], span: Span | None = None
-) -> Result:
+def operation(body: Body, name: str, attrs: Mapping[str, Any], args: Sequence[Any], span: Span | None = None) -> Result:
     """Perform one primitive operation and return its value.
 
     Reports (through `body.fail`, which does not return): UNDEFINED_NAME, MISSING_ARGUMENT, TOO_MANY_ARGUMENTS,

@@ -5,15 +5,18 @@ from types import MappingProxyType
 
 from ktc import targets
 from ktc.diag.codes import Code
-from ktc.elaborate.model.values import KV, PackPV, Result, StructTy
+from ktc.elaborate.generics.function_types import environments
+from ktc.elaborate.kernels import launches
+from ktc.elaborate.model.types import KV, PackPV, StructTy
+from ktc.elaborate.model.values import Result
 from ktc.elaborate.primitives.reflection import Handler, member
 from ktc.elaborate.primitives.use import Use
-from ktc.elaborate.types.function_types import environments
+from ktc.elaborate.types import primitive_types
 from ktc.targets.target import Target
 
 
 def _target(use: Use, target: Target) -> KV:
-    return KV(use.elab.prim("!kgen.target", ()), target)
+    return KV(primitive_types.prim(use.elab, "!kgen.target", ()), target)
 
 
 def _target_current(use: Use) -> Result:
@@ -76,7 +79,7 @@ def _targets_count(use: Use) -> Result:
 
 
 def _targets_table(use: Use) -> Result:
-    return use.address(use.body.targets_table())
+    return use.address(launches.targets_table(use.body))
 
 
 def _targets_get(use: Use) -> Result:
@@ -99,11 +102,11 @@ def _compile_offload(use: Use) -> Result:
     if not 0 <= kind <= 4:
         use.mismatch(f"there is no emission kind {kind}")
     option = use.text("emission_option", "")
-    return use.body.offload(use.target("target_type"), kind, option, use.function(), info, use.span)
+    return launches.offload(use.body, use.target("target_type"), kind, option, use.function(), info, use.span)
 
 
 def _kernel_codes(use: Use) -> Result:
-    return use.address(use.body.kernel_codes(use.function(), use.number("targets"), use.span))
+    return use.address(launches.kernel_codes(use.body, use.function(), use.number("targets"), use.span))
 
 
 def _is_closure(use: Use) -> Result:
@@ -111,15 +114,15 @@ def _is_closure(use: Use) -> Result:
 
 
 def _kernel_captures(use: Use) -> Result:
-    return use.index(len(use.body.kernel_captures(use.target(), use.function(), use.span)))
+    return use.index(len(launches.kernel_captures(use.body, use.target(), use.function(), use.span)))
 
 
 def _kernel_capture(use: Use) -> Result:
-    return use.address(use.body.kernel_capture(use.target(), use.function(), use.number("index"), use.span))
+    return use.address(launches.kernel_capture(use.body, use.target(), use.function(), use.number("index"), use.span))
 
 
 def _kernel_arg(use: Use) -> Result:
-    args = use.body.kernel_args(use.function(), use.span)
+    args = launches.kernel_args(use.body, use.function(), use.span)
     if use.name == "kgen.kernel.arg_count":
         return use.index(len(args))
     if use.name == "kgen.kernel.arg_types":

@@ -5,150 +5,25 @@ In: the attributes and operands of one use. Out: them again, checked and unwrapp
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Bug
 from ktc.diag.source import Span
-from ktc.elaborate.model.declarations import FnSet
+from ktc.elaborate.builder import ir_values
+from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.operator_names import operator_of
-from ktc.elaborate.model.values import KV, LV, RV, FnTy, FnVal, PackPV, PrimTy, StructTy, TraitTy, Ty, Val
-from ktc.elaborate.types.primitive_types import STRING, TypeTable, comptime_bool, comptime_int, constant_of
+from ktc.elaborate.model.types import KV, FnVal, PackPV, PrimTy
+from ktc.elaborate.model.values import LV, RV, Val
+from ktc.elaborate.types import primitive_types, struct_types, type_printer
+from ktc.elaborate.types.primitive_types import STRING, comptime_bool, comptime_int, constant_of
 from ktc.ir import nodes, ops, types
 from ktc.records import record
 from ktc.targets.target import Target
 
 
-class ConfigLike(Protocol):
-    """The part of `config.Config` that primitives read."""
-
-    @property
-    def defines(self) -> Mapping[str, str]: ...
-
-    @property
-    def host(self) -> Target: ...
-
-    @property
-    def accelerators(self) -> tuple[Target, ...]: ...
-
-
-class DefinesLike(Protocol):
-    """The values of `-D`."""
-
-    def __contains__(self, name: str) -> bool: ...
-
-    def get(self, name: str) -> str | None: ...
-
-
-class ElaboratorLike(TypeTable, Protocol):
-    """What primitives ask of the elaborator of the whole program."""
-
-    @property
-    def config(self) -> ConfigLike: ...
-
-    @property
-    def defines(self) -> DefinesLike: ...
-
-    @property
-    def current(self) -> Any: ...
-
-    trial: Any
-    main: Any
-
-    def fail(self, code: Code, message: str, span: Span | None, help: str, instance: Any) -> NoReturn: ...
-
-    def targets_of_program(self) -> tuple[Target, ...]: ...
-
-    def is_trivial(self, ty: Ty) -> bool: ...
-
-    def moves_plainly(self, value: Any) -> bool: ...
-
-    def type_name(self, ty: Ty) -> str: ...
-
-    def qualified_name(self, ty: Ty, builtins: bool) -> str: ...
-
-    def conforms(self, ty: Ty, trait: TraitTy) -> bool: ...
-
-    def same_type(self, a: Ty, b: Ty) -> bool: ...
-
-    def functions_in(self, path: str) -> list[FnSet]: ...
-
-    def instance_as(self, fn: FnVal, want: FnTy) -> Any: ...
-
-
-class BodyLike(Protocol):
-    """What primitives ask of the elaborator of one function."""
-
-    @property
-    def elab(self) -> ElaboratorLike: ...
-
-    @property
-    def target(self) -> Target: ...
-
-    module: Any
-
-    @property
-    def comptime(self) -> bool: ...
-
-    lends: bool
-    instance: Any
-
-    def rvalue(self, val: Any) -> nodes.Value: ...
-
-    def place(self, val: Any) -> LV: ...
-
-    def let(self, action: nodes.Action, type: types.Type) -> nodes.Value: ...
-
-    def emit(self, statement: nodes.Statement) -> None: ...
-
-    def fail(self, code: Code, message: str, span: Span | None = None, help: str = "") -> NoReturn: ...
-
-    def init_place(self, ty: Ty, pointer: nodes.Value, value: Any, span: Span | None) -> None: ...
-
-    def take_place(self, ty: Ty, pointer: nodes.Value, span: Span | None) -> Val: ...
-
-    def destroy_place(self, ty: Ty, pointer: nodes.Value, span: Span | None) -> None: ...
-
-    def string_global(self, text: str) -> nodes.Const: ...
-
-    def string_of_const(self, const: nodes.Const) -> str: ...
-
-    def constant_text(self, value: KV) -> str: ...
-
-    def function_address(self, fn: FnVal, span: Span | None) -> nodes.Value: ...
-
-    def function_environment(self, fn: FnVal, span: Span | None) -> nodes.Value: ...
-
-    def offload(self, target: Target, kind: int, option: str, fn: FnVal, info: StructTy, span: Span | None) -> Val: ...
-
-    def kernel_codes(self, fn: FnVal, targets: int, span: Span | None) -> nodes.Value: ...
-
-    def kernel_captures(self, target: Target, fn: FnVal, span: Span | None) -> Sequence[Any]: ...
-
-    def kernel_capture(self, target: Target, fn: FnVal, index: int, span: Span | None) -> nodes.Value: ...
-
-    def kernel_args(self, fn: FnVal, span: Span | None) -> Sequence[tuple[str, Ty]]: ...
-
-    def call_location(self) -> tuple[str, int, int]: ...
-
-    def call_place(self, own: bool) -> str: ...
-
-    def constant_items(self, ty: Ty, items: list[Any]) -> list[LV] | None: ...
-
-    def asking_span(self, argument: int) -> Span | None: ...
-
-    def program_global(self, name: str, type: types.Type, align: int) -> nodes.Value: ...
-
-    def targets_table(self) -> nodes.Value: ...
-
-    def shared_global(
-        self, type: types.Type, space: int, align: int, span: Span | None, name: str = ""
-    ) -> nodes.Value: ...
-
-    def stack_slot(self, type: types.Type, align: int) -> nodes.Value: ...
-
-
-def comptime_str(body: BodyLike, value: Any) -> str:
+def comptime_str(body: Body, value: Any) -> str:
     """Return the text of a constant: `!kgen.string`, or a library value that stands for one.
 
     Raises:
@@ -157,25 +32,27 @@ def comptime_str(body: BodyLike, value: Any) -> str:
     ty, data = constant_of(body.elab, value)
     if isinstance(data, str):
         return data
-    if ty is not None and body.elab.ir(ty) == STRING:
-        return body.string_of_const(nodes.Const(STRING, data))
+    if ty is not None and struct_types.ir_type(body.elab, ty) == STRING:
+        return ir_values.string_of_const(body, nodes.Const(STRING, data))
     if isinstance(data, tuple) and len(data) == 3 and isinstance(data[1], int):  # a `String`: address, length, capacity
-        return body.string_of_const(nodes.Const(STRING, data[:2]))
-    raise ValueError(f"'{body.elab.type_name(ty)}' is not a text" if ty is not None else "this is not a text")
+        return ir_values.string_of_const(body, nodes.Const(STRING, data[:2]))
+    raise ValueError(
+        f"'{type_printer.type_name(body.elab, ty)}' is not a text" if ty is not None else "this is not a text"
+    )
 
 
 @record
 class Use:
     """One use of a primitive operation."""
 
-    body: BodyLike
+    body: Body
     name: str
     attrs: Mapping[str, Any]
     args: Sequence[Any]
     span: Span | None
 
     @property
-    def elab(self) -> ElaboratorLike:
+    def elab(self) -> Elaboration:
         """The elaborator of the whole program."""
         return self.body.elab
 
@@ -193,7 +70,7 @@ class Use:
         if at is None or at.self_ty is None or self.span is None or not self.span.source.is_library:
             self.mismatch(f"does not take operands of type '{prim}'")
         said = operator_of(at.fn.name) or at.fn.title
-        text = f"{said} is not for values of type '{self.elab.type_name(at.self_ty)}'"
+        text = f"{said} is not for values of type '{type_printer.type_name(self.elab, at.self_ty)}'"
         self.elab.fail(Code.TYPE_MISMATCH, text, None, "", at)  # at the call; where the library finds it says no more
 
     def check_numbers(self, prim: PrimTy) -> None:
@@ -222,7 +99,7 @@ class Use:
         ty = self.type_of(key)
         prim = self.prim(ty)
         if prim is None or prim.ir is None:
-            self.mismatch(f"'{self.elab.type_name(ty)}' is not a primitive type with values at run time")
+            self.mismatch(f"'{type_printer.type_name(self.elab, ty)}' is not a primitive type with values at run time")
         return ty, prim
 
     def number(self, key: str, default: int | None = None) -> int:
@@ -287,7 +164,7 @@ class Use:
 
     def prim(self, ty: Ty) -> PrimTy | None:
         """Return the primitive that a type is or stands for."""
-        return ty if isinstance(ty, PrimTy) else self.elab.base_prim(ty)
+        return ty if isinstance(ty, PrimTy) else struct_types.base_prim(self.elab, ty)
 
     def val(self, at: int) -> Val:
         """Return an operand, which must be a value."""
@@ -301,8 +178,10 @@ class Use:
         value = self.val(at)
         prim = self.prim(value.ty)
         if prim is None or prim.ir is None:
-            self.mismatch(f"operand {at + 1} has the type '{self.elab.type_name(value.ty)}', not a primitive one")
-        return prim, self.body.rvalue(value)
+            self.mismatch(
+                f"operand {at + 1} has the type '{type_printer.type_name(self.elab, value.ty)}', not a primitive one"
+            )
+        return prim, ir_values.rvalue(self.body, value)
 
     def same(self, count: int = 2) -> tuple[PrimTy, list[nodes.Value]]:
         """Return all operands, which must have one type."""
@@ -337,7 +216,7 @@ class Use:
         allowed = (types.IntType, types.FloatType, types.PointerType, *more)
         values = []
         for at in range(start, len(self.args)):
-            value = self.body.rvalue(self.val(at))
+            value = ir_values.rvalue(self.body, self.val(at))
             if not isinstance(value.type, allowed):
                 self.mismatch(f"operand {at + 1} is neither a number nor an address")
             values.append(value)
@@ -358,31 +237,31 @@ class Use:
         """Return the vector type with these lanes of `prim`'s element."""
         if prim.lanes == lanes:
             return prim
-        return self.elab.prim("!pop.simd", (lanes, prim.args[1]))
+        return primitive_types.prim(self.elab, "!pop.simd", (lanes, prim.args[1]))
 
     def index(self, value: int) -> RV:
         """Return a constant of type `index`."""
-        return RV(self.elab.prim("index", ()), nodes.Const(types.I64, value & (1 << 64) - 1))
+        return RV(primitive_types.prim(self.elab, "index", ()), nodes.Const(types.I64, value & (1 << 64) - 1))
 
     def truth(self, value: bool) -> RV:
         """Return a constant of type `i1`."""
-        return RV(self.elab.prim("i1", ()), nodes.Const(types.BOOL, int(value)))
+        return RV(primitive_types.prim(self.elab, "i1", ()), nodes.Const(types.BOOL, int(value)))
 
     def string(self, text: str) -> KV:
         """Return a constant of type `!kgen.string`."""
-        return KV(self.elab.prim("!kgen.string", ()), text)
+        return KV(primitive_types.prim(self.elab, "!kgen.string", ()), text)
 
     def address(self, value: nodes.Value) -> RV:
         """Return an address in its space."""
         assert isinstance(value.type, types.PointerType)
         space = value.type.space
-        return RV(self.elab.prim("!kgen.pointer", (space,) if space else ()), value)
+        return RV(primitive_types.prim(self.elab, "!kgen.pointer", (space,) if space else ()), value)
 
     def nothing(self) -> RV:
         """Return the result of what has none."""
-        return RV(self.elab.prim("!kgen.none", ()), nodes.Const(types.UNIT, ()))
+        return RV(primitive_types.prim(self.elab, "!kgen.none", ()), nodes.Const(types.UNIT, ()))
 
     def literal(self, value: "int | Fraction | float") -> KV:
         """Return an exact number, a whole one if it is an `int`."""
         name = "!kgen.int_literal" if isinstance(value, int) else "!kgen.float_literal"
-        return KV(self.elab.prim(name, ()), value)
+        return KV(primitive_types.prim(self.elab, name, ()), value)

@@ -5,43 +5,30 @@ In: a name that means nothing. Out: the text of a help line, or "". Only asked f
 
 import re
 from collections.abc import Collection, Iterable
-from difflib import SequenceMatcher, get_close_matches
+from difflib import get_close_matches
 from pathlib import Path
 
+from ktc.elaborate.model.spelling import NUMBERS, SHORT, TEXTS, suggest
 from ktc.elaborate.tree.foreign_keywords import FOREIGN_MEMBERS, FOREIGN_NAMES
 
-_CLOSE, _SHORT = 0.7, 3
-"""How alike names must be; those of up to three letters a little less."""
 _MISSPELT = 0.8
 """How alike a word of another language must be."""
-_AS_CLOSE = 0.08
-"""A second name is shown only if it is nearly as close as the first."""
-_NUMBERS = frozenset({
-    "Int", "UInt", "Bool", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float16",
-    "Float32", "Float64", "BFloat16", "IntLiteral", "FloatLiteral",
-})  # fmt: skip
-_TEXTS = frozenset(("String", "StringLiteral", "StringSlice", "StaticString"))
+
+
 _MATERIALIZED = {"IntLiteral": "Int", "FloatLiteral": "Float64", "StringLiteral": "String"}
+
+
 _READ_ONLY = re.compile(r"the argument '(\w+)', which is read only")
+
+
 A_LOOP_VARIABLE = "a loop variable"
 """Why the variable of a `for` that does not say 'ref' cannot be changed."""
+
+
 _PUBLIC = re.compile(r"(?:fn|def|struct|trait|alias|comptime)\s+(\w+)")
+
+
 _FROM = re.compile(r"from\s+\.+[\w.]*\s+import\s+(\([^)]*\)|[^\n]*)")
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """Return the one of some names that looks most like a name, or ""."""
-    return next(iter(get_close_matches(name, sorted(set(names) - {name}), n=1, cutoff=_CLOSE)), "")
-
-
-def suggest(name: str, names: Iterable[str]) -> str:
-    """Return a help text that names what was perhaps meant, or ""."""
-    known = sorted(set(names) - {name})
-    same = [one for one in known if one.lower() == name.lower()]
-    near = same or get_close_matches(name, known, n=2, cutoff=_CLOSE if len(name) > _SHORT else 0.6)
-    if len(near) == 2 and _ratio(name, near[0]) - _ratio(name, near[1]) > _AS_CLOSE:
-        near = near[:1]
-    return "did you mean " + " or ".join(f"'{one}'" for one in near) + "?" if near else ""
 
 
 def suggest_member(name: str, names: Collection[str]) -> str:
@@ -51,7 +38,7 @@ def suggest_member(name: str, names: Collection[str]) -> str:
             if needed in names:
                 return help
     public = [one for one in names if not one.startswith("_")]
-    longer = [one for one in public if len(name) > _SHORT and one.startswith(name)]
+    longer = [one for one in public if len(name) > SHORT and one.startswith(name)]
     return suggest(name, public) or (f"did you mean '{longer[0]}'?" if len(longer) == 1 else "")
 
 
@@ -75,27 +62,9 @@ def loop_help(name: str, why: str) -> str:
     return f"write 'for ref {name} in …' to change the item, 'for var {name} in …' to change a copy of it"
 
 
-def conversion_help(have: str, want: str) -> str:
-    """Return how a value of one type becomes one of another, where a common mistake is near; types as shown."""
-    family = have.partition("[")[0]
-    if have == want:  # a launch: the type is no kernel's
-        return "declare it 'Scalar[DType.bool]' and pass one" if have == "Bool" else ""
-    if have == f"Optional[{want}]":
-        return "take the value out with '.value()', or '.or_else(...)'"
-    if have == "NoneType":
-        return f"'{want}' is never None; 'Optional[{want}]' is the type of what may be"
-    if family in _NUMBERS and want in _NUMBERS:
-        return f"write '{want}(...)' to convert it"
-    if want == "String" and family in _NUMBERS:
-        return "write 'String(...)' to convert it"
-    if want in _NUMBERS and want != "Bool" and family in _TEXTS:
-        return f"'{want}(...)' reads a number from a text" if family != "StringLiteral" else ""
-    return ""
-
-
 def iteration_help(name: str, own: bool) -> str:
     """Return what to do about a loop over a value that gives no items; `own`: of a struct of the program's."""
-    if name in _NUMBERS and name != "Bool":
+    if name in NUMBERS and name != "Bool":
         return "write 'range(…)' to count"
     return f"give '{name.partition('[')[0]}' the method '__iter__'" if own else ""
 
@@ -111,16 +80,12 @@ def operand_help(op: str, left: str, right: str) -> str:
             return f"'{other}' is never None; 'Optional[{other}]' is the type of what may be"
     if left.startswith("Optional[") != right.startswith("Optional["):
         return "take the value of the 'Optional' out with '.value()'"
-    texts = [one.partition("[")[0] in _TEXTS for one in (left, right)]
+    texts = [one.partition("[")[0] in TEXTS for one in (left, right)]
     if op == "+" and texts[0] != texts[1]:
         return "make a text of the other one with 'String(...)'"
     if op == "%" and texts[0]:
         return "write '\"… {}\".format(…)', or give all parts to 'print' or 'String'"
     return "" if all(texts) else "convert one of them"
-
-
-def _ratio(one: str, other: str) -> float:
-    return SequenceMatcher(None, other, one).ratio()
 
 
 def suggest_name(name: str, names: Iterable[str], library: Path) -> str:

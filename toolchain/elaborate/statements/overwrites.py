@@ -1,20 +1,23 @@
-"""Values behind references that are replaced: when the old one is destroyed.
-
-In: a place that is no variable, and the syntax of its new value. Out: the old value destroyed before the new one is
-made, where what makes it surely cannot see the place.
-"""
+"""Overwriting: when the old value of a place ends, and which results are built in place."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.builder import locals, partial_moves, place_operations, variables
 from ktc.elaborate.builder.linear_types import check_dropped
-from ktc.elaborate.model.declarations import Var
-from ktc.elaborate.model.values import LV, RV, FnVal, PackVal
+from ktc.elaborate.calls import argument_passing, conversions
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.types import FnVal
+from ktc.elaborate.model.values import LV, RV, PackVal, Var
 from ktc.elaborate.ownership.access_paths import are_apart, is_untracked, meet, of_inside, of_place
 from ktc.elaborate.ownership.reference_escapes import check_stored
-from ktc.elaborate.statements.declarations import Variables
+from ktc.elaborate.resolve.suggestions import loop_help
+from ktc.elaborate.statements import variable_declarations
 from ktc.elaborate.tree.argument_uses import is_call, names_in, sees
+from ktc.elaborate.types import struct_types
 from ktc.ir import nodes
 from ktc.ir.types import has_pointer
 from ktc.syntax import ast
@@ -22,150 +25,151 @@ from ktc.syntax import ast
 _BRANCHES = (nodes.If, nodes.Loop, nodes.Block, nodes.Return)
 
 
-class Replacing(Variables):
-    """The part of a body that replaces what lies behind references."""
+def note_aside(body: Body, target: ast.Expr, made: Any, node: ast.Expr, place: LV | None = None) -> None:
+    """Note the result of a call that cannot be made in its target: the call sees the target (not where `place` is
+    nobody's), or may raise and must leave the old value then. Such a result is moved by `__moveinit__`."""
+    body.aside = None
+    if not is_call(node) or not isinstance(made, LV) or not made.owned or made.local is None:
+        return
+    if body.module.is_library or made.local.name or made.path or struct_types.moves_plainly(body.elab, made.ty):
+        return
+    if sees(node, target) and not (place is not None and is_untracked(place)):
+        body.aside = made.local, False
+    elif _raises(body.statements, made.local):
+        body.aside = made.local, True
 
-    aside: tuple[nodes.Local, bool] | None = None
-    """The result of a call that was made aside, and whether only because the call may raise."""
 
-    def note_aside(self, target: ast.Expr, made: Any, node: ast.Expr, place: LV | None = None) -> None:
-        """Note the result of a call that cannot be made in its target: the call sees the target (not where `place` is
-        nobody's), or may raise and must leave the old value then. Such a result is moved by `__moveinit__`."""
-        self.aside = None
-        if not is_call(node) or not isinstance(made, LV) or not made.owned or made.local is None:
-            return
-        if self.module.is_library or made.local.name or made.path or self.elab.moves_plainly(made.ty):
-            return
-        if sees(node, target) and not (place is not None and is_untracked(place)):
-            self.aside = made.local, False
-        elif _raises(self.statements, made.local):
-            self.aside = made.local, True
+def is_aside(body: Body, place: LV, is_first: bool = False) -> nodes.Local | None:
+    """Return the result that was made aside, if a place asks for that: what has no value yet, and a variable of the
+    function itself, need not keep one when the call raises."""
+    aside, body.aside = body.aside, None
+    if aside is None:
+        return None
+    own = is_first or (place.local is not None and not place.path and not place.local.kept)
+    return None if aside[1] and own else aside[0]
 
-    def is_aside(self, place: LV, is_first: bool = False) -> nodes.Local | None:
-        """Return the result that was made aside, if a place asks for that: what has no value yet, and a variable of the
-        function itself, need not keep one when the call raises."""
-        aside, self.aside = self.aside, None
-        if aside is None:
-            return None
-        own = is_first or (place.local is not None and not place.path and not place.local.kept)
-        return None if aside[1] and own else aside[0]
 
-    def replace_first(self, place: LV, target: ast.Expr, value: ast.Expr, is_behind: bool = False) -> bool:
-        """Replace what lies behind a reference by the result of a call, or by a copy. An old value that the call does
-        surely not see is destroyed before it, if it does not raise. False for other values; nothing is made then.
+def replace_first(body: Body, place: LV, target: ast.Expr, value: ast.Expr, is_behind: bool = False) -> bool:
+    """Replace what lies behind a reference by the result of a call, or by a copy. An old value that the call does
+    surely not see is destroyed before it, if it does not raise. False for other values; nothing is made then.
 
-        Args:
-            is_behind: a variable that is replaced through a reference to it.
-        """
-        if self.module.is_library or self.elab.is_trivial(place.ty):
-            return False
-        if place.local is not None and len(place.path) <= 1 and not (is_behind or place.via):
-            return False
-        if isinstance(value, ast.Name):
-            return self._replace_by_copy(place, value)
-        if not is_call(value) and not isinstance(value, ast.Attribute):
-            return False
-        span = self.at(value)
-        self.open()
-        result = self.expr(value, place.ty)
-        check_stored(self, place, result, span)
-        if isinstance(result, LV) and not result.owned and result.ty is place.ty:
-            self._copy_from(place, result, value)
-            return True
-        if not is_call(value) or isinstance(value, ast.Subscript):
-            for statement in self.close():
-                self.emit(statement)
-            self.store_place(place, self.convert(result, place.ty, span), self.at(target), "")
-            return True
-        fresh = self.own(self.convert(result, place.ty, span), span)
-        self.note_aside(target, fresh, value, place)
-        made = self.close()
-        at = self._end_of_old(place, value, fresh, made)
-        for statement in made[:at]:
-            self.emit(statement)
-        check_dropped(self, place.ty, span)
-        self.destroy_place(place.ty, place.pointer, span)
-        for statement in made[at:]:
-            self.emit(statement)
-        if fresh.local is not None and fresh.local is self.is_aside(place):
-            self.init_moved(place.ty, place.pointer, fresh, span)
-        else:
-            self.move_bits(place.ty, place.pointer, fresh)
+    Args:
+        is_behind: a variable that is replaced through a reference to it.
+    """
+    if body.module.is_library or struct_types.is_trivial(body.elab, place.ty):
+        return False
+    if place.local is not None and len(place.path) <= 1 and not (is_behind or place.via):
+        return False
+    if isinstance(value, ast.Name):
+        return _replace_by_copy(body, place, value)
+    if not is_call(value) and not isinstance(value, ast.Attribute):
+        return False
+    span = body.at(value)
+    body.open()
+    result = body.api.expr(body, value, place.ty)
+    check_stored(body, place, result, span)
+    if isinstance(result, LV) and not result.owned and result.ty is place.ty:
+        _copy_from(body, place, result, value)
         return True
+    if not is_call(value) or isinstance(value, ast.Subscript):
+        for statement in body.close():
+            body.emit(statement)
+        store_place(body, place, conversions.convert(body, result, place.ty, span), body.at(target), "")
+        return True
+    fresh = argument_passing.own(body, conversions.convert(body, result, place.ty, span), span)
+    note_aside(body, target, fresh, value, place)
+    made = body.close()
+    at = _end_of_old(body, place, value, fresh, made)
+    for statement in made[:at]:
+        body.emit(statement)
+    check_dropped(body, place.ty, span)
+    place_operations.destroy_place(body, place.ty, place.pointer, span)
+    for statement in made[at:]:
+        body.emit(statement)
+    if fresh.local is not None and fresh.local is is_aside(body, place):
+        place_operations.init_moved(body, place.ty, place.pointer, fresh, span)
+    else:
+        place_operations.move_bits(body, place.ty, place.pointer, fresh)
+    return True
 
-    def _end_of_old(self, place: LV, value: ast.Expr, fresh: LV, made: tuple[nodes.Statement, ...]) -> int:
-        """Return before which of the statements that make a new value the old one ends."""
-        if self.aside is not None:
-            return len(made)
-        at = _call_of(made, fresh.local)
-        if at is not None:
-            result, given = self.given or (None, ())
-            others = result is fresh.local and not any(self._sees(one, place) for one in given)
-            return at if others and not any(isinstance(one, _BRANCHES) for one in made[at + 1 :]) else len(made)
-        if all(map(self._is_apart, names_in(value))) and not any(isinstance(one, _BRANCHES) for one in made):
-            return 0
+
+def _end_of_old(body: Body, place: LV, value: ast.Expr, fresh: LV, made: tuple[nodes.Statement, ...]) -> int:
+    """Return before which of the statements that make a new value the old one ends."""
+    if body.aside is not None:
         return len(made)
+    at = _call_of(made, fresh.local)
+    if at is not None:
+        result, given = body.given or (None, ())
+        others = result is fresh.local and not any(_sees(body, one, place) for one in given)
+        return at if others and not any(isinstance(one, _BRANCHES) for one in made[at + 1 :]) else len(made)
+    if all(map(partial(_is_apart, body), names_in(value))) and not any(isinstance(one, _BRANCHES) for one in made):
+        return 0
+    return len(made)
 
-    def _copy_from(self, place: LV, value: LV, node: ast.Expr) -> None:
-        """Replace what lies behind a reference by a copy of what lies in another place, which was found in the open
-        block. The old value is destroyed first where these are surely two; else the copy is made aside."""
-        span = self.at(node)
-        self.check_copy(value, span)
-        for statement in self.close():
-            self.emit(statement)
-        if are_apart(place, value):
-            check_dropped(self, place.ty, span)
-            self.destroy_place(place.ty, place.pointer, span)
-            self.init_place(place.ty, place.pointer, value, span)
-            return
-        fresh = self.own(value, span)
-        check_dropped(self, place.ty, span)
-        self.destroy_place(place.ty, place.pointer, span)
-        self.init_moved(place.ty, place.pointer, fresh, span)
 
-    def _replace_by_copy(self, place: LV, node: ast.Name) -> bool:
-        """Replace what lies behind a reference by a copy of a variable that is surely another place."""
-        found = self.find(node.id)
-        if not isinstance(found, Var) or found.body is not self:
-            return False
-        held = found.value
-        if not isinstance(held, LV) or held.ty is not place.ty:
-            return False
-        if not are_apart(place, held):
-            return False
-        value, span = self.expr(node), self.at(node)
-        self.check_copy(value, span)
-        check_dropped(self, place.ty, span)
-        self.destroy_place(place.ty, place.pointer, span)
-        self.init_place(place.ty, place.pointer, value, span)
+def _copy_from(body: Body, place: LV, value: LV, node: ast.Expr) -> None:
+    """Replace what lies behind a reference by a copy of what lies in another place, which was found in the open
+    block. The old value is destroyed first where these are surely two; else the copy is made aside."""
+    span = body.at(node)
+    place_operations.check_copy(body, value, span)
+    for statement in body.close():
+        body.emit(statement)
+    if are_apart(place, value):
+        check_dropped(body, place.ty, span)
+        place_operations.destroy_place(body, place.ty, place.pointer, span)
+        place_operations.init_place(body, place.ty, place.pointer, value, span)
+        return
+    fresh = argument_passing.own(body, value, span)
+    check_dropped(body, place.ty, span)
+    place_operations.destroy_place(body, place.ty, place.pointer, span)
+    place_operations.init_moved(body, place.ty, place.pointer, fresh, span)
+
+
+def _replace_by_copy(body: Body, place: LV, node: ast.Name) -> bool:
+    """Replace what lies behind a reference by a copy of a variable that is surely another place."""
+    found = variables.find(body, node.id)
+    if not isinstance(found, Var) or found.body is not body:
+        return False
+    held = found.value
+    if not isinstance(held, LV) or held.ty is not place.ty:
+        return False
+    if not are_apart(place, held):
+        return False
+    value, span = body.api.expr(body, node), body.at(node)
+    place_operations.check_copy(body, value, span)
+    check_dropped(body, place.ty, span)
+    place_operations.destroy_place(body, place.ty, place.pointer, span)
+    place_operations.init_place(body, place.ty, place.pointer, value, span)
+    return True
+
+
+def _sees(body: Body, value: Any, place: LV) -> bool:
+    """Say whether a function may see a place through an argument."""
+    if isinstance(value, PackVal):
+        return any(_sees(body, one, place) for one in value.items)
+    if isinstance(value, FnVal):
+        return value.env is not None
+    if not isinstance(value, (LV, RV)):
+        return False
+    inside = of_inside(body, value)
+    if struct_types.origins_of(body.elab, value.ty) and (not inside or meet(inside, of_place(place))):
         return True
+    if isinstance(value, RV):
+        return has_pointer(struct_types.ir_type(body.elab, value.ty)) and not inside
+    is_temporary = value.owned and value.local is not None and not value.local.name
+    return not is_temporary and not are_apart(place, value)
 
-    def store_place(self, place: LV, value: Any, span: Span, out_key: str) -> None:
-        """Replace the value in a place (in `Assignments`)."""
-        raise NotImplementedError
 
-    def _sees(self, value: Any, place: LV) -> bool:
-        """Say whether a function may see a place through an argument."""
-        if isinstance(value, PackVal):
-            return any(self._sees(one, place) for one in value.items)
-        if isinstance(value, FnVal):
-            return value.env is not None
-        if not isinstance(value, (LV, RV)):
-            return False
-        inside = of_inside(self, value)
-        if self.elab.origins(value.ty) and (not inside or meet(inside, of_place(place))):
-            return True
-        if isinstance(value, RV):
-            return has_pointer(self.elab.ir(value.ty)) and not inside
-        is_temporary = value.owned and value.local is not None and not value.local.name
-        return not is_temporary and not are_apart(place, value)
-
-    def _is_apart(self, name: str) -> bool:
-        """Say whether a name stands for a value that can point to nothing another name owns."""
-        found = self.find(name)
-        if not isinstance(found, Var):
-            return True
-        return found.body is self and self.elab.is_trivial(found.ty) and not has_pointer(self.elab.ir(found.ty))
+def _is_apart(body: Body, name: str) -> bool:
+    """Say whether a name stands for a value that can point to nothing another name owns."""
+    found = variables.find(body, name)
+    if not isinstance(found, Var):
+        return True
+    return (
+        found.body is body
+        and struct_types.is_trivial(body.elab, found.ty)
+        and not has_pointer(struct_types.ir_type(body.elab, found.ty))
+    )
 
 
 def _call_of(made: Sequence[nodes.Statement], result: nodes.Local | None) -> int | None:
@@ -184,3 +188,68 @@ def _raises(made: Sequence[nodes.Statement], result: nodes.Local) -> bool:
     at = _call_of(made, result)
     call = made[at] if at is not None else None
     return isinstance(call, nodes.Let) and call.temp is not None
+
+
+def is_not_declared_by(body: Body, target: ast.Name) -> bool:
+    """Whether a declaration of the name failed, so that this one is none; an error if it is a parameter's."""
+    for scope in body.scope.chain():
+        if target.id in scope.names and scope.names[target.id] is None:
+            return True
+        if scope.kind == "function" and target.id in scope.names:
+            body.fail(Code.IMMUTABLE, f"'{target.id}' is a parameter, known at compile time", body.at(target))
+    return False
+
+
+def store_var(body: Body, var: Var, value: Any, target: ast.Name) -> None:
+    """Store a value in a variable."""
+    if body.builtin_self is not None and var.kind == "out":
+        body.builtin_self["whole"] = conversions.convert(body, value, var.ty, body.at(target))
+        return
+    place = var.value
+    if not isinstance(place, LV) or not place.mutable:
+        why = f"argument '{var.name}' is read only" if var.kind == "arg" else f"'{var.name}' is read only"
+        help_text = f"declare it 'mut {var.name}' or 'var {var.name}'" if var.kind == "arg" else ""
+        help_text = help_text or loop_help(var.name, getattr(place, "why", ""))
+        body.fail(Code.IMMUTABLE, why, body.at(target), help_text)
+    store_place(body, place, value, body.at(target), "*" if var is body.out_var else "")
+
+
+def store_place(body: Body, place: LV, value: Any, span: Span, out_key: str) -> None:
+    """Replace the value in a place; `out_key` names a part of the result that may have no value yet."""
+    check_stored(body, place, value, span)
+    value = conversions.convert(body, value, place.ty, span)
+    if place.local is not None:
+        locals.pin_more(body, place.local, place.ty, locals.loans_of(body, value))
+        if place.local in body.assigned_once or place.path or place.local.kept:
+            place.local.is_shared = True
+        body.assigned_once.add(place.local)
+    if struct_types.is_trivial(body.elab, place.ty):
+        place_operations.init_place(body, place.ty, place.pointer, value, span)
+        if place.local is not None:
+            partial_moves.mark(body, "init", LV(place.ty, place.pointer, True, place.local, place.path))
+        if out_key:
+            body.assigned.add(out_key)
+        return
+    is_itself = isinstance(value, LV) and value.local is not None and value.local is place.local
+    is_itself = is_itself and value.path == place.path and not value.via and not body.module.is_library
+    if not out_key and not is_itself:
+        place_operations.mark_copied(body, place, value)
+    fresh = variable_declarations.held(body, value) if is_itself else argument_passing.own(body, value, span)
+    if place.local is not None and partial_moves.taken_apart(body, place.local, place.path):
+        partial_moves.mark(body, "overwrite", place, span)
+    elif place.local is not None or not out_key or out_key in body.assigned:
+        partial_moves.mark(body, "use", place, span)
+        check_dropped(body, place.ty, span)
+        place_operations.destroy_place(body, place.ty, place.pointer, span)
+    is_first = bool(out_key) and out_key not in body.assigned
+    copied = place.local is None and not place.path and isinstance(value, LV) and not (value.owned or value.local)
+    if copied or is_itself or (fresh.local is not None and fresh.local is is_aside(body, place, is_first)):
+        place_operations.init_moved(
+            body, place.ty, place.pointer, fresh, span
+        )  # from one reference to another: copied, then moved
+    else:
+        place_operations.move_bits(body, place.ty, place.pointer, fresh)
+    if place.local is not None:
+        partial_moves.mark(body, "init", place)
+    if out_key:
+        body.assigned.add(out_key)

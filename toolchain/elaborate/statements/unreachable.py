@@ -8,10 +8,11 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from ktc.elaborate.model.elaboration import Body
 from ktc.syntax import ast
 
 
-def is_checked(body: Any, before: ast.Stmt) -> bool:
+def is_checked(body: Body, before: ast.Stmt) -> bool:
     """Say whether what follows a statement that does not go on is looked at: not if `@parameter if` chose that it does
     not, for what stands there is meant for other parameters then."""
     if body.module.is_library or body.comptime or body.instance is None or body.inline_result is not None:
@@ -20,7 +21,7 @@ def is_checked(body: Any, before: ast.Stmt) -> bool:
 
 
 @contextlib.contextmanager
-def looked_at(body: Any) -> Iterator[None]:
+def looked_at(body: Body) -> Iterator[None]:
     """Elaborate statements for their mistakes alone."""
     sets = [(name, set(getattr(body, name))) for name in ("assigned", "refs", "used_labels", "moved", "late_locals")]
     queues = [(state.queue, len(state.queue)) for state in body.elab.states.values()]

@@ -4,7 +4,13 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.model.values import KV, LV, PackPV
+from ktc.elaborate.builder import place_operations
+from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.expressions import operators
+from ktc.elaborate.model.elaboration import Body, Elaboration
+from ktc.elaborate.model.types import KV, PackPV
+from ktc.elaborate.model.values import LV
+from ktc.elaborate.types import struct_types, type_printer
 from ktc.ir import nodes, types
 from ktc.ir.interpret import EvaluationError
 from ktc.syntax import ast
@@ -13,18 +19,22 @@ MAX_TURNS = 100_000
 """How often a loop may be unrolled."""
 
 
-def iterate(elab: Any, value: Any, span: Span, asking: Any) -> list[Any]:
+def iterate(elab: Elaboration, value: Any, span: Span, asking: Any) -> list[Any]:
     """Return the values that a compile-time iterable gives."""
     if isinstance(value, PackPV):
         return list(value.items)
-    body = elab.new_body(asking.module, asking.scope, asking.instance)
+    body = Body(elab, asking.module, asking.scope, asking.instance)
     node = ast.Pass(span.start, span.end)
     if not isinstance(value, KV):
         elab.fail(Code.TYPE_MISMATCH, "this cannot be iterated over at compile time", span)
-    iterator = body.dunder(value, "__iter__", [], node)
+    iterator = operators.dunder(body, value, "__iter__", [], node)
     if iterator is None:
-        elab.fail(Code.TYPE_MISMATCH, f"a value of type '{elab.type_name(value.ty)}' cannot be iterated over", span)
-    state = body.param(iterator, span)
+        elab.fail(
+            Code.TYPE_MISMATCH,
+            f"a value of type '{type_printer.type_name(elab, value.ty)}' cannot be iterated over",
+            span,
+        )
+    state = evaluation.param(body, iterator, span)
     known = elab.state.computed
     key = ("turns", state.ty, repr(state.data))
     if key not in known:
@@ -32,28 +42,28 @@ def iterate(elab: Any, value: Any, span: Span, asking: Any) -> list[Any]:
     return list(known[key])
 
 
-def _turns(elab: Any, state: KV, span: Span, asking: Any) -> list[Any]:
+def _turns(elab: Elaboration, state: KV, span: Span, asking: Any) -> list[Any]:
     """Run an iterator to its end: one function makes a turn, and it is elaborated and translated once."""
     node = ast.Pass(span.start, span.end)
-    body = elab.new_body(asking.module, asking.scope, asking.instance)
+    body = Body(elab, asking.module, asking.scope, asking.instance)
     held, target = nodes.Argument(0, types.PTR), nodes.Argument(1, types.PTR)
     place = LV(state.ty, held, True)
-    more = body.condition(body.dunder(place, "__has_next__", [], node), node)
+    more = operators.condition(body, operators.dunder(body, place, "__has_next__", [], node), node)
     done = (nodes.Return(nodes.Const(types.BOOL, 0)),)
     body.emit(nodes.If(more, (), done))
-    item = body.dunder(place, "__next__", [], node)
-    kind = elab.ir(item.ty)
+    item = operators.dunder(body, place, "__next__", [], node)
+    kind = struct_types.ir_type(elab, item.ty)
     if types.size_of(kind):
-        body.store_bits(target, item)
+        place_operations.store_bits(body, target, item)
     body.emit(nodes.Return(nodes.Const(types.BOOL, 1)))
     arguments = (("state", types.PTR), ("item", types.PTR))
     turn = nodes.Function("comptime", "the iterator of a loop", arguments, types.BOOL, body.finish())
     found: list[Any] = []
-    interpreter = elab.interpreter()
+    interpreter = evaluation.interpreter_for(elab)
     try:
         run = interpreter.prepare(turn)
-        own = interpreter.allocate(max(1, types.size_of(elab.ir(state.ty))), 64)
-        interpreter.write(elab.ir(state.ty), own, state.data)
+        own = interpreter.allocate(max(1, types.size_of(struct_types.ir_type(elab, state.ty))), 64)
+        interpreter.write(struct_types.ir_type(elab, state.ty), own, state.data)
         to = interpreter.allocate(max(1, types.size_of(kind)), 64)
         while len(found) < MAX_TURNS and run((own, to)):
             const, made = interpreter.freeze(kind, interpreter.read(kind, to))
@@ -61,7 +71,7 @@ def _turns(elab: Any, state: KV, span: Span, asking: Any) -> list[Any]:
                 elab.globals[one.name] = one
             found.append(KV(item.ty, const.value))
     except EvaluationError as error:
-        elab.evaluation_failed(error, span)
+        evaluation.evaluation_failed(elab, error, span)
     if len(found) == MAX_TURNS:
         elab.fail(Code.COMPILE_TIME_LIMIT, f"this loop is unrolled more than {MAX_TURNS} times", span)
     return found

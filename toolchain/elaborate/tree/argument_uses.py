@@ -98,17 +98,17 @@ def _fields_lent(fn: FnInfo, direct: list[int]) -> Iterator[tuple[int, tuple[str
             yield from ((places[name], ()) for name in sorted(names_in(origin) & places.keys()))
 
 
-def jumps(body: Any) -> bool:
+def jumps(part: Any) -> bool:
     """Say whether statements hold a `break` or `continue` that belongs to the loop around them."""
-    match body:
+    match part:
         case ast.Break() | ast.Continue():
             return True
         case tuple():
-            return any(map(jumps, body))
+            return any(map(jumps, part))
         case ast.For(orelse=orelse) | ast.While(orelse=orelse):
             return jumps(orelse)
         case ast.If() | ast.Try() | ast.With() | ast.Handler():
-            return any(jumps(getattr(body, name)) for name in field_names(body))
+            return any(jumps(getattr(part, name)) for name in field_names(part))
     return False
 
 

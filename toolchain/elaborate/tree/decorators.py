@@ -9,7 +9,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
 from ktc.elaborate.model.declarations import FnInfo, StructInfo
-from ktc.elaborate.resolve.suggestions import suggest
+from ktc.elaborate.model.spelling import suggest
 from ktc.records import replace
 from ktc.syntax import ast
 
@@ -18,10 +18,14 @@ _OF_FUNCTIONS = (
     "doc_private", "override", "compiler", "explicit_destroy", "__llvm_metadata", "__llvm_arg_metadata",
     "__copy_capture",
 )  # fmt: skip
+
+
 _OF_STRUCTS = (
     "register_passable", "fieldwise_init", "nonmaterializable", "deprecated", "explicit_destroy",
     "doc_private", "no_trivial_register_passable",
 )  # fmt: skip
+
+
 _FOREIGN = {
     "dataclass": "write '@fieldwise_init'", "fieldwise_init": "it stands above a struct",
     "value": "write '@fieldwise_init', and let the struct conform to 'Copyable' and 'Movable'",
@@ -29,7 +33,11 @@ _FOREIGN = {
     "classmethod": "write '@staticmethod'", "abstractmethod": "a trait's method has the body '...'",
     "kernel": "a kernel is a plain 'fn'; the launch makes it one", "device": "any 'fn' can be called in a kernel",
 }  # fmt: skip
+
+
 _ARGUMENT = "__llvm_arg_metadata"
+
+
 _CONSTRUCTORS = ("__init__", "__copyinit__", "__moveinit__")
 
 

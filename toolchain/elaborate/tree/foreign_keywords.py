@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 _SIZED = (("int", "Int"), ("i", "Int"), ("uint", "UInt"), ("u", "UInt"))
+
+
 FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "int": "the type is called 'Int'",
@@ -101,13 +103,24 @@ FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+
 _COUNT = (("__len__", "write 'len(...)'"), ("size", "did you mean 'size'?"))
+
+
 _APPEND = (
     ("append", "did you mean 'append'?"), ("add", "did you mean 'add'?"), ("splitlines", "write 'x += …'"),
 )  # fmt: skip
+
+
 _HOLDS = (("__contains__", "write '... in ...'"),)
+
+
 _TEXT = (("__str__", "write 'String(...)'"), ("write_to", "write 'String(...)'"))
+
+
 _ITEM = (("__getitem__", "write 'x[...]'"),)
+
+
 FOREIGN_MEMBERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
         **dict.fromkeys(("len", "length", "size", "count", "Length", "Count"), _COUNT),

@@ -4,32 +4,29 @@ In: a type's name and its parameters as parameter values. Out: the `PrimTy`. Als
 becomes one IR type (`erase`), and how a number is read out of a parameter value.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
-from ktc.elaborate.model.values import KV, RV, PackPV, PrimTy, StructTy, Ty, signed
+from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.types import KV, PackPV, PrimTy, StructTy, signed
+from ktc.elaborate.model.values import RV
+from ktc.elaborate.types import struct_types
+from ktc.elaborate.types.struct_types import erase
 from ktc.ir import nodes, types
-
-
-class TypeTable(Protocol):
-    """What is asked of the elaborator about types."""
-
-    def prim(self, name: str, args: tuple[Any, ...]) -> PrimTy: ...
-
-    def ir(self, ty: Ty) -> types.Type: ...
-
-    def base_prim(self, ty: Ty) -> PrimTy | None: ...
-
 
 STRING = types.StructType((types.PTR, types.I64))
 """A `!kgen.string` at run time: address and length."""
 
+
 BOOL_CODE = 1
 """The dtype code of bool."""
 
+
 FLOAT32_CODE = 18
 """The dtype code of float32."""
+
 
 DTYPES: Mapping[int, tuple[str, "types.IntType | types.FloatType"]] = MappingProxyType(
     {
@@ -62,7 +59,9 @@ DTYPES: Mapping[int, tuple[str, "types.IntType | types.FloatType"]] = MappingPro
 )
 """Code of a dtype to (kind, IR type of a lane). Floats of one byte are bytes in the IR, each a kind of its own."""
 
+
 SPACES = (0, 1, 3, 4, 5)
+
 
 _PLAIN: Mapping[str, tuple[str, "types.Type | None"]] = MappingProxyType(
     {
@@ -79,28 +78,11 @@ _PLAIN: Mapping[str, tuple[str, "types.Type | None"]] = MappingProxyType(
 )
 """The types without parameters: (kind, IR type)."""
 
-_WHOLE, _EMPTY = -2, -1
+
 _LITERALS = ("!kgen.int_literal", "!kgen.float_literal", "!kgen.string")
 
 
-def erase(fields: Sequence[types.Type]) -> tuple[types.Type, tuple[int, ...]]:
-    """Return the IR type of an aggregate, and for each field its index in it.
-
-    Empty fields are left out (index -1), and an aggregate of one field that is left is that field (index -2).
-    """
-    kept = [field for field in fields if field != types.UNIT]
-    if not kept:
-        return types.UNIT, (_EMPTY,) * len(fields)
-    if len(kept) == 1:
-        return kept[0], tuple(_EMPTY if field == types.UNIT else _WHOLE for field in fields)
-    places, at = [], 0
-    for field in fields:
-        places.append(_EMPTY if field == types.UNIT else at)
-        at += field != types.UNIT
-    return types.StructType(tuple(kept)), tuple(places)
-
-
-def canonical(elab: TypeTable, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def canonical(elab: Elaboration, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the one spelling of a type's parameters, by which types can be interned: `int`s, types and a `PackPV`.
 
     Raises:
@@ -140,7 +122,7 @@ def canonical(elab: TypeTable, name: str, args: tuple[Any, ...]) -> tuple[Any, .
     return ()
 
 
-def make(elab: TypeTable, name: str, args: tuple[Any, ...]) -> PrimTy:
+def make(elab: Elaboration, name: str, args: tuple[Any, ...]) -> PrimTy:
     """Return a new primitive type; its `args` are `canonical`.
 
     Raises:
@@ -156,9 +138,11 @@ def make(elab: TypeTable, name: str, args: tuple[Any, ...]) -> PrimTy:
             return PrimTy(name, args, types.PointerType(args[0] if args else 0))
         case "!pop.array":
             # What has no elements takes no place, so that what is around it can be its other field alone.
-            return PrimTy(name, args, types.ArrayType(elab.ir(args[1]), args[0]) if args[0] else types.UNIT)
+            return PrimTy(
+                name, args, types.ArrayType(struct_types.ir_type(elab, args[1]), args[0]) if args[0] else types.UNIT
+            )
         case "!kgen.pack":
-            return PrimTy(name, args, erase([elab.ir(member) for member in args[0].items])[0])
+            return PrimTy(name, args, erase([struct_types.ir_type(elab, member) for member in args[0].items])[0])
         case "!kgen.refs":
             return PrimTy(name, args, erase([types.PTR] * len(args[0].items))[0])
     kind, ir = _PLAIN[name]
@@ -176,7 +160,7 @@ def _type(value: Any) -> Ty:
     return value
 
 
-def constant_of(elab: TypeTable, value: Any) -> tuple[Ty | None, Any]:
+def constant_of(elab: Elaboration, value: Any) -> tuple[Ty | None, Any]:
     """Return the type and data of a constant. For a literal, whose value is in its type, those of that value.
 
     Raises:
@@ -196,7 +180,7 @@ def constant_of(elab: TypeTable, value: Any) -> tuple[Ty | None, Any]:
     return ty, data
 
 
-def comptime_int(elab: TypeTable, value: Any) -> int:
+def comptime_int(elab: Elaboration, value: Any) -> int:
     """Return the whole number that a parameter value is or stands for.
 
     Raises:
@@ -207,16 +191,28 @@ def comptime_int(elab: TypeTable, value: Any) -> int:
         raise ValueError("a whole number is needed here")
     if ty is None:
         return int(data)
-    prim = ty if isinstance(ty, PrimTy) else elab.base_prim(ty)
+    prim = ty if isinstance(ty, PrimTy) else struct_types.base_prim(elab, ty)
     if prim is not None and prim.kind == "s" and isinstance(prim.ir, types.IntType):
         return signed(data, prim.ir.bits)
     return data
 
 
-def comptime_bool(elab: TypeTable, value: Any) -> bool:
+def comptime_bool(elab: Elaboration, value: Any) -> bool:
     """Return the truth value that a parameter value is or stands for.
 
     Raises:
         ValueError: it is none.
     """
     return comptime_int(elab, value) != 0
+
+
+def prim(elab: Elaboration, name: str, args: tuple[Any, ...] = ()) -> PrimTy:
+    """Return the primitive type; ValueError if there is none such."""
+    key = (name, args)
+    found = elab.prims.get(key)
+    if found is None:
+        made = make(elab, name, args)
+        canonical = (made.name, made.args)
+        found = elab.prims.setdefault(("=", canonical), made)
+        elab.prims[key] = found
+    return found

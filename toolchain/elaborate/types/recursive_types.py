@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
 from ktc.diag.source import Span
+from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.values import PackPV, StructTy, Ty
+from ktc.elaborate.model.types import PackPV, StructTy
 
 MANY, DEEP = 1000, 400
 """Types of the fields of one struct, and types within one another, that no program needs."""

@@ -1,28 +1,105 @@
-"""Types and parameter values in messages: as a person would write them.
-
-In: a type. Out: its text with the usual aliases of numbers, without parameters that have their default values, and with
-long texts cut.
-"""
+"""Types, parameter values and instances as messages and the program's own reflection show them."""
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from ktc.diag.diagnostic import Sink
-from ktc.elaborate.model.declarations import ModuleInfo, Scope
-from ktc.elaborate.model.values import KV, FnVal, OriginValue, PackPV, PrimTy, StructTy, Ty, show
+from ktc.elaborate.model.declarations import ModuleInfo, Scope, Ty
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.instance import Instance
+from ktc.elaborate.model.types import (
+    KV,
+    FnVal,
+    OriginValue,
+    PackPV,
+    PrimTy,
+    StructTy,
+    is_symbolic,
+    show,
+    show_constant,
+    signed,
+)
+from ktc.elaborate.types import string_constants, struct_types
 from ktc.ir import types
+from ktc.ir.types import ArrayType, FloatType, StructType, VectorType
 from ktc.syntax import ast
 
-if TYPE_CHECKING:
-    from ktc.elaborate.instances.instance_table import Instance
-    from ktc.elaborate.types.struct_types import Structs
+_SHORT = frozenset({"Int", "UInt", "Bool", "String", "SIMD"})
+
+
+_HIDDEN = "<unprintable>"
+
+
+def qualified(elab: Elaboration, value: Any, builtins: bool) -> str:
+    """Return the whole name of a type, or a value among its parameters.
+
+    Args:
+        builtins: Whether `Int` and its like have their modules too.
+    """
+    match value:
+        case StructTy():
+            return _qualified_struct(elab, value, builtins)
+        case Ty():
+            return type_name(elab, value)
+        case KV(_, OriginValue()):
+            return "{}"
+        case KV(StructTy() as ty, data):
+            return _qualified_constant(elab, ty, data, builtins)
+        case PackPV():
+            return _HIDDEN
+        case _:
+            return "?" if is_symbolic(value) else show(value)
+
+
+def _qualified_struct(elab: Elaboration, ty: StructTy, builtins: bool) -> str:
+    info = ty.info
+    name = info.name
+    if builtins or not info.module.is_library or name not in _SHORT:
+        name = f"{'stdlib.' if info.module.is_library else ''}{_module_name(info.module)}.{name}"
+    texts = [qualified(elab, param, builtins) for param in ty.params]
+    return f"{name}[{', '.join(texts)}]" if texts else name
+
+
+def _module_name(module: ModuleInfo) -> str:
+    name = Path(module.source.path).stem if module.name == "__main__" else module.name
+    return name.removeprefix("std.").removesuffix(".__init__")
+
+
+def _qualified_constant(elab: Elaboration, ty: StructTy, data: Any, builtins: bool) -> str:
+    prim = struct_types.base_prim(elab, ty)
+    if ty.info.module.is_library and ty.info.name == "Origin":
+        return "{}"
+    if ty.info.module.is_library and ty.info.name == "AddressSpace" and prim is not None:
+        return show(KV(prim, data))
+    if ty.info.module.is_library and ty.info.name == "StringSlice":
+        text = string_constants.string_of(elab, data)
+        return f'{{"{text}", {len(text.encode("utf-8", "surrogateescape"))}}}'
+    if prim is None or isinstance(prim.ir, (ArrayType, StructType)):
+        return f"{{{_HIDDEN}}}" if ty.params else _HIDDEN
+    if isinstance(prim, PrimTy) and isinstance(prim.ir, FloatType):
+        number = show(KV(prim, data)).removesuffix(".0")
+        return f"{number} : {_qualified_struct(elab, ty, builtins)}"
+    if isinstance(data, tuple) and isinstance(prim, PrimTy) and isinstance(prim.ir, VectorType) and prim.kind in "su":
+        bits = prim.ir.element.bits
+        lanes = ", ".join(str(signed(lane, bits) if prim.kind == "s" else lane) for lane in data)
+        return f"[{lanes}] : {_qualified_struct(elab, ty, builtins)}"
+    name = show_constant(ty, data)
+    if builtins and name.startswith(f"{ty.info.name}."):
+        return f"{_qualified_struct(elab, ty, builtins)}{name.removeprefix(ty.info.name)}"
+    return name
+
 
 _MAX_TEXT = 24
+
+
 _MAX_NUMBER = 10**300
+
+
 _NUMBERS = {"s": "Int", "u": "UInt", "f": "Float"}
 
 
-def shown(elab: "Structs", value: Any) -> str:
+def shown(elab: Elaboration, value: Any) -> str:
     """Return a type or another parameter value for a message."""
     match value:
         case StructTy():
@@ -44,7 +121,7 @@ def shown(elab: "Structs", value: Any) -> str:
             return ", ".join(shown(elab, item) for item in items)
         case KV(StructTy(params=(), info=info), (_, *_)) if "write_to" in info.members:
             return _cut(_as_printed(elab, value), 3 * _MAX_TEXT, quoted=False)
-        case KV(StructTy() as ty, tuple() as lanes) if isinstance(elab.base_prim(ty), PrimTy):
+        case KV(StructTy() as ty, tuple() as lanes) if isinstance(struct_types.base_prim(elab, ty), PrimTy):
             return _cut("[" + ", ".join(map(str, lanes)) + "]", 3 * _MAX_TEXT, quoted=False)
         case FnVal():
             return _cut(str(value), 3 * _MAX_TEXT, quoted=False)
@@ -54,14 +131,14 @@ def shown(elab: "Structs", value: Any) -> str:
             return _cut(show(value), 3 * _MAX_TEXT, quoted=False)
 
 
-def _struct(elab: "Structs", ty: StructTy) -> str:
+def _struct(elab: Elaboration, ty: StructTy) -> str:
     name = ty.info.name
     if not ty.params:
         return name
     if ty.symbolic:
         return str(ty)
     if name == "SIMD" and ty.info.module.is_library:
-        prim = elab.base_prim(ty)
+        prim = struct_types.base_prim(elab, ty)
         if prim is not None and prim.lanes == 1:
             word = _NUMBERS.get(prim.kind)
             if word and isinstance(prim.ir, (types.IntType, types.FloatType)):
@@ -72,7 +149,7 @@ def _struct(elab: "Structs", ty: StructTy) -> str:
     return name + _in_brackets(elab, params, ty.scope, ty.info.module)
 
 
-def shown_instance(elab: "Structs", instance: "Instance") -> str:
+def shown_instance(elab: Elaboration, instance: "Instance") -> str:
     """Return a function with the parameters of an instance for a message."""
     fn = instance.fn
     params = [(p, value) for p, value in zip(fn.node.params, instance.given, strict=True) if p.kind != "infer"]
@@ -80,7 +157,7 @@ def shown_instance(elab: "Structs", instance: "Instance") -> str:
     return name + _in_brackets(elab, params, instance.scope, fn.module)
 
 
-def _in_brackets(elab: "Structs", params: list[tuple[Any, Any]], scope: Scope | None, module: ModuleInfo) -> str:
+def _in_brackets(elab: Elaboration, params: list[tuple[Any, Any]], scope: Scope | None, module: ModuleInfo) -> str:
     while params and _is_default(elab, params[-1], scope, module):
         params = params[:-1]
     texts = [shown(elab, value) for _, value in params]
@@ -88,31 +165,31 @@ def _in_brackets(elab: "Structs", params: list[tuple[Any, Any]], scope: Scope | 
     return f"[{inside}]" if inside else ""
 
 
-def _is_default(elab: "Structs", given: tuple[Any, Any], scope: Scope | None, module: ModuleInfo) -> bool:
+def _is_default(elab: Elaboration, given: tuple[Any, Any], scope: Scope | None, module: ModuleInfo) -> bool:
     """Has a parameter the value of its default, which may depend on those before it."""
     param, value = given
     if param.default is None or param.kind == "star" or scope is None or not isinstance(value, (KV, StructTy)):
         return False
     try:
-        usual = elab.typed_constant(param.type, param.default, scope, module)
+        usual = elab.api.typed_constant(elab, param.type, param.default, scope, module)
     except Exception:  # whatever is wrong with it, this is not the place to say so
         return False
     return usual is value if isinstance(value, StructTy) else isinstance(usual, KV) and usual.data == value.data
 
 
-def _as_printed(elab: "Structs", value: KV) -> str:
+def _as_printed(elab: Elaboration, value: KV) -> str:
     """Return what `String(value)` gives: the fields of a layout, say, are no numbers that a person would write."""
     scope = Scope(elab.prelude_scope, "constant")
     scope.names["it"] = value
     node = ast.Call(0, 0, ast.Name(0, 0, "String"), (ast.Name(0, 0, "it"),), ())
-    sink, elab.sink = elab.sink, Sink()
+    sink, elab.reporter.sink = elab.reporter.sink, Sink()
     try:
-        made = elab.evaluate(node, scope, elab.main)
-        return elab.string_of(made.data[:2])
+        made = elab.api.evaluate(elab, node, scope, elab.main)
+        return string_constants.string_of(elab, made.data[:2])
     except Exception:  # whatever is wrong with it, this is not the place to say so
         return show(value)
     finally:
-        elab.sink = sink
+        elab.reporter.sink = sink
 
 
 def _cut(text: str, limit: int = _MAX_TEXT, quoted: bool = True) -> str:
@@ -127,3 +204,13 @@ def said(value: object) -> str:
     return {"Method": "a method", "PackVal": "a pack", "DisplayVal": "a display", "ModuleVal": "a module"}.get(
         type(value).__name__, "a name"
     )
+
+
+def type_name(elab: Elaboration, ty: Any) -> str:
+    """Return a type as a person writes it."""
+    return shown(elab, ty)
+
+
+def qualified_name(elab: Elaboration, ty: Any, builtins: bool) -> str:
+    """Return the name of a type with its module, as programs ask for it."""
+    return qualified(elab, ty, builtins)

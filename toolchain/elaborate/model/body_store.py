@@ -1,9 +1,4 @@
-"""Bodies of library functions that were elaborated once, packed to bytes: a program takes them as they are.
-
-In: functions of the IR as the elaborator made them (marks and all), each with the symbols that it refers to. Out: the
-same, equal node for node. The symbol of a library function says all that its body depends on, so a body can be taken
-by its symbol alone. Spans point into sources by their path; the text is read only if somebody asks for it.
-"""
+"""Bodies of library functions that need not be elaborated: packed with the archive, unpacked on demand."""
 
 import io
 import pickle
@@ -14,9 +9,7 @@ from typing import Any
 
 from ktc.diag.source import Source, Span
 from ktc.ir import nodes, types
-from ktc.records import field_names, numbered, record
-
-numbered(128, nodes, types)
+from ktc.records import field_names, record
 
 KeptBody = tuple[nodes.Function, Set[str]]
 """A function, and the symbols that it refers to."""
@@ -63,17 +56,6 @@ class Bodies:
         return None if data is None else _unpack(data, self._source)
 
 
-def pack(value: Any) -> bytes:
-    """Pack a function, a global, or a tuple with them."""
-    out = io.BytesIO()
-    _Pickler(out).dump(value)
-    return out.getvalue()
-
-
-def _unpack(data: bytes, source: Callable[[str], Source]) -> Any:
-    return _Unpickler(io.BytesIO(data), source).load()
-
-
 class _Pickler(pickle.Pickler):
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=5)
@@ -100,6 +82,17 @@ class _Unpickler(pickle.Unpickler):
     def persistent_load(self, path: Any) -> Source:
         """Return the source of a path."""
         return self._source(path)
+
+
+def pack(value: Any) -> bytes:
+    """Pack a function, a global, or a tuple with them."""
+    out = io.BytesIO()
+    _Pickler(out).dump(value)
+    return out.getvalue()
+
+
+def _unpack(data: bytes, source: Callable[[str], Source]) -> Any:
+    return _Unpickler(io.BytesIO(data), source).load()
 
 
 def _getter(kind: Any) -> _Getter | None:

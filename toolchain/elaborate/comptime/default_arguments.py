@@ -1,21 +1,19 @@
-"""Default values of arguments: computed once at compile time, and put into each call that takes them.
-
-In: an argument that a call leaves out. Out: its value. What a constant points to on the heap of the compile-time run is
-allocated anew for each call, so that the callee may change, keep and free it.
-
-A literal, or a name, gives the same at run time: it is elaborated in place. So is what the library's own functions
-have, where nothing of this can be seen.
-"""
+"""Values of arguments that a call leaves out."""
 
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder.materialization import points_to_heap, renewed, renewed_block
-from ktc.elaborate.instances.instance_table import ArgSig, Instance
-from ktc.elaborate.model.declarations import FnInfo, Var
-from ktc.elaborate.model.values import KV, LV, RV, StructTy
+from ktc.elaborate.calls import conversions
+from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.model.declarations import FnInfo, Scope, Ty
+from ktc.elaborate.model.elaboration import Body, Elaboration
+from ktc.elaborate.model.instance import ArgSig, Instance
+from ktc.elaborate.model.types import KV, StructTy
+from ktc.elaborate.model.values import LV, RV, Var
 from ktc.elaborate.tree.free_variables import parts
+from ktc.elaborate.types import lookup, struct_types
 from ktc.records import record
 from ktc.syntax import ast
 
@@ -30,7 +28,7 @@ class Block:
     name: str
 
 
-def default_value(body: Any, instance: Instance, sig: ArgSig, span: Span) -> Any:
+def default_value(body: Body, instance: Instance, sig: ArgSig, span: Span) -> Any:
     """Return the value of an argument that a call leaves out, converted to its type."""
     node, module = sig.node.default, instance.fn.module
     assert node is not None
@@ -40,10 +38,10 @@ def default_value(body: Any, instance: Instance, sig: ArgSig, span: Span) -> Any
         value = _first(body, instance, sig, where)
     if not module.is_library and isinstance(value, KV | Block) and value.ty is sig.ty:
         return _given(body, value)
-    return body.convert(value, sig.ty, where)
+    return conversions.convert(body, value, sig.ty, where)
 
 
-def _first(body: Any, instance: Instance, sig: ArgSig, where: Span) -> Any:
+def _first(body: Body, instance: Instance, sig: ArgSig, where: Span) -> Any:
     """Return the value; a constant that does not say where the call stands is kept with the instance: calls of `print`
     alone have three of them each."""
     node, module = sig.node.default, instance.fn.module
@@ -55,20 +53,20 @@ def _first(body: Any, instance: Instance, sig: ArgSig, where: Span) -> Any:
                 instance.defaults[sig.name] = made
                 return made
     placed, body.placed = body.placed, False
-    value = body.evaluate_in(node, instance.scope, module, sig.ty)
+    value = evaluate_in(body, node, instance.scope, module, sig.ty)
     if isinstance(value, KV) and not body.placed:
         instance.defaults[sig.name] = value
     body.placed = placed or body.placed
     return value
 
 
-def check_dynamic(elab: Any, fn: FnInfo, arg: ast.Param) -> None:
+def check_dynamic(elab: Elaboration, fn: FnInfo, arg: ast.Param) -> None:
     """Report a default that names another argument of the function, or a variable around it, and abort."""
     others = {other.name for other in fn.node.args}
     for part in parts(arg.default):
         if not isinstance(part, ast.Name):
             continue
-        found = elab.find(part.id, fn.scope, fn.module)
+        found = lookup.find(elab, part.id, fn.scope, fn.module)
         is_variable = isinstance(found, Var) and not isinstance(found.value, KV)
         if is_variable or (found is None and part.id in others):
             text = f"the default of '{arg.name}' names '{part.id}', and defaults are computed at compile time"
@@ -76,21 +74,26 @@ def check_dynamic(elab: Any, fn: FnInfo, arg: ast.Param) -> None:
             elab.fail(Code.NOT_COMPILE_TIME, text, Span(fn.module.source, part.start, part.end), help)
 
 
-def elaborated(elab: Any, instance: Instance, sig: ArgSig, span: Span) -> tuple[Any, Any]:
+def elaborated(elab: Elaboration, instance: Instance, sig: ArgSig, span: Span) -> tuple[Any, Any]:
     """Elaborate a default value at compile time, and return the body that computes it and what it gives."""
-    body = elab.new_body(instance.fn.module, instance.scope, elab.current)
-    return body, body.convert(body.expr(sig.node.default, sig.ty), sig.ty, span)
+    body = Body(elab, instance.fn.module, instance.scope, elab.current)
+    assert sig.node.default is not None
+    return body, conversions.convert(body, body.api.expr(body, sig.node.default, sig.ty), sig.ty, span)
 
 
-def _computed(elab: Any, instance: Instance, sig: ArgSig, span: Span) -> KV | Block | None:
-    elab.constants.append((span, elab.current))
+def _computed(elab: Elaboration, instance: Instance, sig: ArgSig, span: Span) -> KV | Block | None:
+    elab.reporter.constants.append((span, elab.current))
     try:
         body, value = elaborated(elab, instance, sig, span)
-        if isinstance(value, RV | LV) and isinstance(value.ty, StructTy) and not elab.is_trivial(value.ty):
-            return Block(value.ty, elab.run_to_block(body, value, span))
-        made = body.param(value, span)
+        if (
+            isinstance(value, RV | LV)
+            and isinstance(value.ty, StructTy)
+            and not struct_types.is_trivial(elab, value.ty)
+        ):
+            return Block(value.ty, evaluation.run_to_block(elab, body, value, span))
+        made = evaluation.param(body, value, span)
     finally:
-        elab.constants.pop()
+        elab.reporter.constants.pop()
     return made if isinstance(made, KV) else None
 
 
@@ -105,10 +108,22 @@ def _is_plain(node: Any) -> bool:
     return isinstance(node, _SAME)
 
 
-def _given(body: Any, made: KV | Block) -> Any:
+def _given(body: Body, made: KV | Block) -> Any:
     """Return a constant as a value that the callee may own."""
     if isinstance(made, Block):
         return renewed_block(body, made.ty, made.name)
-    if points_to_heap(made.data) or (body.elab.abi(made.ty) == "memory" and not body.elab.is_trivial(made.ty)):
+    if points_to_heap(made.data) or (
+        struct_types.abi(body.elab, made.ty) == "memory" and not struct_types.is_trivial(body.elab, made.ty)
+    ):
         return renewed(body, made)
     return made
+
+
+def evaluate_in(body: Body, node: Any, scope: Scope, module: Any, expected: Ty | None) -> Any:
+    """Elaborate an expression of another scope here."""
+    outer = body.scope, body.module
+    body.scope, body.module = scope, module
+    try:
+        return body.api.expr(body, node, expected)
+    finally:
+        body.scope, body.module = outer

@@ -1,26 +1,27 @@
-"""Defaults of parameters and arguments, looked at where they are declared, used or not: names, types, calls that raise.
-
-In: the main file's declarations. Out: errors at the defaults. Nothing is computed here: what fails at compile time is
-told where a call takes the default. What depends on parameters is looked at with the generic declaration (`bounds.py`).
-"""
+"""Default arguments that no call uses, checked for their errors."""
 
 import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 from ktc.diag.source import Span
-from ktc.elaborate.calls.default_arguments import check_dynamic, elaborated
-from ktc.elaborate.instances.instance_table import Instance, Symbolic
+from ktc.elaborate.calls import conversions
+from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.comptime.default_arguments import check_dynamic, elaborated
+from ktc.elaborate.generics import unification
 from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope, StructInfo
+from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Abort, Mismatch
-from ktc.elaborate.model.values import FnTy, StructTy
+from ktc.elaborate.model.instance import Instance, Symbolic
+from ktc.elaborate.model.types import FnTy, StructTy
 from ktc.elaborate.tree.argument_uses import names_in
+from ktc.elaborate.types import struct_types
 from ktc.syntax import ast
 
 _LITERALS = (ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit)
 
 
-def check_defaults(elab: Any, value: Any) -> None:
+def check_defaults(elab: Elaboration, value: Any) -> None:
     """Check the defaults of functions, or of a struct's parameters and of its methods."""
     if isinstance(value, FnSet):
         for fn in value.functions:
@@ -35,7 +36,7 @@ def check_defaults(elab: Any, value: Any) -> None:
             check_defaults(elab, member)
 
 
-def check_with(elab: Any, instance: Instance) -> None:
+def check_with(elab: Elaboration, instance: Instance) -> None:
     """Check the defaults of a function whose parameters are known."""
     for sig in instance.signature.args:
         if sig.node is not None and sig.node.default is not None and not isinstance(sig.node.default, _LITERALS):
@@ -43,32 +44,32 @@ def check_with(elab: Any, instance: Instance) -> None:
                 elaborated(elab, instance, sig, _span(instance.fn, sig.node.default))
 
 
-def _check(elab: Any, given: Sequence[ast.Param], params: Sequence[ast.Param], info: Any) -> None:
+def _check(elab: Elaboration, given: Sequence[ast.Param], params: Sequence[ast.Param], info: Any) -> None:
     open_names = {param.name for param in params} | {"Self"}
     for one in given:
         if isinstance(one.default, _LITERALS) and one.type is not None and not names_in(one.type) & open_names:
             with contextlib.suppress(Abort, Symbolic, Mismatch):
-                if isinstance(elab.evaluate(one.type, info.scope, info.module), StructTy):
-                    elab.typed_constant(one.type, one.default, Scope(info.scope, "function"), info.module)
+                if isinstance(evaluation.evaluate(elab, one.type, info.scope, info.module), StructTy):
+                    evaluation.typed_constant(elab, one.type, one.default, Scope(info.scope, "function"), info.module)
 
 
-def _check_dynamic(elab: Any, fn: FnInfo) -> None:
+def _check_dynamic(elab: Elaboration, fn: FnInfo) -> None:
     for arg in fn.node.args:
         if arg.default is not None and not isinstance(arg.default, _LITERALS):
             with contextlib.suppress(Abort):
                 check_dynamic(elab, fn, arg)
 
 
-def _check_computed(elab: Any, fn: FnInfo, open_names: set[str]) -> None:
+def _check_computed(elab: Elaboration, fn: FnInfo, open_names: set[str]) -> None:
     """Elaborate the defaults that depend on no parameter."""
     ty = None
     if isinstance(fn.owner, StructInfo):
         if fn.owner.node.params:
             open_names = open_names | {"Self"}
         else:
-            ty = elab.struct(fn.owner, ())
+            ty = struct_types.struct_type(elab, fn.owner, ())
     open_names |= {arg.name for arg in fn.node.args}
-    scope = Scope(elab.fn_scope_parent(fn, ty), "function")
+    scope = Scope(unification.fn_scope_parent(elab, fn, ty), "function")
     for arg in fn.node.args:
         if arg.default is None or isinstance(arg.default, _LITERALS) or arg.type is None:
             continue
@@ -76,12 +77,12 @@ def _check_computed(elab: Any, fn: FnInfo, open_names: set[str]) -> None:
             continue
         with contextlib.suppress(Abort, Symbolic):
             try:
-                want = elab.evaluate(arg.type, scope, fn.module)
+                want = evaluation.evaluate(elab, arg.type, scope, fn.module)
                 want = want if isinstance(want, StructTy | FnTy) and not want.symbolic else None
-                body = elab.new_body(fn.module, scope, None)
-                value = body.expr(arg.default, want)
+                body = Body(elab, fn.module, scope, None)
+                value = body.api.expr(body, arg.default, want)
                 if isinstance(want, StructTy):
-                    body.convert(value, want, _span(fn, arg.default))
+                    conversions.convert(body, value, want, _span(fn, arg.default))
             except Mismatch as why:
                 elab.report(why.code, why.message, why.span or _span(fn, arg.default), why.help())
 

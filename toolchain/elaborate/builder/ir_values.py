@@ -1,0 +1,127 @@
+"""Values and constants as IR."""
+
+import hashlib
+from typing import Any, NoReturn
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.types import KV, ModuleVal, OriginValue, PartialTy
+from ktc.elaborate.model.values import LV, RV, Method
+from ktc.elaborate.types import mangling, string_constants, struct_types, type_printer
+from ktc.elaborate.types.struct_types import zero_of
+from ktc.ir import nodes, types
+from ktc.ir.nodes import Value
+
+
+def fail_no_value(body: Body, val: Any, span: Span | None = None) -> NoReturn:
+    """Report that something that is no value stands where one is wanted."""
+    match val:
+        case ModuleVal():
+            text, help = "a module is no value", "name something of it"
+        case Ty() | PartialTy():
+            text, help = f"the type '{type_printer.type_name(body.elab, val)}' is no value", "call it to make one"
+        case Method(fn=fn):
+            text, help = f"'{fn.set.name}' is a method, which nothing calls here", f"write '{fn.set.name}(...)'"
+        case _:
+            body.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported here", span)
+    body.fail(Code.TYPE_MISMATCH, text, span, help)
+
+
+def rvalue(body: Body, val: Any) -> Value:
+    """Return the IR value of a value that is passed directly; loads it from a place."""
+    if isinstance(val, RV):
+        return val.ir
+    if isinstance(val, KV):
+        return constant(body, val)
+    kind = struct_types.ir_type(body.elab, val.ty)
+    if types.size_of(kind) == 0:
+        return nodes.Const(kind, zero_of(kind))
+    if body.unchanged and not val.mutable and isinstance(val.pointer, nodes.LocalAddress):
+        known = body.unchanged.get(val.pointer.local)
+        if known is not None and known.type == kind:
+            return known
+    return body.let(nodes.Load(val.pointer, kind), kind)
+
+
+def constant(body: Body, val: KV) -> Value:
+    """Return the IR constant of a constant."""
+    if isinstance(val.data, str):
+        return string_global(body, val.data)
+    kind = struct_types.ir_type(body.elab, val.ty)
+    if types.size_of(kind) == 0:
+        return nodes.Const(kind, zero_of(kind))
+    _note(body, val.data)
+    return nodes.Const(kind, val.data)
+
+
+def _note(body: Body, data: Any) -> None:
+    if isinstance(data, nodes.Address):
+        body.refs.add(data.name)
+    elif isinstance(data, tuple):
+        for item in data:
+            if type(item) is not int:
+                _note(body, item)
+
+
+def string_global(body: Body, text: str) -> nodes.Const:
+    """Return the constant {address, length} of a text."""
+    const = string_constants.string_constant(body.elab, text)
+    _note(body, const.value)
+    return const
+
+
+def string_of_const(body: Body, const: nodes.Const) -> str:
+    """Return the text of a constant {address, length}."""
+    return string_constants.string_of(body.elab, const.value)
+
+
+def constant_global(body: Body, text: str, kind: types.Type, data: Any) -> nodes.GlobalAddress:
+    """Return a constant global whose name follows from a text."""
+    name = "const$" + hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    if name not in body.elab.globals:
+        body.elab.globals[name] = nodes.Global(name, kind, nodes.Const(kind, data), True)
+    body.refs.add(name)
+    _note(body, data)
+    return nodes.GlobalAddress(name)
+
+
+def constant_places(body: Body, items: list[KV]) -> Value:
+    """Return where the addresses of constants lie, one after the other."""
+    texts = [mangling.key_text(body.elab, item) for item in items]
+    made = [
+        constant_global(body, t, struct_types.ir_type(body.elab, i.ty), i.data)
+        for t, i in zip(texts, items, strict=True)
+    ]
+    return constant_addresses(body, tuple(nodes.Address(one.name) for one in made))
+
+
+def constant_items(body: Body, ty: Ty, items: list[Any]) -> list[LV] | None:
+    """Return places in one constant array for many values of a trivial type, or None if one is no constant."""
+    data = []
+    for item in items:
+        known = item.data if isinstance(item, KV) else getattr(getattr(item, "ir", None), "value", None)
+        if known is None or item.ty is not ty or not (isinstance(item, KV) or isinstance(item.ir, nodes.Const)):
+            return None
+        data.append(known)
+    kind = struct_types.ir_type(body.elab, ty)
+    text = f"items {mangling.key_text(body.elab, ty)} {data}"
+    name = constant_global(body, text, types.ArrayType(kind, len(data)), tuple(data)).name
+    size = types.size_of(kind)
+    places = (nodes.Const(types.PTR, nodes.Address(name, size * i)) for i in range(len(data)))
+    return [LV(ty, place, False, why="a constant") for place in places]
+
+
+def constant_addresses(body: Body, addresses: tuple[Any, ...]) -> Value:
+    """Return where addresses of constants lie, one after the other."""
+    return constant_global(body, f"addresses {addresses}", types.ArrayType(types.PTR, len(addresses)), addresses)
+
+
+def origin_of(body: Body, val: Any, mutable: bool) -> OriginValue:
+    """Return where a place is."""
+    if isinstance(val, LV) and val.local is not None:
+        return OriginValue("local", mutable, val.local)
+    if isinstance(val, LV) and val.loans is not None:
+        return OriginValue("local", mutable, val.loans[0]) if len(val.loans) == 1 else OriginValue("some", mutable)
+    return OriginValue("any", mutable)

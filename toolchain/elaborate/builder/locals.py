@@ -1,0 +1,105 @@
+"""Locals, temporaries, what they keep alive, and their destructors."""
+
+from typing import Any
+
+from ktc.diag.source import Span
+from ktc.elaborate.builder import linear_types
+from ktc.elaborate.instances import function_instances, work_queue
+from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.types import StructTy
+from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.types import struct_types, well_known
+from ktc.ir import nodes, types
+from ktc.ir.nodes import Value
+
+
+def new_local(
+    body: Body, kind: types.Type, name: str = "", ty: Ty | None = None, declare: bool = True,
+    loans: tuple[nodes.Local, ...] | None = None,
+) -> nodes.Local:  # fmt: skip
+    """Make a local and declare it."""
+    local = nodes.Local(body.fresh(), kind, name, span=body.span)
+    if ty is not None:
+        local.drop = drop_symbol(body, ty)
+        pin(body, local, ty, loans)
+    if declare:
+        body.emit(nodes.Declare(local))
+    return local
+
+
+def behind(body: Body, argument: Value, ty: Ty, name: str, span: Span) -> nodes.Local:
+    """Make a local of what lies behind an argument."""
+    assert isinstance(argument, nodes.Argument)
+    local = nodes.Local(
+        body.fresh(), struct_types.ir_type(body.elab, ty), name, drop_symbol(body, ty), span=span, at=argument
+    )
+    pin(body, local, ty, ())
+    return local
+
+
+def pin(body: Body, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, ...] | None = None) -> None:
+    """Note what a value of the type keeps alive; `loans`: what this value points into, None: unknown."""
+    body.local_types[local] = ty
+    origins = struct_types.origins_of(body.elab, ty)
+    if origins:
+        local.pins_all = any(o.kind == "any" or (o.kind == "some" and loans is None) for o in origins)
+        pins = (*(o.local for o in origins if o.local is not None), *(loans or ()))
+        local.pins = tuple(dict.fromkeys(pin for pin in pins if pin is not local))
+
+
+def pin_more(body: Body, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, ...] | None) -> None:
+    """Note what another value that is put into a local keeps alive."""
+    if any(o.kind == "some" for o in struct_types.origins_of(body.elab, ty)):
+        local.pins_all = local.pins_all or loans is None
+        local.pins = tuple(dict.fromkeys((*local.pins, *(pin for pin in loans or () if pin is not local))))
+
+
+def loans_of(body: Body, value: Any) -> tuple[nodes.Local, ...] | None:
+    """Return the locals into which a value points, None if that is not known."""
+    if not isinstance(value, (RV, LV)) or not struct_types.origins_of(body.elab, value.ty):
+        return ()
+    if isinstance(value, LV) and value.local is not None:
+        return None if value.local.pins_all else value.local.pins
+    return value.loans
+
+
+def stack_slot(body: Body, type: types.Type, align: int) -> Value:
+    """Return the address of a new place of the function's frame."""
+    local = nodes.Local(body.fresh(), type, "slot", align=align, span=body.span)
+    body.hoisted.append(nodes.Declare(local))
+    return nodes.LocalAddress(local)
+
+
+def temporary(body: Body, ty: Ty, name: str = "", loans: tuple[nodes.Local, ...] | None = None) -> LV:
+    """Return a new place without a value, owned by whoever fills it."""
+    local = new_local(body, struct_types.ir_type(body.elab, ty), name, ty, loans=loans)
+    return LV(ty, nodes.LocalAddress(local), True, local, owned=True)
+
+
+def drop_symbol(body: Body, ty: Ty) -> str:
+    """Return the symbol of a type's destructor, "" if there is nothing to do."""
+    if struct_types.is_trivial(body.elab, ty):
+        return ""
+    if not isinstance(ty, StructTy):
+        return library_symbol(body, "__ktc_drop_closure__")
+    symbol = body.elab.api.destructor(body.elab, ty)
+    if symbol:
+        body.refs.add(symbol)
+        if ty.info.explicit_destroy is not None:
+            linear_types.note(body, ty, symbol)
+    return symbol
+
+
+def library_symbol(body: Body, name: str) -> str:
+    """Return the symbol of a function of the library that the compiler itself calls."""
+    instance = function_instances.instance_of(body.elab, well_known.startup_function(body.elab, name), None, None)
+    work_queue.request(body.elab, instance)
+    body.refs.add(instance.symbol)
+    return instance.symbol
+
+
+def effect(body: Body, value: Any) -> None:
+    """Drop the value of an expression."""
+    if isinstance(value, LV) and value.local is not None and value.owned and not value.local.name:
+        body.emit(nodes.Mark("use", value.local))

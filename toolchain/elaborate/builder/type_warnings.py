@@ -1,0 +1,51 @@
+"""Warnings that need types: unused results, unreached handlers, deprecated declarations."""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Label, Severity
+from ktc.diag.source import Span
+from ktc.elaborate.model.declarations import FnInfo, StructInfo
+from ktc.elaborate.model.elaboration import Body, Elaboration
+from ktc.elaborate.model.types import KV, FnVal, StructTy
+from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.types import type_printer
+from ktc.syntax import ast
+
+_MEANT = (ast.Transfer, ast.Walrus, ast.NoneLit)
+"""Expressions that are statements for what they do."""
+
+
+def warn_unused(elab: Elaboration, body: Body, value: Any, node: ast.Expr) -> None:
+    """Warn about the value of an expression that is a statement."""
+    if body.comptime or isinstance(node, _MEANT):
+        return
+    if isinstance(value, FnVal) and isinstance(node, ast.Name | ast.Attribute):
+        text = "this names a function, and does not call it"
+        _warn(elab, Code.UNUSED_VALUE, body.at(node), text, "write '()' behind it")
+    if not isinstance(value, RV | LV | KV):
+        return
+    if not isinstance(value.ty, StructTy) or value.ty.info.name == "NoneType":
+        return
+    text = f"the value of this expression, of type '{type_printer.type_name(elab, value.ty)}', is not used"
+    _warn(elab, Code.UNUSED_VALUE, body.at(node), text, "write '_ = ' before it")
+
+
+def warn_unreached(elab: Elaboration, body: Body, handler: ast.Handler) -> None:
+    """Warn about an `except` of a `try` in which nothing raises."""
+    if body.comptime or body.instance is None or body.instance.is_parametric:
+        return
+    text = "this 'except' is never reached: nothing in the 'try' raises"
+    span = Span(body.module.source, handler.start, handler.start + len("except"))
+    _warn(elab, Code.UNREACHABLE_CODE, span, text, "remove the 'try'")
+
+
+def warn_deprecated(elab: Elaboration, info: FnInfo | StructInfo, span: Span) -> None:
+    """Warn about the use of what is marked with `@deprecated`."""
+    why = "" if info.deprecated == info.name else f": {info.deprecated}"
+    notes = () if info.module.is_library else (Label(info.span(), "declared here"),)
+    _warn(elab, Code.DEPRECATED, span, f"'{info.name}' is deprecated{why}", "", notes)
+
+
+def _warn(elab: Elaboration, code: Code, span: Span, message: str, help: str, notes: tuple[Label, ...] = ()) -> None:
+    elab.reporter.sink.report(Diagnostic(code, span, message, help, notes, Severity.WARNING))

@@ -1,0 +1,123 @@
+"""Variables of this body and of the bodies around it."""
+
+from typing import Any
+
+from ktc.elaborate.builder import partial_moves
+from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.types import KV
+from ktc.elaborate.model.values import FOREIGN, LV, RV, Var
+from ktc.elaborate.resolve.suggestions import read_only_argument
+from ktc.elaborate.types import lookup
+from ktc.ir import nodes, ops, types
+from ktc.ir.nodes import Value
+from ktc.syntax import ast
+
+
+def captured_variable(body: Body, var: Var) -> LV | None:
+    """Return a variable of an enclosing body through the environment; None where there is none."""
+    if body.env_value is None or body.instance is None:
+        return None
+    around = body.instance.fn.parent
+    while around is not None and around is not var.body:
+        around = around.instance.fn.parent if around.instance is not None else None
+    if around is None:
+        return None
+    pointer = from_environment(body, var)
+    mutable = isinstance(var.value, LV) and var.value.mutable
+    mutable = mutable and capture_mode(body.instance.fn, var.name) != "read"
+    return LV(var.ty, pointer, mutable, why="" if mutable else f"'{var.name}', which is read only")
+
+
+def from_environment(body: Body, item: Var | FnInfo) -> Value:
+    """Return the address that stands for a variable or a closure in this function's environment."""
+    assert body.instance is not None and body.env_value is not None
+    slots = body.instance.fn.parent.captures_of(body.instance.fn)
+    if item not in slots:
+        slots.append(item)
+        if isinstance(item, Var) and isinstance(item.value, LV) and item.value.local is not None:
+            item.value.local.is_shared = True
+    at = ops.build("offset", (body.env_value, nodes.Const(types.I64, slots.index(item))), None, types.PTR)
+    return body.let(nodes.Load(at, types.PTR), types.PTR)
+
+
+def is_by_value(body: Body, var: Var, fn: FnInfo) -> bool:
+    """Does a nested function have a copy of a variable around it, or a value that cannot change."""
+    if not isinstance(var.value, LV) or not var.value.mutable:
+        return True
+    if fn.parameter or "capturing" in fn.node.effects:
+        return any(isinstance(item, ast.Name) and item.id == var.name for item in fn.copied)
+    return capture_mode(fn, var.name) in ("var", "move")
+
+
+def captures_of(body: Body, fn: FnInfo) -> list[Any]:
+    """Return what a function nested in this body reaches through its environment; the list grows.
+
+    It is one list for all targets, so that the host can give a kernel what the kernel turned out to use.
+    """
+    return body.closures.setdefault(fn, [])
+
+
+def capture_mode(fn: FnInfo, name: str) -> str:
+    """Return how a nested function captures a variable: as its list says, else "var"; "" where the list has no word."""
+    if fn.node.captures is None:
+        return "var"
+    modes = {one: mode for mode, one in fn.node.captures}
+    return modes.get(name, modes.get("", ""))
+
+
+def find(body: Body, name: str) -> Any:
+    """Return the binding of a name, or None."""
+    return lookup.find(body.elab, name, body.scope, body.module)
+
+
+def require(body: Body, place: LV, node: Any, leaves: bool = False) -> None:
+    """A value must be in this place; `leaves`: for it is the function's result."""
+    local = place.local
+    if local is None or local in body.trusted or not partial_moves.tracked(body, local):
+        return
+    body.emit(nodes.Mark("result" if leaves else "require", local, place.path, body.at(node)))
+
+
+def _require_behind(body: Body, value: LV, node: Any) -> None:
+    """A reference is used: what it surely refers to must still be there."""
+    own = value.local
+    behind = value.loans if own is None else None if own.pins_all else own.pins
+    if behind is None or len(behind) != 1:
+        return
+    if behind[0].name and partial_moves.tracked(body, behind[0]) and behind[0] not in body.trusted:
+        body.emit(nodes.Mark("require", behind[0], (), body.at(node)))
+
+
+def variable(body: Body, var: Var, node: Any, part: bool = False) -> Any:
+    """Return the value of a variable; `part`: only a part of it is asked for, and the rest may be missing."""
+    if var.body is not None and var.body is not body:
+        return foreign(body, var, node)
+    if body.builtin_self is not None and var.kind == "out":
+        if "whole" in body.builtin_self:
+            return body.builtin_self["whole"]
+        return var.value
+    value = var.value
+    if isinstance(value, LV):
+        if value.local is not None and not part:
+            require(body, value, node)
+        if not body.module.is_library:
+            _require_behind(body, value, node)
+        return LV(
+            value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why, value.loans, None,
+            value.via,
+        )  # fmt: skip
+    if isinstance(value, RV):
+        why = read_only_argument(var.name) if var.kind == "arg" else f"'{var.name}', which is read only"
+        return RV(value.ty, value.ir, why, value.loans, None, value.via)
+    return value
+
+
+def foreign(body: Body, var: Var, node: Any) -> Any:
+    """Return a variable of another body: captured, or known only by its type."""
+    if isinstance(var.value, KV):
+        return var.value
+    captured = captured_variable(body, var)
+    if captured is not None:
+        return captured
+    return LV(var.ty, nodes.LocalAddress(FOREIGN), False, None, (), False, "foreign")

@@ -1,0 +1,215 @@
+"""The tables of handlers by kind of syntax, and the interface of the recursion implemented: all rooms meet here."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from ktc.diag.source import Span
+from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
+from ktc.elaborate.closures import captures, function_pointers
+from ktc.elaborate.comptime import default_arguments, evaluation
+from ktc.elaborate.expressions import (
+    call_expressions,
+    collection_literals,
+    literals,
+    members,
+    names,
+    operators,
+    subscripts,
+)
+from ktc.elaborate.functions import destructors, function_bodies
+from ktc.elaborate.generics import archetypes
+from ktc.elaborate.instances import function_instances
+from ktc.elaborate.model.calls import Candidate, Computed
+from ktc.elaborate.model.declarations import AliasInfo, FnSet, ModuleInfo, Scope, Ty
+from ktc.elaborate.model.elaboration import Body, Elaboration, ElaborationApi
+from ktc.elaborate.model.instance import ArgSig, Instance
+from ktc.elaborate.model.types import KV, FnTy, FnVal, StructTy, Sym
+from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal
+from ktc.elaborate.statements import assignments, augmented_assignments, blocks, exits, item_assignments, loops
+from ktc.elaborate.types import well_known
+from ktc.ir import nodes
+from ktc.ir.nodes import Value
+from ktc.syntax import ast
+
+EXPRESSIONS: Mapping[type[ast.Expr], Callable[[Body, Any, Ty | None], Any]] = MappingProxyType(
+    {
+        ast.Name: lambda body, node, _: names.name(body, node),
+        ast.IntLit: lambda body, node, _: literals.integer(body, node),
+        ast.FloatLit: lambda body, node, _: literals.real(body, node),
+        ast.StrLit: lambda body, node, _: literals.text(body, node),
+        ast.BoolLit: lambda body, node, _: well_known.bool_constant(body.elab, node.value),
+        ast.NoneLit: lambda body, _, __: KV(well_known.library_type(body.elab, "NoneType"), ()),
+        ast.Attribute: lambda body, node, _: members.attribute(body, node),
+        ast.Subscript: subscripts.subscript,
+        ast.Call: call_expressions.call_node,
+        ast.Binary: lambda body, node, _: operators.binary(body, node),
+        ast.Unary: lambda body, node, _: operators.unary(body, node),
+        ast.Compare: lambda body, node, _: operators.compare(body, node),
+        ast.BoolOp: lambda body, node, _: operators.bool_op(body, node),
+        ast.Ternary: operators.ternary,
+        ast.TupleLit: lambda body, node, _: literals.tuple_of(body, node, node.items),
+        ast.ListLit: lambda body, node, expected: collection_literals.display(body, node, node.items, "List", expected),
+        ast.SetLit: lambda body, node, expected: collection_literals.display(body, node, node.items, "Set", expected),
+        ast.DictLit: lambda body, node, expected: collection_literals.dict_of(body, node, node.items, expected),
+        ast.Transfer: lambda body, node, _: literals.transfer(body, node, node.value),
+        ast.Walrus: lambda body, node, _: assignments.walrus(body, node),
+        ast.FString: lambda body, node, _: literals.fstring(body, node),
+        ast.Comprehension: lambda body, node, _: loops.comprehension(body, node),
+        ast.Star: lambda body, node, _: body.api.expr(body, node.value),
+        ast.FunctionType: lambda body, node, _: literals.function_type(body, node),
+        ast.Slice: lambda body, node, _: literals.slice_of(body, node),
+    }
+)
+"""How each kind of expression is elaborated: (body, node, expected type) to a result."""
+
+STATEMENTS: Mapping[type[ast.Stmt], Callable[[Body, Any], None]] = MappingProxyType(
+    {
+        ast.ExprStmt: blocks.expression_statement,
+        ast.VarDecl: assignments.var_decl,
+        ast.Assign: assignments.assign,
+        ast.AugAssign: augmented_assignments.aug_assign,
+        ast.Return: exits.return_,
+        ast.If: blocks.if_,
+        ast.While: loops.while_,
+        ast.For: loops.for_,
+        ast.Break: lambda body, node: loops.jump(body, True, node),
+        ast.Continue: lambda body, node: loops.jump(body, False, node),
+        ast.Pass: lambda body, node: None,
+        ast.Alias: blocks.alias,
+        ast.FunctionDecl: blocks.nested,
+        ast.Raise: exits.raise_,
+        ast.Try: exits.try_,
+        ast.With: lambda body, node: exits.with_(body, node.items, node.body, node),
+        ast.StaticAssert: blocks.static_assert,
+        ast.Import: blocks.imports,
+        ast.FromImport: blocks.imports,
+        ast.CollectItem: lambda body, node: node.action(),
+    }
+)
+"""How each kind of statement is elaborated."""
+
+
+class Dispatch(ElaborationApi):
+    """The functions that lower rooms call in higher ones."""
+
+    def expr(self, body: Body, node: ast.Expr, expected: Ty | None = None) -> Any:
+        return EXPRESSIONS.get(type(node), literals.unsupported)(body, node, expected)
+
+    def statement(self, body: Body, node: ast.Stmt) -> None:
+        STATEMENTS.get(type(node), blocks.unsupported)(body, node)
+
+    def alias_value(self, elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -> Any:
+        return evaluation.alias_value(elab, alias, self_ty)
+
+    def block(self, body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Any] | None = None) -> None:
+        return blocks.block(body, statements, names)
+
+    def build_display(self, body: Body, late: DisplayVal, want: Ty | None) -> Any:
+        return collection_literals.build_display(body, late, want)
+
+    def call_fn(self, body: Body, fn: FnVal, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False) -> Any:
+        return call_lowering.call_fn(body, fn, pos, kw, span, receiver)
+
+    def call_init(self, body: Body, ty: Ty, init: FnSet, pointer: Value, val: LV) -> None:
+        return conversions.call_init(body, ty, init, pointer, val)
+
+    def call_value(self, body: Body, callee: RV | LV | KV, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+        return function_pointers.call_value(body, callee, pos, kw, span)
+
+    def choose(
+        self,
+        body: Body,
+        fns: FnSet,
+        self_ty: StructTy | None,
+        params: tuple[Any, ...],
+        named: tuple[tuple[str, Any], ...],
+        pos: Sequence[Arg],
+        kw: Sequence[Arg],
+        span: Span,
+        env: Any = None,
+        implicit_only: bool = False,
+        quiet: bool = False,
+        receiver: bool = False,
+    ) -> Candidate | None:
+        return overload_resolution.choose(
+            body, fns, self_ty, params, named, pos, kw, span, env, implicit_only, quiet, receiver
+        )
+
+    def condition(self, body: Body, value: Any, node: Any) -> nodes.Value:
+        return operators.condition(body, value, node)
+
+    def construct(self, body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+        return call_lowering.construct(body, ty, pos, kw, span)
+
+    def convert_constant(self, elab: Elaboration, value: KV, want: Ty) -> KV | None:
+        return evaluation.convert_constant(elab, value, want)
+
+    def declared_function(self, elab: Elaboration, param: ast.Param, value: Any, want: FnTy, what: str) -> Any:
+        return function_instances.declared_function(elab, param, value, want, what)
+
+    def default_value(self, body: Body, instance: Instance, sig: ArgSig, span: Span) -> Any:
+        return default_arguments.default_value(body, instance, sig, span)
+
+    def destructor(self, elab: Elaboration, ty: StructTy) -> str:
+        return destructors.destructor(elab, ty)
+
+    def display_cost(self, body: Body, late: DisplayVal, want: Ty) -> int | None:
+        return collection_literals.display_cost(body, late, want)
+
+    def draw_destructor(self, elab: Elaboration, ty: StructTy, symbol: str) -> None:
+        return destructors.synthesize_destructor(elab, ty, symbol)
+
+    def elaborate_instance(self, elab: Elaboration, instance: Instance) -> None:
+        return function_bodies.elaborate_instance(elab, instance)
+
+    def emit_call(self, body: Body, found: Candidate, span: Span) -> Any:
+        return call_lowering.emit_call(body, found, span)
+
+    def environment(self, body: Body, env: FnVal, span: Span | None) -> Value:
+        return captures.environment(body, env, span)
+
+    def evaluate(
+        self, elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None
+    ) -> Any:
+        return evaluation.evaluate(elab, node, scope, module, expected)
+
+    def evaluate_open(self, elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
+        return evaluation.evaluate_open(elab, node, scope, module)
+
+    def fits_function(self, elab: Elaboration, have: FnTy, want: FnTy) -> bool:
+        return function_instances.fits_function(elab, have, want)
+
+    def fn_as(self, elab: Elaboration, fn: FnVal, want: FnTy) -> FnVal | None:
+        return function_instances.fn_as(elab, fn, want)
+
+    def function_value(self, body: Body, fn: FnVal, want: FnTy, span: Span | None) -> RV | LV | None:
+        return function_pointers.function_value(body, fn, want, span)
+
+    def instance_of(
+        self, elab: Elaboration, fn: FnVal, span: Span | None, asking: Any, kernel: bool = False
+    ) -> Instance:
+        return function_instances.instance_of(elab, fn, span, asking, kernel)
+
+    def make_template(self, elab: Elaboration, instance: Instance) -> None:
+        return function_bodies.make_template(elab, instance)
+
+    def promised_alias(self, elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Any:
+        return archetypes.promised_alias(elab, alias, ty, scope)
+
+    def put_back(self, body: Body, after: list[tuple[Computed, LV]]) -> None:
+        return item_assignments.put_back(body, after)
+
+    def run_finals(self, body: Body, depth: int) -> None:
+        return exits.run_finals(body, depth)
+
+    def thin_type(self, elab: Elaboration, fn: FnVal) -> FnTy | None:
+        return function_pointers.thin_type(elab, fn)
+
+    def typed_constant(
+        self, elab: Elaboration, type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo
+    ) -> Any:
+        return evaluation.typed_constant(elab, type_node, value, scope, module)
+
+    def unify_function(self, elab: Elaboration, pattern: FnTy, actual: Any, bound: dict[Sym, Any]) -> bool:
+        return function_instances.unify_function(elab, pattern, actual, bound)

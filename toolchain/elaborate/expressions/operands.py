@@ -1,0 +1,58 @@
+"""Operands of operators and arguments of calls."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from ktc.diag.codes import Code
+from ktc.elaborate.calls import call_lowering
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.types import KV, FnVal, Opaque, PackPV, StructTy, Sym
+from ktc.elaborate.model.values import LV, RV, Arg, PackVal
+from ktc.elaborate.types import struct_members, type_printer, well_known
+from ktc.syntax import ast
+
+
+def arg(body: Body, node: ast.Expr) -> Arg:
+    """Elaborate one argument."""
+    value = body.api.expr(body, node)
+    if isinstance(value, (Sym, Opaque)):
+        raise Symbolic
+    if isinstance(value, PackPV) and value.items and all(isinstance(item, KV) for item in value.items):
+        value = PackVal(cast(tuple[KV, ...], value.items))  # a variadic parameter's values
+    if isinstance(node, ast.Star) and isinstance(value, LV | RV) and isinstance(value.ty, StructTy):
+        value = spread(body, value, node)
+    return Arg(value, body.at(node))
+
+
+def spread(body: Body, value: Any, node: Any) -> Any:
+    """Turn `*args` into the values of a pack."""
+    pack = well_known.pack_items(body.elab, value.ty)
+    if pack is None:
+        if not body.module.is_library:
+            text = f"'*' cannot unpack a value of type '{type_printer.type_name(body.elab, value.ty)}' here"
+            body.fail(Code.TYPE_MISMATCH, text, body.at(node), "it passes on the arguments of '*args: *Ts' only")
+        return value
+    items = []
+    for i in range(len(pack)):
+        number = KV(well_known.library_type(body.elab, "Int"), i)
+        getter = struct_members.method_set(body.elab, value.ty, "__getitem__")
+        assert getter is not None
+        items.append(
+            call_lowering.call_fn(
+                body, FnVal(getter, (number,), (), value.ty), [Arg(value, body.at(node))], [], body.at(node), True
+            )
+        )
+    return PackVal(tuple(items))
+
+
+def operand(body: Body, node: Any, elaborate: Callable[[Any], Any]) -> Any:
+    """Elaborate one of several operands; an item that a getter gives may wait for the others."""
+    item = node.value if isinstance(node, ast.Keyword) else node
+    if not isinstance(item, (ast.Subscript, ast.Attribute)) or body.module.is_library:
+        return elaborate(node)
+    outer, body.waiting = body.waiting, item
+    try:
+        return elaborate(node)
+    finally:
+        body.waiting = outer

@@ -1,0 +1,1 @@
+"""Parameters: binding, unification, archetypes, function types, conformance."""

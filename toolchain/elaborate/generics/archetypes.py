@@ -1,0 +1,288 @@
+"""Archetypes: types and values that stand for a declaration's own parameters, so that a generic body can be elaborated
+by itself.
+
+In: parameters as declared. Out: for a type parameter a struct that has what the parameter's bound promises and nothing
+else, for an origin or a function one of that kind, for any other value some constant of its type.
+"""
+
+import contextlib
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Sink
+from ktc.elaborate.generics import unification
+from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, ModuleInfo, Scope, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.types import KV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, TraitTy
+from ktc.elaborate.resolve import modules
+from ktc.elaborate.types import mangling, struct_members, struct_types, well_known
+from ktc.elaborate.types.struct_types import zero_of
+from ktc.ir import types
+from ktc.syntax import ast
+
+MARK = "\u2063"
+"""Begins the names of archetypes (a character that is not seen), so that a message tells that it speaks of one."""
+
+
+_PLACES = (0.5, 0.2, 0.55, 0.1, 0.3)
+"""Which of the constants that a type has itself are taken, one after the other."""
+
+
+_WORD = types.StructType((types.I64,))
+
+
+class NoStandIn(Exception):
+    """Nothing can stand for a parameter: its type has no constants that could be written down."""
+
+
+def archetype(elab: Elaboration, name: str, bound: TraitTy, module: ModuleInfo, at: ast.Node) -> StructTy:
+    """Return a new type of which nothing is known but its traits."""
+    node = ast.StructDecl(at.start, at.end, MARK + name, at.start, (), (), (), (), (), "")
+    info = StructInfo(MARK + name, node, module, next(elab.ids), module.scope, bound=bound)
+    found: list[TraitInfo] = []
+    for trait in bound.traits:
+        struct_members.add_trait(elab, trait, found)
+    info.traits = tuple(found)
+    info.register_trivial = any(trait.name in ("AnyTrivialRegType", "TrivialRegType") for trait in found)
+    for trait in found:
+        for member, value in trait.members.items():
+            _add_member(info.members, member, value)
+    ty = struct_types.struct_type(elab, info, ())
+    ty.fields, ty.ir_type, ty.origins, ty.prim = (), _WORD, (), None
+    ty.trivial = info.register_trivial
+    elab.archetypes[info.name] = info
+    return ty
+
+
+def narrowed(elab: Elaboration, ty: StructTy, bound: TraitTy) -> StructTy:
+    """Return the archetype of the same values of which another bound is known."""
+    found = ty.aliases.get(f"as {bound}")
+    if found is None:
+        name = f"{ty.info.name.removeprefix(MARK)}({bound})"
+        found = ty.aliases[f"as {bound}"] = archetype(elab, name, bound, ty.info.module, ty.info.node)
+    assert isinstance(found, StructTy)
+    return found
+
+
+def promised_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Any:
+    """Return what stands for an alias that the traits of an archetype only ask for."""
+    if ty is None or ty.info.bound is None:
+        elab.fail(Code.NO_MEMBER, f"'{alias.name}' has no value here", alias.span())
+    # origins make no other type of it
+    given = tuple(scope.names.get(param.name) for param in alias.node.params if param.kind != "infer")
+    kept = tuple(value for value in given if not (isinstance(value, KV) and isinstance(value.data, OriginValue)))
+    key = f"{alias.uid}{mangling.key_text(elab, kept)}"
+    if key not in ty.aliases:
+        want = elab.api.evaluate(elab, alias.node.type, scope, alias.module) if alias.node.type is not None else None
+        name = f"{ty.info.name.removeprefix(MARK)}.{alias.name}"
+        ty.aliases[key] = _stand_in_for(elab, want, name, alias.module, alias.node)
+    return ty.aliases[key]
+
+
+def stand_ins(
+    elab: Elaboration, params: tuple[ast.Param, ...], scope: Scope, module: ModuleInfo, given: dict[str, Any],
+    is_open: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """Return a value for each parameter that has none, in order; they are entered into `scope`.
+
+    Args:
+        is_open: of a struct that an argument leaves open; nothing depends on values that are there by default.
+
+    Raises:
+        NoStandIn: for one of them there is none.
+    """
+    flags = {flag for param in params if (flag := _mutable_flag(param))}
+    for param in params:
+        if param.name in given:
+            pass
+        elif param.name in flags:
+            elab.lent = True
+            given[param.name] = well_known.bool_constant(elab, False)
+        else:
+            doubt = elab.doubt
+            given[param.name] = _stand_in(elab, param, scope, module)
+            elab.doubt = doubt if is_open and param.default is not None else elab.doubt
+        scope.names[param.name] = given[param.name]
+    return given
+
+
+def own_type(elab: Elaboration, info: StructInfo) -> StructTy:
+    """Return a struct with something for its parameters, or with its parameters open where there is nothing."""
+    if not info.node.params:
+        return struct_types.struct_type(elab, info, ())
+    outer, elab.reporter.sink = elab.reporter.sink, Sink()  # what is wrong with them is told elsewhere
+    try:
+        values = stand_ins(elab, info.node.params, Scope(info.scope, "function"), info.module, {})
+    except (NoStandIn, Abort, Mismatch, Symbolic):
+        return unification.symbolic_struct(elab, info)
+    finally:
+        elab.reporter.sink = outer
+    return struct_types.struct_type(elab, info, tuple(values[p.name] for p in info.node.params))
+
+
+def _stand_in(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> Any:
+    if param.type is None:
+        raise NoStandIn
+    want = elab.api.evaluate(elab, param.type, scope, module)
+    if isinstance(want, FnTy) and want.ast is not None:
+        return _parametric_function(elab, param, scope, module)
+    if param.kind == "star":
+        return PackPV(tuple(_stand_in_for(elab, want, param.name, module, param) for _ in range(2)), want)
+    if (
+        param.default is not None
+        and isinstance(want, StructTy)
+        and want.info is not well_known.library_info(elab, "Origin")
+    ):
+        elab.doubt = max(elab.doubt, 1)
+        if elab.choice % 2:  # what holds for the default only is no mistake
+            with contextlib.suppress(NoStandIn):
+                return _constant(elab, want, None)
+        value = elab.api.evaluate(elab, param.default, scope, module)
+        return value if isinstance(value, KV) and value.ty is want else _constant(elab, want, value)
+    return _stand_in_for(elab, want, param.name, module, param)
+
+
+def _stand_in_for(elab: Elaboration, want: Any, name: str, module: ModuleInfo, at: ast.Node) -> Any:
+    if isinstance(want, TraitTy):
+        return archetype(elab, name, want, module, at)
+    if isinstance(want, FnTy) and want.ast is None and not want.symbolic:
+        return _function(elab, want, name, module, at)
+    if isinstance(want, PartialTy) and want.info is well_known.library_info(elab, "Origin"):
+        elab.lent = True
+        return well_known.origin_constant(elab, OriginValue("some", False))
+    if not isinstance(want, StructTy):
+        raise NoStandIn
+    if want.info is well_known.library_info(elab, "Origin"):
+        flag = want.params[0]
+        return KV(want, OriginValue("some", bool(flag.data) if isinstance(flag, KV) else True))
+    elab.doubt = max(elab.doubt, 1)
+    return _constant(elab, want, None)
+
+
+def _constant(elab: Elaboration, want: StructTy, given: Any) -> KV:
+    """Return some constant of a type: one made from a literal, an alias of its struct, or one without bits."""
+    tries = (
+        well_known.literal(elab, "IntLiteral", "!kgen.int_literal", 4 << elab.choice),
+        well_known.bool_constant(elab, elab.choice % 2 == 0),
+        well_known.literal(elab, "StringLiteral", "!kgen.string", "xyzvw"[elab.choice]),
+    )
+    for value in (given,) if isinstance(given, KV) else tries:
+        try:
+            made = value if value.ty is want else elab.api.convert_constant(elab, value, want)
+        except (Abort, Symbolic, Mismatch):
+            continue
+        if made is not None:
+            return made
+    found = [made for member in want.info.members.values() if (made := _own_constant(elab, member, want)) is not None]
+    if found:  # the first ones mean something special more often than not
+        return found[int(len(found) * _PLACES[elab.choice])]
+    if want.info.bound is None and not types.size_of(struct_types.ir_type(elab, want)):
+        return KV(want, zero_of(struct_types.ir_type(elab, want)))
+    raise NoStandIn
+
+
+def _own_constant(elab: Elaboration, member: Any, want: StructTy) -> KV | None:
+    if not isinstance(member, AliasInfo) or member.node.params or member.node.value is None:
+        return None
+    made = elab.api.alias_value(elab, member, want)
+    return made if isinstance(made, KV) and made.ty is want and made.data != 0 else None
+
+
+def open_type(elab: Elaboration, kind: Any, name: str, scope: Scope, module: ModuleInfo, at: ast.Node) -> Any:
+    """Return what stands for the type of an argument that is declared by a trait or a struct with open parameters;
+    None for one that is complete."""
+    if isinstance(kind, TraitTy):
+        return archetype(elab, f"type of {name}", kind, module, at)
+    if isinstance(kind, PartialTy):
+        given = {p.name: v for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None}
+        inner = Scope(kind.info.scope, "function")
+        given = stand_ins(elab, kind.info.node.params, inner, kind.info.module, given, True)
+        return struct_types.struct_type(elab, kind.info, tuple(given[p.name] for p in kind.info.node.params))
+    return None
+
+
+def is_open(elab: Elaboration, fn: FnInfo) -> bool:
+    """Is an argument declared by a trait, or by a struct without its parameters."""
+    for arg in fn.node.args:
+        match arg.type:
+            case ast.Name(id=name):
+                found = modules.module_name(elab, elab.main, name) or modules.prelude_name(elab, name)
+                if isinstance(found, TraitInfo) or (isinstance(found, StructInfo) and found.node.params):
+                    return True
+            case ast.Subscript(base=ast.Name(id=name), args=args, keywords=keywords) if name != "Some":
+                found = modules.module_name(elab, elab.main, name) or modules.prelude_name(elab, name)
+                if isinstance(found, StructInfo) and _leaves_open(found, args, keywords):
+                    return True
+            case ast.Subscript(base=ast.Name(id="Some")) | ast.Binary():
+                return True
+    return False
+
+
+def _function(elab: Elaboration, want: FnTy, name: str, module: ModuleInfo, at: ast.Node) -> FnVal:
+    """Return a function of a type; its body is never looked at."""
+    scope = Scope(module.scope, "function")
+    args = []
+    for i, (convention, kind) in enumerate(want.args):
+        if not isinstance(kind, Ty):
+            raise NoStandIn
+        scope.names[f"${i}"] = kind
+        written = want.nodes[i].name if want.nodes else ""
+        spelled = ast.Name(at.start, at.end, f"${i}")
+        args.append(ast.Param(at.start, at.end, written or f"_{i}", spelled, None, "any", convention, (), False))
+    if not isinstance(want.result, Ty) or want.result_ref is not None:
+        raise NoStandIn
+    scope.names["$"] = want.result
+    result = ast.Name(at.start, at.end, "$")
+    return _function_value(elab, name, (), tuple(args), result, want, module, scope, at)
+
+
+def _parametric_function(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> FnVal:
+    node = param.type
+    if not isinstance(node, ast.FunctionType) or node.result_ref is not None:
+        raise NoStandIn
+    want = elab.api.evaluate(elab, node, scope, module)
+    own = Scope(scope.parent, "function", dict(scope.names))
+    args = tuple(
+        ast.Param(a.start, a.end, a.name or f"_{i}", a.type, a.default, a.kind, a.convention, a.origin, a.splat)
+        for i, a in enumerate(node.args)
+    )
+    return _function_value(elab, param.name, node.params, args, node.result, want, module, own, param)
+
+
+def _function_value(
+    elab: Elaboration, name: str, params: tuple[ast.Param, ...], args: tuple[ast.Param, ...], result: ast.Expr | None,
+    want: FnTy, module: ModuleInfo, scope: Scope, at: ast.Node,
+) -> FnVal:  # fmt: skip
+    body = (ast.Pass(at.start, at.end),)
+    head = ast.FunctionHead(params, args, result, None, want.raises, (), None, (), False, "")
+    node = ast.FunctionDecl(at.start, at.end, name, at.start, (), head, body)
+    info = FnInfo(name, node, module, None, scope, next(elab.ids))
+    info.parameter = "capturing" in want.effects
+    elab.elaborated.add(info.uid)
+    return FnVal(FnSet(name, [info]))
+
+
+def _mutable_flag(param: ast.Param) -> str:
+    """Return the name of the parameter that says whether an origin is mutable, "" if this is none or says it itself."""
+    match param.type:
+        case ast.Subscript(base=ast.Name(id="Origin"), args=(ast.Name(id=name), *_)):
+            return name
+    return ""
+
+
+def _leaves_open(info: StructInfo, args: tuple[ast.Expr, ...], keywords: tuple[ast.Keyword, ...]) -> bool:
+    """Say whether a struct's parameters are not all given."""
+    wanted = sum(p.kind not in ("infer", "star") and p.default is None for p in info.node.params)
+    return len(args) + len(keywords) < wanted or any(isinstance(arg, ast.Name) and arg.id == "_" for arg in args)
+
+
+def _add_member(members: dict[str, Any], name: str, value: Any) -> None:
+    """Enter a member of a trait: overloads of several traits are overloads of the archetype."""
+    old = members.get(name)
+    if isinstance(old, FnSet) and isinstance(value, FnSet):
+        value = FnSet(name, [*old.functions, *(fn for fn in value.functions if fn not in old.functions)])
+    elif old is not None and not (isinstance(old, AliasInfo) and old.node.value is None):
+        return
+    members[name] = value

@@ -1,0 +1,119 @@
+"""Why a type does not conform to a trait, and which bound a type parameter lacks."""
+
+from functools import partial
+from typing import Any, NoReturn
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.generics.archetypes import MARK
+from ktc.elaborate.model.declarations import FnSet, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.instance import Instance
+from ktc.elaborate.model.types import KV, PartialTy, StructTy, Sym, TraitTy
+from ktc.elaborate.resolve import modules
+from ktc.elaborate.types import struct_members, type_printer
+from ktc.elaborate.types.struct_members import SYNTHESISED
+from ktc.syntax import ast
+
+
+def unmet(elab: Elaboration, ty: Ty, want: TraitTy, asks: str = "") -> Mismatch:
+    """Return why a type cannot be given; `asks` ends the message."""
+    missing = [
+        trait
+        for trait in want.traits
+        if not struct_members.conforms(elab, ty, struct_members.trait_type(elab, (trait,)))
+    ] or list(want.traits)
+    named = " & ".join(trait.name for trait in missing)
+    text = f"'{type_printer.type_name(elab, ty)}' does not conform to '{named}'{asks}"
+    why = Mismatch(Code.TRAIT_NOT_MET, text, weight=2, hint=partial(_help, ty, missing))
+    why.culprit = ty
+    return why
+
+
+def not_in_tuple(elab: Elaboration, ty: Ty) -> Mismatch | None:
+    """Return why a value of a type cannot be in a tuple, or None if it can."""
+    lacking = [name for name in ("Copyable", "Movable") if not struct_members.has_trait(elab, ty, name)]
+    if not lacking or not isinstance(ty, StructTy) or ty.symbolic:
+        return None
+    return unmet(
+        elab,
+        ty,
+        struct_members.trait_type(elab, tuple(map(partial(modules.prelude_name, elab), lacking))),
+        ", as the values of a tuple must",
+    )
+
+
+def check_conforms(elab: Elaboration, param: ast.Param, value: Any, want: TraitTy, what: str) -> None:
+    """Check a value that is given for a parameter that is a type.
+
+    Raises:
+        Mismatch: it is no type, or one that does not conform.
+    """
+    if isinstance(value, TraitTy):
+        hint = f"write a parameter, '[T: {type_printer.type_name(elab, value)}]', and use 'T'"
+        text = f"'{param.name}' of {what} wants a type, not a trait"
+        raise Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=hint)
+    if isinstance(value, PartialTy):
+        if _follows(value):
+            return
+        text = f"'{value.info.name}' needs its parameters before it can be parameter '{param.name}' of {what}"
+        raise Mismatch(Code.PARAMETER_COUNT, text, weight=2)
+    if isinstance(value, KV) and isinstance(value.data, (int, tuple, float)):
+        raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
+    if isinstance(value, StructTy) and not value.symbolic and not struct_members.conforms(elab, value, want):
+        if value.info.lacks_trait:
+            raise Abort
+        raise unmet(elab, value, want, f", as parameter '{param.name}' of {what} asks")
+
+
+def _follows(value: PartialTy) -> bool:
+    """Does what a type lacks come with a parameter that has no value yet, as the `mut` of its origin does."""
+    lacking = [param for param, given in zip(value.info.node.params, value.params, strict=True) if given is None]
+    return all(param.kind == "infer" for param in lacking) and any(isinstance(given, Sym) for given in value.params)
+
+
+def _help(ty: Ty, missing: list[TraitInfo]) -> str:
+    if not isinstance(ty, StructTy) or ty.info.module.is_library or ty.info.bound is not None:
+        return ""
+    names = ", ".join(f"'{trait.name}'" for trait in missing)
+    methods = [
+        f"'{name}'" for trait in missing for name, member in trait.members.items()
+        if isinstance(member, FnSet) and name not in SYNTHESISED and name not in ty.info.members
+        and all(fn.node.body is None for fn in member.functions)
+    ]  # fmt: skip
+    needs = f", and give it {' and '.join(methods)}" if methods else ""
+    return f"name {names} in the head of '{ty.info.name}'{needs}"
+
+
+def beyond_bound(elab: Elaboration, ty: StructTy, name: str, span: Span | None, instance: Instance | None) -> NoReturn:
+    """Report that the bound of a type parameter does not promise a member."""
+    bound = ty.info.bound
+    assert bound is not None
+    known = _traits_with(elab, name)
+    help = f"declare a trait that has '{name}', and add it to the bound"
+    if known:
+        help = f"'{known[0].name}' has it: {let(ty.info, known[0].name)}"
+    text = f"'{ty.info.name}' has no '{name}': all that is known of it is '{bound}'"
+    elab.fail(Code.BEYOND_BOUND, text, span, help, instance)
+
+
+def _traits_with(elab: Elaboration, name: str) -> list[TraitInfo]:
+    """Return the traits of the program and the prelude that have a member, those that ask for least first."""
+    found: dict[int, TraitInfo] = {}
+    for scope in (elab.main.scope, elab.prelude_scope):
+        for spelled in list(scope.names) if scope is not None else ():
+            own = scope is elab.main.scope
+            value = modules.module_name(elab, elab.main, spelled) if own else modules.prelude_name(elab, spelled)
+            if isinstance(value, TraitInfo) and name in value.members:
+                found.setdefault(value.uid, value)
+    return sorted(found.values(), key=lambda trait: (len(trait.members) + len(trait.node.traits), trait.name))
+
+
+def let(info: StructInfo, more: str) -> str:
+    """Return what is to be written so that the bound of an archetype has one more trait."""
+    assert isinstance(info.bound, TraitTy)
+    if info.name == f"{MARK}Self":
+        return f"let trait '{info.bound}' extend '{more}'"
+    traits = dict.fromkeys((*(t.name for t in info.bound.traits if t.name != "AnyType"), more))
+    return f"let the bound say '{' & '.join(traits)}'"

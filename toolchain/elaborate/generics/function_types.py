@@ -1,0 +1,116 @@
+"""Function types: made from declarations, printed, given parameters."""
+
+from typing import Any
+
+from ktc.elaborate.generics import parameter_assignment
+from ktc.elaborate.model.declarations import FnInfo, Scope, Ty
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.instance import ArgSig, Signature
+from ktc.elaborate.model.types import KV, PV, FnTy, FnVal, PackPV, PartialTy, StructTy, TraitTy, is_symbolic
+from ktc.elaborate.types import struct_types
+from ktc.ir import types
+from ktc.syntax import ast
+
+_CONVENTIONS = {"owned": "var", "": "read", "borrowed": "read", "inout": "mut"}
+
+
+NAMELESS = ast.Param(0, 0, "", None, None, "any", "", (), False)
+"""Stands for how an argument was written where it was not."""
+
+
+def convention_of(node: ast.Param) -> str:
+    """Return an argument's convention by its present name."""
+    return _CONVENTIONS.get(node.convention, node.convention)
+
+
+def partial_of(
+    elab: Elaboration, fn: FnVal, positional: tuple[PV | None, ...], named: tuple[tuple[str, Any], ...]
+) -> FnVal:
+    """Give (more) parameters to a function value; the first go where `_` left one open."""
+    params = fn.params
+    if None in params:
+        rest = iter(positional)
+        params = tuple(next(rest, None) if value is None else value for value in params)
+        positional = tuple(rest)
+    named = tuple(one for one in named if one[1] is not None)
+    return FnVal(fn.set, params + positional, fn.named + named, fn.self_ty, fn.env)
+
+
+def give_function(elab: Elaboration, params: tuple[ast.Param, ...], fn: FnVal, what: str) -> dict[str, Any]:
+    """Assign the parameters that a function value has to names, without those that `_` leaves open."""
+    given = parameter_assignment.give(elab, params, fn.params, fn.named, what)
+    return {name: value for name, value in given.items() if value is not None} if None in fn.params else given
+
+
+def function_type(
+    elab: Elaboration, args: tuple[tuple[str, Any], ...], result: Any, raises: bool, effects: tuple[str, ...],
+    nodes: tuple[ast.Param, ...] = (), result_ref: bool | None = None,
+) -> FnTy:  # fmt: skip
+    """Return the function type; the names of arguments are no part of it."""
+    key = (args, result, raises, effects, result_ref)
+    found = elab.fn_tys.get(key)
+    if found is None:
+        found = elab.fn_tys[key] = FnTy(args, result, raises, effects, nodes, result_ref)
+        found.symbolic = any(is_symbolic(kind) for _, kind in args) or is_symbolic(result)
+    return found
+
+
+def fn_type_of(elab: Elaboration, fn: FnVal) -> FnTy:
+    """Return the type of one function alone."""
+    found = elab.fn_tys.get(fn)
+    if found is None:
+        first = fn.set.functions[0]
+        effects = ("capturing",) if first.parameter else ()
+        found = elab.fn_tys[fn] = FnTy((), None, first.raises, effects, of=fn)
+    return found
+
+
+def call_signature(elab: Elaboration, ty: FnTy) -> Signature:
+    """Return what a call through a function type looks like."""
+    if ty.signature is None:
+        args = []
+        for i, (word, kind) in enumerate(ty.args):
+            node = ty.nodes[i] if ty.nodes else NAMELESS
+            passing = "memory" if word in ("mut", "ref") else struct_types.abi(elab, kind)
+            args.append(ArgSig(node.name, kind, word, "any", node, passing))
+        result = "ref" if ty.result_ref is not None else struct_types.abi(elab, ty.result)
+        lends = tuple(range(len(args)))  # which of them the function keeps nobody knows
+        ty.signature = Signature(tuple(args), ty.result, result, ty.raises, "", bool(ty.result_ref), lends=lends)
+    assert isinstance(ty.signature, Signature)
+    return ty.signature
+
+
+def is_plain(elab: Elaboration, ty: FnTy) -> bool:
+    """Can a value of the type exist at run time."""
+    return ty.of is None and ty.ast is None and all(is_complete(kind) for _, kind in ty.args)
+
+
+def only_value(elab: Elaboration, param: ast.Param, scope: Scope, module: Any) -> KV | None:
+    """Return the value of an inferred parameter whose type has only one, as a set of origins has."""
+    if param.kind != "infer" or param.type is None:
+        return None
+    ty = elab.api.evaluate(elab, param.type, scope, module)
+    if not isinstance(ty, StructTy) or ty.params or types.size_of(struct_types.ir_type(elab, ty)):
+        return None
+    return KV(ty, ())
+
+
+def environments(values: tuple[Any, ...]) -> tuple[FnVal, ...]:
+    """Return the closures in parameter values, each once: their environments are passed along."""
+    found: dict[FnInfo, FnVal] = {}
+    work = list(reversed(values))
+    while work:
+        match work.pop():
+            case FnVal() as fn:
+                if fn.env is not None:
+                    found.setdefault(fn.set.functions[0], fn)
+                work += (*fn.params, *(value for _, value in fn.named), fn.self_ty)
+            case FnTy(of=FnVal() as fn):
+                work.append(fn)
+            case StructTy(params=params) | PackPV(params):
+                work += params
+    return tuple(found.values())
+
+
+def is_complete(kind: Any) -> bool:
+    return isinstance(kind, Ty) and not isinstance(kind, TraitTy) and not isinstance(kind, (PartialTy, PackPV))

@@ -1,0 +1,232 @@
+"""Parameters of structs, aliases and functions: given values converted, defaults filled in, `where` checked."""
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.generics import function_types, parameter_assignment, unification
+from ktc.elaborate.generics.conformance import check_conforms
+from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, Scope, StructInfo, Ty
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.errors import Mismatch, at_parameter, not_a_value, not_given, not_inferred, place_of
+from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.types import (
+    KV,
+    OPAQUE,
+    FnTy,
+    FnVal,
+    OriginValue,
+    PackPV,
+    PartialTy,
+    StructTy,
+    Sym,
+    TraitTy,
+    is_symbolic,
+)
+from ktc.elaborate.types import struct_types, type_printer, type_relations, well_known
+from ktc.elaborate.types.type_relations import as_mutable
+from ktc.syntax import ast
+
+
+def type_of_param(elab: Elaboration, value: Any) -> Any:
+    """Return the type of a parameter value, for inference of what its declared type names."""
+    if isinstance(value, KV):
+        return value.ty
+    return function_types.fn_type_of(elab, value) if isinstance(value, FnVal) else None
+
+
+def settle(
+    elab: Elaboration, params: tuple[ast.Param, ...], given: dict[str, Any], scope: Scope, module: Any, what: str,
+    allow_open: bool = False, unbound: Collection[str] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """Convert given values to the declared types and fill in defaults, in order; enters them into `scope.names`.
+
+    Args:
+        allow_open: leave parameters without a value out (for a partially given struct).
+        unbound: parameters whose default is not asked for.
+
+    Raises:
+        Mismatch: a parameter has no value, or one of a wrong type.
+    """
+    _infer_from_values(elab, params, given, scope, module)
+    for param in params:
+        value = given.get(param.name)
+        if value is None and param.kind == "star":
+            value = PackPV(())
+        if value is None and param.default is not None and param.name not in unbound:
+            try:
+                value = elab.api.evaluate(elab, param.default, scope, module)
+            except Symbolic:
+                value = OPAQUE
+        if value is None and allow_open:
+            scope.names[param.name] = Sym(param.name, -1)
+            continue
+        value = function_types.only_value(elab, param, scope, module) if value is None else value
+        if value is None:
+            unwritten = not_given(param, params, given, what)
+            raise unwritten or not_inferred(param.name, what, param.kind == "infer")
+        try:
+            scope.names[param.name] = given[param.name] = _declared(elab, param, value, scope, module, what)
+        except Mismatch as why:
+            raise at_parameter(why, param.name, place_of(param, params)) from None
+    return given
+
+
+def _infer_from_values(
+    elab: Elaboration, params: tuple[ast.Param, ...], given: dict[str, Any], scope: Scope, module: Any
+) -> None:
+    open_params = [p for p in params if p.name not in given and p.kind == "infer"]
+    if not open_params:
+        return
+    trial = Scope(scope.parent, "function", dict(scope.names))
+    syms = {p.name: Sym(p.name, -2) for p in params}
+    trial.names.update(syms)
+    trial.names.update(given)
+    bound: dict[Sym, Any] = {}
+    for param in params:
+        value = given.get(param.name)
+        if value is None or param.type is None or param.kind == "star":
+            continue
+        if (kind := type_of_param(elab, value)) is None:
+            continue
+        try:
+            want = elab.api.evaluate_open(elab, param.type, trial, module)
+            unification.unify_value(elab, want, kind, trial, module, bound)
+        except Symbolic:
+            continue
+    for param in open_params:
+        value = bound.get(syms[param.name])
+        if value is not None and not is_symbolic(value):
+            given[param.name] = value
+
+
+def _declared(elab: Elaboration, param: ast.Param, value: Any, scope: Scope, module: Any, what: str) -> Any:
+    if param.type is None or isinstance(value, (Sym, type(OPAQUE))):
+        return value
+    if isinstance(value, PackPV) and param.kind == "star":
+        kind = elab.api.evaluate(elab, param.type, scope, module) if not value.items else None
+        return PackPV(tuple(_declared_one(elab, param, item, scope, module, what) for item in value.items), kind)
+    return _declared_one(elab, param, value, scope, module, what)
+
+
+def _declared_one(elab: Elaboration, param: ast.Param, value: Any, scope: Scope, module: Any, what: str) -> Any:
+    assert param.type is not None
+    if isinstance(value, (Sym, type(OPAQUE))):
+        return value
+    try:
+        want = elab.api.evaluate(elab, param.type, scope, module)
+    except Symbolic:
+        return value
+    if isinstance(want, TraitTy):
+        check_conforms(elab, param, value, want, what)
+        return value
+    if isinstance(want, StructTy) and isinstance(value, KV) and value.ty is not want and not want.symbolic:
+        is_alike = getattr(value.ty, "info", want.info) is want.info
+        if isinstance(value.data, OriginValue) and (is_alike or not struct_types.fields_of(elab, want)):
+            return KV(want, as_mutable(value.data, want))
+        if type_relations.fits(elab, value.ty, want):
+            return KV(want, value.data)
+        converted = elab.api.convert_constant(elab, value, want)
+        if converted is None:
+            text = f"parameter '{param.name}' of {what} wants '{type_printer.type_name(elab, want)}', "
+            text += f"not '{type_printer.type_name(elab, value.ty)}'"
+            raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
+        return converted
+    if isinstance(want, FnTy) and not want.symbolic:
+        return elab.api.declared_function(elab, param, value, want, what)
+    if isinstance(want, StructTy) and isinstance(value, Ty):
+        raise not_a_value(param.name, what, want, value, partial(type_printer.type_name, elab))
+    return value
+
+
+def apply_struct(
+    elab: Elaboration, info: StructInfo, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...]
+) -> Any:
+    """Give parameters to a struct: a `StructTy`, or a `PartialTy` where some are still open; remembered.
+
+    Raises:
+        Mismatch: they do not fit.
+    """
+    key = ("apply", info, positional, named)
+    if key in elab.state.memo:
+        return elab.state.memo[key]
+    what, params = f"'{info.name}'", info.node.params
+    given = parameter_assignment.give(elab, params, positional, named, what)
+    # '_' leaves a parameter open even if it has a default, '**_' (whose name is empty) all that are not given
+    rest_open = given.pop("", elab) is None
+    unbound = {p.name for p in params if (given[p.name] is None if p.name in given else rest_open)}
+    given = {name: value for name, value in given.items() if value is not None}
+    scope = Scope(info.scope, "function")
+    given = settle(elab, params, given, scope, info.module, what, allow_open=True, unbound=unbound)
+    values: Any = tuple(given.get(p.name) for p in params)
+    made = PartialTy(info, values) if None in values else struct_types.struct_type(elab, info, values)
+    check_where(elab, info.node.where, scope, info.module, what, made)
+    return elab.state.memo.setdefault(key, made)
+
+
+def apply_alias(
+    elab: Elaboration, alias: AliasInfo, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
+    self_ty: StructTy | None,
+) -> Any:  # fmt: skip
+    """Give parameters to an alias that has some."""
+    params = alias.node.params
+    given = parameter_assignment.give(elab, params, positional, named, f"'{alias.name}'")
+    parent = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
+    scope = Scope(parent, "function")
+    given = settle(elab, params, given, scope, alias.module, f"'{alias.name}'")
+    key = (self_ty, elab.state.target.name, tuple(given[p.name] for p in params))
+    if key not in alias.values:
+        node = alias.node
+        if node.value is None:
+            alias.values[key] = elab.api.promised_alias(elab, alias, self_ty, scope)
+        else:
+            alias.values[key] = elab.api.typed_constant(elab, node.type, node.value, scope, alias.module)
+    return alias.values[key]
+
+
+def library_struct(elab: Elaboration, name: str, params: tuple[Any, ...]) -> StructTy:
+    """Return a library struct with parameters, defaults filled in."""
+    made = apply_struct(elab, well_known.library_info(elab, name), params, ())
+    assert isinstance(made, StructTy)
+    return made
+
+
+def keywords_type(elab: Elaboration, kind: Ty) -> StructTy:
+    """Return the type of `**kwargs`."""
+    return library_struct(elab, "OwnedKwargsDict", (kind,))
+
+
+def check_where(
+    elab: Elaboration, conditions: Sequence[Any], scope: Scope, module: ModuleInfo, what: str, made: Any = None
+) -> None:
+    """Check the `where` conditions of a declaration with its parameters; not of a struct that is still open.
+
+    Raises:
+        Mismatch: one does not hold.
+    """
+    if not conditions or (made is not None and (not isinstance(made, StructTy) or made.symbolic)):
+        return
+    for node in conditions:
+        if not getattr(elab.api.evaluate(elab, node, scope, module), "data", True):
+            raise Mismatch(Code.CONSTRAINT_FAILED, f"a 'where' condition of {what} does not hold", weight=2)
+
+
+def check_bound(elab: Elaboration, fn: FnVal, span: Span) -> None:
+    """Report it where no function of a name takes the parameters that are given so far."""
+    first: Mismatch | None = None
+    for one in fn.set.functions:
+        params = one.node.params
+        try:
+            given = function_types.give_function(elab, params, fn, one.title)
+            if one.owner is None:
+                scope, unbound = Scope(one.scope, "function"), [param.name for param in params]
+                settle(elab, params, given, scope, one.module, one.title, allow_open=True, unbound=unbound)
+            return
+        except Symbolic:
+            return
+        except Mismatch as why:
+            first = first or why
+    if first is not None:
+        elab.fail(first.code, first.message, first.span or span, first.help())

@@ -1,0 +1,218 @@
+"""Unification: the pattern of a signature against actual types and values."""
+
+from dataclasses import field
+from functools import partial
+from typing import Any
+
+from ktc.diag.source import Span
+from ktc.elaborate.generics import function_types, parameter_assignment
+from ktc.elaborate.model.declarations import FnInfo, ModuleInfo, Scope, StructInfo, Ty
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.types import (
+    KV,
+    OPAQUE,
+    FnTy,
+    FnVal,
+    OriginValue,
+    PackPV,
+    PartialTy,
+    StructTy,
+    Sym,
+    TraitTy,
+    is_symbolic,
+)
+from ktc.elaborate.model.values import FOREIGN, LV, Var
+from ktc.elaborate.types import struct_members, struct_types, type_relations, well_known
+from ktc.ir import nodes
+from ktc.records import entity
+from ktc.syntax import ast
+
+
+@entity
+class Pattern:
+    """The types of a function's arguments with its parameters open.
+
+    Args:
+        symbols: by name the parameters of the function, and of its struct where that is open too.
+        args: pattern of each argument's type, in order of `fn.node.args`; None for `self`.
+        origins: for `ref [origin]` arguments the pattern of the origin.
+    """
+
+    symbols: dict[str, Sym]
+    args: list[Any]
+    origins: list[Any]
+    self_ty: StructTy | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+def evaluate_pattern(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
+    """Compute a type with open parameters."""
+    try:
+        return elab.api.evaluate_open(elab, node, scope, module)
+    except Symbolic:
+        return OPAQUE
+
+
+def unify_value(elab: Elaboration, want: Any, kind: Any, scope: Scope, module: Any, bound: dict[Sym, Any]) -> None:
+    """Bind what the type of a parameter leaves open by the type of its value."""
+    if isinstance(want, FnTy) and want.ast is not None:
+        _unify_parametric(elab, want, kind, scope, module, bound)
+    unify(elab, want, well_known.settled_type(elab, kind) if isinstance(want, Sym) else kind, bound)
+
+
+def _unify_parametric(
+    elab: Elaboration, want: FnTy, kind: Any, scope: Scope, module: Any, bound: dict[Sym, Any]
+) -> None:
+    """Bind what a function type with parameters of its own leaves open by the function that is given."""
+    if not isinstance(kind, FnTy) or kind.of is None or len(kind.of.set.functions) != 1:
+        return
+    info = kind.of.set.functions[0]
+    inner = Scope(scope, "function", {param.name: Sym(param.name, -3) for param in want.ast.params})
+    theirs = Scope(fn_scope_parent(elab, info, kind.of.self_ty), "function")
+    theirs.names.update(signature_pattern(elab, info, kind.of.self_ty).symbols)
+    theirs.names.update(function_types.give_function(elab, info.node.params, kind.of, info.title))
+    wanted = [arg.type for arg in want.ast.args if arg.convention != "out"]
+    found = [arg.type for arg in info.node.args if arg.convention != "out"]
+    if len(wanted) != len(found):
+        return
+    for ours, its in zip((*wanted, want.ast.result), (*found, info.node.result), strict=True):
+        if ours is not None and its is not None:
+            pattern = elab.api.evaluate_open(elab, ours, inner, module)
+            unify(elab, pattern, elab.api.evaluate_open(elab, its, theirs, info.module), bound)
+
+
+def rest(fn: FnVal) -> tuple[Any, ...]:
+    return fn.params, fn.named, fn.self_ty, fn.env
+
+
+def signature_pattern(elab: Elaboration, fn: FnInfo, self_ty: StructTy | None) -> Pattern:
+    """Return the pattern of a function; `self_ty` may be symbolic."""
+    key = (self_ty, elab.state.target.name)
+    found = fn.patterns.get(key)
+    if found is None:
+        found = fn.patterns[key] = _make_pattern(elab, fn, self_ty)
+    return found
+
+
+def _make_pattern(elab: Elaboration, fn: FnInfo, self_ty: StructTy | None) -> Pattern:
+    base = fn_scope_parent(elab, fn, self_ty)
+    scope = Scope(base, "function")
+    symbols: dict[str, Sym] = {}
+    for param in fn.node.params:
+        symbols[param.name] = scope.names[param.name] = Sym(param.name, fn.uid, param.kind == "star")
+    pattern = Pattern(symbols, [], [], self_ty)
+    for param in fn.node.params:
+        pattern.params[param.name] = _pattern_of(elab, param.type, scope, fn) if param.type is not None else None
+    for arg in fn.node.args:
+        if arg.type is None:
+            pattern.args.append(self_ty if arg.name == "self" or fn.owner is not None else OPAQUE)
+        else:
+            pattern.args.append(_pattern_of(elab, arg.type, scope, fn))
+        scope.names.setdefault(arg.name, _pattern_binding(elab, arg, pattern.args[-1], fn))
+        origin: Any = None
+        if arg.origin and isinstance(arg.origin[0], ast.Name):
+            origin = parameter_assignment.lookup_quiet(elab, scope, arg.origin[0].id, fn)
+        pattern.origins.append(origin)
+    return pattern
+
+
+def _pattern_binding(elab: Elaboration, arg: ast.Param, kind: Any, fn: FnInfo) -> Any:
+    if isinstance(kind, Ty) and not is_symbolic(kind) and not isinstance(kind, TraitTy):
+        place = LV(kind, nodes.LocalAddress(FOREIGN), True, None, (), False, "foreign")
+        return Var(arg.name, kind, place, Span(fn.module.source, arg.start, arg.end), "arg")
+    return OPAQUE
+
+
+def _pattern_of(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FnInfo) -> Any:
+    errors = elab.reporter.sink.error_count
+    try:
+        if isinstance(node, ast.Star):
+            assert node.value is not None
+            node = node.value
+        return elab.api.evaluate_open(elab, node, scope, fn.module)
+    except Symbolic:
+        return OPAQUE
+    except Abort:
+        if elab.reporter.sink.error_count == errors:
+            return OPAQUE
+        raise
+
+
+def fn_scope_parent(elab: Elaboration, fn: FnInfo, self_ty: StructTy | None) -> Scope:
+    """Return the scope in which a function's signature is read."""
+    if self_ty is not None and fn.owner is not None:
+        if isinstance(fn.owner, StructInfo):
+            assert self_ty.scope is not None
+            return self_ty.scope
+        scope = Scope(fn.scope, "struct", struct=self_ty)
+        scope.names["Self"] = self_ty
+        for param, value in zip(self_ty.info.node.params, self_ty.params, strict=True):
+            scope.names.setdefault(param.name, value)
+        return scope
+    return fn.scope
+
+
+def symbolic_struct(elab: Elaboration, info: StructInfo) -> StructTy:
+    """Return the struct with all parameters open."""
+    if info.symbolic is None:
+        syms = tuple(Sym(p.name, info.uid, p.kind == "star") for p in info.node.params)
+        info.symbolic = struct_types.struct_type(elab, info, syms)
+    assert isinstance(info.symbolic, StructTy)
+    return info.symbolic
+
+
+def unify(elab: Elaboration, pattern: Any, actual: Any, bound: dict[Sym, Any]) -> bool:
+    """Bind the symbols of a pattern so that it becomes `actual`; False if it cannot. Bindings stay on failure."""
+    if pattern is actual or isinstance(pattern, type(OPAQUE)) or pattern is None:
+        return True
+    if isinstance(pattern, Sym):
+        known = bound.get(pattern)
+        if known is None:
+            bound[pattern] = actual
+            return True
+        return _compatible(elab, known, actual)
+    if isinstance(pattern, StructTy):
+        if not isinstance(actual, StructTy) or actual.info is not pattern.info:
+            return False
+        if not pattern.symbolic:
+            return type_relations.fits(elab, actual, pattern)
+        good = True
+        for p, a in zip(pattern.params, actual.params, strict=True):
+            good = unify(elab, p, a, bound) and good
+        return good
+    if isinstance(pattern, PartialTy):
+        if not isinstance(actual, StructTy) or actual.info is not pattern.info:
+            return False
+        return all([p is None or unify(elab, p, a, bound) for p, a in zip(pattern.params, actual.params, strict=True)])
+    if isinstance(pattern, TraitTy):
+        return isinstance(actual, Ty) and struct_members.conforms(elab, actual, pattern)
+    if isinstance(pattern, KV) and isinstance(actual, KV):
+        if isinstance(pattern.data, OriginValue):
+            return True
+        if isinstance(pattern.ty, StructTy) and pattern.ty.symbolic:
+            unify(elab, pattern.ty, actual.ty, bound)
+        return bool(pattern.data == actual.data)
+    if isinstance(pattern, PackPV) and isinstance(actual, PackPV):
+        parts = pattern.items
+        if len(parts) == 1 and isinstance(parts[0], Sym) and parts[0].pack:
+            return unify(elab, parts[0], actual, bound)
+        return len(parts) == len(actual.items) and all(
+            map(partial(unify, elab), parts, actual.items, [bound] * len(parts))
+        )
+    if isinstance(pattern, FnTy):
+        return elab.api.unify_function(elab, pattern, actual, bound)
+    return bool(pattern == actual)
+
+
+def _compatible(elab: Elaboration, known: Any, actual: Any) -> bool:
+    if known == actual:
+        return True
+    if isinstance(known, KV) and isinstance(actual, KV):
+        if isinstance(known.data, OriginValue):
+            return True
+        return known.ty is actual.ty and known.data == actual.data
+    if isinstance(known, Ty) and isinstance(actual, Ty):
+        return type_relations.fits(elab, actual, known)
+    return False

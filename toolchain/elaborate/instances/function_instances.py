@@ -1,0 +1,194 @@
+"""Which instance a function value means, and whether it fits a function type."""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.generics import function_types, parameter_binding, unification
+from ktc.elaborate.generics.function_types import is_complete
+from ktc.elaborate.generics.unification import rest
+from ktc.elaborate.instances import instance_table
+from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.errors import Mismatch
+from ktc.elaborate.model.instance import Instance, Signature, Symbolic
+from ktc.elaborate.model.types import KV, FnTy, FnVal, Sym
+from ktc.elaborate.types import type_printer, type_relations
+from ktc.syntax import ast
+
+
+def fits_function(elab: Elaboration, have: FnTy, want: FnTy) -> bool:
+    """Is a function of one type one of the other."""
+    if have is want:
+        return True
+    if have.of is not None:
+        return fn_as(elab, have.of, want) is not None
+    if want.of is not None:
+        return False
+    if want.ast is not None:
+        return len(have.args) == len(want.args)
+    return (have.args, have.result, have.raises, have.result_ref, have.kept) == (
+        want.args, want.result, want.raises, want.result_ref, want.kept,
+    )  # fmt: skip
+
+
+def unify_function(elab: Elaboration, pattern: FnTy, actual: Any, bound: dict[Sym, Any]) -> bool:
+    """Bind what a function type leaves open by a function's own type."""
+    if not isinstance(actual, FnTy):
+        return False
+    if not pattern.symbolic:
+        return fits_function(elab, actual, pattern)
+    if actual.of is None:
+        return _unify_parts(elab, pattern, actual, bound)
+    for info in actual.of.set.functions:
+        thin = declared_type(elab, FnVal(single_set(elab, actual.of.set, info), *rest(actual.of)))
+        trial = dict(bound)
+        if thin is None or _unify_parts(elab, pattern, thin, trial):
+            bound.update(trial)
+            return True
+    return False
+
+
+def declared_type(elab: Elaboration, fn: FnVal) -> FnTy | None:
+    """Return the type of one function, closure or not; None if its parameters are open."""
+    try:
+        instance = only_instance(elab, fn, [None] * len(fn.set.functions[0].node.args), None)
+    except (Mismatch, Symbolic):
+        return None
+    signature = instance.signature
+    args = tuple((sig.convention, sig.ty) for sig in signature.args if sig.convention != "out")
+    ref = signature.result_mutable if signature.result == "ref" else None
+    return function_types.function_type(elab, args, signature.result_ty, signature.raises, (), (), ref)
+
+
+def _unify_parts(elab: Elaboration, pattern: FnTy, actual: FnTy, bound: dict[Sym, Any]) -> bool:
+    if len(pattern.args) != len(actual.args):
+        return False
+    pairs = [(p, a) for (_, p), (_, a) in zip(pattern.args, actual.args, strict=True)]
+    return all([unification.unify(elab, p, a, bound) for p, a in (*pairs, (pattern.result, actual.result))])
+
+
+def single_set(elab: Elaboration, functions: FnSet, info: FnInfo) -> FnSet:
+    """Return a set of one of the overloads, always the same one."""
+    if len(functions.functions) == 1:
+        return functions
+    found = elab.fn_sets.get(info)
+    if found is None:
+        found = elab.fn_sets[info] = FnSet(functions.name, [info])
+    return found
+
+
+def fn_as(elab: Elaboration, fn: FnVal, want: FnTy) -> FnVal | None:
+    """Return the one overload, with its parameters, that a function type means; None if none fits."""
+    if want.of is not None:
+        return fn if want.of == fn else None
+    key = ("fn_as", fn, want)
+    memo = elab.state.memo
+    if key not in memo:
+        memo[key] = None
+        found = [one for one in (_as_one(elab, fn, info, want) for info in fn.set.functions) if one is not None]
+        memo[key] = found[0][0] if found else None
+    return memo[key]  # type: ignore[no-any-return]
+
+
+def declared_function(elab: Elaboration, param: ast.Param, value: Any, want: FnTy, what: str) -> Any:
+    """Return a function that a parameter of function type is given, one overload of it."""
+    if isinstance(value, FnVal):
+        found = fn_as(elab, value, want)
+        if found is not None:
+            return found
+        given = value.described()
+    elif isinstance(value, FnTy) and value.of is not None and fn_as(elab, value.of, want) is not None:
+        return value  # a closure's own type, where the function type is the bound of a type
+    elif isinstance(value, KV):
+        if isinstance(value.ty, FnTy) and type_relations.fits(elab, value.ty, want):
+            return value
+        given = type_printer.type_name(elab, value.ty)
+    else:
+        given = str(value)
+    text = f"parameter '{param.name}' of {what} wants '{want}', not '{given}'"
+    raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
+
+
+def instance_as(elab: Elaboration, fn: FnVal, want: FnTy) -> Instance | None:
+    """Return the instance of a function that a function type means."""
+    for info in fn.set.functions:
+        found = _as_one(elab, fn, info, want)
+        if found is not None:
+            return found[1]
+    return None
+
+
+def _as_one(elab: Elaboration, fn: FnVal, info: FnInfo, want: FnTy) -> tuple[FnVal, Instance | None] | None:
+    formals = [a for a in info.node.args if a.convention != "out"]
+    if len(formals) != len(want.args) or any(a.kind in ("star", "starstar") for a in formals):
+        return None
+    if info.raises and not want.raises:
+        return None
+    single = FnVal(single_set(elab, fn.set, info), *rest(fn)) if len(fn.set.functions) > 1 else fn
+    if want.ast is not None:
+        takes = len(info.node.params) - len(fn.params) - len(fn.named) + fn.params.count(None)
+        return (single, None) if takes >= len(want.ast.params) else None
+    if not all(is_complete(kind) for _, kind in want.args) or want.symbolic:
+        return single, None
+    try:
+        instance, single = _instance_for(elab, single, info, want)
+    except (Mismatch, Symbolic):
+        return None
+    return (single, instance) if _same(elab, instance.signature, want) else None
+
+
+def _instance_for(elab: Elaboration, fn: FnVal, info: FnInfo, want: FnTy) -> tuple[Instance, FnVal]:
+    given = function_types.give_function(elab, info.node.params, fn, f"'{info.name}'")
+    actual = [kind for _, kind in want.args]
+    if len(given) < len(info.node.params):
+        pattern = unification.signature_pattern(elab, info, fn.self_ty)
+        bound: dict[Sym, Any] = {pattern.symbols[name]: value for name, value in given.items()}
+        for formal, kind in zip(pattern.args, actual, strict=True):
+            if not unification.unify(elab, formal, kind, bound):
+                raise Mismatch(Code.TYPE_MISMATCH, "")
+        found = {p.name: bound.get(pattern.symbols[p.name]) for p in info.node.params}
+        named = tuple((name, value) for name, value in found.items() if value is not None)
+        fn = FnVal(fn.set, (), named, fn.self_ty, fn.env)
+    return only_instance(elab, fn, actual, None), fn
+
+
+def only_instance(
+    elab: Elaboration, fn: FnVal, actual: list[Any], asking: Any, span: Any = None, kernel: bool = False
+) -> Instance:
+    """Return the instance of a single function whose parameters are given.
+
+    Raises:
+        Mismatch: a parameter is missing or does not fit.
+    """
+    info = fn.set.functions[0]
+    scope = Scope(unification.fn_scope_parent(elab, info, fn.self_ty), "function")
+    given = function_types.give_function(elab, info.node.params, fn, f"'{info.name}'")
+    given = parameter_binding.settle(elab, info.node.params, given, scope, info.module, f"'{info.name}'")
+    return instance_table.instance(elab, info, fn.self_ty, given, actual, fn.env, asking, span, kernel)
+
+
+def _same(elab: Elaboration, signature: Signature, want: FnTy) -> bool:
+    args = [sig for sig in signature.args if sig.convention != "out"]
+    for sig, (word, kind) in zip(args, want.args, strict=True):
+        # what only reads its argument may be called where it would be changed or given away
+        if sig.convention not in (word, "read") or not type_relations.fits(elab, kind, sig.ty):
+            return False
+    ref = signature.result_mutable if signature.result == "ref" else None
+    if (ref is None) != (want.result_ref is None):
+        return False
+    return signature.result_ty is want.result or type_relations.fits(elab, signature.result_ty, want.result)
+
+
+def instance_of(elab: Elaboration, fn: FnVal, span: Span | None, asking: Any, kernel: bool = False) -> Instance:
+    """Return the one instance that a function value with all its parameters is.
+
+    A function with several overloads or open parameters is an error.
+    """
+    if len(fn.set.functions) != 1:
+        elab.fail(Code.AMBIGUOUS_CALL, f"'{fn.set.name}' has several overloads; one must be chosen", span)
+    actual = [None] * len(fn.set.functions[0].node.args)
+    try:
+        return only_instance(elab, fn, actual, asking, span, kernel)
+    except Mismatch as why:
+        elab.fail(why.code, why.message, why.span or span, why.help())

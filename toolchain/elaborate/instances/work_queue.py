@@ -1,0 +1,70 @@
+"""The instances whose bodies are still to be elaborated, and bodies that the library's archive has."""
+
+from ktc.elaborate.model.body_store import Bodies, KeptBody
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.instance import Instance, UnitState
+from ktc.ir import nodes, walk
+
+
+def recall(elab: Elaboration, state: UnitState, symbol: str) -> KeptBody | None:
+    """Return the body of a library function that is kept, and what it refers to; None if none is kept."""
+    found = state.bodies.get(symbol) if state.bodies is not None else None
+    if found is not None:
+        assert state.bodies is not None
+        for name in found[1]:
+            if name not in elab.globals:
+                _recall_constant(elab, state.bodies, name)
+    return found
+
+
+def _recall_constant(elab: Elaboration, bodies: Bodies, name: str) -> None:
+    made = bodies.constant(name)
+    if made is None:
+        return
+    elab.globals[name] = made
+    if isinstance(made.content, nodes.Const):
+        for inner in walk.addresses_of(made.content.value):
+            if inner not in elab.globals:
+                _recall_constant(elab, bodies, inner)
+
+
+def request(elab: Elaboration, instance: Instance) -> None:
+    """Put an instance on the work list; a kernel is only noted where kernels are elaborated one by one."""
+    if instance.kernel and elab.deferred_kernels is not None:
+        elab.deferred_kernels[instance.state.index, instance.symbol] = instance
+        # Unreached functions are elaborated for their mistakes: this one is reached.
+        elab.elaborated.add(instance.fn.uid)
+        return
+    if instance.function is None and not instance.busy and instance.archived is None:
+        instance.state.queue.append(instance)
+
+
+def drain(elab: Elaboration, only: UnitState | None = None) -> None:
+    """Make all bodies on the work lists, or on that of one unit."""
+    work = True
+    while work:
+        work = False
+        for state in list(elab.states.values()) if only is None else (only,):
+            queue = state.queue
+            queue.reverse()  # in the order of the calls: messages show the first way
+            while queue:
+                work = True
+                instance, known = queue.pop(), len(queue)
+                elab.api.elaborate_instance(elab, instance)
+                queue[known:] = reversed(queue[known:])
+
+
+def drain_closures(elab: Elaboration) -> None:
+    """Make the bodies on the work lists that have to do with closures, and what they ask for.
+
+    Not all that waits: this is called from within a body, and another body would begin inside of it, and so on.
+    """
+    work = True
+    while work:
+        work = False
+        for state in list(elab.states.values()):
+            queue = state.queue
+            first = next((i for i, one in enumerate(queue) if one.envs or one.fn.parent is not None), len(queue))
+            while len(queue) > first:
+                work = True
+                elab.api.elaborate_instance(elab, queue.pop())

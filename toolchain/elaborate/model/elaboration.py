@@ -1,0 +1,380 @@
+"""The state of one elaboration and of one body, and the interface through which lower rooms call higher ones.
+
+`Elaboration` is one run over a program, `Body` one function or compile-time expression. `ElaborationApi` is the whole
+recursion of the elaborator: a function that a lower room may call in a higher one is a method of it, and `dispatch.py`
+implements each in one statement.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+from ktc.config import Config
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Label, Sink
+from ktc.diag.source import Span
+from ktc.elaborate.model.build_options import Defines
+from ktc.elaborate.model.calls import Candidate, Computed
+from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, ModuleInfo, Scope, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.instance import ArgSig, Instance, OfProgram, Trial, UnitState
+from ktc.elaborate.model.reporting import Reporter
+from ktc.elaborate.model.types import KV, FnTy, FnVal, PrimTy, StructTy, Sym, TraitTy
+from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal, Var
+from ktc.ir import nodes, types
+from ktc.ir.nodes import Value
+from ktc.syntax import ast
+from ktc.syntax.loader import Package
+from ktc.targets.target import Target
+
+UNIT_CONST = nodes.Const(types.UNIT, ())
+
+
+class ElaborationApi:
+    """The functions that a lower room may call in a higher one (`dispatch.py` implements them)."""
+
+    def expr(self, body: "Body", node: ast.Expr, expected: Ty | None = None) -> Any:
+        """Elaborate an expression; `expected` is a hint for collection literals."""
+        raise NotImplementedError
+
+    def statement(self, body: "Body", node: ast.Stmt) -> None:
+        """Elaborate one statement."""
+        raise NotImplementedError
+
+    def alias_value(self, elab: "Elaboration", alias: AliasInfo, self_ty: StructTy | None) -> Any:
+        """Return the value of an alias without parameters (an `AliasInfo` itself if it has parameters)."""
+        raise NotImplementedError
+
+    def block(self, body: "Body", statements: tuple[ast.Stmt, ...], names: dict[str, Any] | None = None) -> None:
+        """Elaborate statements in a scope of their own; an error in one does not stop the others."""
+        raise NotImplementedError
+
+    def build_display(self, body: "Body", late: DisplayVal, want: Ty | None) -> Any:
+        """Make the value that a display stands for: of the wanted type where it can be, else of its own."""
+        raise NotImplementedError
+
+    def call_fn(
+        self, body: "Body", fn: FnVal, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False
+    ) -> Any:
+        """Call a function with the parameters that it was given."""
+        raise NotImplementedError
+
+    def call_init(self, body: "Body", ty: Ty, init: FnSet, pointer: Value, val: LV) -> None:
+        """Run `__copyinit__` or `__moveinit__` on a place."""
+        raise NotImplementedError
+
+    def call_value(self, body: "Body", callee: RV | LV | KV, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+        """Call a function that is known only at run time."""
+        raise NotImplementedError
+
+    def choose(
+        self,
+        body: "Body",
+        fns: FnSet,
+        self_ty: StructTy | None,
+        params: tuple[Any, ...],
+        named: tuple[tuple[str, Any], ...],
+        pos: Sequence[Arg],
+        kw: Sequence[Arg],
+        span: Span,
+        env: Any = None,
+        implicit_only: bool = False,
+        quiet: bool = False,
+        receiver: bool = False,
+    ) -> Candidate | None:
+        """Return the best candidate; reports an error and aborts if there is none, or returns None if `quiet`."""
+        raise NotImplementedError
+
+    def condition(self, body: "Body", value: Any, node: Any) -> nodes.Value:
+        """Return the truth of a value as an i1."""
+        raise NotImplementedError
+
+    def construct(self, body: "Body", ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+        """Make a value of a struct by its constructors."""
+        raise NotImplementedError
+
+    def convert_constant(self, elab: "Elaboration", value: KV, want: Ty) -> KV | None:
+        """Convert a constant to another type by an implicit conversion, or return None; remembered."""
+        raise NotImplementedError
+
+    def declared_function(self, elab: "Elaboration", param: ast.Param, value: Any, want: FnTy, what: str) -> Any:
+        """Return a function that a parameter of function type is given, one overload of it."""
+        raise NotImplementedError
+
+    def default_value(self, body: "Body", instance: Instance, sig: ArgSig, span: Span) -> Any:
+        """Return the value of an argument that a call leaves out, converted to its type."""
+        raise NotImplementedError
+
+    def destructor(self, elab: "Elaboration", ty: StructTy) -> str:
+        """Return the symbol of the function that destroys a value: its `__del__`, then its fields."""
+        raise NotImplementedError
+
+    def display_cost(self, body: "Body", late: DisplayVal, want: Ty) -> int | None:
+        """Return what making a `want` of a display costs; None if it cannot be made."""
+        raise NotImplementedError
+
+    def draw_destructor(self, elab: "Elaboration", ty: StructTy, symbol: str) -> None:
+        """Make the body of a destructor."""
+        raise NotImplementedError
+
+    def elaborate_instance(self, elab: "Elaboration", instance: Instance) -> None:
+        """Make the body of an instance, unless it is made or being made; note it for the checks of what is not reached."""
+        raise NotImplementedError
+
+    def emit_call(self, body: "Body", found: Candidate, span: Span) -> Any:
+        """Emit the call of a chosen candidate."""
+        raise NotImplementedError
+
+    def environment(self, body: "Body", env: FnVal, span: Span | None) -> Value:
+        """Return the address of the environment of a closure."""
+        raise NotImplementedError
+
+    def evaluate(
+        self, elab: "Elaboration", node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None
+    ) -> Any:
+        """Compute a parameter value of an expression."""
+        raise NotImplementedError
+
+    def evaluate_open(self, elab: "Elaboration", node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
+        """Compute a parameter value that may be a parameter without a value."""
+        raise NotImplementedError
+
+    def fits_function(self, elab: "Elaboration", have: FnTy, want: FnTy) -> bool:
+        """Is a function of one type one of the other."""
+        raise NotImplementedError
+
+    def fn_as(self, elab: "Elaboration", fn: FnVal, want: FnTy) -> FnVal | None:
+        """Return the one overload, with its parameters, that a function type means; None if none fits."""
+        raise NotImplementedError
+
+    def function_value(self, body: "Body", fn: FnVal, want: FnTy, span: Span | None) -> RV | LV | None:
+        """Return the address of the function that a type means by a name, or a closure; None if none fits."""
+        raise NotImplementedError
+
+    def instance_of(
+        self, elab: "Elaboration", fn: FnVal, span: Span | None, asking: Any, kernel: bool = False
+    ) -> Instance:
+        """Return the one instance that a function value with all its parameters is."""
+        raise NotImplementedError
+
+    def make_template(self, elab: "Elaboration", instance: Instance) -> None:
+        """Expand a "builtin" function once with open arguments; where that gives one pure value, calls become that."""
+        raise NotImplementedError
+
+    def promised_alias(self, elab: "Elaboration", alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Any:
+        """Return what stands for an alias that the traits of an archetype only ask for."""
+        raise NotImplementedError
+
+    def put_back(self, body: "Body", after: list[tuple[Computed, LV]]) -> None:
+        """Give the changed values to the setters, the last first."""
+        raise NotImplementedError
+
+    def run_finals(self, body: "Body", depth: int) -> None:
+        """Run the pending `finally` and `__exit__` parts down to a depth, innermost first."""
+        raise NotImplementedError
+
+    def thin_type(self, elab: "Elaboration", fn: FnVal) -> FnTy | None:
+        """Return the type that a function has as a value at run time; None if it is not one function, or captures."""
+        raise NotImplementedError
+
+    def typed_constant(
+        self, elab: "Elaboration", type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo
+    ) -> Any:
+        """Compute `value`, converted to the type if one is written."""
+        raise NotImplementedError
+
+    def unify_function(self, elab: "Elaboration", pattern: FnTy, actual: Any, bound: dict[Sym, Any]) -> bool:
+        """Bind what a function type leaves open by a function's own type."""
+        raise NotImplementedError
+
+
+class Elaboration:
+    """One elaboration of a program, or of the library's archive."""
+
+    def __init__(
+        self, package: Package, config: Config, sink: Sink, api: ElaborationApi, host: UnitState, is_archive: bool,
+    ) -> None:  # fmt: skip
+        self.api = api
+        self.package = package
+        self.config = config
+        self.reporter = Reporter(sink)
+        self.is_archive = is_archive
+        self.defines = Defines(config.defines)
+        # modules
+        self.module_infos: dict[int, ModuleInfo] = {}
+        self.ids: Iterator[int] = itertools.count(1)
+        self.prelude_scope: Scope | None = None
+        self.main: ModuleInfo
+        # types
+        self.prims: dict[Any, PrimTy] = {}
+        self.none_type: PrimTy  # set by whoever begins an elaboration
+        self.trait_tys: dict[tuple[TraitInfo, ...], TraitTy] = {}
+        self.fn_tys: dict[Any, FnTy] = {}
+        self.fn_sets: dict[FnInfo, FnSet] = {}
+        self.library_cache: dict[Any, Any] = {}
+        self.nesting = 0
+        self.open_fields: set[StructTy] = set()
+        self.archetypes: dict[str, StructInfo] = {}
+        # instances
+        self.states: dict[str, UnitState] = {"host": host}
+        self.state = host
+        self.current: Instance | None = None
+        self.alone: dict[str, UnitState] = {}
+        self.globals: dict[str, nodes.Global] = {}
+        self.elaborated: set[int] = set()
+        self.endless: set[int] = set()
+        self.entry_refs = ""
+        self.deferred_kernels: dict[tuple[int, str], Instance] | None = None
+        """Kernels that are elaborated one by one, by (target's number, symbol); None where they are done at once."""
+        # compile time
+        self.busy_aliases: dict[Any, AliasInfo] = {}
+        self.circular: set[Any] = set()
+        # coverage
+        self.nested: list[FnInfo] = []
+        self.reached: set[ast.FunctionDecl] = set()
+        self.arms: set[tuple[ast.If, bool]] = set()
+        self.only_used = False
+        self.trial: Trial | None = None
+        self.sound: list[nodes.Function] = []
+        self.trial_state: UnitState | None = None
+        self.unseen: Sequence[tuple[int, int]] = ()
+        self.doubt = 0
+        self.choice = 0
+        self.lent = False
+        self.lent_around = False
+
+    def fail(
+        self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None
+    ) -> NoReturn:
+        """Report an error at the innermost place in a user's file, with the chain of instantiations, and abort."""
+        self.reporter.report(code, message, span, help, instance or self.current)
+        raise Abort
+
+    def report(
+        self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None,
+        extra: tuple[Label, ...] = (),
+    ) -> None:  # fmt: skip
+        """Report an error like `fail`, and go on."""
+        self.reporter.report(code, message, span, help, instance or self.current, extra)
+
+    def targets_of_program(self) -> tuple[Target, ...]:
+        """Return the targets of the program's kernels, which the library's archive does not know."""
+        if self.is_archive:
+            raise OfProgram
+        return self.state.only or self.config.accelerators
+
+    def main_span(self) -> Span:
+        """Return the beginning of the main file."""
+        return Span(self.main.source, 0, 0)
+
+
+class Body:
+    """What all parts of a body share. There is a body for every expression of a parameter list, too."""
+
+    next_id = 0
+    turns = 0
+    aside: tuple[nodes.Local, bool] | None = None
+    lends = False
+    dead = False
+    placed = False  # was it asked where the call stands
+    comptime = True
+    reflects = False  # only the type of what is elaborated here is asked for
+    span: Span | None = None
+    brackets: Any = None
+    """What is called by the innermost call around, as it is written."""
+    builtin_self: dict[str, Any] | None = None
+    inline_result: list[Any] | None = None
+    leaving: Span | None = None
+    out_var: Var | None = None
+    inferring = False
+    launch_targets = -1
+    """For which of the program's targets kernels are started here, a bit each."""
+    waiting: Any = None
+    """The operand whose item may be fetched after the other operands (computed.py)."""
+    unchanged: dict[nodes.Local, nodes.Const] | None = None  # constants that lie in memory only to have an address
+    given: tuple[nodes.Local, list[Any]] | None = None  # the last call's result, if it has a place, and arguments
+
+    def __init__(self, elab: Elaboration, module: ModuleInfo, scope: Scope, instance: Instance | None) -> None:
+        self.elab = elab
+        self.api = elab.api
+        self.module = module
+        self.scope = self.function_scope = scope
+        self.instance = self.home = instance  # `home` stays where an expansion changes `instance`
+        self.state: UnitState = elab.state
+        self.statements: list[nodes.Statement] = []
+        self.blocks: list[list[nodes.Statement]] = []
+        self.hoisted: list[nodes.Statement] = []
+        self.refs: set[str] = set()
+        self.loops: list[tuple[int, int, int, Any]] = []
+        self.handlers: list[tuple[int, nodes.Local]] = []
+        self.handler_depths: list[int] = []
+        self.finals: list[Any] = []
+        self.env_args: dict[Any, Value] = {}
+        self.used_labels: set[int] = set()
+        self.assigned: set[str] = set()
+        self.assigned_once: set[nodes.Local] = set()
+        self.env_locals: dict[Any, nodes.Local] = {}
+        # arguments of a kernel that are addresses of values that it captures
+        self.whole_captures: dict[int, types.Type] = {}
+        self.late_locals: set[nodes.Local] = set()
+        self.awaited: set[nodes.Local] = set()
+        """Results of calls that a 'try' waits for: named, but no variables."""
+        self.local_types: dict[nodes.Local, Ty] = {}
+        self.ways: dict[nodes.Local, Any] = {}  # to what the values of locals point into (ways.py)
+        self.linear: dict[str, tuple[str, str]] = {}  # the destructors that must not be reached (linear.py)
+        self.closures: dict[Any, list[Any]] = {}
+        self.trusted: set[nodes.Local] = set()
+        self.moved: set[nodes.Local] = set()
+        self.current_error: list[LV] = []
+        self.error_argument: Value | None = None
+        self.result_pointer: Value | None = None
+        self.env_value: Value | None = None
+
+    @property
+    def target(self) -> Target:
+        """The target that is being elaborated."""
+        return self.state.target
+
+    def at(self, node: ast.Node) -> Span:
+        """Return the span of a node."""
+        return Span(self.module.source, node.start, node.end)
+
+    def fail(self, code: Code, message: str, span: Span | None = None, help: str = "") -> NoReturn:
+        """Report an error and abort the statement."""
+        self.elab.fail(code, message, span or self.span, help, self.instance)
+
+    def fresh(self) -> int:
+        """Return a new number for a temp, a local or a label."""
+        self.next_id += 1
+        return self.next_id
+
+    def emit(self, statement: nodes.Statement) -> None:
+        """Append a statement; what follows a jump is dropped."""
+        if not self.dead:
+            self.statements.append(statement)
+            if isinstance(statement, (nodes.Return, nodes.Break, nodes.Continue, nodes.Unreachable)):
+                self.dead = True
+
+    def let(self, action: nodes.Action, type: types.Type) -> Value:
+        """Emit a `Let` and return its temp; for void a unit constant."""
+        if isinstance(type, types.VoidType):
+            self.emit(nodes.Let(None, action, self.span))
+            return UNIT_CONST
+        temp = nodes.Temp(self.fresh(), type)
+        self.emit(nodes.Let(temp, action, self.span))
+        return temp
+
+    def open(self) -> None:
+        """Begin a nested list of statements."""
+        self.blocks.append(self.statements)
+        self.statements = []
+
+    def close(self) -> tuple[nodes.Statement, ...]:
+        """End the nested list and return it. `dead` says whether its end is reached."""
+        done = tuple(self.statements)
+        self.statements = self.blocks.pop()
+        return done
+
+    def finish(self) -> tuple[nodes.Statement, ...]:
+        """Return all statements."""
+        return (*self.hoisted, *self.statements)

@@ -1,0 +1,183 @@
+"""Instances of functions, their signatures, and what has been elaborated for each target."""
+
+from collections.abc import Mapping, Set
+from copy import copy
+from dataclasses import field
+from typing import Any
+
+from ktc.diag.diagnostic import Diagnostic
+from ktc.diag.source import Span
+from ktc.elaborate.model.body_store import Bodies
+from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope, Ty
+from ktc.elaborate.model.types import FnVal, StructTy
+from ktc.ir import nodes
+from ktc.ir.interpret import Interpreter
+from ktc.records import entity
+from ktc.syntax import ast
+from ktc.targets.target import Target
+
+
+class Symbolic(Exception):
+    """In a pattern: the value depends on a parameter that is not known yet."""
+
+
+class OfProgram(Exception):
+    """In the library's archive: a function depends on the program, say on its list of targets."""
+
+
+@entity
+class ArgSig:
+    """One argument of an instance.
+
+    Args:
+        convention: "read", "mut", "var", "ref", "out" or "deinit".
+        passing: "none", "direct" or "memory"; "memory" for all that is passed by its address.
+        variadic: "" or "list" (`*xs: T`) or "pack" (`*xs: *Ts`); `ty` is then T, or None and the types are in `pack`.
+    """
+
+    name: str
+    ty: Ty
+    convention: str
+    kind: str
+    node: ast.Param
+    passing: str
+    variadic: str = ""
+    pack: tuple[Any, ...] = ()
+
+
+@entity
+class Signature:
+    """What a call of an instance looks like.
+
+    Args:
+        result: "none", "direct", "memory" or "ref"; in a raising function "direct" also goes through memory.
+        out_name: the name of the result inside the function, for `out` arguments.
+        changes: one of several arguments is passed to be changed.
+        lends: the arguments into which the result may point.
+        named: of these, the ones that the origin of a `ref` result names; `lent_fields`: and the fields of each.
+    """
+
+    args: tuple[ArgSig, ...]
+    result_ty: Ty
+    result: str
+    raises: bool
+    out_name: str = ""
+    result_mutable: bool = True
+    noreturn: bool = False
+    lends: tuple[int, ...] = ()
+    named: tuple[int, ...] = ()
+    lent_fields: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    changes: bool = False
+
+    @property
+    def through_memory(self) -> bool:
+        """Does the caller pass an address for the result."""
+        return self.result == "memory" or (self.raises and self.result in ("direct", "ref"))
+
+
+@entity
+class Instance:
+    """One function with all parameters known.
+
+    Args:
+        given: the values of its parameters.
+        rest_spans: where the variadic arguments of the first call stand.
+        archived: its declaration, if the library's archive has the function; a body is then made only to run it at
+            compile time.
+        kept: the body need not be elaborated; `Instances.recall` has it.
+        defaults: values of arguments that calls did not give, as far as they are the same for all calls.
+        again: it is elaborated once more, for its mistakes.
+    """
+
+    fn: FnInfo
+    symbol: str
+    given: tuple[Any, ...]
+    scope: Scope
+    self_ty: StructTy | None
+    state: "UnitState"
+    signature: Signature
+    parent: "Instance | None"
+    call_span: Span | None
+    depth: int
+    function: nodes.Function | None = None
+    template: Any = None
+    refs: set[str] = field(default_factory=set)
+    envs: tuple[FnVal, ...] = ()
+    captured: list[Any] = field(default_factory=list)
+    busy: bool = False
+    failed: bool = False
+    kernel: bool = False
+    body: Any = None
+    rest_spans: tuple[Span, ...] = ()
+    archived: nodes.Function | None = None
+    kept: bool = False
+    defaults: dict[str, Any] = field(default_factory=dict)
+    again: bool = False
+    _title: str = ""
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        if not self._title:
+            params = zip(self.fn.node.params, self.given, strict=True)
+            title = str(FnVal(FnSet(self.fn.name, [self.fn]), tuple(v for param, v in params if param.kind != "infer")))
+            self._title = title if self.fn.owner is None else f"{self.fn.owner.name}.{title}"
+        return self._title
+
+    @property
+    def is_parametric(self) -> bool:
+        """Does what the function is made of depend on parameters, its own or those around it."""
+        return "[" in self.title
+
+
+@entity
+class UnitState:
+    """What has been elaborated for one target."""
+
+    target: Target
+    index: int
+    instances: dict[Any, Instance] = field(default_factory=dict)
+    by_symbol: dict[str, Instance] = field(default_factory=dict)
+    extra: dict[str, tuple[nodes.Function, set[str]]] = field(default_factory=dict)
+    queue: list[Instance] = field(default_factory=list)
+    kernels: dict[str, nodes.Kernel] = field(default_factory=dict)
+    memo: dict[Any, Any] = field(default_factory=dict)
+    computed: dict[Any, Any] = field(default_factory=dict)
+    plain: dict[Any, Instance] = field(default_factory=dict)
+    """Instances whose parameters say all, so that nothing about the arguments need be asked."""
+    interpreter: Interpreter | None = None
+    archived: Mapping[str, nodes.Function] = field(default_factory=dict)
+    archived_variables: Set[str] = frozenset()
+    bodies: Bodies | None = None
+    """Bodies of the library's functions that need not be elaborated."""
+    undrawn: dict[str, StructTy] = field(default_factory=dict)
+    """Types whose archived destructors have no body here yet, by symbol."""
+    only: tuple[Target, ...] = ()
+    """If not empty: what is computed here takes these for the program's targets. Nothing of it becomes code."""
+
+
+@entity
+class Trial:
+    """One declaration that is elaborated by itself.
+
+    Args:
+        node: the declaration; what is found elsewhere does not count.
+        found: what was reported, and how sure it was then (`Archetypes.doubt`).
+        clean: nothing was reported that a constant taken for a parameter may have caused.
+        constants: those that were taken, as a message shows them.
+        made: the instances that were elaborated.
+    """
+
+    node: Any
+    found: list[tuple[Diagnostic, int]] = field(default_factory=list)
+    clean: bool = True
+    constants: str = ""
+    made: list[Instance] = field(default_factory=list)
+
+
+def afresh(instance: Instance) -> Instance:
+    """Return an instance of the same that is not elaborated."""
+    made = copy(instance)
+    made.function, made.template, made.body, made.refs = None, None, None, set()
+    made.failed, made.kept, made.again = False, False, True
+    return made

@@ -1,0 +1,57 @@
+"""What a misspelt name probably means, and how a value of one type becomes one of another."""
+
+from collections.abc import Iterable
+from difflib import SequenceMatcher, get_close_matches
+
+CLOSE, SHORT = 0.7, 3
+"""How alike names must be; those of up to three letters a little less."""
+
+
+_AS_CLOSE = 0.08
+"""A second name is shown only if it is nearly as close as the first."""
+
+
+NUMBERS = frozenset({
+    "Int", "UInt", "Bool", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float16",
+    "Float32", "Float64", "BFloat16", "IntLiteral", "FloatLiteral",
+})  # fmt: skip
+
+
+TEXTS = frozenset(("String", "StringLiteral", "StringSlice", "StaticString"))
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return the one of some names that looks most like a name, or ""."""
+    return next(iter(get_close_matches(name, sorted(set(names) - {name}), n=1, cutoff=CLOSE)), "")
+
+
+def suggest(name: str, names: Iterable[str]) -> str:
+    """Return a help text that names what was perhaps meant, or ""."""
+    known = sorted(set(names) - {name})
+    same = [one for one in known if one.lower() == name.lower()]
+    near = same or get_close_matches(name, known, n=2, cutoff=CLOSE if len(name) > SHORT else 0.6)
+    if len(near) == 2 and _ratio(name, near[0]) - _ratio(name, near[1]) > _AS_CLOSE:
+        near = near[:1]
+    return "did you mean " + " or ".join(f"'{one}'" for one in near) + "?" if near else ""
+
+
+def conversion_help(have: str, want: str) -> str:
+    """Return how a value of one type becomes one of another, where a common mistake is near; types as shown."""
+    family = have.partition("[")[0]
+    if have == want:  # a launch: the type is no kernel's
+        return "declare it 'Scalar[DType.bool]' and pass one" if have == "Bool" else ""
+    if have == f"Optional[{want}]":
+        return "take the value out with '.value()', or '.or_else(...)'"
+    if have == "NoneType":
+        return f"'{want}' is never None; 'Optional[{want}]' is the type of what may be"
+    if family in NUMBERS and want in NUMBERS:
+        return f"write '{want}(...)' to convert it"
+    if want == "String" and family in NUMBERS:
+        return "write 'String(...)' to convert it"
+    if want in NUMBERS and want != "Bool" and family in TEXTS:
+        return f"'{want}(...)' reads a number from a text" if family != "StringLiteral" else ""
+    return ""
+
+
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, other, one).ratio()

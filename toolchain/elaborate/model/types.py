@@ -1,0 +1,308 @@
+"""Language types and parameter values.
+
+Types are interned (one object a type), so `is` compares them. A parameter value (`PV`) is anything that may stand in a
+parameter list: a type, a constant (`KV`), a function, a pack of parameter values, or, in patterns only, a `Sym`.
+"""
+
+import math
+from dataclasses import field
+from typing import Any, Union
+
+from ktc.elaborate.model.declarations import AliasInfo, FnSet, ModuleInfo, Scope, StructInfo, TraitInfo, Ty
+from ktc.ir import nodes, types
+from ktc.records import entity, record
+from ktc.syntax import ast
+
+
+@entity
+class PrimTy(Ty):
+    """A primitive type. `ir` is None for types that exist only at compile time.
+
+    Args:
+        name: `index`, `i1`, `!pop.simd` …
+        args: its parameters: numbers, dtype codes, types.
+        kind: of the element for arithmetic: "s", "u", "f", "b", a float of one byte's name, or "" where there is none.
+        lanes: number of lanes of a `!pop.simd`, else 1.
+    """
+
+    name: str
+    args: tuple[Any, ...]
+    ir: types.Type | None
+    kind: str = ""
+    lanes: int = 1
+
+    def __str__(self) -> str:
+        return self.name + (f"[{', '.join(map(str, self.args))}]" if self.args else "")
+
+
+@entity
+class StructTy(Ty):
+    """An instance of a struct declaration; what is computed of it lazily is cached in its slots."""
+
+    info: "StructInfo"
+    params: tuple["PV | None", ...]
+    fields: "tuple[tuple[str, Ty], ...] | None" = None
+    ir_type: types.Type | None = None
+    trivial: bool | None = None
+    scope: "Scope | None" = None
+    symbolic: bool = False
+    origins: "tuple[OriginValue, ...] | None" = None
+    slots_of: dict[str, tuple[int, int]] = field(default_factory=dict)
+    aliases: dict[str, "PV"] = field(default_factory=dict)
+    conforms: dict[int, bool] = field(default_factory=dict)
+    prim: "PrimTy | str | None" = "?"
+    plain_move: bool | None = None
+    drop_name: str | None = None
+    constants: dict[str, Any] = field(default_factory=dict)
+    shown: str = ""
+    key: str = ""
+
+    def __str__(self) -> str:
+        if not self.params:
+            return self.info.name
+        shown = [show(value) for value in self.params[self.info.first_shown :]]
+        return f"{self.info.name}[{', '.join(shown)}]" if shown else self.info.name
+
+
+@entity
+class TraitTy(Ty):
+    """A trait, or several joined by `&`; the type of a type parameter."""
+
+    traits: tuple["TraitInfo", ...]
+
+    def __str__(self) -> str:
+        return " & ".join(trait.name for trait in self.traits)
+
+
+@entity
+class FnTy(Ty):
+    """A function type. A value of one without `of` and `ast` is at run time the address of the function's code.
+
+    Args:
+        args: convention and type of each argument; a type may be open in a pattern.
+        nodes: how the arguments were written.
+        effects: `capturing`, `escaping`, `unified`.
+        result_ref: the result is a reference: may it be written through. None for a value.
+        of: the type of this function alone, which is a part of the instances that it is given to.
+        ast: of a type with parameters its syntax, by which it is compared.
+    """
+
+    args: tuple[tuple[str, Any], ...]
+    result: Any
+    raises: bool
+    effects: tuple[str, ...]
+    nodes: tuple[Any, ...] = ()
+    result_ref: bool | None = None
+    of: "FnVal | None" = None
+    ast: Any = None
+    symbolic: bool = False
+    signature: Any = None
+
+    @property
+    def kept(self) -> bool:
+        """Is a value of it a closure on the heap, with what it captured."""
+        return "escaping" in self.effects and self.of is None and self.ast is None
+
+    def __str__(self) -> str:
+        if self.of is not None:
+            return self.of.described()
+        if self.ast is not None:
+            params = ", ".join(param.name for param in self.ast.params)
+            return f"fn[{params}]({', '.join('_' for _ in self.args)})" + (" raises" if self.raises else "")
+        shown = ", ".join(f"{word} {show(kind)}" if word != "read" else show(kind) for word, kind in self.args)
+        effects = (" raises" if self.raises else "") + "".join(f" {effect}" for effect in self.effects)
+        return f"fn({shown}){effects} -> {'None' if _is_none(self.result) else show(self.result)}"
+
+
+@record
+class OriginValue:
+    """Where a reference points. `kind`: "any", "static", "external", "local" with the local, or "some": into what the
+    caller knows (instances do not depend on whose variables they were called with)."""
+
+    kind: str
+    mutable: bool = True
+    local: nodes.Local | None = None
+
+
+@record
+class KV:  # noqa: PLW1641 - the dataclass makes the hash
+    """A constant of a language type. `data` is the IR's plain value of the type's representation; for types that exist
+    only at compile time a Python value: int (`!kgen.int_literal`), Fraction or float (`!kgen.float_literal`), str
+    (`!kgen.string`), `Target`, `OriginValue`."""
+
+    ty: Ty
+    data: Any
+
+    def __eq__(self, other: object) -> bool:
+        """Compare; unlike in Python, 0 and -0 are two constants."""
+        if not isinstance(other, KV):
+            return NotImplemented
+        if self.ty != other.ty or self.data != other.data:
+            return False
+        return self.data != 0 or math.copysign(1, self.data) == math.copysign(1, other.data)
+
+
+@record
+class FnVal:
+    """A function as a parameter value.
+
+    Args:
+        set: the overloads it may be.
+        params, named: parameters that were given already, by position (None: `_` leaves it open) and by name.
+        self_ty: the struct for methods.
+        env: for a nested function that captures: the body in which it stands.
+    """
+
+    set: "FnSet"
+    params: tuple["PV | None", ...] = ()
+    named: tuple[tuple[str, "PV | None"], ...] = ()
+    self_ty: "StructTy | None" = None
+    env: Any = None
+
+    def __str__(self) -> str:
+        shown = [show(p) for p in self.params] + [f"{name}={show(p)}" for name, p in self.named]
+        return self.set.name + (f"[{', '.join(shown)}]" if shown else "")
+
+    def described(self) -> str:
+        """Return what the function looks like, as far as its declaration says it."""
+        if len(self.set.functions) != 1:
+            return f"the overloads of '{self.set.name}'"
+        node = self.set.functions[0].node
+        text = self.set.functions[0].module.source.text
+        shown = ", ".join(
+            f"{a.convention} {_written(text, a.type)}".strip() if a.type is not None else a.name for a in node.args
+        )
+        effects = " raises" if self.set.functions[0].raises else ""
+        result = _written(text, node.result) if node.result is not None else "None"
+        return f"fn({shown}){effects} -> {result}"
+
+
+@record
+class PackPV:
+    """The values of a variadic parameter; `kind` is their declared type, if it is a type."""
+
+    items: tuple["PV | None", ...]
+    kind: Any = field(default=None, compare=False)
+
+
+@record
+class PartialTy:
+    """A struct with some of its parameters given (`List`, `Mat[2, _]`); positions without a value hold None."""
+
+    info: "StructInfo"
+    params: tuple["PV | None", ...]
+
+    def __str__(self) -> str:
+        return self.info.name
+
+
+@record
+class BoundAlias:
+    """An alias with parameters, of one struct instance."""
+
+    alias: Any
+    self_ty: "StructTy | None"
+
+
+@entity
+class Sym:
+    """A parameter without a value yet, in the pattern of a signature; `pack`: a variadic one."""
+
+    name: str
+    owner: int
+    pack: bool = False
+
+
+class Opaque:
+    """In a pattern: depends on parameters in a way that only evaluation can tell."""
+
+
+OPAQUE = Opaque()
+
+
+@record
+class ModuleVal:
+    """A module as a value: `import a.b`."""
+
+    module: "ModuleInfo"
+
+
+PV = Union[Ty, KV, FnVal, PackPV, PartialTy, Sym, Opaque, ModuleVal]
+
+
+def show(value: Any) -> str:
+    """Return a parameter value as a person writes it."""
+    match value:
+        case KV(StructTy() as ty, data):
+            return show_constant(ty, data)
+        case KV(PrimTy(kind="s" | "u", ir=types.IntType(bits)) as ty, int() as data):
+            return str(signed(data, bits) if ty.kind == "s" else data)
+        case KV(_, str() as text):
+            return '"' + text + '"'
+        case KV(_, data):
+            return str(getattr(data, "name", data))
+        case PackPV(items):
+            return ", ".join(map(show, items))
+        case None:
+            return "_"
+        case _:
+            return str(value)
+
+
+def is_symbolic(value: Any) -> bool:
+    """Does a parameter value depend on a parameter without a value."""
+    match value:
+        case Sym() | Opaque():
+            return True
+        case StructTy():
+            return value.symbolic
+        case PackPV(items):
+            return any(map(is_symbolic, items))
+        case PartialTy():
+            return True
+        case KV(StructTy() as ty, _):
+            return ty.symbolic
+        case FnTy():
+            return value.symbolic
+        case FnVal() | ModuleVal() | None:
+            return False
+        case _:
+            return value is OPAQUE
+
+
+def _is_none(ty: Any) -> bool:
+    return ty is None or (isinstance(ty, StructTy) and ty.info.name == "NoneType")
+
+
+def _written(text: str, node: Any) -> str:
+    """Return the source of an expression, on one line."""
+    return " ".join(text[node.start : node.end].split())
+
+
+def signed(value: int, bits: int) -> int:
+    """Return the two's complement reading of an unsigned number."""
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def show_constant(ty: StructTy, data: Any) -> str:
+    """Return a constant of a struct for messages."""
+    if isinstance(ty.prim, str) or ty.prim is None:
+        if not ty.info.node.params:
+            return f"{ty.info.name}(…)" if data != () else f"{ty.info.name}()"
+        return str(ty)
+    if ty.prim.kind == "b":
+        return "True" if data else "False"
+    return _name_of(ty.info, data) or show(KV(ty.prim, data))
+
+
+def _name_of(info: StructInfo, data: Any) -> str:
+    """Return `DType.float32` for what `alias float32 = DType(code=18)` in the struct makes, else ""."""
+    if info.codes is None:
+        info.codes = {}
+        for member in info.members.values():
+            call = member.node.value if isinstance(member, AliasInfo) else None
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == info.name:
+                values = [*call.args, *(keyword.value for keyword in call.keywords)]
+                if len(values) == 1 and isinstance(values[0], ast.IntLit):
+                    info.codes.setdefault(values[0].value, f"{info.name}.{member.name}")
+    return info.codes.get(data, "") if isinstance(data, int) else ""

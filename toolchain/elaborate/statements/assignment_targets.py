@@ -1,0 +1,154 @@
+"""What a value is stored in: names, items, attributes, tuples of these."""
+
+from functools import partial
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.elaborate.builder import locals, materialization, variables
+from ktc.elaborate.builder.linear_types import check_dropped
+from ktc.elaborate.calls import conversions
+from ktc.elaborate.calls.writeback import taken
+from ktc.elaborate.expressions import literals, operands
+from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.types import KV, PackPV, StructTy
+from ktc.elaborate.model.values import LV, RV, Arg, Var
+from ktc.elaborate.resolve.suggestions import A_LOOP_VARIABLE
+from ktc.elaborate.statements import item_assignments, overwrites, variable_declarations
+from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
+from ktc.ir import nodes
+from ktc.records import replace
+from ktc.syntax import ast
+
+
+def store(body: Body, target: ast.Expr, value: Any, node: Any) -> None:
+    """Store a value in a target."""
+    span = body.at(target)
+    if isinstance(target, ast.Name):
+        if target.id == "_":
+            locals.effect(body, value)
+            if isinstance(value, LV) and value.local is not None:
+                if value.owned and not value.path:
+                    check_dropped(body, value.ty, span)
+                body.emit(nodes.Mark("use", value.local, value.path if value.local.field_drops else ()))
+            return
+        found = variables.find(body, target.id)
+        if not isinstance(found, Var) or (found.body is not body and found.kind != "out"):
+            if isinstance(found, Var) and found.body is not None:
+                place = variables.foreign(body, found, target)
+                if isinstance(place, LV) and place.why != "foreign":
+                    if not place.mutable:
+                        body.fail(Code.IMMUTABLE, f"'{target.id}' is read only", span)
+                    overwrites.store_place(body, place, value, span, "")
+                    return
+            if not body.module.is_library and overwrites.is_not_declared_by(body, target):
+                return
+            variable_declarations.declare_var(
+                body, target.id, conversions.materialize(body, value), span, function_scope=True
+            )
+            return
+        overwrites.store_var(body, found, value, target)
+    elif isinstance(target, ast.Attribute):
+        item_assignments.store_attribute(body, target, value, node)
+    elif isinstance(target, ast.Subscript):
+        item_assignments.set_item(body, target, value)
+    elif isinstance(target, ast.TupleLit):
+        unpack_value(body, target, conversions.materialize(body, value), node, False)
+    else:
+        place = body.api.expr(body, target)
+        if not isinstance(place, LV) or not place.mutable or place.owned:
+            why = f": it is {place.why}" if isinstance(place, LV) and place.why else ""
+            body.fail(Code.IMMUTABLE, f"this cannot be assigned to{why}", span)
+        overwrites.store_place(body, place, value, span, "")
+
+
+def unpack(body: Body, target: ast.TupleLit, value: ast.Expr | None, node: Any, declare: bool) -> None:
+    """Elaborate `a, b = v`."""
+    if value is None:
+        body.fail(Code.UNINITIALIZED, "these variables need a value", body.at(node))
+    if isinstance(value, ast.TupleLit) and len(value.items) == len(target.items):
+        # as in `a[i] = v`, what a target is indexed with is evaluated before the values
+        places = [
+            item_assignments.indexed(body, part) if isinstance(part, ast.Subscript) else None for part in target.items
+        ]
+        given = [
+            operands.operand(body, item, lambda one: conversions.materialize(body, body.api.expr(body, one)))
+            for item in value.items
+        ]
+        values = [conversions.materialize(body, taken(body, one)) for one in given]
+        if any(map(partial(_is_made_whole, body), values)):
+            held = items_of(body, literals.tuple_made(body, values, value), len(values), node)
+        else:
+            held = [variable_declarations.held(body, v) for v in values]
+        for part, place, one in zip(target.items, places, held, strict=True):
+            if place is not None and isinstance(part, ast.Subscript):
+                item_assignments.put(body, *place, one, part)
+            else:
+                bind_target(body, part, one, node, declare)
+        return
+    unpack_value(body, target, conversions.materialize(body, body.api.expr(body, value)), node, declare)
+
+
+def _items_help(body: Body, whole: Ty, node: Any) -> str:
+    """Return what to write if a loop over a mapping wants its keys and its values."""
+    if isinstance(whole, StructTy) and {"key", "value"} <= {
+        name for name, _ in struct_types.fields_of(body.elab, whole)
+    }:
+        return "give it one name, and take its '.key' and its '.value'"
+    ty = getattr(body.api.expr(body, node.iter), "ty", None) if isinstance(node, ast.For) else None
+    if not isinstance(ty, StructTy) or struct_members.method_set(body.elab, ty, "items") is None:
+        return ""
+    return f"write '{body.module.source.text[node.iter.start : node.iter.end]}.items()'"
+
+
+def unpack_value(body: Body, target: ast.TupleLit, whole: Any, node: Any, declare: bool) -> None:
+    """Give the parts of a value to the targets."""
+    whole = materialization.as_place(body, whole) if isinstance(whole, (RV, KV)) else whole
+    is_tuple = isinstance(whole.ty, StructTy) and whole.ty.info is well_known.tuple_type(body.elab, ()).info
+    pack = whole.ty.params[0] if is_tuple else None
+    if isinstance(pack, PackPV) and len(pack.items) != len(target.items):
+        text = f"{len(pack.items)} values cannot be unpacked into {len(target.items)} names"
+        body.fail(Code.TYPE_MISMATCH, text, body.at(target))
+    if not is_tuple:
+        text = f"a value of type '{type_printer.type_name(body.elab, whole.ty)}' cannot be unpacked: it is no tuple"
+        body.fail(Code.TYPE_MISMATCH, text, body.at(target), _items_help(body, whole.ty, node))
+    for i, part in enumerate(target.items):
+        bind_target(body, part, item_of(body, whole, i, node), node, declare)
+
+
+def item_of(body: Body, whole: Any, i: int, node: Any) -> Any:
+    """Return a part of a value by its number."""
+    number = Arg(KV(well_known.library_type(body.elab, "Int"), i), body.at(node))
+    return item_assignments.apply_index(body, whole, [number], node)
+
+
+def items_of(body: Body, whole: Any, count: int, node: Any) -> list[Any]:
+    """Return the parts of a tuple."""
+    place = materialization.as_place(body, whole)
+    return [item_of(body, place, i, node) for i in range(count)]
+
+
+def _is_made_whole(body: Body, value: Any) -> bool:
+    """Say whether `a, b = v, w` makes a tuple first: what only the library's own copies can tell apart does not."""
+    if body.module.is_library or not isinstance(value, (RV, LV, KV)) or not isinstance(value.ty, StructTy):
+        return False
+    ty = value.ty
+    unseen = struct_types.is_trivial(body.elab, ty) or (
+        ty.info.module.is_library and struct_types.moves_plainly(body.elab, ty)
+    )
+    return not (unseen and struct_members.is_copied_implicitly(body.elab, ty))
+
+
+def bind_target(body: Body, target: ast.Expr, value: Any, node: Any, declare: bool) -> None:
+    """Give a value to one target of an assignment."""
+    if isinstance(target, ast.TupleLit):
+        unpack_value(body, target, conversions.materialize(body, value), node, declare)
+    elif declare and isinstance(target, ast.Name) and target.id != "_":
+        if isinstance(node, ast.For) and isinstance(value, LV) and node.convention != "var":
+            # parts of a loop's value stay in it
+            value = replace(value, mutable=False, owned=False, why=A_LOOP_VARIABLE)
+            body.scope.names[target.id] = Var(target.id, value.ty, value, body.at(target), "loop", body=body)
+            return
+        variable_declarations.declare_var(body, target.id, value, body.at(target))
+    else:
+        store(body, target, value, node)

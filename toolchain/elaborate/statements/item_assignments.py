@@ -1,0 +1,233 @@
+"""Assignments to items and attributes."""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.elaborate.builder import ir_values, partial_moves, place_operations, variables
+from ktc.elaborate.calls import call_lowering, conversions
+from ktc.elaborate.calls.writeback import lend
+from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.expressions import collection_literals, members, operands
+from ktc.elaborate.model.calls import Computed
+from ktc.elaborate.model.declarations import AliasInfo, FnSet, Ty
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.types import KV, FnVal, StructTy
+from ktc.elaborate.model.values import LV, RV, Arg, Var
+from ktc.elaborate.resolve.suggestions import mutability_help
+from ktc.elaborate.statements import overwrites
+from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
+from ktc.syntax import ast
+
+
+def is_reached(body: Body, node: ast.Expr) -> bool:
+    """Say whether an expression is a path of fields that begins with an index, a call or a reference."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    found = variables.find(body, node.id) if isinstance(node, ast.Name) else None
+    return not isinstance(node, ast.Name) or (isinstance(found, Var) and found.kind in ("ref", "loop"))
+
+
+def attribute_type(body: Body, node: ast.Attribute) -> Ty | None:
+    """Return the type of a field of a variable, or of a field of one."""
+    owner: Any = None
+    if isinstance(node.value, ast.Name):
+        owner = getattr(variables.find(body, node.value.id), "ty", None)
+    elif isinstance(node.value, ast.Attribute):
+        owner = attribute_type(body, node.value)
+    if isinstance(owner, StructTy) and isinstance(struct_members.member(body.elab, owner, node.name), ast.VarDecl):
+        return dict(struct_types.fields_of(body.elab, owner)).get(node.name)
+    return None
+
+
+def store_reached(body: Body, target: ast.Attribute, value: ast.Expr, node: Any) -> None:
+    """Elaborate `a[i].x = v`: what has the field is evaluated before the value."""
+    base = members.part(body, target.value)
+    typed = isinstance(base, LV) and isinstance(base.ty, StructTy)
+    member = struct_members.member(body.elab, base.ty, target.name) if typed else None
+    want: Any = None
+    if isinstance(base, LV) and isinstance(member, ast.VarDecl):
+        place = place_operations.field(body, base, target.name)
+        if base.mutable and overwrites.replace_first(body, place, target, value):
+            return
+        want = place.ty
+    store_attribute(body, target, body.api.expr(body, value, want), node, base)
+
+
+def store_attribute(body: Body, target: ast.Attribute, value: Any, node: Any, base: Any = None) -> None:
+    """Store a value in a field."""
+    base = base or members.part(body, target.value)
+    if isinstance(target.value, ast.Attribute) and not _stands_alone(body, base, target.name):
+        members.required(body, base, target.value)
+    if body.builtin_self is not None and isinstance(target.value, ast.Name):
+        var = variables.find(body, target.value.id)
+        if isinstance(var, Var) and var.kind == "out":
+            body.builtin_self[target.name] = value
+            return
+    if not isinstance(base, (RV, LV, KV)):
+        body.fail(Code.IMMUTABLE, "this cannot be assigned to", body.at(target))
+    member = struct_members.member(body.elab, base.ty, target.name) if isinstance(base.ty, StructTy) else None
+    if not isinstance(member, ast.VarDecl):
+        if isinstance(member, AliasInfo):
+            text = (
+                f"'{target.name}' is an alias of '{type_printer.type_name(body.elab, base.ty)}', known at compile time"
+            )
+            body.fail(Code.IMMUTABLE, text, body.at(target))
+        if set_attribute(body, base, target.name, value, node):
+            return
+        members.no_member(body, base.ty, target.name, target)
+    after: list[Any] = []
+    if not isinstance(base, KV) and base.back is not None:
+        base = lend(body, base, after)
+    if not isinstance(base, LV) or not base.mutable:
+        why = base.why if isinstance(base, LV) and base.why else "read only"
+        body.fail(Code.IMMUTABLE, f"'{target.name}' cannot be changed: its owner is {why}", body.at(target))
+    key = ""
+    if (
+        body.out_var is not None
+        and isinstance(target.value, ast.Name)
+        and variables.find(body, target.value.id) is body.out_var
+    ):
+        key = target.name if "*" not in body.assigned else "*"
+    overwrites.store_place(body, place_operations.field(body, base, target.name), value, body.at(target), key)
+    put_back(body, after)
+
+
+def _stands_alone(body: Body, base: Any, name: str) -> bool:
+    """Say whether a field of a field may get a value while others beside it have none."""
+    if not isinstance(base, LV) or base.local is None or not isinstance(base.ty, StructTy):
+        return False
+    if body.out_var is not None and base.local is getattr(body.out_var.value, "local", None):
+        return False
+    if not isinstance(struct_members.member(body.elab, base.ty, name), ast.VarDecl) or not partial_moves.tracked(
+        body, base.local
+    ):
+        return False
+    return partial_moves.taken_apart(
+        body, base.local, (*base.path, max(struct_types.slot_of(body.elab, base.ty, name)[1], 0))
+    )
+
+
+def set_attribute(body: Body, base: Any, name: str, value: Any, node: Any) -> bool:
+    """Call `__setattr__`; False if there is none."""
+    setter = struct_members.method_set(body.elab, base.ty, "__setattr__")
+    if setter is None:
+        return False
+    text = well_known.literal(body.elab, "StringLiteral", "!kgen.string", name)
+    span = body.at(node)
+    parameters: tuple[Any, ...] = (text,) if setter.functions[0].node.params else ()
+    pos = [Arg(base, span), *([] if parameters else [Arg(text, span)]), Arg(value, span)]
+    call_lowering.call_fn(body, FnVal(setter, parameters, (), base.ty), pos, [], span, True)
+    return True
+
+
+def store_item(body: Body, target: ast.Subscript, value: ast.Expr, node: Any) -> None:
+    """Elaborate `a[i] = v`: the index is evaluated before the value."""
+    base = body.api.expr(body, target.base)
+    args = [index_arg(body, item) for item in target.args]
+    setter = struct_members.method_set(body.elab, base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
+    if setter is not None:
+        put_item(body, base, setter, args, collection_literals.late_arg(body, value), target)
+        return
+    place = apply_index(body, base, args, target)
+    if (
+        isinstance(place, LV)
+        and place.mutable
+        and not place.owned
+        and overwrites.replace_first(body, place, target, value)
+    ):
+        return
+    made = body.api.expr(body, value, place.ty if isinstance(place, LV) else None)
+    if isinstance(place, LV) and place.mutable and not place.owned:
+        made = conversions.convert(body, made, place.ty, body.at(value))
+    assign_item(body, place, made, target, base)
+
+
+def index_arg(body: Body, item: ast.Expr) -> Arg:
+    arg = operands.arg(body, item)
+    if isinstance(arg.value, LV) and struct_types.abi(body.elab, arg.value.ty) == "direct":
+        arg.value = RV(arg.value.ty, ir_values.rvalue(body, arg.value))
+    return arg
+
+
+def apply_index(body: Body, base: Any, args: list[Arg], node: Any) -> Any:
+    """Index a value with elaborated arguments."""
+    if not isinstance(base, (RV, LV, KV)) or not isinstance(base.ty, StructTy):
+        body.fail(Code.TYPE_MISMATCH, "this is no value that has items", body.at(node))
+    getter = struct_members.method_set(body.elab, base.ty, "__getitem__")
+    if getter is None:
+        body.fail(Code.NO_MEMBER, f"'{type_printer.type_name(body.elab, base.ty)}' has no '__setitem__'", body.at(node))
+    span = body.at(node)
+    if all(len(fn.node.args) == 1 and fn.node.params for fn in getter.functions):
+        fn = FnVal(getter, tuple(evaluation.param(body, a.value, a.span) for a in args), (), base.ty)
+        return call_lowering.call_fn(body, fn, [Arg(base, span)], [], span, True)
+    return call_lowering.call_fn(body, FnVal(getter, (), (), base.ty), [Arg(base, span), *args], [], span, True)
+
+
+def assign_item(body: Body, place: Any, value: Any, node: Any, base: Any) -> None:
+    """Store to what an index gave."""
+    if not isinstance(place, LV) or not place.mutable or place.owned:
+        help = "" if base is None or struct_types.is_trivial(body.elab, base.ty) else mutability_help(base.why)
+        text = f"this item cannot be assigned to{f': it is part of {base.why}' if help else ''}"
+        if not help and isinstance(place, RV) and base is not None:
+            text += f": '{type_printer.type_name(body.elab, base.ty)}' has no '__setitem__'"
+        if not help and isinstance(getattr(base, "ty", None), StructTy) and not base.ty.info.module.is_library:
+            help = "write a '__setitem__', or let '__getitem__' return a 'ref'"
+        body.fail(Code.IMMUTABLE, text, body.at(node), help)
+    overwrites.store_place(body, place, value, body.at(node), "")
+
+
+def set_item(body: Body, target: ast.Subscript, value: Any) -> None:
+    """Store an elaborated value in an item."""
+    put(body, *indexed(body, target), value, target)
+
+
+def indexed(body: Body, target: ast.Subscript) -> tuple[Any, list[Arg]]:
+    """Elaborate what an assignment indexes, and with what."""
+    return body.api.expr(body, target.base), [index_arg(body, item) for item in target.args]
+
+
+def put(body: Body, base: Any, args: list[Arg], value: Any, target: ast.Subscript) -> None:
+    """Store an elaborated value in an item of an elaborated base."""
+    setter = struct_members.method_set(body.elab, base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
+    if setter is not None:
+        put_item(body, base, setter, args, Arg(value, body.at(target)), target)
+    else:
+        assign_item(body, apply_index(body, base, args, target), value, target, base)
+
+
+def put_item(body: Body, base: Any, setter: FnSet, args: list[Arg], value: Arg, node: Any) -> None:
+    """Call `__setitem__`."""
+    span = body.at(node)
+    static = all(len(fn.node.args) == 2 and fn.node.params for fn in setter.functions)
+    if static and len(args) == 1 and isinstance(args[0].value, KV):
+        fn = FnVal(setter, (args[0].value,), (), base.ty)
+        call_lowering.call_fn(body, fn, [Arg(base, span), value], [], span, True)
+        return
+    name = _value_keyword(setter, len(args))
+    given, named = ([Arg(base, span), *args], [Arg(value.value, value.span, name)]) if name else ([], [])
+    given = given or [Arg(base, span), *args, value]
+    call_lowering.call_fn(body, FnVal(setter, (), (), base.ty), given, named, span, True)
+
+
+def _value_keyword(setter: FnSet, count: int) -> str:
+    """Return the name of the value where `__setitem__` takes any number of indices before it."""
+    by_name = ""
+    for fn in setter.functions:
+        formals = fn.node.args
+        kinds = [formal.kind for formal in formals]
+        if "star" in kinds:
+            by_name = formals[-1].name if kinds[-1] != "star" else ""
+        elif len(formals) == count + 2:
+            return ""
+    return by_name
+
+
+def put_back(body: Body, after: list[tuple[Computed, LV]]) -> None:
+    """Give the changed values to the setters, the last first."""
+    for item, place in reversed(after):
+        if item.name:
+            set_attribute(body, item.base, item.name, place, item.node)
+            continue
+        setter = struct_members.method_set(body.elab, item.base.ty, "__setitem__")
+        assert setter is not None
+        put_item(body, item.base, setter, item.args, Arg(place, body.at(item.node)), item.node)

@@ -1,0 +1,153 @@
+"""Declarations of variables."""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
+from ktc.elaborate.calls import argument_passing
+from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.instances import signatures
+from ktc.elaborate.model.declarations import StructInfo, Ty
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.errors import Mismatch
+from ktc.elaborate.model.types import KV, FnVal, PackPV, PartialTy, StructTy
+from ktc.elaborate.model.values import LV, RV, Method, Var
+from ktc.elaborate.ownership.access_paths import of_inside
+from ktc.elaborate.tree.argument_uses import moved
+from ktc.elaborate.types import primitive_types, struct_types, type_printer, well_known
+from ktc.elaborate.types.type_printer import said
+from ktc.ir import nodes
+from ktc.syntax import ast
+
+
+def declare_var(
+    body: Body, name: str, value: Any, span: Span, kind: str = "var", function_scope: bool = False,
+    value_span: Span | None = None,
+) -> Var:  # fmt: skip
+    """Declare a variable with a value; `span` is the name's."""
+    if not isinstance(value, (RV, LV, KV)):
+        if isinstance(value, Ty) and not body.module.is_library:
+            text = f"'{name}' cannot hold a type"
+            body.fail(Code.TYPE_MISMATCH, text, span, f"write 'alias {name} = …' for another name of the type")
+        if isinstance(value, (FnVal, Ty, PackPV)):
+            (body.function_scope if function_scope else body.scope).names[name] = value
+            return Var(
+                name,
+                primitive_types.prim(body.elab, "!kgen.none"),
+                KV(primitive_types.prim(body.elab, "!kgen.none"), ()),
+                span,
+            )
+        if isinstance(value, Method):
+            ir_values.fail_no_value(body, value, value_span or span)
+        body.fail(Code.TYPE_MISMATCH, f"'{name}' cannot hold {said(value)}", span)
+    ty = value.ty
+    local = nodes.Local(body.fresh(), struct_types.ir_type(body.elab, ty), name, span=span)
+    local.drop = locals.drop_symbol(body, ty)
+    locals.pin(body, local, ty, locals.loans_of(body, value))
+    if not body.module.is_library and (ways := of_inside(body, value)):
+        body.ways[local] = ways
+    if function_scope and body.blocks:
+        body.hoisted.append(nodes.Declare(local))
+        if not body.module.is_library:
+            body.late_locals.add(local)  # it is a variable of the whole function, and may get no value there
+    else:
+        body.emit(nodes.Declare(local))
+    place = LV(ty, nodes.LocalAddress(local), True, local)
+    if not local.drop and not body.module.is_library and body.instance and name in moved(body.instance.fn):
+        body.late_locals.add(local)  # whether there is still a value matters here, too
+    place_operations.mark_copied(body, place, value)
+    body.assigned_once.add(local)
+    place_operations.init_place(body, ty, place.pointer, value, value_span or span)
+    partial_moves.mark(body, "init", place)
+    var = Var(name, ty, place, span, kind, local, body)
+    (body.function_scope if function_scope else body.scope).names[name] = var
+    return var
+
+
+def check_place(body: Body, value: Any, node: ast.Expr, what: str = "") -> None:
+    """Report a reference to a number and the like that lies nowhere in memory."""
+    if body.module.is_library or not isinstance(value, (RV, KV)):
+        return
+    if not what and not isinstance(
+        node, (ast.Call, ast.IntLit, ast.FloatLit, ast.BoolLit, ast.Binary, ast.Unary, ast.Compare)
+    ):
+        return
+    ty = well_known.materialized(body.elab, value.ty)
+    if isinstance(ty, StructTy) and ty.info.register_passable:
+        text = f"a value of type '{type_printer.type_name(body.elab, ty)}' has no place that a reference could point to"
+        body.fail(Code.TYPE_MISMATCH, text, body.at(node), "leave 'ref' out" if what else "write 'var'")
+
+
+def check_new(body: Body, name: str, start: int) -> None:
+    """Report a declaration in the outermost block of a function that has the name of one of its arguments or
+    parameters, or of a parameter of the struct."""
+    if body.module.is_library or body.instance is None or body.scope.parent is not body.function_scope:
+        return
+    fn = body.instance.fn
+    outer = fn.owner.node.params if isinstance(fn.owner, StructInfo) else ()
+    if any(param.name == name for param in (*fn.node.args, *fn.node.params, *outer)) and name != "_":
+        span = Span(body.module.source, start, start + len(name))
+        body.fail(Code.DUPLICATE_DEFINITION, f"'{name}' is already declared by this function", span)
+
+
+def check_function(body: Body, value: FnVal, span: Span) -> None:
+    """Report a function that a variable cannot hold: it is known at compile time only, or is not one alone."""
+    info = value.set.functions[0]
+    if len(value.set.functions) > 1:
+        why, help = "has several overloads", "declare the variable with the function's type"
+    elif info.parameter and info.parent is not None:
+        why, help = "captures by reference and is known only at compile time", "leave '@parameter' out"
+    elif info.node.params and len(value.params) + len(value.named) < len(info.node.params):
+        why, help = "has parameters that are not given", f"write '{value.set.name}[…]'"
+    else:
+        return
+    body.fail(Code.TYPE_MISMATCH, f"a variable cannot hold '{value.set.name}', which {why}", span, help)
+
+
+def variable_type(body: Body, node: ast.Expr) -> Any:
+    """Return the type that is written for a variable; its value says nothing of parameters that are left out."""
+    want = declared_type(body, node)
+    if not isinstance(want, PartialTy) or body.module.is_library:
+        return want
+    try:
+        return signatures.settle_struct(body.elab, want)
+    except Mismatch as why:
+        text = f"'{want.info.name}' is not complete here: {why.message}"
+        body.fail(Code.CANNOT_INFER, text, body.at(node), "write its parameters, or leave the type out")
+
+
+def declared_type(body: Body, node: ast.Expr) -> Any:
+    """Return the type that an annotation names; it may be a partial one."""
+    value = evaluation.param_arg(body, node)
+    if value is not None and not isinstance(value, Ty) and not hasattr(value, "info"):
+        if isinstance(value, KV) and isinstance(node, ast.TupleLit):
+            return value.ty
+        body.fail(Code.TYPE_MISMATCH, "a type is wanted here", body.at(node))
+    return value
+
+
+def late(body: Body, name: str, want: Any, node: ast.VarDecl) -> None:
+    """Declare a variable without a value."""
+    if not isinstance(want, Ty):
+        body.fail(Code.CANNOT_INFER, f"'{name}' needs a type or a value", body.at(node))
+    local = locals.new_local(body, struct_types.ir_type(body.elab, want), name, want)
+    place = LV(want, nodes.LocalAddress(local), True, local)
+    body.late_locals.add(local)
+    body.scope.names[name] = Var(name, want, place, body.at(node.target), "late", local, body)
+
+
+def held(body: Body, value: Any) -> Any:
+    """Return a value that a later store cannot change."""
+    span = body.span or body.elab.main_span()
+    if isinstance(value, LV) and not value.owned:
+        if struct_types.abi(body.elab, value.ty) == "direct":
+            return RV(value.ty, ir_values.rvalue(body, value), loans=locals.loans_of(body, value))
+        return argument_passing.own(body, value, span)
+    if isinstance(value, LV) and value.local is not None:  # moved out of a variable, which may be a target
+        local = locals.new_local(body, struct_types.ir_type(body.elab, value.ty), "moved", value.ty)
+        place = LV(value.ty, nodes.LocalAddress(local), True, local, owned=True, loans=value.loans)
+        place_operations.init_place(body, value.ty, place.pointer, value, span)
+        partial_moves.mark(body, "init", place)
+        return place
+    return value

@@ -1,0 +1,184 @@
+"""Members and traits of structs: what a struct inherits, and the traits that it conforms to."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic
+from ktc.diag.source import Span
+from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.types import FnTy, PartialTy, StructTy, TraitTy
+from ktc.elaborate.types import struct_types
+from ktc.syntax import ast
+
+TRIVIAL_TRAITS = ("Copyable", "Movable", "ImplicitlyCopyable")  # what '@register_passable("trivial")' says of a struct
+
+
+SYNTHESISED = frozenset(("__init__", "__copyinit__", "__moveinit__", "__del__", "copy"))
+"""Methods that a struct may have without writing them."""
+
+
+def defaults_of(name: str, members: Sequence[object], taken: set[int]) -> FnSet | None:
+    """Return the methods that traits give, the first trait's of those that take the same number of arguments.
+
+    Args:
+        members: what the traits have of that name.
+        taken: numbers of arguments that methods of the struct take.
+    """
+    found: list[FnInfo] = []
+    for member in members:
+        if isinstance(member, FnSet):
+            more = [fn for fn in member.functions if fn.node.body is not None and len(fn.node.args) not in taken]
+            if not found and len(more) == len(member.functions) and len(members) == 1:
+                return member
+            found += more
+            taken = taken | {len(fn.node.args) for fn in more}
+    return FnSet(name, found) if found else None
+
+
+def add_defaults(info: StructInfo, traits: tuple[TraitInfo, ...]) -> None:
+    """Give a struct's methods those of its traits beside them that take another number of arguments."""
+    for name, own in info.members.items():
+        if isinstance(own, FnSet) and name not in SYNTHESISED:
+            members = [trait.members[name] for trait in traits if name in trait.members]
+            more = defaults_of(name, members, {len(fn.node.args) for fn in own.functions})
+            if more is not None:
+                info.members[name] = FnSet(name, [*own.functions, *more.functions])
+
+
+def trait_type(elab: Elaboration, traits: tuple[TraitInfo, ...]) -> TraitTy:
+    """Return the type of things that conform to all these traits."""
+    found = elab.trait_tys.get(traits)
+    if found is None:
+        found = elab.trait_tys[traits] = TraitTy(traits)
+    return found
+
+
+def traits_of(elab: Elaboration, info: StructInfo) -> tuple[TraitInfo, ...]:
+    """Return the traits that a struct lists, with their parents, in order."""
+    if info.traits is None:
+        info.traits, found = (), list[TraitInfo]()
+        for node in info.node.traits:
+            # a trait may depend on the struct's parameters only through its own; names suffice
+            info.lacks_trait |= not _collect_traits(elab, node, info.scope, info.module, found)
+        info.traits = tuple(found)
+        info.inherited.clear()  # what was looked for meanwhile
+        if not info.module.is_library:
+            add_defaults(info, info.traits)
+    return info.traits
+
+
+def _collect_traits(elab: Elaboration, node: ast.Expr, scope: Scope, module: Any, found: list[TraitInfo]) -> bool:
+    try:
+        value = elab.api.evaluate(elab, node, scope, module)
+    except Abort:
+        return False  # reported; the struct goes on without it
+    if not isinstance(value, TraitTy):
+        elab.reporter.sink.report(
+            Diagnostic(Code.TYPE_MISMATCH, Span(module.source, node.start, node.end), *no_trait(value))
+        )
+        return False
+    for trait in value.traits:
+        add_trait(elab, trait, found)
+    return True
+
+
+def add_trait(elab: Elaboration, trait: TraitInfo, found: list[TraitInfo]) -> None:
+    if trait in found:
+        return
+    found.append(trait)
+    for parent in parents_of(elab, trait):
+        add_trait(elab, parent, found)
+
+
+def parents_of(elab: Elaboration, trait: TraitInfo) -> tuple[TraitInfo, ...]:
+    """Return the traits that a trait extends."""
+    if trait.parents is None:
+        trait.parents, found = (), list[TraitInfo]()
+        for node in trait.node.traits:
+            _collect_traits(elab, node, trait.scope, trait.module, found)
+        trait.parents = tuple(found)
+    return trait.parents
+
+
+def member(elab: Elaboration, ty: StructTy, name: str) -> Any:
+    """Return the member of that name: a field's `VarDecl`, a `FnSet`, an `AliasInfo`, or None."""
+    info = ty.info
+    found = info.members.get(name)
+    if found is not None:
+        if info.traits is None and info.node.traits and isinstance(found, FnSet) and not info.module.is_library:
+            traits_of(elab, info)
+            return info.members[name]
+        return found
+    if name not in info.inherited:
+        info.inherited[name] = _inherited(elab, info, name)
+    return info.inherited[name]
+
+
+def _inherited(elab: Elaboration, info: StructInfo, name: str) -> Any:
+    """Return what a struct has of its traits."""
+    members = [trait.members[name] for trait in traits_of(elab, info) if name in trait.members]
+    alias = next((one for one in members if isinstance(one, AliasInfo) and one.node.value is not None), None)
+    return alias or defaults_of(name, members, set())
+
+
+def method_set(elab: Elaboration, ty: Ty, name: str) -> FnSet | None:
+    """Return the methods of that name, or None."""
+    if isinstance(ty, StructTy):
+        found = member(elab, ty, name)
+        if isinstance(found, FnSet):
+            return found
+    return None
+
+
+def conforms(elab: Elaboration, ty: Ty, trait: TraitTy) -> bool:
+    """Does a type meet a trait: its struct lists it, or it is one of the traits that every type has."""
+    if isinstance(ty, TraitTy):
+        return all(any(t is o or t in _all_parents(elab, o) for o in ty.traits) for t in trait.traits)
+    return all(_conforms_one(elab, ty, one) for one in trait.traits)
+
+
+def _all_parents(elab: Elaboration, trait: TraitInfo) -> list[TraitInfo]:
+    add_trait(elab, trait, found := list[TraitInfo]())
+    return found
+
+
+def _conforms_one(elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
+    if trait.name in ("AnyType", "UnknownDestructibility"):
+        return True
+    if trait.name in ("AnyTrivialRegType", "TrivialRegType"):
+        return struct_types.is_trivial(elab, ty) or isinstance(ty, (FnTy, TraitTy))
+    if isinstance(ty, StructTy):
+        known = ty.conforms.get(trait.uid)
+        if known is None:
+            implied = ty.info.register_trivial and trait.name in TRIVIAL_TRAITS
+            known = implied or trait in traits_of(elab, ty.info)
+            ty.conforms[trait.uid] = known
+        return known
+    return trait.name in ("Copyable", "Movable", "ImplicitlyCopyable", "ExplicitlyCopyable", "Defaultable")
+
+
+def has_trait(elab: Elaboration, ty: Ty, name: str) -> bool:
+    """Does the type's struct list a library trait of this name, or have it as a trivial one."""
+    if not isinstance(ty, StructTy) or (ty.info.register_trivial and name in TRIVIAL_TRAITS):
+        return True
+    return any(trait.name == name for trait in traits_of(elab, ty.info))
+
+
+def is_copied_implicitly(elab: Elaboration, ty: Ty) -> bool:
+    """May a value be copied without being asked for."""
+    if not isinstance(ty, StructTy):
+        return True
+    return ty.info.register_trivial or has_trait(elab, ty, "ImplicitlyCopyable")
+
+
+def no_trait(value: Any) -> tuple[str, str]:
+    """Return what to say about something that stands in the head of a struct and is no trait, and what to do."""
+    if isinstance(value, (StructTy, PartialTy)):
+        return (
+            f"'{value.info.name}' is a struct, and only traits can stand here",
+            "structs do not inherit; hold it in a field",
+        )
+    return "a trait is wanted here", ""

@@ -1,0 +1,51 @@
+"""When a value of one type is one of another without a conversion."""
+
+from typing import Any
+
+from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.types import KV, PV, FnTy, Opaque, OriginValue, StructTy
+from ktc.elaborate.types import struct_types
+from ktc.records import replace
+
+
+def as_mutable(origin: OriginValue, want: StructTy) -> OriginValue:
+    """Return an origin as one of a type of origins: what may be written to can be taken as what is only read."""
+    mut = want.params[0] if want.params else None
+    return replace(origin, mutable=False) if origin.mutable and isinstance(mut, KV) and not mut.data else origin
+
+
+def is_static(value: Any) -> bool:
+    """Is it the origin of the program's constants."""
+    return isinstance(value, KV) and isinstance(value.data, OriginValue) and value.data.kind == "static"
+
+
+def same_type(elab: Elaboration, a: Ty, b: Ty) -> bool:
+    """Are two types one."""
+    return a is b
+
+
+def fits(elab: Elaboration, have: Ty, want: Ty) -> bool:
+    """Is a value of one type one of the other without conversion: origins and mutability may weaken."""
+    if have is want:
+        return True
+    if isinstance(have, StructTy) and isinstance(want, StructTy) and have.info is want.info:
+        return all(param_fits(elab, a, b) for a, b in zip(have.params, want.params, strict=True))
+    if isinstance(have, FnTy) and isinstance(want, FnTy):
+        return elab.api.fits_function(elab, have, want)
+    return False
+
+
+def param_fits(elab: Elaboration, a: PV | None, b: PV | None) -> bool:
+    if a == b or isinstance(a, Opaque) or isinstance(b, Opaque):
+        return True
+    if isinstance(a, KV) and isinstance(b, KV):
+        if isinstance(a.data, OriginValue) and isinstance(b.data, OriginValue):
+            # what points anywhere points to no constant of the program
+            return (a.data.mutable or not b.data.mutable) and (is_static(a) or not is_static(b))
+        prim = struct_types.base_prim(elab, a.ty)
+        # the `mut` parameter of a pointer: from mutable to immutable
+        return prim is not None and prim.kind == "b" and a.ty is b.ty and a.data == 1
+    if isinstance(a, Ty) and isinstance(b, Ty):
+        return fits(elab, a, b)
+    return False

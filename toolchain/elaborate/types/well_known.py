@@ -1,0 +1,138 @@
+"""The types and functions of the library that the language itself builds on."""
+
+from functools import partial
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.elaborate.model.declarations import FnSet, StructInfo, Ty
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.instance import ArgSig
+from ktc.elaborate.model.types import KV, FnTy, FnVal, OriginValue, PackPV, StructTy
+from ktc.elaborate.resolve import modules
+from ktc.elaborate.types import primitive_types, struct_members, struct_types
+
+
+def library_info(elab: Elaboration, name: str) -> StructInfo:
+    """Return a struct of the library that the language itself builds on."""
+    found = elab.library_cache.get(name)
+    if found is None:
+        found = modules.prelude_name(elab, name) or modules.prelude_name(
+            elab, "__" + name
+        )  # programs import some of them
+        if not isinstance(found, StructInfo):
+            elab.fail(Code.MODULE_NOT_FOUND, f"the standard library has no '{name}'", elab.main_span())
+        elab.library_cache[name] = found
+    assert isinstance(found, StructInfo)
+    return found
+
+
+def library_type(elab: Elaboration, name: str) -> StructTy:
+    """Return a library struct without parameters."""
+    return struct_types.struct_type(elab, library_info(elab, name), ())
+
+
+def literal(elab: Elaboration, struct: str, prim: str, value: Any) -> KV:
+    """Return a literal: a value without size whose type holds the number or text."""
+    key = (struct, value)
+    found = elab.library_cache.get(key)
+    if found is None:
+        ty = struct_types.struct_type(elab, library_info(elab, struct), (KV(primitive_types.prim(elab, prim), value),))
+        found = elab.library_cache[key] = KV(ty, ())
+    assert isinstance(found, KV)
+    return found
+
+
+def bool_constant(elab: Elaboration, value: bool) -> KV:
+    """Return `True` or `False`."""
+    return KV(library_type(elab, "Bool"), int(value))
+
+
+def error_type(elab: Elaboration) -> StructTy:
+    """Return the type of errors."""
+    return library_type(elab, "Error")
+
+
+def tuple_type(elab: Elaboration, kinds: tuple[Ty, ...]) -> StructTy:
+    """Return the type of tuples of these types."""
+    return struct_types.struct_type(elab, library_info(elab, "Tuple"), (PackPV(kinds),))
+
+
+def pack_type(elab: Elaboration, kinds: tuple[Ty, ...]) -> StructTy:
+    """Return the type of `*args` of different types."""
+    return struct_types.struct_type(elab, library_info(elab, "VariadicPack"), (PackPV(kinds),))
+
+
+def list_type(elab: Elaboration, kind: Ty, mutable: bool = False) -> StructTy:
+    """Return the type of `*args` of one type."""
+    return struct_types.struct_type(elab, library_info(elab, "VariadicList"), (kind, bool_constant(elab, mutable)))
+
+
+def owned_type(elab: Elaboration, sig: ArgSig) -> StructTy:
+    """Return the type of `var *args`, which are the function's to destroy."""
+    if sig.variadic == "pack":
+        return struct_types.struct_type(elab, library_info(elab, "_OwnedVariadicPack"), (PackPV(sig.pack),))
+    return struct_types.struct_type(elab, library_info(elab, "_OwnedVariadicList"), (sig.ty,))
+
+
+def list_info(elab: Elaboration) -> StructInfo:
+    """Return the struct of `*args` of one type."""
+    return library_info(elab, "VariadicList")
+
+
+def known_methods(elab: Elaboration, ty: StructTy, name: str) -> FnSet:
+    """Return methods that the library must have."""
+    found = struct_members.method_set(elab, ty, name)
+    assert found is not None
+    return found
+
+
+def pack_items(elab: Elaboration, ty: Ty) -> tuple[Any, ...] | None:
+    """Return the types of a `VariadicPack`, owned or not, or None."""
+    if isinstance(ty, StructTy) and ty.info in map(partial(library_info, elab), ("VariadicPack", "_OwnedVariadicPack")):
+        pack = ty.params[0]
+        return pack.items if isinstance(pack, PackPV) else None
+    return None
+
+
+def origin_constant(elab: Elaboration, value: OriginValue) -> KV:
+    """Return an origin as a parameter value."""
+    ty = struct_types.struct_type(elab, library_info(elab, "Origin"), (bool_constant(elab, value.mutable),))
+    return KV(ty, value)
+
+
+def materialized(elab: Elaboration, ty: Any, pack: bool = False) -> Any:
+    """Return the run-time type of a literal's type; other types are their own."""
+    if not isinstance(ty, StructTy) or ty.info.materialized is None:
+        if isinstance(ty, FnTy) and ty.of is not None:
+            return elab.api.thin_type(elab, ty.of) or ty
+        return ty
+    info = ty.info
+    key = f"{info.uid}{'pack' if pack else ''}"
+    if key not in elab.library_cache:
+        node = info.materialized_in_packs if pack else info.materialized
+        assert node is not None
+        elab.library_cache[key] = elab.api.evaluate(elab, node, info.scope, info.module)
+    return elab.library_cache[key]
+
+
+def static_set(elab: Elaboration, member: FnSet, statics: FnSet) -> FnSet:
+    """Return the overloads meant through the type, one object for each member."""
+    if statics is member:
+        return member
+    return elab.library_cache.setdefault(f"static{id(member)}", statics)  # type: ignore[no-any-return]
+
+
+def startup_function(elab: Elaboration, name: str) -> FnVal:
+    """Return a function that the compiler itself calls."""
+    found = modules.prelude_name(elab, name)
+    if found is None:
+        startup = elab.package.find("std.builtin._startup")
+        assert startup is not None
+        found = modules.module_name(elab, modules.enter(elab, startup), name)
+    assert isinstance(found, FnSet)
+    return FnVal(found)
+
+
+def settled_type(elab: Elaboration, ty: Any) -> Any:
+    """Return the type that a parameter of this type says for another one: a literal's run-time type."""
+    return materialized(elab, ty) if isinstance(ty, StructTy) else ty
