@@ -6,7 +6,10 @@ from ktc import config
 from ktc.base.cache import Cache
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Severity, Sink
-from ktc.elaborate.program import Elaborator
+from ktc.elaborate import program
+from ktc.elaborate.checks import generic_bodies
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.resolve import modules
 from ktc.syntax.loader import load
 
 EMPTY = "fn main():\n    pass\n"
@@ -14,20 +17,20 @@ ASKED_ELSEWHERE = ("gpu.host._launch",)
 """There the types of arguments are asked first, and no bound can say it."""
 
 
-def elaborator(text: str, folder: Path, sink: Sink, program_cache: Path) -> Elaborator:
-    """Return an elaborator of a program that has not begun."""
+def begun(text: str, folder: Path, sink: Sink, program_cache: Path) -> Elaboration:
+    """Return the elaboration of a program, in which nothing is elaborated yet."""
     root, cache = folder / "program.kpy", Cache(program_cache)
     root.write_text(text)
     made = config.resolve(config.Options(root), sink, cache)
     assert made is not None
     package = load(made.root, made.search, made.stdlib, cache, sink)
     assert package is not None
-    return Elaborator(package, made, sink)
+    return program.begin(package, made, sink)
 
 
 def test_library(program_cache: Path, tmp_path: Path) -> None:
     sink = Sink()
-    made = elaborator(EMPTY, tmp_path, sink, program_cache)
+    made = begun(EMPTY, tmp_path, sink, program_cache)
     library = made.config.stdlib
     names = {path.relative_to(library).with_suffix("").parts for path in library.rglob("*.kpy")}
     for parts in sorted(names):
@@ -36,8 +39,8 @@ def test_library(program_cache: Path, tmp_path: Path) -> None:
             continue
         module = made.package.find(f"std.{dotted}")
         assert module is not None, dotted
-        made.main = made.enter(module)
-        made.check_generics()
+        made.main = modules.enter(made, module)
+        generic_bodies.check_generics(made)
     errors = [one for one in sink.diagnostics if one.severity is Severity.ERROR and not _of_primitive(one.message)]
     assert not errors, [(one.span.location() if one.span else "", one.message) for one in errors]
 
@@ -52,6 +55,6 @@ def test_imported_module(program_cache: Path, tmp_path: Path) -> None:
     (tmp_path / "sums.kpy").write_text(wrong.format("add") + wrong.format("unused"))
     sink = Sink()
     text = "from sums import add, unused\n\n\nfn main():\n    print(add(1, 2))\n"
-    elaborator(text, tmp_path, sink, program_cache).program()
+    program.whole_program(begun(text, tmp_path, sink, program_cache))
     found = [(one.code, one.span.location()) for one in sink.diagnostics if one.span is not None]
     assert [(code, place.rpartition("/")[2]) for code, place in found] == [(Code.BEYOND_BOUND, "sums.kpy:2:12")]

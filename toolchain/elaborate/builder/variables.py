@@ -32,7 +32,7 @@ def captured_variable(body: Body, var: Var) -> LV | None:
 def from_environment(body: Body, item: Var | FnInfo) -> Value:
     """Return the address that stands for a variable or a closure in this function's environment."""
     assert body.instance is not None and body.env_value is not None
-    slots = body.instance.fn.parent.captures_of(body.instance.fn)
+    slots = captures_of(body.instance.fn.parent, body.instance.fn)
     if item not in slots:
         slots.append(item)
         if isinstance(item, Var) and isinstance(item.value, LV) and item.value.local is not None:

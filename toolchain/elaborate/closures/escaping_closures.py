@@ -40,7 +40,7 @@ def keep_closure(body: Body, fn: FnVal, instance: Instance, want: FnTy, span: Sp
     layout: list[tuple[FnInfo, list[tuple[Any, int]]]] = []
     held: list[tuple[LV, Ty]] = []
     if instance.envs:
-        instance.envs[0].env.captures_anything(instance.envs[0])
+        captures.captures_anything(instance.envs[0].env, instance.envs[0])
         _lay_out(body, own, layout, held, where)
     # a function that captures nothing has an environment that nobody reads
     arrays = [types.ArrayType(types.PTR, max(1, len(slots))) for _, slots in layout or ((own, ()),)]
