@@ -198,3 +198,94 @@ def test_every_package_is_installed() -> None:
     project = tomllib.loads((TOOLCHAIN.parent / "pyproject.toml").read_text("utf-8"))
     listed = {name for name in project["tool"]["setuptools"]["packages"] if name not in ("ktc.grammar", "ktc.stdlib")}
     assert listed == {".".join(("ktc", *folder.parts)) for folder in folders}
+
+
+# ---- the rooms of the elaborator ----
+
+ROOMS = (
+    "model", "tree", "resolve", "types", "generics", "instances", "builder", "ownership", "calls", "closures",
+    "comptime", "kernels", "primitives", "expressions", "statements", "functions", "checks",
+)  # fmt: skip
+"""The sub-packages of `elaborate/` in the order of processing; a room imports only rooms before it."""
+
+MAX_ROOM_FILES, MAX_API = 14, 36
+
+
+def elaborator_files() -> list[Path]:
+    return [path for path in FILES if name_of(path).startswith("elaborate/")]
+
+
+def room_of(dotted: str) -> int:
+    """Return the number of the room of a module; what lies above all rooms comes last."""
+    parts = dotted.split(".")
+    return ROOMS.index(parts[2]) if len(parts) > 3 or parts[2] in ROOMS else len(ROOMS)
+
+
+def dotted_name(path: Path) -> str:
+    return ".".join(("ktc", *path.relative_to(TOOLCHAIN).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def file_imports(path: Path, modules: dict[str, Path]) -> Iterator[str]:
+    """Give the modules of ktc that a file imports, type-checking imports included."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                target = full if full in modules else node.module
+                if target in modules and target != dotted_name(path):
+                    yield target
+
+
+def test_rooms_import_only_rooms_before_them() -> None:
+    modules = {dotted_name(path): path for path in FILES}
+    for path in elaborator_files():
+        own = dotted_name(path)
+        for there in file_imports(path, modules):
+            if there.startswith("ktc.elaborate.") and room_of(own) < len(ROOMS):
+                assert room_of(there) <= room_of(own), f"{own} imports {there}, a room after its own"
+
+
+def test_no_file_is_part_of_a_circle() -> None:
+    modules = {dotted_name(path): path for path in FILES}
+    waiting = {name: set(file_imports(path, modules)) for name, path in modules.items()}
+    while free := [name for name, needs in waiting.items() if not needs & waiting.keys()]:
+        for name in free:
+            del waiting[name]
+    assert not waiting, f"circles among {sorted(waiting)}"
+
+
+def test_rooms_are_small() -> None:
+    for room in ROOMS:
+        files = list((TOOLCHAIN / "elaborate" / room).glob("*.py"))
+        assert len(files) - 1 <= MAX_ROOM_FILES, f"{room} has {len(files) - 1} files"
+
+
+def test_no_chain_of_classes() -> None:
+    bases: dict[str, list[str]] = {}
+    for path in elaborator_files():
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ClassDef):
+                bases[node.name] = [base.id for base in node.bases if isinstance(base, ast.Name)]
+
+    def depth(name: str) -> int:
+        return 1 + max((depth(base) for base in bases[name] if base in bases), default=0)
+
+    assert max(map(depth, bases)) <= 2, sorted(bases, key=depth)[-1]
+
+
+def test_the_interface_of_the_recursion_is_small_and_implemented_by_one_statement_each() -> None:
+    methods: dict[str, list[ast.FunctionDef]] = {}
+    for file, name in (("model/elaboration.py", "ElaborationApi"), ("dispatch.py", "Dispatch")):
+        tree = tree_of(TOOLCHAIN / "elaborate" / file)
+        found = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+        methods[name] = [node for node in found.body if isinstance(node, ast.FunctionDef)]
+    assert [one.name for one in methods["Dispatch"]] == [one.name for one in methods["ElaborationApi"]]
+    assert len(methods["Dispatch"]) <= MAX_API
+    assert all(len(one.body) == 1 for one in methods["Dispatch"])
+
+
+def test_no_private_name_of_another_file() -> None:
+    for path in elaborator_files():
+        for node, _ in imports(tree_of(path)):
+            for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+                assert not alias.name.startswith("_"), f"{name_of(path)}:{node.lineno} imports {alias.name}"

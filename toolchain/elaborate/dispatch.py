@@ -5,12 +5,14 @@ from types import MappingProxyType
 from typing import Any
 
 from ktc.diag.source import Span
-from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
+from ktc.elaborate.calls import call_lowering, construction, conversions, overload_resolution
 from ktc.elaborate.closures import captures, function_pointers
 from ktc.elaborate.comptime import default_arguments, evaluation
 from ktc.elaborate.expressions import (
     call_expressions,
     collection_literals,
+    comparisons,
+    conditions,
     literals,
     members,
     names,
@@ -44,10 +46,10 @@ EXPRESSIONS: Mapping[type[ast.Expr], Callable[[Body, Any, Ty | None], Any]] = Ma
         ast.Subscript: subscripts.subscript,
         ast.Call: call_expressions.call_node,
         ast.Binary: lambda body, node, _: operators.binary(body, node),
-        ast.Unary: lambda body, node, _: operators.unary(body, node),
-        ast.Compare: lambda body, node, _: operators.compare(body, node),
-        ast.BoolOp: lambda body, node, _: operators.bool_op(body, node),
-        ast.Ternary: operators.ternary,
+        ast.Unary: lambda body, node, _: conditions.unary(body, node),
+        ast.Compare: lambda body, node, _: comparisons.compare(body, node),
+        ast.BoolOp: lambda body, node, _: conditions.bool_op(body, node),
+        ast.Ternary: conditions.ternary,
         ast.TupleLit: lambda body, node, _: literals.tuple_of(body, node, node.items),
         ast.ListLit: lambda body, node, expected: collection_literals.display(body, node, node.items, "List", expected),
         ast.SetLit: lambda body, node, expected: collection_literals.display(body, node, node.items, "Set", expected),
@@ -137,10 +139,10 @@ class Dispatch(ElaborationApi):
         )
 
     def condition(self, body: Body, value: Any, node: Any) -> nodes.Value:
-        return operators.condition(body, value, node)
+        return conditions.condition(body, value, node)
 
     def construct(self, body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
-        return call_lowering.construct(body, ty, pos, kw, span)
+        return construction.construct(body, ty, pos, kw, span)
 
     def convert_constant(self, elab: Elaboration, value: KV, want: Ty) -> KV | None:
         return evaluation.convert_constant(elab, value, want)

@@ -7,11 +7,11 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import KV, ModuleVal, OriginValue, PartialTy
+from ktc.elaborate.model.types import KV, ModuleVal, OriginValue, PartialTy, StructTy
 from ktc.elaborate.model.values import LV, RV, Method
 from ktc.elaborate.types import mangling, string_constants, struct_types, type_printer
 from ktc.elaborate.types.struct_types import zero_of
-from ktc.ir import nodes, types
+from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 
 
@@ -125,3 +125,18 @@ def origin_of(body: Body, val: Any, mutable: bool) -> OriginValue:
     if isinstance(val, LV) and val.loans is not None:
         return OriginValue("local", mutable, val.loans[0]) if len(val.loans) == 1 else OriginValue("some", mutable)
     return OriginValue("any", mutable)
+
+
+def build_struct(body: Body, ty: StructTy, parts: dict[str, Value]) -> Value:
+    """Return the IR value of a directly passed struct from its fields' values."""
+    kind = struct_types.ir_type(body.elab, ty)
+    if types.size_of(kind) == 0:
+        return nodes.Const(kind, ())
+    found: list[Value] = []
+    for name, _ in struct_types.fields_of(body.elab, ty):
+        slot = struct_types.slot_of(body.elab, ty, name)[1]
+        if slot == -2:
+            return parts[name]
+        if slot >= 0:
+            found.append(parts[name])
+    return ops.build("make", tuple(found), kind)

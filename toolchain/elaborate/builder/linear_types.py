@@ -26,7 +26,8 @@ def note(body: Body, ty: StructTy, symbol: str) -> None:
 def check_dropped(body: Body, ty: Ty, span: Span | None) -> None:
     """Report that a value is destroyed here that must be consumed."""
     if isinstance(ty, StructTy) and _is_linear(body, ty):
-        text = f"the value is not consumed, and nothing destroys a value of type '{type_printer.type_name(body.elab, ty)}' by itself"
+        kind = type_printer.type_name(body.elab, ty)
+        text = f"the value is not consumed, and nothing destroys a value of type '{kind}' by itself"
         body.elab.report(Code.NOT_DESTROYED, text, span, ty.info.explicit_destroy or "", body.instance)
 
 
@@ -40,7 +41,8 @@ def check_fields(elab: Elaboration, info: StructInfo) -> None:
         return
     for name, kind in fields:
         if isinstance(kind, StructTy) and kind.info.explicit_destroy is not None:
-            text = f"'{info.name}' has no '__del__' that consumes its field '{name}' of type '{type_printer.type_name(elab, kind)}'"
+            held = type_printer.type_name(elab, kind)
+            text = f"'{info.name}' has no '__del__' that consumes its field '{name}' of type '{held}'"
             help_text = kind.info.explicit_destroy or "write one, or '@explicit_destroy' above the struct"
             elab.reporter.sink.report(Diagnostic(Code.NOT_DESTROYED, info.span(), text, help_text))
 

@@ -3,7 +3,10 @@
 from typing import Any
 
 from ktc.diag.source import Span
-from ktc.elaborate.builder import linear_types
+from ktc.elaborate.builder import (
+    linear_types,
+    locals,
+)
 from ktc.elaborate.instances import function_instances, work_queue
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
@@ -103,3 +106,13 @@ def effect(body: Body, value: Any) -> None:
     """Drop the value of an expression."""
     if isinstance(value, LV) and value.local is not None and value.owned and not value.local.name:
         body.emit(nodes.Mark("use", value.local))
+
+
+def loans_of_all(body: Body, values: list[Any]) -> tuple[nodes.Local, ...] | None:
+    found: list[nodes.Local] = []
+    for value in values:
+        loans = locals.loans_of(body, value)
+        if loans is None:
+            return None
+        found += loans
+    return tuple(dict.fromkeys(found))

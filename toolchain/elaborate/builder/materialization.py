@@ -27,7 +27,8 @@ def check_materialized(body: Body, made: KV) -> None:
     if body.comptime or body.module.is_library or struct_types.is_trivial(elab, made.ty):
         return
     if not struct_members.has_trait(elab, made.ty, "ImplicitlyCopyable"):
-        text = f"a compile-time value of type '{type_printer.type_name(elab, made.ty)}' does not become a run-time value by itself"
+        kind = type_printer.type_name(elab, made.ty)
+        text = f"a compile-time value of type '{kind}' does not become a run-time value by itself"
         body.fail(Code.NOT_COPYABLE, text, body.span, "make one with 'materialize[…]()'")
 
 

@@ -35,7 +35,8 @@ def check_registers(elab: Elaboration, info: StructInfo, ty: StructTy) -> None:
             if kind.info.register_trivial or (kind.info.register_passable and not info.register_trivial):
                 continue
             note = Label(Span(info.module.source, node.start, node.end), "this field")
-            text = f"field '{name}' of type '{type_printer.type_name(elab, kind)}' is not '{named}', so '{info.name}' cannot be"
+            shown = type_printer.type_name(elab, kind)
+            text = f"field '{name}' of type '{shown}' is not '{named}', so '{info.name}' cannot be"
             help = "take the decorator away"
             elab.reporter.sink.report(Diagnostic(Code.TRAIT_NOT_MET, info.span(), text, help, (note,)))
             return

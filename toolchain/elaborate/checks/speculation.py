@@ -71,8 +71,8 @@ def _is_unseen(elab: Elaboration, one: Diagnostic) -> bool:
 
 
 def _common(
-    elab: Elaboration, first: Trial, node: Any, span: Span, action: Callable[[], None], doubt: int, known: list[Diagnostic],
-    alone: bool,
+    elab: Elaboration, first: Trial, node: Any, span: Span, action: Callable[[], None], doubt: int,
+    known: list[Diagnostic], alone: bool,
 ) -> list[Diagnostic]:  # fmt: skip
     """Return what all choices of constants show for which nothing else is wrong; there must be some of them."""
     trials = [first]

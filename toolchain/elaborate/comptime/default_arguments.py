@@ -6,7 +6,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder.materialization import points_to_heap, renewed, renewed_block
 from ktc.elaborate.calls import conversions
-from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.comptime import evaluation, running
 from ktc.elaborate.model.declarations import FnInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.instance import ArgSig, Instance
@@ -90,7 +90,7 @@ def _computed(elab: Elaboration, instance: Instance, sig: ArgSig, span: Span) ->
             and isinstance(value.ty, StructTy)
             and not struct_types.is_trivial(elab, value.ty)
         ):
-            return Block(value.ty, evaluation.run_to_block(elab, body, value, span))
+            return Block(value.ty, running.run_to_block(elab, body, value, span))
         made = evaluation.param(body, value, span)
     finally:
         elab.reporter.constants.pop()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ktc.elaborate.builder import ir_values
-from ktc.elaborate.calls import call_lowering
+from ktc.elaborate.calls import inlining
 from ktc.elaborate.functions import prologues
 from ktc.elaborate.instances import work_queue
 from ktc.elaborate.instances.instance_table import TARGETS_TABLE
@@ -18,7 +18,7 @@ from ktc.records import replace
 
 
 def elaborate_instance(elab: Elaboration, instance: Instance) -> None:
-    """Make the body of an instance, unless it is made or being made; note it for the checks of what is not reached."""
+    """Make the body of an instance, unless it is made or being made."""
     if instance.fn.parent is not None and elab.trial is None:
         elab.reached.add(instance.fn.node)
     _elaborate(elab, instance)
@@ -72,7 +72,7 @@ def make_template(elab: Elaboration, instance: Instance) -> None:
             values.append(KV(sig.ty, ()))
     errors = elab.reporter.sink.error_count
     try:
-        made = call_lowering.inline(scratch, instance, values, instance.fn.span())
+        made = inlining.inline(scratch, instance, values, instance.fn.span())
     except Symbolic:
         return
     is_pure = not (scratch.statements or scratch.hoisted or scratch.lends)

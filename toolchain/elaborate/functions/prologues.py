@@ -8,7 +8,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
-from ktc.elaborate.calls import call_lowering
+from ktc.elaborate.calls import inlining
 from ktc.elaborate.closures import captures
 from ktc.elaborate.instances.reference_mutability import is_fixed
 from ktc.elaborate.kernels.kernel_attributes import bounds_of
@@ -94,7 +94,8 @@ def _fall_off(elab: Elaboration, body: Body, instance: Instance) -> None:
     if instance.failed:
         raise Abort  # the statement that failed may have been the one that returns
     span = instance.fn.span()
-    text = f"'{instance.fn.name}' must return a value of type '{type_printer.type_name(elab, signature.result_ty)}' on every path"
+    kind = type_printer.type_name(elab, signature.result_ty)
+    text = f"'{instance.fn.name}' must return a value of type '{kind}' on every path"
     elab.fail(Code.RETURN_TYPE, text, span)
 
 
@@ -215,11 +216,11 @@ def _bind_variadic(elab: Elaboration, body: Body, sig: ArgSig, span: Span, argum
         args = [argument(sig.name, types.PTR), argument(f"{sig.name}.count", types.I64)]
     if sig.convention in ("var", "owned") and not body.module.is_library:
         kind = well_known.owned_type(elab, sig)
-        value = RV(kind, call_lowering.variadic_value(body, sig, args).ir)
+        value = RV(kind, inlining.variadic_value(body, sig, args).ir)
         owned = _own_direct(elab, body, replace(sig, ty=kind), value, span)
         assert isinstance(owned.value, LV)
         partial_moves.mark(body, "init", owned.value)
         body.scope.names[sig.name] = owned
         return
-    value = call_lowering.variadic_value(body, sig, args)
+    value = inlining.variadic_value(body, sig, args)
     body.scope.names[sig.name] = Var(sig.name, value.ty, value, span, "arg", body=body)

@@ -6,7 +6,6 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, variables
-from ktc.elaborate.calls import call_lowering
 from ktc.elaborate.closures import captures
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.instances import function_instances, work_queue
@@ -126,7 +125,7 @@ def offload(body: Body, target: Target, kind: int, option: str, fn: FnVal, info:
         body.fail(Code.TYPE_MISMATCH, text, span)
     for (field, _), value in zip(fields, values, strict=True):
         parts[field] = value
-    return RV(info, call_lowering.build_struct(body, info, parts))
+    return RV(info, ir_values.build_struct(body, info, parts))
 
 
 def _image_global(body: Body, state: UnitState, instance: Instance, kind: int) -> str:

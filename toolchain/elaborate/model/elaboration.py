@@ -118,7 +118,7 @@ class ElaborationApi:
         raise NotImplementedError
 
     def elaborate_instance(self, elab: "Elaboration", instance: Instance) -> None:
-        """Make the body of an instance, unless it is made or being made; note it for the checks of what is not reached."""
+        """Make the body of an instance, unless it is made or being made."""
         raise NotImplementedError
 
     def emit_call(self, body: "Body", found: Candidate, span: Span) -> Any:

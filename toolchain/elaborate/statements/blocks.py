@@ -6,7 +6,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, locals, type_warnings, variables
 from ktc.elaborate.closures import captures
 from ktc.elaborate.comptime import evaluation
-from ktc.elaborate.expressions import operators
+from ktc.elaborate.expressions import conditions
 from ktc.elaborate.kernels.launch_targets import targets_where
 from ktc.elaborate.model.declarations import AliasInfo, Scope
 from ktc.elaborate.model.elaboration import Body
@@ -72,7 +72,7 @@ def if_(body: Body, node: ast.If) -> None:
         if body.elab.trial is not None and _is_tried(body, node):
             _other_arm(body, node.orelse if condition else node.body)
         return
-    value = operators.truth_of(body, node.condition)
+    value = conditions.truth_of(body, node.condition)
     before = set(body.assigned)
     body.open()
     block(body, node.body)

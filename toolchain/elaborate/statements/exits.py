@@ -15,7 +15,7 @@ from ktc.elaborate.builder import (
     variables,
 )
 from ktc.elaborate.calls import argument_passing, call_lowering, conversions
-from ktc.elaborate.expressions import operators
+from ktc.elaborate.expressions import conditions
 from ktc.elaborate.instances.reference_mutability import own_result
 from ktc.elaborate.model.declarations import FnSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body
@@ -84,7 +84,7 @@ def return_(body: Body, node: ast.Return) -> None:
 
 def _place_of(body: Body, node: ast.Expr) -> LV:
     """Elaborate a result that is a reference."""
-    found = operators.ternary(body, node, None, True) if isinstance(node, ast.Ternary) else body.api.expr(body, node)
+    found = conditions.ternary(body, node, None, True) if isinstance(node, ast.Ternary) else body.api.expr(body, node)
     return found if isinstance(found, LV) else materialization.as_place(body, found)
 
 
@@ -304,7 +304,8 @@ def with_(body: Body, items: tuple[ast.WithItem, ...], content: tuple[ast.Stmt, 
         body.fail(Code.NO_MEMBER, f"'{type_printer.type_name(body.elab, manager.ty)}' has no '__enter__'", span, help)
     taken = enter.functions[0].node.args[0].convention in ("var", "owned", "deinit")
     if taken and leave is not None and not body.module.is_library:
-        text = f"'__enter__' of '{type_printer.type_name(body.elab, manager.ty)}' takes its value away, and '__exit__' wants it"
+        kind = type_printer.type_name(body.elab, manager.ty)
+        text = f"'__enter__' of '{kind}' takes its value away, and '__exit__' wants it"
         body.fail(Code.TYPE_MISMATCH, text, span, "let '__enter__' take 'self', or leave '__exit__' out")
     subject = LV(manager.ty, manager.pointer, True, manager.local, manager.path, taken)
     bound = call_lowering.call_fn(body, FnVal(enter, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
@@ -371,7 +372,7 @@ def _exit_with_error(body: Body, leave: FnSet, manager: LV, error: nodes.Local, 
     if takers:
         both = [Arg(subject, span), Arg(LV(error_ty, place.pointer, False, error), span)]
         answer = call_lowering.call_fn(body, FnVal(FnSet("__exit__", takers), (), (), manager.ty), both, [], span, True)  # type: ignore[arg-type]
-        handled = operators.condition(body, answer, ast.Pass(span.start, span.end))
+        handled = conditions.condition(body, answer, ast.Pass(span.start, span.end))
         body.open()
         _reraise(body, place)
         done = body.close()

@@ -6,7 +6,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate.builder import materialization, place_operations
 from ktc.elaborate.calls import call_lowering, conversions
 from ktc.elaborate.comptime import evaluation
-from ktc.elaborate.expressions import operators
+from ktc.elaborate.expressions import conditions, operators
 from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import Scope
 from ktc.elaborate.model.elaboration import Body
@@ -29,7 +29,7 @@ def while_(body: Body, node: ast.While) -> None:
     """Elaborate `while … else`."""
 
     def head(exit_: Any) -> None:
-        value = operators.truth_of(body, node.condition)
+        value = conditions.truth_of(body, node.condition)
         if isinstance(value, nodes.Const) and value.value:
             return
         body.open()
@@ -102,7 +102,7 @@ def for_(body: Body, node: ast.For) -> None:
         held.local.pins = (*held.local.pins, iterable.local)
 
     def head(exit_: Any) -> None:
-        more = operators.condition(body, operators.dunder(body, place, "__has_next__", [], node.iter), node.iter)
+        more = conditions.condition(body, operators.dunder(body, place, "__has_next__", [], node.iter), node.iter)
         body.open()
         exit_()
         done = body.close()

@@ -5,8 +5,8 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import place_operations
-from ktc.elaborate.comptime import evaluation
-from ktc.elaborate.expressions import operators
+from ktc.elaborate.comptime import evaluation, running
+from ktc.elaborate.expressions import conditions, operators
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.types import KV, PackPV
 from ktc.elaborate.model.values import LV
@@ -48,7 +48,7 @@ def _turns(elab: Elaboration, state: KV, span: Span, asking: Any) -> list[Any]:
     body = Body(elab, asking.module, asking.scope, asking.instance)
     held, target = nodes.Argument(0, types.PTR), nodes.Argument(1, types.PTR)
     place = LV(state.ty, held, True)
-    more = operators.condition(body, operators.dunder(body, place, "__has_next__", [], node), node)
+    more = conditions.condition(body, operators.dunder(body, place, "__has_next__", [], node), node)
     done = (nodes.Return(nodes.Const(types.BOOL, 0)),)
     body.emit(nodes.If(more, (), done))
     item = operators.dunder(body, place, "__next__", [], node)
@@ -59,7 +59,7 @@ def _turns(elab: Elaboration, state: KV, span: Span, asking: Any) -> list[Any]:
     arguments = (("state", types.PTR), ("item", types.PTR))
     turn = nodes.Function("comptime", "the iterator of a loop", arguments, types.BOOL, body.finish())
     found: list[Any] = []
-    interpreter = evaluation.interpreter_for(elab)
+    interpreter = running.interpreter_for(elab)
     try:
         run = interpreter.prepare(turn)
         own = interpreter.allocate(max(1, types.size_of(struct_types.ir_type(elab, state.ty))), 64)
@@ -71,7 +71,7 @@ def _turns(elab: Elaboration, state: KV, span: Span, asking: Any) -> list[Any]:
                 elab.globals[one.name] = one
             found.append(KV(item.ty, const.value))
     except EvaluationError as error:
-        evaluation.evaluation_failed(elab, error, span)
+        running.evaluation_failed(elab, error, span)
     if len(found) == MAX_TURNS:
         elab.fail(Code.COMPILE_TIME_LIMIT, f"this loop is unrolled more than {MAX_TURNS} times", span)
     return found

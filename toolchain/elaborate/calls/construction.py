@@ -1,0 +1,87 @@
+"""Construction of structs: by `__init__`, or field by field."""
+
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
+from ktc.elaborate.calls import argument_passing, call_lowering, conversions, overload_resolution, parameter_inference
+from ktc.elaborate.generics import unification
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.types import KV, FnVal, StructTy
+from ktc.elaborate.model.values import RV, Arg
+from ktc.elaborate.types import struct_members, struct_types
+from ktc.syntax import ast
+
+
+def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+    """Make a value of a struct by its constructors."""
+    inits = struct_members.method_set(body.elab, ty, "__init__")
+    if ty.info.fieldwise and (inits is None or ty.info.members.get("__init__") is None):
+        return _fieldwise(body, ty, pos, kw, span)
+    if inits is None:
+        if len(pos) == 1 and not kw and getattr(pos[0].value, "ty", None) is ty:
+            return pos[0].value
+        place_operations.promised(body, KV(ty, ()), "__init__", ast.Pass(span.start, span.end))
+        help = "write '@fieldwise_init' above the struct, or give it an '__init__'"
+        body.fail(Code.NOT_CALLABLE, f"'{ty.info.name}' has no constructor", span, help)
+    if ty.info.fieldwise and not ty.symbolic:
+        found = overload_resolution.chosen(body, FnVal(inits, (), (), ty), pos, kw, span, quiet=True)
+        if found is None:
+            return _fieldwise(body, ty, pos, kw, span)
+        return call_lowering.emit_call(body, found, span)
+    found = overload_resolution.chosen(body, FnVal(inits, (), (), ty), pos, kw, span)
+    assert found is not None
+    return call_lowering.emit_call(body, found, span)
+
+
+def _fieldwise(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+    names = [n.target.id for n in ty.info.field_nodes]  # type: ignore[union-attr]
+    given: dict[str, Arg] = {}
+    if len(names) < sum(isinstance(node, ast.VarDecl) for node in ty.info.node.body):
+        raise Abort  # a field of a name that another one has was reported
+    if len(pos) > len(names):
+        text = f"'{ty.info.name}' has {len(names)} field{'s' * (len(names) != 1)}, but {len(pos)} values are given"
+        body.fail(Code.TOO_MANY_ARGUMENTS, text, pos[len(names)].span)
+    given.update(zip(names, pos, strict=False))
+    for arg in kw:
+        if arg.name not in names or arg.name in given:
+            body.fail(Code.UNKNOWN_ARGUMENT, f"'{ty.info.name}' has no field '{arg.name}' left to give", arg.span)
+        given[arg.name] = arg
+    if ty.symbolic:
+        ty = _infer_fieldwise(body, ty, given, span)
+    for name in names:
+        if name not in given:
+            body.fail(Code.MISSING_ARGUMENT, f"argument '{name}' of '{ty.info.name}' is missing", span)
+    fields, loans = (
+        struct_types.fields_of(body.elab, ty),
+        locals.loans_of_all(body, [arg.value for arg in given.values()]),
+    )
+    values = {name: conversions.convert(body, given[name].value, kind, given[name].span) for name, kind in fields}
+    if struct_types.abi(body.elab, ty) != "memory":
+        parts = {name: ir_values.rvalue(body, value) for name, value in values.items()}
+        return RV(ty, ir_values.build_struct(body, ty, parts), loans=loans)
+    for name, kind in fields:  # as for a call's arguments: all are made before one is moved
+        if not (body.module.is_library or struct_types.is_trivial(body.elab, kind)):
+            values[name] = argument_passing.own(body, values[name], given[name].span, True)
+    made = locals.temporary(body, ty, "", loans)
+    for name, kind in fields:
+        place_operations.init_moved(
+            body, kind, place_operations.field(body, made, name).pointer, values[name], given[name].span
+        )
+    partial_moves.mark(body, "init", made)
+    return made
+
+
+def _infer_fieldwise(body: Body, ty: StructTy, given: dict[str, Arg], span: Span) -> StructTy:
+    bound: dict[Any, Any] = {}
+    for node in ty.info.field_nodes:
+        arg = given.get(node.target.id)  # type: ignore[union-attr]
+        if arg is not None and node.type is not None and ty.scope is not None:
+            want = unification.evaluate_pattern(body.elab, node.type, ty.scope, ty.info.module)
+            parameter_inference.infer_one(body, arg, want, bound, node)
+    try:
+        return parameter_inference.concrete_self(body, ty, bound)
+    except Mismatch as why:
+        body.fail(why.code, why.message, span)

@@ -1,0 +1,89 @@
+"""Comparisons, chained ones too."""
+
+from functools import partial
+from typing import Any
+
+from ktc.elaborate.builder import ir_values, locals
+from ktc.elaborate.calls import conversions
+from ktc.elaborate.calls.writeback import taken
+from ktc.elaborate.expressions import conditions, operands, operators
+from ktc.elaborate.model.calls import Waiting
+from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.operator_names import COMPARE
+from ktc.elaborate.model.types import Opaque, Sym
+from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.types import struct_types, well_known
+from ktc.ir import nodes, ops, types
+from ktc.syntax import ast
+
+
+def compare(body: Body, node: ast.Compare) -> Any:
+    """Elaborate a chain of comparisons; each operand is evaluated once."""
+    left = operands.operand(body, node.first, partial(body.api.expr, body))
+    if len(node.ops) == 1:
+        right = (
+            operands.operand(body, node.rest[0], partial(body.api.expr, body))
+            if isinstance(left, Waiting)
+            else body.api.expr(body, node.rest[0])
+        )
+        left = taken(body, left)
+        return compare_two(body, node.ops[0], left, taken(body, right), node)
+    bool_ty = well_known.library_type(body.elab, "Bool")
+    local = locals.new_local(body, types.BOOL, "chain")
+    body.emit(nodes.Store(nodes.LocalAddress(local), nodes.Const(types.BOOL, 0)))
+    label = body.fresh()
+    body.open()
+    for i, (op, rest) in enumerate(zip(node.ops, node.rest, strict=True)):
+        right = (
+            operands.operand(body, rest, partial(body.api.expr, body))
+            if isinstance(left, Waiting)
+            else body.api.expr(body, rest)
+        )
+        left = taken(body, left)
+        right = taken(body, right)
+        if isinstance(right, LV) and struct_types.abi(body.elab, right.ty) == "direct":
+            right = RV(right.ty, ir_values.rvalue(body, right))
+        truth = conditions.condition(body, compare_two(body, op, left, right, node), node)
+        if i < len(node.ops) - 1:
+            body.emit(nodes.If(ops.build("xor", (truth, nodes.Const(types.BOOL, 1))), (nodes.Break(label),)))
+        else:
+            body.emit(nodes.Store(nodes.LocalAddress(local), truth))
+        left = right
+    body.emit(nodes.Block(label, body.close()))
+    return RV(bool_ty, body.let(nodes.Load(nodes.LocalAddress(local), types.BOOL), types.BOOL))
+
+
+def compare_two(body: Body, op: str, left: Any, right: Any, node: Any) -> Any:
+    """Elaborate one comparison."""
+    if isinstance(left, (Sym, Opaque)) or isinstance(right, (Sym, Opaque)):
+        raise Symbolic
+    if op in ("in", "not-in"):
+        made = operators.dunder(body, right, "__contains__", [left], node)
+        if made is None:
+            operators.no_operator(body, "in", left, right, node)
+        return negated(body, made, node) if op == "not-in" else made
+    if op in ("is", "is-not"):
+        made = operators.dunder(body, left, "__is__" if op == "is" else "__isnot__", [right], node)
+        if made is None:
+            operators.no_operator(body, op.replace("-", " "), left, right, node)
+        return made
+    if isinstance(left, Ty) and isinstance(right, Ty):
+        same = (left is right) == (op == "==")
+        return well_known.bool_constant(body.elab, same)
+    name = COMPARE[op]
+    made = operators.dunder(body, left, f"__{name}__", [right], node)
+    if made is None:
+        plain = conversions.materialize(body, left)
+        if plain is not left:
+            made = operators.dunder(body, plain, f"__{name}__", [right], node)
+    if made is None:
+        operators.no_operator(body, op, left, right, node)
+    return made
+
+
+def negated(body: Body, value: Any, node: Any) -> Any:
+    """Return `not value`."""
+    truth = conditions.condition(body, value, node)
+    return RV(well_known.library_type(body.elab, "Bool"), ops.build("xor", (truth, nodes.Const(types.BOOL, 1))))

@@ -1,0 +1,230 @@
+"""Conditions: truth values, `and`, `or`, `not`, conditional expressions."""
+
+from functools import partial
+from typing import Any, cast
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Sink
+from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
+from ktc.elaborate.calls import conversions, overload_resolution
+from ktc.elaborate.expressions import operators
+from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.operator_names import UNARY
+from ktc.elaborate.model.types import KV, FnVal, Opaque, StructTy, Sym
+from ktc.elaborate.model.values import LV, RV, Method
+from ktc.elaborate.types import struct_types, type_printer, well_known
+from ktc.elaborate.types.type_printer import said
+from ktc.ir import nodes, ops, types
+from ktc.syntax import ast
+
+
+def unary(body: Body, node: ast.Unary) -> Any:
+    """Elaborate `-x`, `+x`, `~x`, `not x`."""
+    if node.op == "not":
+        return RV(well_known.library_type(body.elab, "Bool"), truth_of(body, node))
+    value = body.api.expr(body, node.value)
+    if isinstance(value, (Sym, Opaque)):
+        raise Symbolic
+    name = f"__{UNARY[node.op]}__"
+    made = operators.dunder(body, value, name, [], node)
+    if made is None:
+        place_operations.promised(body, value, name, node)
+        shown = type_printer.type_name(body.elab, value.ty) if isinstance(value, (RV, LV, KV)) else said(value)
+        own = isinstance(getattr(value, "ty", None), StructTy) and not value.ty.info.module.is_library
+        help_text = f"give '{value.ty.info.name}' the method '{name}'" if own else ""
+        body.fail(Code.TYPE_MISMATCH, f"'{node.op}' does not take '{shown}'", body.at(node), help_text)
+    return made
+
+
+def condition(body: Body, value: Any, node: Any) -> nodes.Value:
+    """Return the truth of a value as an i1."""
+    if isinstance(value, (Sym, Opaque)):
+        raise Symbolic
+    if isinstance(value, (RV, LV, KV)):
+        prim = struct_types.base_prim(body.elab, value.ty)
+        if prim is not None and prim.name == "i1":
+            return ir_values.rvalue(body, value)
+        made = operators.dunder(body, value, "__bool__", [], node)
+        if made is not None and made.ty is not value.ty:
+            return condition(body, made, node)
+        converted = conversions.try_convert(body, value, well_known.library_type(body.elab, "Bool"), body.at(node))
+        if converted is not None:
+            return ir_values.rvalue(body, converted)
+        place_operations.promised(body, value, "__bool__", node)
+    if isinstance(value, Method):
+        ir_values.fail_no_value(body, value, body.at(node))
+    shown = type_printer.type_name(body.elab, value.ty) if isinstance(value, (RV, LV, KV)) else said(value)
+    body.fail(Code.TYPE_MISMATCH, f"'{shown}' is neither true nor false: it has no '__bool__'", body.at(node))
+
+
+def truth_of(body: Body, node: ast.Expr) -> nodes.Value:
+    """Elaborate an expression of which only the truth matters, as an i1; `and` and `or` copy nothing then."""
+    match node:
+        case ast.BoolOp(op=op):
+            left = truth_of(body, node.left)
+            if isinstance(left, nodes.Const):
+                return left if bool(left.value) == (op == "or") else truth_of(body, node.right)
+            local = locals.new_local(body, types.BOOL, op)
+            body.emit(nodes.Store(nodes.LocalAddress(local), left))
+            body.open()
+            body.emit(nodes.Store(nodes.LocalAddress(local), truth_of(body, node.right)))
+            done = body.close()
+            body.dead = False
+            body.emit(nodes.If(left, done, ()) if op == "and" else nodes.If(left, (), done))
+            return body.let(nodes.Load(nodes.LocalAddress(local), types.BOOL), types.BOOL)
+        case ast.Unary(op="not", value=value):
+            return ops.build("xor", (truth_of(body, value), nodes.Const(types.BOOL, 1)))
+    return condition(body, body.api.expr(body, node), node)
+
+
+def bool_op(body: Body, node: ast.BoolOp) -> Any:
+    """Elaborate `and` / `or` with short circuit: the value of the operand that decides."""
+    bool_ty = well_known.library_type(body.elab, "Bool")
+    left = conversions.materialize(body, body.api.expr(body, node.left))
+    truth = condition(body, left, node.left)
+    plain = left.ty is bool_ty
+    if isinstance(truth, nodes.Const):
+        if bool(truth.value) == (node.op == "or"):
+            return KV(bool_ty, truth.value) if plain else left
+        if plain:
+            return RV(bool_ty, truth_of(body, node.right))
+        right = conversions.materialize(body, body.api.expr(body, node.right))
+        ty = _common(body, [left, right], bool_ty, node)
+        if ty is bool_ty:
+            return RV(bool_ty, condition(body, right, node.right))
+        return conversions.convert(body, right, ty, body.at(node.right))
+    body.open()
+    right = body.api.expr(body, node.right)
+    statements, body.statements = body.statements, body.blocks.pop()
+    body.dead = False
+    ty = bool_ty if plain else _common(body, [left, right], bool_ty, node)
+    plain = ty is bool_ty
+    made = locals.temporary(body, ty)
+    arms: list[tuple[nodes.Statement, ...]] = []
+    for value, target, part in ((left, [], node.left), (right, statements, node.right)):
+        body.blocks.append(body.statements)
+        body.statements = target
+        if plain:
+            value = RV(bool_ty, condition(body, conversions.materialize(body, value), part))
+        place_operations.init_place(
+            body, ty, made.pointer, conversions.convert(body, value, ty, body.at(part)), body.at(part)
+        )
+        partial_moves.mark(body, "init", made)
+        arms.append(body.close())
+    then, orelse = arms if node.op == "or" else (arms[1], arms[0])
+    body.emit(nodes.If(truth, then, orelse, body.at(node)))
+    return RV(ty, ir_values.rvalue(body, made)) if struct_types.abi(body.elab, ty) == "direct" else made
+
+
+def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool = False) -> Any:
+    """Elaborate `a if c else b`; `is_place`: what is wanted is a place, not the value in it."""
+    condition = truth_of(body, node.condition)
+    if isinstance(condition, nodes.Const):
+        chosen, other = (node.then, node.orelse) if condition.value else (node.orelse, node.then)
+        value = body.api.expr(body, chosen, expected)
+        if (
+            expected is None
+            and isinstance(value, KV)
+            and well_known.materialized(body.elab, value.ty, False) is not value.ty
+        ):
+            return _literal_beside(body, value, other, node)
+        return value
+    lists, values = [], []
+    for part in (node.then, node.orelse):
+        body.open()
+        if is_place and isinstance(part, ast.Ternary):
+            value = ternary(body, part, expected, True)
+        else:
+            value = body.api.expr(body, part, expected)
+        values.append(conversions.materialize(body, value) if isinstance(value, FnVal) else value)
+        lists.append(body.statements)
+        body.statements = body.blocks.pop()
+        body.dead = False
+    ty = _common(body, values, expected, node)
+    are_places = all(isinstance(v, LV) and not v.owned and v.ty is ty and v.pointer.type == types.PTR for v in values)
+    if are_places and not body.module.is_library and (is_place or not struct_types.is_trivial(body.elab, ty)):
+        return _one_of(body, condition, values, lists, node)
+    made = locals.temporary(body, ty, "", locals.loans_of_all(body, values))
+    arms = []
+    for value, statements, part in zip(values, lists, (node.then, node.orelse), strict=True):
+        body.blocks.append(body.statements)
+        body.statements = statements
+        place_operations.init_moved(
+            body, ty, made.pointer, conversions.convert(body, value, ty, body.at(part)), body.at(part)
+        )
+        partial_moves.mark(body, "init", made)
+        arms.append(body.close())
+    body.emit(nodes.If(condition, arms[0], arms[1], body.at(node)))
+    if struct_types.abi(body.elab, ty) == "direct":
+        return RV(ty, ir_values.rvalue(body, made), loans=locals.loans_of(body, made))
+    return made
+
+
+def _one_of(body: Body, condition: nodes.Value, places: list[LV], lists: list[Any], node: ast.Ternary) -> LV:
+    """Return one of two places: nothing is copied to choose."""
+    local = locals.new_local(body, types.PTR, "")
+    loans: tuple[nodes.Local, ...] | None = ()
+    arms = []
+    for place, statements in zip(places, lists, strict=True):
+        body.blocks.append(body.statements)
+        body.statements = statements
+        body.emit(nodes.Store(nodes.LocalAddress(local), place.pointer, span=body.span))
+        arms.append(body.close())
+        own = place.loans if place.local is None else (place.local,)
+        loans = None if loans is None or own is None else (*loans, *own)
+    local.pins, local.pins_all = tuple(dict.fromkeys(loans or ())), loans is None
+    body.emit(nodes.If(condition, arms[0], arms[1], body.at(node)))
+    pointer = body.let(nodes.Load(nodes.LocalAddress(local), types.PTR), types.PTR)
+    mutable, why = all(place.mutable for place in places), "one of two values"
+    return LV(places[0].ty, pointer, mutable, why="" if mutable else why, loans=loans)
+
+
+def _literal_beside(body: Body, value: KV, other: ast.Expr, node: ast.Ternary) -> Any:
+    """Return a literal that was chosen while compiling: its type is common to both arms."""
+    sink, body.elab.reporter.sink = body.elab.reporter.sink, Sink()
+    depth, statements, dead = len(body.blocks), body.statements, body.dead
+    body.open()
+    try:
+        ty = _common(body, [value, body.api.expr(body, other, None)], None, node)
+    except Abort:  # it is not chosen, so whatever is wrong with it does no harm
+        return value
+    finally:
+        del body.blocks[depth:]
+        body.statements, body.dead, body.elab.reporter.sink = statements, dead, sink
+    return (
+        value
+        if ty is well_known.materialized(body.elab, value.ty, False)
+        else conversions.convert(body, value, ty, body.at(node))
+    )
+
+
+def _common(body: Body, values: list[Any], expected: Ty | None, node: Any) -> Ty:
+    a, b = values
+    if not isinstance(a, (RV, LV, KV)) or not isinstance(b, (RV, LV, KV)):
+        body.fail(Code.TYPE_MISMATCH, "both sides of a conditional expression must be values", body.at(node))
+    if a.ty is b.ty:
+        return cast(Ty, well_known.materialized(body.elab, a.ty, False))
+    plain_a: Ty = well_known.materialized(body.elab, a.ty, False)
+    plain_b: Ty = well_known.materialized(body.elab, b.ty, False)
+    if plain_a is plain_b:
+        # of two literals: what both are as constants of the program
+        return (
+            cast(Ty, well_known.materialized(body.elab, a.ty, True))
+            if isinstance(a, KV) and isinstance(b, KV)
+            else plain_a
+        )
+    for want, other in ((plain_a, b), (plain_b, a)):
+        if overload_resolution.conversion(body, other.ty, want) is not None and not (
+            want is plain_a and plain_a is not a.ty
+        ):
+            return want
+    for want, other in ((plain_b, a), (plain_a, b)):
+        if overload_resolution.conversion(body, other.ty, want) is not None:
+            return want
+    if isinstance(node, ast.BoolOp) and expected is not None:
+        return expected
+    shown = partial(type_printer.type_name, body.elab)
+    body.fail(Code.TYPE_MISMATCH, f"'{shown(a.ty)}' and '{shown(b.ty)}' have no common type", body.at(node))
