@@ -8,7 +8,7 @@ with nothing to do must not load them.
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -27,6 +27,8 @@ from ktc.diag.render import render_text
 from ktc.driver import build_cache, guard
 from ktc.tools import COMMANDS
 
+SUFFIXES = (".kpy", ".mojo", ".🔥")
+"""A word that ends so is a program to run."""
 _EMIT_KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
 
 
@@ -47,15 +49,35 @@ class _Commands(click.Group):
         return sorted([*super().list_commands(ctx), *COMMANDS])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, None if there is none of that name."""
-        if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(import_module(module), name)
+        """Return a command with its examples and what the shell completes, None if there is none of that name."""
+        if cmd_name in COMMANDS:
+            module, _, name = COMMANDS[cmd_name].partition(":")
+            command: click.Command | None = getattr(import_module(module), name)
+        else:
+            command = super().get_command(ctx, cmd_name)
+        if command is not None and (ctx.resilient_parsing or {"-h", "--help"} & set(sys.argv)):
+            from ktc.cli.help import epilog
+            from ktc.cli.values import complete
+
+            command.epilog = epilog(cmd_name)
+            complete(command)
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Take a source file in place of a command for `run` and the file."""
+        if args and Path(args[0]).suffix in SUFFIXES and args[0] not in self.list_commands(ctx):
+            args = ["run", *args]
+        return super().resolve_command(ctx, args)
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write examples, exit codes and environment variables."""
+        from ktc.cli.help import epilog
+
+        self.epilog = epilog("")
+        super().format_epilog(ctx, formatter)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version)
 def cli() -> None:
     """Compile .kpy programs: host and GPU code in one native executable."""
@@ -162,19 +184,29 @@ def _print_stage(data: bytes, kind: str, vendor: str) -> int:
 
 
 @cli.command()
-def targets() -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def targets(as_json: bool) -> int:
     """List the targets of kernels."""
-    from ktc.cli.output import print_table
+    from ktc.cli.output import print_json, print_table
     from ktc.targets import all_targets, host
 
     cache = configs.open_cache()
     here = set(configs.local_gpus(cache)) | {"cpu"}
-    rows = [
-        (target.name, target.title, ", ".join(target.aliases), "here" if target.name in here else "")
-        for target in all_targets(host.host_target(processor=configs.processor(cache)))
-    ]
-    print_table(("name", "device", "other names", ""), rows)
+    found = [*all_targets(host.host_target(processor=configs.processor(cache)))]
+    if as_json:
+        print_json([
+            {"name": one.name, "title": one.title, "aliases": [*one.aliases], "here": one.name in here}
+            for one in found
+        ])  # fmt: skip
+        return 0
+    rows = [(one.name, "here" if one.name in here else "", one.title, _short(one.aliases)) for one in found]
+    print_table(("name", "", "device", "other names"), rows, columns=80)
     return 0
+
+
+def _short(aliases: Sequence[str]) -> str:
+    """Return the other names of a target without those that only spell out its vendor."""
+    return ", ".join(name for name in aliases if ":" not in name)
 
 
 @cli.group("cache")
@@ -183,11 +215,19 @@ def cache_group() -> None:
 
 
 @cache_group.command("info")
-def cache_info() -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def cache_info(as_json: bool) -> int:
     """Show where the cache is, how big, and what is in it."""
-    from ktc.cli.output import print_cache
+    from ktc.cli.output import print_cache, print_json
 
-    print_cache(configs.open_cache())
+    if as_json:
+        info = configs.open_cache().info()
+        print_json({
+            "folder": str(info.folder) if info.folder else None, "writable": info.is_writable, "entries": info.entries,
+            "size_bytes": info.size_bytes, "max_bytes": info.max_bytes,
+        })  # fmt: skip
+    else:
+        print_cache(configs.open_cache())
     return 0
 
 
@@ -223,12 +263,17 @@ cli.add_command(bench_group)
 
 
 @cli.command()
-def doctor() -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(as_json: bool) -> int:
     """Show what ktc found on this machine: linker, GPUs, drivers, cache, versions."""
     from ktc.cli.doctor import findings
-    from ktc.cli.output import print_table
+    from ktc.cli.output import print_json, print_table
 
-    print_table((), findings(configs.open_cache()))
+    rows = findings(configs.open_cache())
+    if as_json:
+        print_json([{"name": name, "found": found} for name, found in rows])
+    else:
+        print_table((), rows, columns=80)
     return 0
 
 
@@ -241,7 +286,7 @@ def explain(code: str | None) -> int:
     from ktc.diag.explain import listed, nearest
 
     if code is None:
-        print_table(("", "code", "meaning"), listed())
+        print_table(("", "code", "meaning"), listed(), columns=80)
         return 0
     text = page(code)
     if text is None:

@@ -3,10 +3,12 @@
 In: rows, or the bytes of a stage. Out: nothing; standard output has it.
 """
 
+import json
 import os
 import sys
+import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from ktc.base.cache import Cache
@@ -57,8 +59,19 @@ def print_cache(cache: Cache) -> None:
     print_table((), rows)
 
 
-def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], file: TextIO | None = None) -> None:
-    """Print rows in columns to a file, by default standard output; `head` may be empty."""
+def print_json(value: Any) -> None:
+    """Print a value as JSON on standard output."""
+    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def print_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], file: TextIO | None = None, columns: int = 0
+) -> None:
+    """Print rows in columns to a file, by default standard output; `head` may be empty.
+
+    Args:
+        columns: so wide the table is at most; the last column is filled anew for it.
+    """
     file = file or sys.stdout
     if file.isatty():
         from rich.console import Console
@@ -71,9 +84,19 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], file: TextIO
         Console(file=file).print(table)
         return
     widths = [max(len(row[column]) for row in (*rows, head) if row) for column in range(len(rows[0]))] if rows else []
-    for row in (head, *rows) if head else rows:
+    left = columns - sum(widths[:-1]) - 2 * (len(widths) - 1)
+    for row in _filled(head, rows, left) if columns else (head, *rows) if head else rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         file.write("  ".join(cells).rstrip() + "\n")
+
+
+def _filled(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[Sequence[str]]:
+    """Give the rows with the last column on as many lines as it needs."""
+    for row in (head, *rows) if head else rows:
+        first, *others = textwrap.wrap(row[-1], max(width, 10), break_on_hyphens=False) or [""]
+        yield (*row[:-1], first)
+        for other in others:
+            yield (*("" for _ in row[:-1]), other)
 
 
 def print_code(data: bytes, kind: str, vendor: str, color: bool) -> None:

@@ -100,7 +100,7 @@ class Task:
         """Return a context that shows the session's progress on a terminal."""
         from ktc.driver.progress import shown
 
-        return shown(self.session, sys.stderr.isatty() and self.diagnostic_format == "text")
+        return shown(self.session, sys.stderr.isatty(), self.diagnostic_format == "text")
 
     def keep(self, config: Config, form: str, data: bytes) -> None:
         """Keep what was made for a build with nothing to do."""

@@ -14,6 +14,8 @@ from ktc.driver.session import Session
 
 _PATIENCE_SECONDS = 1.0
 """A shorter build shows nothing."""
+_LOG_PATIENCE_SECONDS = 8.0
+"""A shorter build writes nothing into a log."""
 _WORDS = {
     "load": "reading the program, and the grammar the first time",
     "archive": "compiling the standard library, once",
@@ -26,13 +28,14 @@ _STDERR = 2
 
 
 @contextmanager
-def shown(session: Session, wanted: bool) -> Iterator[None]:
-    """Show the progress of what runs inside, if `wanted`."""
+def shown(session: Session, is_terminal: bool, wanted: bool = True) -> Iterator[None]:
+    """Show the progress of what runs inside, if `wanted`: on a terminal a line that changes, in a log one for a long
+    first build."""
     if not wanted:
         yield
         return
     done = threading.Event()
-    thread = threading.Thread(target=_show, args=(session, done), name="progress", daemon=True)
+    thread = threading.Thread(target=_show if is_terminal else _log, args=(session, done), name="progress", daemon=True)
     thread.start()
     try:
         yield
@@ -47,6 +50,15 @@ def line(session: Session, seconds: float) -> str:
     kernels = f", kernels {made} of {of}" if of else ""
     stage = _WORDS.get(session.current, session.current) or "starting"
     return f"{session.config.root.name}: {stage}{kernels}, {seconds:.0f} s"[:_WIDTH]
+
+
+def _log(session: Session, done: threading.Event) -> None:
+    if done.wait(_LOG_PATIENCE_SECONDS):
+        return
+    stage = _WORDS.get(session.current)
+    if stage is not None:
+        with suppress(OSError):
+            os.write(_STDERR, f"ktc: {stage}; later builds find it in the cache\n".encode())
 
 
 def _show(session: Session, done: threading.Event) -> None:

@@ -5,7 +5,11 @@ They are imported when they are used: `ktc build` must not load them.
 
 COMMANDS = {
     "check": "ktc.tools.check:check_command",
+    "completion": "ktc.tools.shell:completion_command",
     "format": "ktc.tools.format:format_command",
+    "man": "ktc.tools.shell:man_command",
+    "new": "ktc.tools.new:new_command",
+    "repl": "ktc.tools.repl:repl_command",
     "test": "ktc.tools.test:test_command",
 }
 """Name of a command, and where it is."""

@@ -1,0 +1,142 @@
+"""The small commands: new projects, the read-eval-print loop, completion, manual pages, help, JSON."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ktc import config
+from ktc.cli.commands import main
+from ktc.cli.help import ENVIRONMENT
+from ktc.tools.repl import Repl, is_complete
+
+
+@pytest.fixture
+def place(tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
+    return tmp_path
+
+
+def test_a_new_project_works(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert main(["new", "my-sums"]) == 0
+    monkeypatch.chdir("my-sums")
+    capsys.readouterr()
+    assert main(["test", "-j", "1"]) == 0
+    assert "3 passed, 0 failed" in capsys.readouterr().out
+    assert main(["format", "--check", "."]) == 0
+    assert main(["check", "-j", "1", "."]) == 0
+
+
+@pytest.mark.parametrize("name", ["3x", "a b", "fn", "taken", "class"])
+def test_bad_names_of_projects(place: Path, name: str) -> None:
+    Path("taken").mkdir()
+    assert main(["new", name]) == 2
+    assert sorted(os.listdir()) == ["taken"]
+
+
+def test_the_loop_keeps_what_was_good(place: Path) -> None:
+    repl = Repl(0, False)
+    assert repl.take("var x = 3") == ""
+    assert repl.take("fn twice(a: Int) -> Int:\n    print('in')\n    return 2 * a\n") == ""
+    assert repl.take("twice(x)") == "in\n6\n"
+    assert "error[undefined-name]: 'nope' is not defined" in repl.take("nope")
+    assert repl.take("x += 1") == ""
+    assert repl.take("x") == "4\n"
+    assert repl.take("from sys import exit") == ""
+    assert repl.take("exit(3)") == "the program ended with code 3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        ("x = 1", True), ("fn f():", False), ("fn f():\n    pass", False), ("fn f():\n    pass\n", True),
+        ("f(", False), ("f(\n  1)", True), ("@value", False), ("x = )", True), ("x = \\", False),
+    ],
+)  # fmt: skip
+def test_inputs_end(place: Path, text: str, complete: bool) -> None:
+    assert is_complete(text) == complete
+
+
+def test_the_loop_reads_lines(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("var a = 2\n:show\n:reset\n:show\n:help\n:quit\na\n"))
+    assert main(["repl"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("def main():") == 2 and said.count("var a = 2") == 1 and ":reset  forget" in said
+
+
+def test_a_file_alone_is_run(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("prog.kpy").write_text("from sys import argv\n\ndef main():\n    print(len(argv()), argv()[1])\n")
+    assert main(["prog.kpy", "first"]) == 0
+    assert capfd.readouterr().out == "2 first\n"
+
+
+def completions(*words: str) -> list[str]:
+    line = " ".join(words)
+    environment = {
+        **os.environ,
+        "_KTC_COMPLETE": "bash_complete",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    command = [sys.executable, "-c", "import sys; sys.argv = ['ktc']; from ktc.cli.commands import main; main()"]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
+    return [one.partition(",")[2] for one in said.splitlines()]
+
+
+def test_shells_complete_values(place: Path) -> None:
+    Path("prog.kpy").write_text("    ctx.enqueue_function_checked[add_one, add_one](\n")
+    Path("note.txt").touch()
+    assert completions("ktc", "build", "--target-accelerator", "sm_80,gfx94") == ["sm_80,gfx942"]
+    assert completions("ktc", "explain", "type-m") == ["type-mismatch"]
+    assert completions("ktc", "run", "") == ["prog.kpy"]
+    assert completions("ktc", "emit", "prog.kpy", "--kernel", "add") == ["add_one"]
+    assert completions("ktc", "ch") == ["check"]
+
+
+@pytest.mark.parametrize(("shell", "mark"), [("bash", "complete -o"), ("zsh", "#compdef ktc"), ("fish", "complete ")])
+def test_scripts_for_shells(capsys: pytest.CaptureFixture[str], shell: str, mark: str) -> None:
+    assert main(["completion", shell]) == 0
+    assert mark in capsys.readouterr().out
+
+
+def test_manual_pages(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["man", "pages"]) == 0
+    text = Path("pages/ktc-check.1").read_text()
+    assert text.startswith('.TH "KTC-CHECK" "1"') and "ktc check \\-\\-fix src" in text
+    assert {"ktc.1", "ktc-build.1", "ktc-test.1"} <= set(os.listdir("pages"))
+
+
+def test_help_has_examples_codes_and_variables(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["ktc", "--help"])
+    assert main(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name, _ in ENVIRONMENT) and "ktc itself is wrong" in said
+    assert max(map(len, said.splitlines())) <= 80
+    monkeypatch.setattr(sys, "argv", ["ktc", "build", "--help"])
+    assert main(["build", "--help"]) == 0
+    assert "ktc build prog.kpy --time" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["targets"], ["doctor"], ["cache", "info"]])
+def test_json(place: Path, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    assert main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+
+
+def test_tables_fit(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["targets"], ["explain"], ["doctor"]):
+        assert main(words) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert all(len(line) <= 80 or " " not in line.split("  ")[-1] for line in lines)
+
+
+def test_colours_can_be_forced() -> None:
+    assert config.wants_color(False, {"FORCE_COLOR": "1"})
+    assert not config.wants_color(True, {"FORCE_COLOR": "1", "NO_COLOR": "1"})
+    assert not config.wants_color(False, {})

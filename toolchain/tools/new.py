@@ -1,0 +1,117 @@
+"""`ktc new`: a small project to start from, with a kernel, a program, a test and a README."""
+
+import keyword
+from pathlib import Path
+
+import click
+
+_KERNEL = '''"""The kernel of {name}, and what launches it."""
+
+from math import ceildiv
+
+from gpu import global_idx
+from gpu.host import DeviceContext
+
+alias BLOCK = 256
+
+
+fn saxpy(
+    y: UnsafePointer[Float32], x: UnsafePointer[Float32], a: Float32, size: Int
+):
+    """Adds `a * x` to `y`, one element a thread."""
+    var i = Int(global_idx.x)
+    if i < size:
+        y[i] = a * x[i] + y[i]
+
+
+def add_scaled(mut y: List[Float32], x: List[Float32], a: Float32):
+    """Adds `a * x` to `y` on the device.
+
+    ```mojo
+    var y: List[Float32] = [1, 2]
+    add_scaled(y, [10, 20], 0.5)
+    ```
+    """
+    var size = len(y)
+    if size == 0:
+        return
+    if len(x) != size:
+        raise Error("x has ", len(x), " elements, y has ", size)
+    var context = DeviceContext()
+    var device_y = context.enqueue_create_buffer[DType.float32](size)
+    var device_x = context.enqueue_create_buffer[DType.float32](size)
+    with device_y.map_to_host() as host_y, device_x.map_to_host() as host_x:
+        for i in range(size):
+            host_y[i] = y[i]
+            host_x[i] = x[i]
+    context.enqueue_function_checked[saxpy, saxpy](
+        device_y.unsafe_ptr(),
+        device_x.unsafe_ptr(),
+        a,
+        size,
+        grid_dim=ceildiv(size, BLOCK),
+        block_dim=BLOCK,
+    )
+    context.synchronize()
+    with device_y.map_to_host() as host_y:
+        for i in range(size):
+            y[i] = host_y[i]
+'''
+_MAIN = '''"""Adds two vectors on the device and prints the result."""
+
+from {module} import add_scaled
+
+
+def main():
+    var y: List[Float32] = [1, 2, 3]
+    add_scaled(y, [10, 20, 30], 0.5)
+    for value in y:
+        print(value)
+'''
+_TEST = """from testing import assert_equal, assert_raises
+
+from {module} import add_scaled
+
+
+def test_values():
+    var y: List[Float32] = [1, 2, 3]
+    add_scaled(y, [10, 20, 30], 0.5)
+    assert_equal(y[0], 6)
+    assert_equal(y[2], 18)
+
+
+def test_sizes_differ():
+    var y: List[Float32] = [1]
+    with assert_raises(contains="elements"):
+        add_scaled(y, [1, 2], 1)
+"""
+_README = """# {name}
+
+    ktc run main.kpy     run the program, on a GPU if this machine has one
+    ktc test             run the tests on the processor
+    ktc check .          find mistakes without compiling
+    ktc format .         format all files
+    ktc build main.kpy   make an executable
+
+`{module}.kpy` has the kernel and the function that launches it, `test_{module}.kpy` its tests.
+"""
+
+
+@click.command("new")
+@click.argument("name", type=click.Path(path_type=Path))
+def new_command(name: Path) -> int:
+    """Make a small project in a new folder NAME: a kernel, a program, a test, a README."""
+    module = name.name.replace("-", "_")
+    if not module.isidentifier() or keyword.iskeyword(module) or module in ("main", "fn", "struct", "alias", "var"):
+        raise click.BadParameter(f"'{name.name}' cannot be the name of a module: use letters, digits and '_'")
+    if name.exists():
+        raise click.BadParameter(f"'{name}' exists already")
+    name.mkdir(parents=True)
+    files = {
+        f"{module}.kpy": _KERNEL, "main.kpy": _MAIN, f"test_{module}.kpy": _TEST, "README.md": _README,
+        ".gitignore": "/main\n",
+    }  # fmt: skip
+    for file, text in files.items():
+        (name / file).write_text(text.replace("{name}", name.name).replace("{module}", module), "utf-8")
+    click.echo(f"made {name}: {', '.join(sorted(files))}\nstart with: cd {name} && ktc test && ktc run main.kpy")
+    return 0
