@@ -14,7 +14,7 @@ _KERNEL = re.compile(r"enqueue_function(?:_checked|_unchecked)?\[\s*(\w+)")
 SUFFIXES = (".kpy", ".mojo", ".🔥")
 
 
-def sources(_: click.Context, __: click.Parameter, start: str) -> list[CompletionItem]:
+def sources(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """Complete source files, and the folders on the way to them."""
     folder, _, name = start.rpartition("/")
     found = []

@@ -190,9 +190,13 @@ def repl_command(level: int) -> int:
             case _:
                 said: list[str] = []
                 crash = guard.Crash(repl.cache.folder, {"ktc": VERSION, "command": "repl", "stage": "repl"})
-                guard.run(partial(_take, repl, text, said), lambda crash=crash: crash)
+                guard.run(partial(_take, repl, text, said), partial(_same, crash))
                 click.echo("".join(said), nl=False)
     return 0
+
+
+def _same(crash: guard.Crash) -> guard.Crash:
+    return crash
 
 
 def _take(repl: Repl, text: str, said: list[str]) -> int:
