@@ -189,7 +189,7 @@ class Dispatch(ElaborationApi):
         return function_pointers.function_value(body, fn, want, span)
 
     def instance_of(
-        self, elab: Elaboration, fn: FnVal, span: Span | None, asking: Any, kernel: bool = False
+        self, elab: Elaboration, fn: FnVal, span: Span | None, asking: Body | None, kernel: bool = False
     ) -> Instance:
         return function_instances.instance_of(elab, fn, span, asking, kernel)
 

@@ -21,7 +21,7 @@ class PerKernel:
 
     def __init__(self, package: Package, config: Config, sink: Sink, library: Library | None = None) -> None:
         self._elab: Elaboration = program.begin(package, config, sink, library)
-        self._elab.deferred_kernels = {}
+        self._elab.instances.deferred_kernels = {}
 
     def host(self, ready: Ready | None = None) -> nodes.Program:
         """Elaborate everything that `main` reaches, except for kernels."""
@@ -29,8 +29,8 @@ class PerKernel:
 
     def kernel(self, index: int, symbol: str) -> nodes.Unit:
         """Return the unit of one kernel of a target."""
-        assert self._elab.deferred_kernels is not None
-        instance = self._elab.deferred_kernels[index, symbol]
+        assert self._elab.instances.deferred_kernels is not None
+        instance = self._elab.instances.deferred_kernels[index, symbol]
         state = instance.state
         state.kernels = {symbol: state.kernels[symbol]}
         function_bodies.elaborate_instance(self._elab, instance)

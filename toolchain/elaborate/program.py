@@ -40,11 +40,11 @@ Ready = Callable[[nodes.Unit, str], None]
 
 def _check_main_imports(elab: Elaboration) -> None:
     """Report imports of the main file that cannot be followed."""
-    for name, value in list(elab.main.scope.names.items()):
+    for name, value in list(elab.modules.main.scope.names.items()):
         if isinstance(value, ImportRef):
             found = modules.follow(elab, value)
             if found is not None and not value.weak:
-                elab.main.scope.names[name] = found
+                elab.modules.main.scope.names[name] = found
 
 
 def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Program:
@@ -57,18 +57,22 @@ def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Progra
     entry = ""
     with contextlib.suppress(Abort):
         entry = _entry(elab)
-    work_queue.drain(elab, elab.states["host"])
-    host = function_bodies.unit_of(elab, elab.states["host"])
-    failed = any(one.failed for one in elab.states["host"].by_symbol.values())  # its mistake may be told later
+    work_queue.drain(elab, elab.instances.states["host"])
+    host = function_bodies.unit_of(elab, elab.instances.states["host"])
+    failed = any(
+        one.failed for one in elab.instances.states["host"].by_symbol.values()
+    )  # its mistake may be told later
     if ready is not None and not failed and not elab.reporter.sink.mistake_count:
         ready(host, entry)
     work_queue.drain(elab)
     unused_functions.check_rest(elab)
-    complete = function_bodies.unit_of(elab, elab.states["host"])
+    complete = function_bodies.unit_of(elab, elab.instances.states["host"])
     if complete.functions.keys() != host.functions.keys():  # functions for others to call, which nobody calls here
         host = complete
     devices = tuple(
-        function_bodies.unit_of(elab, s) for s in sorted(elab.states.values(), key=lambda s: s.index) if s.index >= 0
+        function_bodies.unit_of(elab, s)
+        for s in sorted(elab.instances.states.values(), key=lambda s: s.index)
+        if s.index >= 0
     )
     used = (
         set()
@@ -76,25 +80,25 @@ def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Progra
         else {*host.functions, *(s for unit in devices for s in unit.functions)}
     )
     apart = tuple(
-        one.function for state in elab.states.values() for symbol, one in state.by_symbol.items()
+        one.function for state in elab.instances.states.values() for symbol, one in state.by_symbol.items()
         if one.function is not None and not one.failed and not one.fn.module.is_library and symbol not in used
     )  # fmt: skip
     generic_bodies.check_generics(elab)
     unused_functions.check_sizes(elab)
-    return nodes.Program(host, devices, entry, apart=(*apart, *elab.sound))
+    return nodes.Program(host, devices, entry, apart=(*apart, *elab.coverage.sound))
 
 
 def _archive(elab: Elaboration) -> nodes.Unit:
     """Elaborate the seed of the library's archive."""
     _check_main_imports(elab)
     unused_functions.check_rest(elab)
-    return archive_unit(elab.states["host"], elab.globals)
+    return archive_unit(elab.instances.states["host"], elab.instances.globals)
 
 
 def _entry(elab: Elaboration) -> str:
-    found = elab.main.scope.names.get("main")
+    found = elab.modules.main.scope.names.get("main")
     if not isinstance(found, FnSet):
-        span = Span(elab.main.source, 0, 0)
+        span = Span(elab.modules.main.source, 0, 0)
         elab.reporter.sink.report(Diagnostic(Code.MAIN, span, "the program has no function 'main'"))
         raise Abort
     main = found.functions[0]
@@ -104,9 +108,9 @@ def _entry(elab: Elaboration) -> str:
     result = main.node.result
     if result is not None and not isinstance(result, ast.NoneLit) and getattr(result, "id", "") != "NoneType":
         text = "'main' returns nothing; an exit code is given with 'sys.exit'"
-        elab.reporter.sink.report(Diagnostic(Code.MAIN, Span(elab.main.source, result.start, result.end), text))
+        elab.reporter.sink.report(Diagnostic(Code.MAIN, Span(elab.modules.main.source, result.start, result.end), text))
         raise Abort
-    body = Body(elab, elab.main, elab.main.scope, None)
+    body = Body(elab, elab.modules.main, elab.modules.main.scope, None)
     call_span = main.span()
     # the user's main first, so that its errors are told first and without the starter's frames
     instance = function_instances.instance_of(elab, FnVal(found), call_span, body)
@@ -116,7 +120,7 @@ def _entry(elab: Elaboration) -> str:
         elab, fn, None, {fn.node.params[0].name: FnVal(found)}, [None] * len(fn.node.args), None, body
     )
     work_queue.request(elab, made)
-    elab.entry_refs = made.symbol
+    elab.instances.entry = made.symbol
     return made.symbol
 
 
@@ -144,16 +148,16 @@ def begin(
     elab = Elaboration(package, config, sink, Dispatch(), host, is_archive)
     elab.reporter.describe = partial(type_printer.shown_instance, elab)
     for index, target in enumerate(config.accelerators):
-        state = elab.states[target.name] = UnitState(target, index)
+        state = elab.instances.states[target.name] = UnitState(target, index)
         if library is not None and target.name in library.devices:
             state.bodies = Bodies(library.devices[target.name], package.library_source)
     linkage = "external" if is_archive else "internal" if library is None else "hidden"
-    elab.globals[TARGETS_TABLE] = _targets_table(config.accelerators, linkage)
-    elab.none_type = primitive_types.prim(elab, "!kgen.none")
-    elab.main = modules.enter(elab, package.root)
+    elab.instances.globals[TARGETS_TABLE] = _targets_table(config.accelerators, linkage)
+    elab.types.none = primitive_types.prim(elab, "!kgen.none")
+    elab.modules.main = modules.enter(elab, package.root)
     prelude = package.find("std." + modules.PRELUDE)
     if prelude is not None:
-        elab.prelude_scope = modules.enter(elab, prelude).scope
+        elab.modules.prelude_scope = modules.enter(elab, prelude).scope
     return elab
 
 
@@ -173,13 +177,13 @@ def elaborate_archive(package: Package, config: Config, sink: Sink) -> tuple[nod
     """Elaborate the library's archive from its seed; returns also the names of `-D` that it depends on."""
     elab = begin(package, config, sink, None, True)
     unit = _archive(elab)
-    packed = packed_bodies(elab.states["host"], elab.globals)
-    return unit, packed, tuple(sorted(elab.defines.asked))
+    packed = packed_bodies(elab.instances.states["host"], elab.instances.globals)
+    return unit, packed, tuple(sorted(elab.comptime.defines.asked))
 
 
 def elaborate_for_device(package: Package, config: Config, sink: Sink) -> tuple[Packed, tuple[str, ...]]:
     """Elaborate the seed of what is kept for the config's one device target; returns also names of `-D`, as above."""
     elab = begin(package, config, sink, None, True)
     _archive(elab)
-    packed = packed_bodies(elab.states[config.accelerators[0].name], elab.globals)
-    return packed, tuple(sorted(elab.defines.asked))
+    packed = packed_bodies(elab.instances.states[config.accelerators[0].name], elab.instances.globals)
+    return packed, tuple(sorted(elab.comptime.defines.asked))

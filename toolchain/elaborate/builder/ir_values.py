@@ -80,8 +80,8 @@ def string_of_const(body: Body, const: nodes.Const) -> str:
 def constant_global(body: Body, text: str, kind: types.Type, data: Any) -> nodes.GlobalAddress:
     """Return a constant global whose name follows from a text."""
     name = "const$" + hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    if name not in body.elab.globals:
-        body.elab.globals[name] = nodes.Global(name, kind, nodes.Const(kind, data), True)
+    if name not in body.elab.instances.globals:
+        body.elab.instances.globals[name] = nodes.Global(name, kind, nodes.Const(kind, data), True)
     body.refs.add(name)
     _note(body, data)
     return nodes.GlobalAddress(name)

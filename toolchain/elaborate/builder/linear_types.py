@@ -20,7 +20,7 @@ from ktc.elaborate.types import struct_types, type_printer
 def note(body: Body, ty: StructTy, symbol: str) -> None:
     """Note that a body must not come to a type's destructor, if that is so."""
     if _is_linear(body, ty):
-        body.linear[symbol] = (type_printer.type_name(body.elab, ty), ty.info.explicit_destroy or "")
+        body.facts.linear[symbol] = (type_printer.type_name(body.elab, ty), ty.info.explicit_destroy or "")
 
 
 def check_dropped(body: Body, ty: Ty, span: Span | None) -> None:
@@ -28,7 +28,7 @@ def check_dropped(body: Body, ty: Ty, span: Span | None) -> None:
     if isinstance(ty, StructTy) and _is_linear(body, ty):
         kind = type_printer.type_name(body.elab, ty)
         text = f"the value is not consumed, and nothing destroys a value of type '{kind}' by itself"
-        body.elab.report(Code.NOT_DESTROYED, text, span, ty.info.explicit_destroy or "", body.instance)
+        body.elab.report(Code.NOT_DESTROYED, text, span, ty.info.explicit_destroy or "", body.frame.instance)
 
 
 def check_fields(elab: Elaboration, info: StructInfo) -> None:
@@ -49,9 +49,9 @@ def check_fields(elab: Elaboration, info: StructInfo) -> None:
 
 def _is_linear(body: Body, ty: StructTy) -> bool:
     """Must a body consume the values of a type: of one that it names, not only of a type parameter's value."""
-    if ty.info.explicit_destroy is None or body.module.is_library or body.instance is None:
+    if ty.info.explicit_destroy is None or body.frame.module.is_library or body.frame.instance is None:
         return False
-    instance = body.instance
+    instance = body.frame.instance
     inside = instance.self_ty.params if instance.self_ty is not None else ()
     return not any(_holds(given, ty) for given in (*instance.given, *inside))
 

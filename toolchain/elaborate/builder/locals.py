@@ -22,7 +22,7 @@ def new_local(
     loans: tuple[nodes.Local, ...] | None = None,
 ) -> nodes.Local:  # fmt: skip
     """Make a local and declare it."""
-    local = nodes.Local(body.fresh(), kind, name, span=body.span)
+    local = nodes.Local(body.fresh(), kind, name, span=body.frame.span)
     if ty is not None:
         local.drop = drop_symbol(body, ty)
         pin(body, local, ty, loans)
@@ -43,7 +43,7 @@ def behind(body: Body, argument: Value, ty: Ty, name: str, span: Span) -> nodes.
 
 def pin(body: Body, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, ...] | None = None) -> None:
     """Note what a value of the type keeps alive; `loans`: what this value points into, None: unknown."""
-    body.local_types[local] = ty
+    body.facts.local_types[local] = ty
     origins = struct_types.origins_of(body.elab, ty)
     if origins:
         local.pins_all = any(o.kind == "any" or (o.kind == "some" and loans is None) for o in origins)
@@ -69,7 +69,7 @@ def loans_of(body: Body, value: Any) -> tuple[nodes.Local, ...] | None:
 
 def stack_slot(body: Body, type: types.Type, align: int) -> Value:
     """Return the address of a new place of the function's frame."""
-    local = nodes.Local(body.fresh(), type, "slot", align=align, span=body.span)
+    local = nodes.Local(body.fresh(), type, "slot", align=align, span=body.frame.span)
     body.hoisted.append(nodes.Declare(local))
     return nodes.LocalAddress(local)
 

@@ -24,12 +24,12 @@ Pointers = list[tuple[int, nodes.Address]]
 def check_materialized(body: Body, made: KV) -> None:
     """Report a constant at run time of a type whose values are not copied by themselves."""
     elab = body.elab
-    if body.comptime or body.module.is_library or struct_types.is_trivial(elab, made.ty):
+    if body.frame.comptime or body.frame.module.is_library or struct_types.is_trivial(elab, made.ty):
         return
     if not struct_members.has_trait(elab, made.ty, "ImplicitlyCopyable"):
         kind = type_printer.type_name(elab, made.ty)
         text = f"a compile-time value of type '{kind}' does not become a run-time value by itself"
-        body.fail(Code.NOT_COPYABLE, text, body.span, "make one with 'materialize[…]()'")
+        body.fail(Code.NOT_COPYABLE, text, body.frame.span, "make one with 'materialize[…]()'")
 
 
 def points_to_heap(data: Any) -> bool:
@@ -42,7 +42,7 @@ def renewed(body: Body, made: KV) -> LV:
     kind: types.Type = struct_types.ir_type(body.elab, made.ty)
     target: LV = locals.temporary(body, made.ty)
     if types.size_of(kind):
-        body.emit(nodes.Store(target.pointer, ir_values.constant(body, made), span=body.span))
+        body.emit(nodes.Store(target.pointer, ir_values.constant(body, made), span=body.frame.span))
         renew(body, kind, made.data, target.pointer)
     partial_moves.mark(body, "init", target)
     return target
@@ -50,12 +50,14 @@ def renewed(body: Body, made: KV) -> LV:
 
 def renewed_block(body: Body, ty: Any, name: str) -> LV:
     """Return the bytes of a constant of the compile-time run as a value of its own."""
-    held = body.elab.globals[name]
+    held = body.elab.instances.globals[name]
     target: LV = locals.temporary(body, ty)
     kind = struct_types.ir_type(body.elab, ty)
     body.refs.add(name)
     count = nodes.Const(types.I64, types.size_of(kind))
-    body.emit(nodes.MemCopy(target.pointer, nodes.GlobalAddress(name), count, types.align_of(kind), span=body.span))
+    body.emit(
+        nodes.MemCopy(target.pointer, nodes.GlobalAddress(name), count, types.align_of(kind), span=body.frame.span)
+    )
     if isinstance(held.content, nodes.Const):
         renew(body, held.type, held.content.value, target.pointer)
     partial_moves.mark(body, "init", target)
@@ -77,7 +79,7 @@ def renew(body: Body, kind: types.Type, data: Any, pointer: Value) -> None:
     pending = [address.name for _, address in places]
     while pending:
         name = pending.pop()
-        if name not in blocks and (held := body.elab.globals.get(name)) is not None:
+        if name not in blocks and (held := body.elab.instances.globals.get(name)) is not None:
             content = held.content
             inner = list(_addresses(held.type, content.value, 0)) if isinstance(content, nodes.Const) else []
             blocks[name] = inner
@@ -110,7 +112,7 @@ def _addresses(kind: types.Type, data: Any, at: int) -> Iterator[tuple[int, node
 
 
 def _size(body: Body, name: str) -> int:
-    return types.size_of(body.elab.globals[name].type)
+    return types.size_of(body.elab.instances.globals[name].type)
 
 
 def _renew_each(body: Body, places: Pointers, blocks: dict[str, Pointers], target: Value) -> None:
@@ -124,7 +126,7 @@ def _renew_each(body: Body, places: Pointers, blocks: dict[str, Pointers], targe
         for at, address in held:
             if address.name in made:
                 there = _moved(made[address.name], address.offset)
-                body.emit(nodes.Store(_moved(holder, at), there, span=body.span))
+                body.emit(nodes.Store(_moved(holder, at), there, span=body.frame.span))
 
 
 def _moved(pointer: Value, distance: int) -> Value:
@@ -162,9 +164,9 @@ def as_place(body: Body, val: Any) -> LV:
     ir = ir_values.rvalue(body, val)
     local = locals.new_local(body, kind, "", val.ty, loans=locals.loans_of(body, val))
     if isinstance(val, RV) and val.via:
-        body.ways[local] = val.via
+        body.facts.access_paths[local] = val.via
     if types.size_of(kind):
-        body.emit(nodes.Store(nodes.LocalAddress(local), ir, span=body.span))
+        body.emit(nodes.Store(nodes.LocalAddress(local), ir, span=body.frame.span))
     return LV(val.ty, nodes.LocalAddress(local), False, local, owned=True, why="a temporary")
 
 
@@ -182,7 +184,7 @@ def unchanged_place(body: Body, val: Any) -> LV:
 
 def _constant_place(body: Body, val: KV, kind: types.Type) -> LV:
     check_materialized(body, val)
-    if not (body.comptime or body.module.is_library) and points_to_heap(val.data):
+    if not (body.frame.comptime or body.frame.module.is_library) and points_to_heap(val.data):
         return renewed(body, val)  # a copy of it may change what it points to
     return LV(
         val.ty,

@@ -52,7 +52,7 @@ def mark(body: Body, kind: str, place: LV, span: Span | None = None) -> None:
     if place.local is not None and tracked(body, place.local):
         body.emit(nodes.Mark(kind, place.local, place.path, span))
         if kind == "consume":
-            body.moved.add(place.local)
+            body.facts.moved.add(place.local)
 
 
 def tracked(body: Body, local: nodes.Local) -> bool:
@@ -62,12 +62,12 @@ def tracked(body: Body, local: nodes.Local) -> bool:
 
 def taken_apart(body: Body, local: nodes.Local, path: tuple[int, ...]) -> bool:
     """Prepare a local for marks of a field, or of a field of a field; False if that cannot stand alone."""
-    ty = body.local_types.get(local)
+    ty = body.facts.local_types.get(local)
     if isinstance(ty, StructTy) and local.drop and not local.field_drops:
         by_field(body, local, ty)
     if len(path) <= 1:
         return True
-    if not local.field_drops or not isinstance(ty, StructTy) or body.module.is_library:
+    if not local.field_drops or not isinstance(ty, StructTy) or body.frame.module.is_library:
         return False
     return divide(body, local, ty, path)
 

@@ -25,8 +25,8 @@ def field(body: Body, base: LV, name: str) -> LV:
     ty = struct_types.fields_of(body.elab, base.ty)[number][1]
     pointer = base.pointer
     kept = base.local is not None and bool(base.local.drop or base.local.field_drops)
-    kept = kept and not (base.path and body.module.is_library)
-    if slot == 0 and (kept or (base.local is None and not body.module.is_library)):
+    kept = kept and not (base.path and body.frame.module.is_library)
+    if slot == 0 and (kept or (base.local is None and not body.frame.module.is_library)):
         # the same address, but of this field alone: which fields a statement uses decides when they die, and
         # which of them the arguments of a call are
         pointer = nodes.Op("field", (pointer,), pointer.type, (struct_types.ir_type(body.elab, base.ty), 0))
@@ -65,11 +65,11 @@ def store_bits(body: Body, pointer: Value, val: Val) -> None:
     if size == 0:
         return
     if struct_types.abi(body.elab, val.ty) == "direct":
-        body.emit(nodes.Store(pointer, ir_values.rvalue(body, val), span=body.span))
+        body.emit(nodes.Store(pointer, ir_values.rvalue(body, val), span=body.frame.span))
     else:
         origin = materialization.as_place(body, val).pointer
         count = nodes.Const(types.I64, size)
-        body.emit(nodes.MemCopy(pointer, origin, count, types.align_of(kind), span=body.span))
+        body.emit(nodes.MemCopy(pointer, origin, count, types.align_of(kind), span=body.frame.span))
 
 
 def init_place(body: Body, ty: Ty, pointer: Value, val: Val, span: Span | None, passed: bool = False) -> None:
@@ -88,7 +88,7 @@ def init_place(body: Body, ty: Ty, pointer: Value, val: Val, span: Span | None, 
         check_materialized(body, val)
         val, passed = renewed(body, val), True
     if isinstance(val, LV) and val.owned:
-        named = val.local is not None and val.local.name and val.local not in body.awaited and not passed
+        named = val.local is not None and val.local.name and val.local not in body.flow.awaited and not passed
         if named:
             check_movable(body, ty, span)
         move_bits(body, ty, pointer, val)
@@ -119,10 +119,10 @@ def _may_end(body: Body, local: nodes.Local, place: LV) -> bool:
     another value, else it ends with the whole."""
     if not place.path:
         return bool(local.drop)
-    ty = body.local_types.get(local)
-    if place.via or body.module.is_library or body.instance is None or not isinstance(ty, StructTy):
+    ty = body.facts.local_types.get(local)
+    if place.via or body.frame.module.is_library or body.frame.instance is None or not isinstance(ty, StructTy):
         return False
-    given = replaced(body.instance.fn)
+    given = replaced(body.frame.instance.fn)
     first = [
         name
         for name, _ in struct_types.fields_of(body.elab, ty)
@@ -134,14 +134,14 @@ def _may_end(body: Body, local: nodes.Local, place: LV) -> bool:
 def mark_copied(body: Body, place: LV, value: Val) -> None:
     """Note that what follows copies a value to a local, or to a field of one: if nobody looks at it, nothing is
     copied. The next `init` mark of the place is the end."""
-    is_copy = isinstance(value, LV) and not value.owned and not body.module.is_library and not body.comptime
+    is_copy = isinstance(value, LV) and not value.owned and not body.frame.module.is_library and not body.frame.comptime
     if is_copy and place.local is not None and place.local.name and not struct_types.is_trivial(body.elab, value.ty):
         partial_moves.mark(body, "copied", place)
 
 
 def check_movable(body: Body, ty: Ty, span: Span | None) -> None:
     """Report that a value would have to be moved whose type does not allow it."""
-    if not body.module.is_library and not _may_move(body, ty):
+    if not body.frame.module.is_library and not _may_move(body, ty):
         text = f"a value of type '{type_printer.type_name(body.elab, ty)}' can be neither copied nor moved"
         body.fail(Code.NOT_COPYABLE, text, span, "let the struct conform to 'Movable'")
 
@@ -150,7 +150,7 @@ def init_moved(body: Body, ty: Ty, pointer: Value, val: Val, span: Span | None) 
     """Construct as `init_place`; a temporary has its own place first, and `__moveinit__` is called."""
     if isinstance(val, LV) and val.owned and not struct_types.moves_plainly(body.elab, ty):
         _move_parts(body, ty, pointer, val)
-        partial_moves.mark(body, "consume", val, body.span)
+        partial_moves.mark(body, "consume", val, body.frame.span)
     else:
         init_place(body, ty, pointer, val, span)
 
@@ -166,14 +166,14 @@ def move_bits(body: Body, ty: Ty, pointer: Value, val: LV, passed: bool = False)
     """Move an owned value to other memory; its old place holds none then."""
     # a temporary is made in its final place, as far as a program can see
     temporary = val.local is not None and not val.local.name and not val.path
-    made_here = val.local in body.awaited and not _may_move(body, ty)
+    made_here = val.local in body.flow.awaited and not _may_move(body, ty)
     if passed or temporary or made_here or struct_types.moves_plainly(body.elab, ty):
         kind = struct_types.ir_type(body.elab, ty)
         size = nodes.Const(types.I64, types.size_of(kind))
-        body.emit(nodes.MemCopy(pointer, val.pointer, size, types.align_of(kind), span=body.span))
+        body.emit(nodes.MemCopy(pointer, val.pointer, size, types.align_of(kind), span=body.frame.span))
     else:
         _move_parts(body, ty, pointer, val)
-    partial_moves.mark(body, "consume", val, body.span)
+    partial_moves.mark(body, "consume", val, body.frame.span)
 
 
 def _move_parts(body: Body, ty: Ty, pointer: Value, val: LV) -> None:
@@ -213,8 +213,8 @@ def promised(body: Body, value: Any, name: str, node: Any) -> None:
     ty = getattr(value, "ty", None)
     if isinstance(ty, StructTy) and ty.info.bound is not None and name not in ty.info.members:
         start = getattr(node, "name_start", node.start)
-        span = Span(body.module.source, start, max(node.end, start + 1))
-        conformance.beyond_bound(body.elab, ty, name, span, body.instance)
+        span = Span(body.frame.module.source, start, max(node.end, start + 1))
+        conformance.beyond_bound(body.elab, ty, name, span, body.frame.instance)
 
 
 def _not_copyable(body: Body, ty: Ty, span: Span | None) -> NoReturn:
@@ -228,7 +228,7 @@ def _not_copyable(body: Body, ty: Ty, span: Span | None) -> NoReturn:
 def check_copy(body: Body, val: Val, span: Span | None) -> None:
     """Report that a value would have to be copied whose type does not do so by itself."""
     is_kept = isinstance(val, LV) and not val.owned
-    is_kept = is_kept or (isinstance(val, RV) and val.read_only and not body.module.is_library)
+    is_kept = is_kept or (isinstance(val, RV) and val.read_only and not body.frame.module.is_library)
     if is_kept and not struct_members.is_copied_implicitly(body.elab, val.ty):
         _not_copyable(body, val.ty, span)
 

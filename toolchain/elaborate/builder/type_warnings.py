@@ -18,7 +18,7 @@ _MEANT = (ast.Transfer, ast.Walrus, ast.NoneLit)
 
 def warn_unused(elab: Elaboration, body: Body, value: Any, node: ast.Expr) -> None:
     """Warn about the value of an expression that is a statement."""
-    if body.comptime or isinstance(node, _MEANT):
+    if body.frame.comptime or isinstance(node, _MEANT):
         return
     if isinstance(value, FnVal) and isinstance(node, ast.Name | ast.Attribute):
         text = "this names a function, and does not call it"
@@ -33,10 +33,10 @@ def warn_unused(elab: Elaboration, body: Body, value: Any, node: ast.Expr) -> No
 
 def warn_unreached(elab: Elaboration, body: Body, handler: ast.Handler) -> None:
     """Warn about an `except` of a `try` in which nothing raises."""
-    if body.comptime or body.instance is None or body.instance.is_parametric:
+    if body.frame.comptime or body.frame.instance is None or body.frame.instance.is_parametric:
         return
     text = "this 'except' is never reached: nothing in the 'try' raises"
-    span = Span(body.module.source, handler.start, handler.start + len("except"))
+    span = Span(body.frame.module.source, handler.start, handler.start + len("except"))
     _warn(elab, Code.UNREACHABLE_CODE, span, text, "remove the 'try'")
 
 

@@ -16,28 +16,28 @@ from ktc.syntax import ast
 
 def captured_variable(body: Body, var: Var) -> LV | None:
     """Return a variable of an enclosing body through the environment; None where there is none."""
-    if body.env_value is None or body.instance is None:
+    if body.captures.env_value is None or body.frame.instance is None:
         return None
-    around = body.instance.fn.parent
+    around = body.frame.instance.fn.parent
     while around is not None and around is not var.body:
-        around = around.instance.fn.parent if around.instance is not None else None
+        around = around.frame.instance.fn.parent if around.frame.instance is not None else None
     if around is None:
         return None
     pointer = from_environment(body, var)
     mutable = isinstance(var.value, LV) and var.value.mutable
-    mutable = mutable and capture_mode(body.instance.fn, var.name) != "read"
+    mutable = mutable and capture_mode(body.frame.instance.fn, var.name) != "read"
     return LV(var.ty, pointer, mutable, why="" if mutable else f"'{var.name}', which is read only")
 
 
 def from_environment(body: Body, item: Var | FnInfo) -> Value:
     """Return the address that stands for a variable or a closure in this function's environment."""
-    assert body.instance is not None and body.env_value is not None
-    slots = captures_of(body.instance.fn.parent, body.instance.fn)
+    assert body.frame.instance is not None and body.captures.env_value is not None
+    slots = captures_of(body.frame.instance.fn.parent, body.frame.instance.fn)
     if item not in slots:
         slots.append(item)
         if isinstance(item, Var) and isinstance(item.value, LV) and item.value.local is not None:
             item.value.local.is_shared = True
-    at = ops.build("offset", (body.env_value, nodes.Const(types.I64, slots.index(item))), None, types.PTR)
+    at = ops.build("offset", (body.captures.env_value, nodes.Const(types.I64, slots.index(item))), None, types.PTR)
     return body.let(nodes.Load(at, types.PTR), types.PTR)
 
 
@@ -55,7 +55,7 @@ def captures_of(body: Body, fn: FnInfo) -> list[Any]:
 
     It is one list for all targets, so that the host can give a kernel what the kernel turned out to use.
     """
-    return body.closures.setdefault(fn, [])
+    return body.captures.closures.setdefault(fn, [])
 
 
 def capture_mode(fn: FnInfo, name: str) -> str:
@@ -68,13 +68,13 @@ def capture_mode(fn: FnInfo, name: str) -> str:
 
 def find(body: Body, name: str) -> Any:
     """Return the binding of a name, or None."""
-    return lookup.find(body.elab, name, body.scope, body.module)
+    return lookup.find(body.elab, name, body.frame.scope, body.frame.module)
 
 
 def require(body: Body, place: LV, node: Any, leaves: bool = False) -> None:
     """A value must be in this place; `leaves`: for it is the function's result."""
     local = place.local
-    if local is None or local in body.trusted or not partial_moves.tracked(body, local):
+    if local is None or local in body.facts.trusted or not partial_moves.tracked(body, local):
         return
     body.emit(nodes.Mark("result" if leaves else "require", local, place.path, body.at(node)))
 
@@ -85,7 +85,7 @@ def _require_behind(body: Body, value: LV, node: Any) -> None:
     behind = value.loans if own is None else None if own.pins_all else own.pins
     if behind is None or len(behind) != 1:
         return
-    if behind[0].name and partial_moves.tracked(body, behind[0]) and behind[0] not in body.trusted:
+    if behind[0].name and partial_moves.tracked(body, behind[0]) and behind[0] not in body.facts.trusted:
         body.emit(nodes.Mark("require", behind[0], (), body.at(node)))
 
 
@@ -93,15 +93,15 @@ def variable(body: Body, var: Var, node: Any, part: bool = False) -> Any:
     """Return the value of a variable; `part`: only a part of it is asked for, and the rest may be missing."""
     if var.body is not None and var.body is not body:
         return foreign(body, var, node)
-    if body.builtin_self is not None and var.kind == "out":
-        if "whole" in body.builtin_self:
-            return body.builtin_self["whole"]
+    if body.frame.builtin_self is not None and var.kind == "out":
+        if "whole" in body.frame.builtin_self:
+            return body.frame.builtin_self["whole"]
         return var.value
     value = var.value
     if isinstance(value, LV):
         if value.local is not None and not part:
             require(body, value, node)
-        if not body.module.is_library:
+        if not body.frame.module.is_library:
             _require_behind(body, value, node)
         return LV(
             value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why, value.loans, None,

@@ -61,12 +61,12 @@ def emit_through(
     """Emit a call whose action `call` makes."""
     args: list[Value] = []
     result: LV | None = None
-    body.given = None
+    body.facts.last_call = None
     loans: tuple[nodes.Local, ...] | None = ()
     points = False
     if signature.result == "ref" or struct_types.origins_of(body.elab, signature.result_ty):
         loans = loans_of_call(body, signature, values)
-        points = not body.module.is_library
+        points = not body.frame.module.is_library
     if signature.through_memory:
         if signature.result == "ref":
             local = locals.new_local(body, types.PTR, "", None)
@@ -74,10 +74,10 @@ def emit_through(
             result = LV(signature.result_ty, nodes.LocalAddress(local), loans=loans)
         else:
             # what a 'try' waits for has a place of its own, from which it is moved
-            named = "result" if signature.raises and body.handlers else ""
+            named = "result" if signature.raises and body.flow.handlers else ""
             result = locals.temporary(body, signature.result_ty, named, loans)
             if named and result.local is not None:
-                body.awaited.add(result.local)
+                body.flow.awaited.add(result.local)
         args.append(result.pointer)
     consumed: list[LV] = []
     for sig, value in zip(signature.args, values, strict=True):
@@ -92,7 +92,7 @@ def emit_through(
     made = _call_action(body, call, signature, name, args, consumed, result, span)
     if isinstance(made, LV) and signature.result == "ref":
         made.loans = loans
-        if not body.module.is_library:
+        if not body.frame.module.is_library:
             note_place(body, made, signature, values)
         made.mutable = signature.result_mutable and all(
             values[i].mutable if signature.args[i].convention == "ref" else signature.args[i].convention != "read"
@@ -105,11 +105,11 @@ def emit_through(
         if points:
             made.via = of_result(body, signature, values)
     elif points and isinstance(made, LV) and made.local is not None:
-        body.ways[made.local] = of_result(body, signature, values)
+        body.facts.access_paths[made.local] = of_result(body, signature, values)
     if signature.noreturn:
         body.emit(nodes.Unreachable())
     if isinstance(made, LV) and made.local is not None:
-        body.given = made.local, values
+        body.facts.last_call = made.local, values
     return made
 
 
@@ -164,18 +164,18 @@ def loans_of_call(body: Body, signature: Signature, values: list[Any]) -> tuple[
 
 
 def _call_raising(body: Body, call: Any, name: str, args: list[Value], consumed: list[LV], span: Span) -> None:
-    if body.handlers:
-        label, local = body.handlers[-1]
+    if body.flow.handlers:
+        label, local = body.flow.handlers[-1]
         pointer: Value = nodes.LocalAddress(local)
-    elif body.error_argument is not None:
-        label, local, pointer = 0, None, body.error_argument
-    elif body.reflects or (body.comptime and body.module.is_library):
+    elif body.flow.error_argument is not None:
+        label, local, pointer = 0, None, body.flow.error_argument
+    elif body.site.reflects or (body.frame.comptime and body.frame.module.is_library):
         kind = well_known.error_type(body.elab)
         label, local = -1, locals.new_local(body, struct_types.ir_type(body.elab, kind), "error")
         pointer = nodes.LocalAddress(local)
     else:
         help = "put the call in a 'try' block, or declare this function with 'raises'"
-        if body.comptime:
+        if body.frame.comptime:
             help = "call a function that catches the error: a value at compile time cannot be missing"
         body.fail(Code.RAISES, f"{name} may raise, and nothing here catches it", span, help)
     raised = body.let(call((*args, pointer), types.BOOL), types.BOOL)
@@ -193,15 +193,15 @@ def _call_raising(body: Body, call: Any, name: str, args: list[Value], consumed:
 
 def leave_raising(body: Body, label: int, local: nodes.Local | None) -> None:
     if label > 0 and local is not None:
-        body.used_labels.add(label)
+        body.flow.used_labels.add(label)
         body.emit(nodes.Mark("init", local))
-        body.api.run_finals(body, body.handler_depths[-1])
+        body.api.run_finals(body, body.flow.handler_depths[-1])
         body.emit(nodes.Break(label))
     elif label < 0:
         body.emit(nodes.Unreachable())
     else:
         body.api.run_finals(body, 0)
-        body.emit(nodes.Return(nodes.Const(types.BOOL, 1), body.span))
+        body.emit(nodes.Return(nodes.Const(types.BOOL, 1), body.frame.span))
 
 
 def _pass(body: Body, sig: ArgSig, value: Any, args: list[Value], consumed: list[LV], span: Span) -> None:

@@ -35,11 +35,11 @@ def no_match(
     fn, why = near[0]
     if len({(one.code, one.message, one.span) for _, one in near}) == 1 or all(map(_is_unmet, near)):
         notes = tuple(Label(fn.span(), "declared here") for fn, _ in near if not fn.module.is_library)
-        written = written_parameter(body.brackets, why, fn.name)
+        written = written_parameter(body.site.callee_syntax, why, fn.name)
         where = why.span or (
             _argument_of(body, why.culprit, (*pos, *kw), span) if written is None else body.at(written)
         )
-        body.elab.report(why.code, why.message, where, why.help(), body.instance, notes[:3])
+        body.elab.report(why.code, why.message, where, why.help(), body.frame.instance, notes[:3])
         raise Abort
     told = dict[str, Label]()
     for one, reason in failures if len(failures) <= FEW else near:
@@ -49,7 +49,7 @@ def no_match(
     text = f"no {what} takes these arguments" + (f": {', '.join(given)}" if given else "")
     hints = [why.help() for _, why in failures if why.code is Code.TRAIT_NOT_MET]
     help = next(filter(None, hints), "")
-    body.elab.report(Code.NO_MATCHING_CALL, text, span, help, body.instance, tuple(told.values())[:MANY])
+    body.elab.report(Code.NO_MATCHING_CALL, text, span, help, body.frame.instance, tuple(told.values())[:MANY])
     raise Abort
 
 

@@ -41,7 +41,7 @@ def call(body: Body, callee: Any, pos: list[Arg], kw: list[Arg], span: Span) -> 
             return call_fn(body, fn, [Arg(base, span), *pos], kw, span, receiver=True)
         case StructTy():
             if (
-                body.comptime
+                body.frame.comptime
                 and callee.info is well_known.list_info(body.elab)
                 and pos
                 and not kw
@@ -89,11 +89,14 @@ def call_fn(body: Body, fn: FnVal, pos: list[Arg], kw: list[Arg], span: Span, re
 
 def emit_call(body: Body, found: Candidate, span: Span) -> Any:
     """Emit the call of a chosen candidate."""
-    outer, body.span = body.span, span if body.span is None or not body.module.is_library else body.span
+    outer, body.frame.span = (
+        body.frame.span,
+        span if body.frame.span is None or not body.frame.module.is_library else body.frame.span,
+    )
     try:
         values = _values(body, found, span)
         instance = found.instance
-        if not body.module.is_library:
+        if not body.frame.module.is_library:
             if instance.fn.deprecated:
                 type_warnings.warn_deprecated(body.elab, instance.fn, span)
             after = lend_all(body, instance.signature.args, values)
@@ -107,20 +110,20 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Any:
             made = argument_passing.emit(body, instance, values, span)
         else:
             made = inlining.expand(body, instance, values, span)
-            if not body.module.is_library:
+            if not body.frame.module.is_library:
                 note_place(body, made, instance.signature, values)
-            behind = isinstance(made, LV) and made.local is None and not body.module.is_library
+            behind = isinstance(made, LV) and made.local is None and not body.frame.module.is_library
             if (
                 isinstance(made, (RV, LV))
                 and made.loans is None
                 and (behind or struct_types.origins_of(body.elab, made.ty))
             ):
                 made.loans = argument_passing.loans_of_call(body, instance.signature, values)
-        if not body.module.is_library and isinstance(made, (RV, LV)) and made.ty is instance.signature.result_ty:
+        if not body.frame.module.is_library and isinstance(made, (RV, LV)) and made.ty is instance.signature.result_ty:
             made.ty = seen_result(body.elab, instance.signature, values)
         return made
     finally:
-        body.span = outer
+        body.frame.span = outer
 
 
 def _values(body: Body, found: Candidate, span: Span) -> list[Any]:
@@ -172,7 +175,7 @@ def _list_of(body: Body, pack: PackPV | PackVal) -> Any:
     if items and (isinstance(pack, PackVal) or all(isinstance(item, KV) for item in items)):
         items = [conversions.materialize(body, item) for item in items]
         kind, start = items[0].ty, None
-        if body.comptime and all(isinstance(item, KV) for item in items):
+        if body.frame.comptime and all(isinstance(item, KV) for item in items):
             start = ir_values.constant_places(
                 body, items
             )  # the list may become a constant, and outlive this evaluation

@@ -63,7 +63,7 @@ def _fieldwise(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Sp
         parts = {name: ir_values.rvalue(body, value) for name, value in values.items()}
         return RV(ty, ir_values.build_struct(body, ty, parts), loans=loans)
     for name, kind in fields:  # as for a call's arguments: all are made before one is moved
-        if not (body.module.is_library or struct_types.is_trivial(body.elab, kind)):
+        if not (body.frame.module.is_library or struct_types.is_trivial(body.elab, kind)):
             values[name] = argument_passing.own(body, values[name], given[name].span, True)
     made = locals.temporary(body, ty, "", loans)
     for name, kind in fields:

@@ -23,7 +23,7 @@ from ktc.records import replace
 def call_init(body: Body, ty: Ty, init: FnSet, pointer: Value, val: LV) -> None:
     """Run `__copyinit__` or `__moveinit__` on a place."""
     assert isinstance(ty, StructTy)
-    span = body.span or body.elab.main_span()
+    span = body.frame.span or body.elab.main_span()
     found = body.api.choose(body, init, ty, (), (), [Arg(val, span)], [], span)
     assert found is not None
     instance = found.instance
@@ -88,10 +88,10 @@ def _function_to(body: Body, value: FnVal, want: Ty, span: Span | None) -> Any:
 
 
 def _through_init(body: Body, value: Any, have: Ty, want: StructTy, span: Span | None) -> Any:
-    where = span or body.span or body.elab.main_span()
-    outer, body.span = body.span, where  # what the constructor finds wrong is wrong here
+    where = span or body.frame.span or body.elab.main_span()
+    outer, body.frame.span = body.frame.span, where  # what the constructor finds wrong is wrong here
     found = overload_resolution.implicit_init(body, have, want)
-    body.span = outer
+    body.frame.span = outer
     if found is None:
         return (
             body.api.construct(body, want, [Arg(value, where)], [], where)
@@ -111,8 +111,8 @@ def materialize(body: Body, value: Any) -> Any:
     if isinstance(value, (RV, LV, KV)):
         want = well_known.materialized(body.elab, value.ty, False)
         if want is not value.ty:
-            return convert(body, value, want, body.span or body.elab.main_span())
+            return convert(body, value, want, body.frame.span or body.elab.main_span())
     elif isinstance(value, FnVal):
         thin = body.elab.api.thin_type(body.elab, value)
-        return value if thin is None else convert(body, value, thin, body.span or body.elab.main_span())
+        return value if thin is None else convert(body, value, thin, body.frame.span or body.elab.main_span())
     return value

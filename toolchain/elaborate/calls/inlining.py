@@ -35,20 +35,17 @@ def expand(body: Body, instance: Instance, values: list[Any], span: Span) -> Any
 
 def inline(body: Body, instance: Instance, values: list[Any], span: Span) -> Any:
     """Run a function's statements here, its arguments bound to values."""
-    outer = body.scope, body.module, body.instance, body.builtin_self, body.inline_result
+    outer = body.frame
     if instance.busy:
         body.fail(Code.INSTANTIATION_DEPTH, f"'{instance.fn.name}' is marked as builtin and calls itself", span)
     instance.busy = True
-    body.scope = Scope(instance.scope, "body", body=body)
-    body.module = instance.fn.module
-    body.instance = instance
-    body.builtin_self, body.inline_result = None, []
+    body.frame = outer.expanded(instance.fn.module, Scope(instance.scope, "body", body=body), instance)
     signature = instance.signature
     try:
         for sig, value in zip(signature.args, values, strict=True):
             if sig.convention == "out" and signature.out_name == sig.name:
-                body.builtin_self = {"": signature.result_ty, "name": sig.name}
-                body.scope.names[sig.name] = Var(
+                body.frame.builtin_self = {"": signature.result_ty, "name": sig.name}
+                body.frame.scope.names[sig.name] = Var(
                     sig.name, signature.result_ty, RV(signature.result_ty, UNIT_CONST), span, "out"
                 )
             else:
@@ -56,16 +53,17 @@ def inline(body: Body, instance: Instance, values: list[Any], span: Span) -> Any
         return _run_inline(body, instance, span)
     finally:
         instance.busy = False
-        body.scope, body.module, body.instance, body.builtin_self, body.inline_result = outer
+        outer.span = body.frame.span
+        body.frame = outer
 
 
 def _bind(body: Body, sig: ArgSig, value: Any, span: Span) -> None:
     if isinstance(value, PackVal):
         value = pack_value(body, sig, value)
     elif isinstance(value, FnVal):
-        body.scope.names[sig.name] = value
+        body.frame.scope.names[sig.name] = value
         return
-    body.scope.names[sig.name] = Var(sig.name, value.ty, value, span, "arg", body=body)
+    body.frame.scope.names[sig.name] = Var(sig.name, value.ty, value, span, "arg", body=body)
 
 
 def pack_value(body: Body, sig: ArgSig, value: PackVal) -> Any:
@@ -91,16 +89,16 @@ def _run_inline(body: Body, instance: Instance, span: Span) -> Any:
     signature = instance.signature
     assert instance.fn.node.body is not None
     body.api.block(body, instance.fn.node.body)
-    if body.builtin_self is not None:
+    if body.frame.builtin_self is not None:
         return _built(body, signature.result_ty, span)
-    if body.inline_result:
-        return body.inline_result[0]
+    if body.frame.inline_result:
+        return body.frame.inline_result[0]
     kind = struct_types.ir_type(body.elab, signature.result_ty)
     return RV(signature.result_ty, nodes.Const(kind, zero_of(kind)))
 
 
 def _built(body: Body, ty: Ty, span: Span) -> Any:
-    parts = body.builtin_self
+    parts = body.frame.builtin_self
     assert parts is not None
     if "whole" in parts:
         return parts["whole"]

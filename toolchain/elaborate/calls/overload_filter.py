@@ -53,7 +53,7 @@ def _may_convert(elab: Elaboration, have: Heads, want: StructInfo) -> bool:
     """Could an implicit constructor of `want` take what is given."""
     if want.fieldwise_implicit:
         return True
-    memo = elab.state.memo
+    memo = elab.instances.state.memo
     key = ("may convert", have, want)
     found: bool | None = memo.get(key)
     if found is None:
@@ -67,7 +67,7 @@ def _heads(elab: Elaboration, fn: FnInfo) -> Heads:
     """Return the head of each argument by position, None where the syntax does not tell."""
     if not fn.module.is_library or fn.parent is not None:
         return ()
-    memo = elab.state.memo
+    memo = elab.instances.state.memo
     key = ("heads", fn)
     found: Heads | None = memo.get(key)
     if found is None:
@@ -92,7 +92,7 @@ def _head(elab: Elaboration, node: Any, fn: FnInfo) -> StructInfo | None:
 def _meant(elab: Elaboration, name: str, module: ModuleInfo) -> StructInfo | None:
     """The struct that a name of a module means; of an alias, what it is an alias of."""
     found = modules.module_name(elab, module, name)
-    if found is None and elab.prelude_scope is not None:
+    if found is None and elab.modules.prelude_scope is not None:
         found = modules.prelude_name(elab, name)
     if isinstance(found, AliasInfo):
         inner = _name(found.node.value)

@@ -154,7 +154,7 @@ def _settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> lis
     notes = tuple(Label(found.instance.fn.span(), "this overload fits") for found in best[:10])
     text = f"{len(best)} overloads of '{name}' fit this call equally well"
     help = "convert an argument to the type that is meant"
-    body.elab.report(Code.AMBIGUOUS_CALL, text, span, help, body.instance, notes)
+    body.elab.report(Code.AMBIGUOUS_CALL, text, span, help, body.frame.instance, notes)
     raise Abort
 
 
@@ -287,7 +287,7 @@ def _conversions(body: Body, instance: Instance, slots: list[Any], strict: bool)
         if sig.convention == "ref" and wants_constant(body, instance, sig):
             text = f"argument '{sig.name}' of {instance.fn.title} must be a constant of the program"
             raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2)
-        if sig.convention == "mut" and not body.module.is_library and _is_temporary(slot.value):
+        if sig.convention == "mut" and not body.frame.module.is_library and _is_temporary(slot.value):
             text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed is a value without"
             raise Mismatch(Code.IMMUTABLE, f"{text} a place", slot.span, 2, hint="put it into a variable first")
         if sig.convention == "mut" and isinstance(slot.value, (RV, LV)) and slot.value.read_only:
@@ -359,7 +359,7 @@ def through_only_field(body: Body, have: Ty, want: StructTy) -> bool:
 def implicit_init(body: Body, have: Ty, want: StructTy) -> Candidate | None:
     """Return the implicit constructor of `want` that takes a `have`; kept for the next time."""
     memo = body.state.memo
-    key = ("convert", have, want, body.comptime)
+    key = ("convert", have, want, body.frame.comptime)
     if key in memo:
         found: Candidate | None = memo[key]
         return found
@@ -368,10 +368,10 @@ def implicit_init(body: Body, have: Ty, want: StructTy) -> Candidate | None:
     found = None
     if inits is not None:
         probe: Any = KV(have, ()) if isinstance(have, StructTy) and have.info.materialized else LV(have, None)  # type: ignore[arg-type]
-        span = body.span or body.elab.main_span()
-        outer, body.inferring = body.inferring, True
+        span = body.frame.span or body.elab.main_span()
+        outer, body.site.inferring = body.site.inferring, True
         found = choose(body, inits, want, (), (), [Arg(probe, span)], [], span, implicit_only=True, quiet=True)
-        body.inferring = outer
+        body.site.inferring = outer
     memo[key] = found
     return found
 

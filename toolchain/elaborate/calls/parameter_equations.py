@@ -60,8 +60,8 @@ def _solve(
         return
     kind = well_known.library_type(elab, "Int")
     found: list[dict[str, Any]] = []
-    outer = elab.reporter.sink, elab.trial
-    elab.reporter.sink, elab.trial = Sink(), None  # that a choice makes no sense is no mistake of anybody's
+    outer = elab.reporter.sink, elab.coverage.trial
+    elab.reporter.sink, elab.coverage.trial = Sink(), None  # that a choice makes no sense is no mistake of anybody's
     try:
         for choice in product(numbers, repeat=len(names)):
             trial = {name: KV(kind, number) for name, number in zip(names, choice, strict=True)}
@@ -70,7 +70,7 @@ def _solve(
                 if elab.api.evaluate(elab, node, scope, fn.module) in wanted:
                     found.append(trial)
     finally:
-        elab.reporter.sink, elab.trial = outer
+        elab.reporter.sink, elab.coverage.trial = outer
     if len(found) == 1:
         given.update(found[0])
 

@@ -64,7 +64,7 @@ def infer(body: Body, fn: FnInfo, self_ty: StructTy | None, given: dict[str, Any
 def _may_change(body: Body, place: LV) -> bool:
     """May what points to an argument change it: a value that nobody else sees is lent to be read."""
     is_temporary = place.owned and place.local is not None and not place.local.name
-    return place.mutable and (body.module.is_library or not is_temporary)
+    return place.mutable and (body.frame.module.is_library or not is_temporary)
 
 
 def _infer_materialized(body: Body, arg: Arg, want: StructTy, bound: dict[Sym, Any]) -> None:
@@ -177,7 +177,7 @@ def _leaves_open(body: Body, want: Any) -> bool:
 def _infer_through_conversion(
     body: Body, have: StructTy, want: StructTy | PartialTy, bound: dict[Sym, Any], value: Any
 ) -> None:
-    if body.inferring:
+    if body.site.inferring:
         return
     open_ty = struct_types.struct_type(
         body.elab,
@@ -190,16 +190,17 @@ def _infer_through_conversion(
     inits = struct_members.method_set(body.elab, open_ty, "__init__")
     if inits is None:
         return
-    arg = Arg(value if isinstance(value, LV) else RV(have, None), body.span)  # type: ignore[arg-type]
+    span = body.frame.span or body.elab.main_span()
+    arg = Arg(value if isinstance(value, LV) else RV(have, None), span)  # type: ignore[arg-type]
     if have.info.materialized is not None:
-        arg = Arg(KV(have, ()), body.span)  # type: ignore[arg-type]
-    body.inferring = True
+        arg = Arg(KV(have, ()), span)
+    body.site.inferring = True
     try:
-        found = body.api.choose(body, inits, open_ty, (), (), [arg], [], body.span, implicit_only=True, quiet=True)  # type: ignore[arg-type]
+        found = body.api.choose(body, inits, open_ty, (), (), [arg], [], span, implicit_only=True, quiet=True)
     except Abort:
         return
     finally:
-        body.inferring = False
+        body.site.inferring = False
     if found is not None and found.instance.self_ty is not None:
         unification.unify(body.elab, want, found.instance.self_ty, bound)
 

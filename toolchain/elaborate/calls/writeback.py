@@ -15,7 +15,11 @@ from ktc.records import replace
 
 def waits(body: Body, base: Any, node: Any, setter: str = "__setitem__") -> bool:
     """Is the getter of this index called after the other operands: it is the program's own, beside a setter."""
-    if body.waiting is not node or bool(getattr(node, "keywords", None)) or not isinstance(base.ty, StructTy):
+    if (
+        body.site.deferred_operand is not node
+        or bool(getattr(node, "keywords", None))
+        or not isinstance(base.ty, StructTy)
+    ):
         return False
     if base.ty.info.module.is_library or not _writable(base):
         return False

@@ -25,12 +25,12 @@ def check_defaults(elab: Elaboration, value: Any) -> None:
     """Check the defaults of functions, or of a struct's parameters and of its methods."""
     if isinstance(value, FnSet):
         for fn in value.functions:
-            if fn.module is elab.main:
+            if fn.module is elab.modules.main:
                 around = fn.owner.node.params if isinstance(fn.owner, StructInfo) else ()
                 _check(elab, (*fn.node.params, *fn.node.args), (*fn.node.params, *around), fn)
                 _check_dynamic(elab, fn)
                 _check_computed(elab, fn, {param.name for param in (*fn.node.params, *around)})
-    elif isinstance(value, StructInfo) and value.module is elab.main:
+    elif isinstance(value, StructInfo) and value.module is elab.modules.main:
         _check(elab, value.node.params, value.node.params, value)
         for member in value.members.values():
             check_defaults(elab, member)

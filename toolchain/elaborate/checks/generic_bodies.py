@@ -36,35 +36,35 @@ from ktc.syntax import ast
 def check_generics(elab: Elaboration) -> None:
     """Check the main file's generic declarations, and those of the program's other modules that are used."""
     _check_module(elab)
-    main, elab.only_used = elab.main, True
-    for module in list(elab.module_infos.values()):
+    main, elab.coverage.only_used = elab.modules.main, True
+    for module in list(elab.modules.infos.values()):
         if module is not main and not module.is_library:
-            elab.main = module
+            elab.modules.main = module
             _check_module(elab)
-    elab.main, elab.only_used = main, False
+    elab.modules.main, elab.coverage.only_used = main, False
 
 
 def _check_module(elab: Elaboration) -> None:
-    for value in list(elab.main.scope.names.values()):
+    for value in list(elab.modules.main.scope.names.values()):
         match value:
             case FnSet():
-                elab.lent_around = False
+                elab.coverage.lent_around = False
                 for fn in value.functions:
                     _check_generic(elab, fn, lambda: None, False)
-            case StructInfo() if value.module is elab.main:
+            case StructInfo() if value.module is elab.modules.main:
                 _check_struct(elab, value)
-            case TraitInfo() if value.module is elab.main:
+            case TraitInfo() if value.module is elab.modules.main:
                 check_cycle(elab, value)
                 _check_trait(elab, value)
-            case AliasInfo() if value.module is elab.main and value.node.params and not elab.only_used:
+            case AliasInfo() if value.module is elab.modules.main and value.node.params and not elab.coverage.only_used:
                 _check_open_alias(elab, value)
 
 
 def _check_trait(elab: Elaboration, info: TraitInfo) -> None:
-    elab.archetypes = {}
+    elab.types.archetypes = {}
     at = ast.Name(info.node.name_start, info.node.name_start + len(info.name), info.name)
-    ty = archetypes.archetype(elab, "Self", struct_members.trait_type(elab, (info,)), elab.main, at)
-    if not elab.only_used:
+    ty = archetypes.archetype(elab, "Self", struct_members.trait_type(elab, (info,)), elab.modules.main, at)
+    if not elab.coverage.only_used:
         speculation.try_alone(elab, info.node, info.span(), lambda: _try_aliases(elab, info, ty), 0, True)
         for member in info.members.values():
             for fn in member.functions if isinstance(member, FnSet) else ():
@@ -75,7 +75,7 @@ def _check_trait(elab: Elaboration, info: TraitInfo) -> None:
 
 def _check_open_alias(elab: Elaboration, info: AliasInfo) -> None:
     """Check an alias with parameters."""
-    elab.archetypes = {}
+    elab.types.archetypes = {}
 
     def value() -> None:
         scope = Scope(info.scope, "function")
@@ -104,19 +104,21 @@ def _try_aliases(elab: Elaboration, info: StructInfo | TraitInfo, ty: StructTy) 
 
 
 def _check_struct(elab: Elaboration, info: StructInfo) -> None:
-    elab.lent_around = False
+    elab.coverage.lent_around = False
     if not info.node.params:
         _check_methods(elab, info, lambda: struct_types.struct_type(elab, info, ()), False)
         return
     made: dict[int, StructTy] = {}
 
     def own() -> StructTy:
-        if elab.choice not in made:
+        if elab.coverage.choice not in made:
             scope = Scope(info.scope, "function")
             values = archetypes.stand_ins(elab, info.node.params, scope, info.module, {})
-            elab.lent_around = elab.lent_around or elab.lent
-            made[elab.choice] = struct_types.struct_type(elab, info, tuple(values[p.name] for p in info.node.params))
-        return made[elab.choice]
+            elab.coverage.lent_around = elab.coverage.lent_around or elab.coverage.lent
+            made[elab.coverage.choice] = struct_types.struct_type(
+                elab, info, tuple(values[p.name] for p in info.node.params)
+            )
+        return made[elab.coverage.choice]
 
     def head() -> None:
         struct_types.fields_of(elab, own())
@@ -126,12 +128,12 @@ def _check_struct(elab: Elaboration, info: StructInfo) -> None:
         _note_constants(elab, (), ty)
         _try_aliases(elab, info, ty)
 
-    elab.archetypes = {}
-    if elab.only_used and not info.instances:
+    elab.types.archetypes = {}
+    if elab.coverage.only_used and not info.instances:
         return
     speculation.try_alone(elab, info.node, info.span(), head, 0, False)
-    if made and not elab.only_used:
-        speculation.try_alone(elab, info.node, info.span(), aliases, elab.doubt, True)
+    if made and not elab.coverage.only_used:
+        speculation.try_alone(elab, info.node, info.span(), aliases, elab.coverage.uncertainty, True)
     if made:
         _check_methods(elab, info, own, True)
 
@@ -139,7 +141,10 @@ def _check_struct(elab: Elaboration, info: StructInfo) -> None:
 def _check_methods(
     elab: Elaboration, info: StructInfo | TraitInfo, own: Callable[[], StructTy], is_generic: bool
 ) -> None:
-    around, doubt = elab.archetypes, elab.doubt if isinstance(info, StructInfo) and is_generic else 0
+    around, doubt = (
+        elab.types.archetypes,
+        elab.coverage.uncertainty if isinstance(info, StructInfo) and is_generic else 0,
+    )
     for member in info.members.values():
         for fn in member.functions if isinstance(member, FnSet) else ():
             _check_generic(elab, fn, own, is_generic, doubt, around)
@@ -149,23 +154,27 @@ def _check_generic(
     elab: Elaboration, fn: FnInfo, own: Callable[[], StructTy | None], is_generic: bool, doubt: int = 0,
     around: dict[str, StructInfo] | None = None,
 ) -> None:  # fmt: skip
-    if fn.module is not elab.main or fn.node.body is None or (elab.only_used and fn.uid not in elab.elaborated):
+    if (
+        fn.module is not elab.modules.main
+        or fn.node.body is None
+        or (elab.coverage.only_used and fn.uid not in elab.instances.elaborated)
+    ):
         return
     is_open = is_generic or bool(fn.node.params) or archetypes.is_open(elab, fn)
     unseen = hidden(elab, fn)
     if not is_open and not unseen:
         return
-    called = fn.uid in elab.elaborated
-    elab.archetypes = dict(around or {}) if is_generic else {}
+    called = fn.uid in elab.instances.elaborated
+    elab.types.archetypes = dict(around or {}) if is_generic else {}
     if not is_open and could_be_kernel(elab.config, fn):
-        elab.trial_state = elab.states[elab.config.accelerators[0].name]
-    elab.unseen = () if any(param.kind == "star" for param in fn.node.params) else unseen
+        elab.coverage.trial_state = elab.instances.states[elab.config.accelerators[0].name]
+    elab.coverage.unseen = () if any(param.kind == "star" for param in fn.node.params) else unseen
     try:
         speculation.try_alone(
             elab, fn.node, fn.span(), lambda: _alone(elab, fn, own(), called and not unseen), doubt, not called
         )
     finally:
-        elab.trial_state, elab.unseen = None, ()
+        elab.coverage.trial_state, elab.coverage.unseen = None, ()
 
 
 def _alone(elab: Elaboration, fn: FnInfo, ty: StructTy | None, is_shown: bool, env: Any = None) -> None:
@@ -178,7 +187,7 @@ def _alone(elab: Elaboration, fn: FnInfo, ty: StructTy | None, is_shown: bool, e
             ty = written
     actual = _actual(elab, fn, scope, ty)
     has_defaults = any(arg.default is not None for arg in fn.node.args)
-    if not elab.archetypes and is_shown and not elab.lent and not has_defaults:
+    if not elab.types.archetypes and is_shown and not elab.coverage.lent and not has_defaults:
         return  # there is nothing in it that an instance does not show
     instance = instance_table.instance(elab, fn, ty, given, actual, env, None, span=fn.span())
     if instance.function is not None or instance.failed:  # one that is used has the same parameters
@@ -191,15 +200,15 @@ def _alone(elab: Elaboration, fn: FnInfo, ty: StructTy | None, is_shown: bool, e
         return
     function_bodies.elaborate_instance(elab, instance)
     _elaborate_nested(elab)
-    for inner in elab.nested:
-        if inner.uid not in elab.elaborated and inner.module is elab.main:
+    for inner in elab.coverage.nested:
+        if inner.uid not in elab.instances.elaborated and inner.module is elab.modules.main:
             with contextlib.suppress(Abort):
                 _alone(elab, inner, None, False, inner.parent)
-    elab.nested.clear()
+    elab.coverage.nested.clear()
 
 
 def _elaborate_nested(elab: Elaboration) -> None:
-    queue = elab.state.queue  # empty before: this comes last
+    queue = elab.instances.state.queue  # empty before: this comes last
     while queue:
         inner = queue.pop()
         if inner.fn.parent is not None:
@@ -211,18 +220,18 @@ def _conditions(elab: Elaboration, fn: FnInfo, instance: Instance) -> None:
     if not fn.node.where:
         return
     scope = with_arguments(fn, instance.signature.args, instance.scope)
-    doubt, elab.doubt = elab.doubt, 2
+    doubt, elab.coverage.uncertainty = elab.coverage.uncertainty, 2
     for node in fn.node.where:
         with contextlib.suppress(Abort, Symbolic, Mismatch):
             evaluation.evaluate(elab, node, scope, fn.module)
-    elab.doubt = doubt
+    elab.coverage.uncertainty = doubt
 
 
 def _note_constants(elab: Elaboration, own: tuple[tuple[ast.Param, Any], ...], ty: StructTy | None) -> None:
     around = zip(ty.info.node.params, ty.params, strict=True) if ty is not None else ()
     taken = [(p, v) for p, v in (*around, *own) if isinstance(v, KV) and not isinstance(v.data, OriginValue)]
-    assert elab.trial is not None
-    elab.trial.constants = ", ".join(f"{p.name} = {type_printer.type_name(elab, v)}" for p, v in taken)
+    assert elab.coverage.trial is not None
+    elab.coverage.trial.constants = ", ".join(f"{p.name} = {type_printer.type_name(elab, v)}" for p, v in taken)
 
 
 def _actual(elab: Elaboration, fn: FnInfo, scope: Scope, ty: StructTy | None) -> list[Any]:

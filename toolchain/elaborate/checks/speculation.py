@@ -51,7 +51,7 @@ def try_alone(elab: Elaboration, node: Any, span: Span, action: Callable[[], Non
     """
     trial = _tried(elab, node, span, action, doubt)
     sure = [one for one, unsure in trial.found if _is_sure(elab, one, unsure, node)]
-    if elab.doubt and (trial.found or not trial.clean) and (alone or _is_hidden(elab, trial)):
+    if elab.coverage.uncertainty and (trial.found or not trial.clean) and (alone or _is_hidden(elab, trial)):
         sure += _common(elab, trial, node, span, action, doubt, sure, alone)
     if sure:
         places = {one.span.start for one in sure if one.span is not None}
@@ -59,7 +59,7 @@ def try_alone(elab: Elaboration, node: Any, span: Span, action: Callable[[], Non
     for one in sure:
         elab.reporter.sink.report(_told(elab, one))
     if trial.clean and not trial.found:
-        elab.sound += [one.function for one in trial.made if one.function is not None and not one.failed]
+        elab.coverage.sound += [one.function for one in trial.made if one.function is not None and not one.failed]
 
 
 def _is_hidden(elab: Elaboration, trial: Trial) -> bool:
@@ -67,7 +67,7 @@ def _is_hidden(elab: Elaboration, trial: Trial) -> bool:
 
 
 def _is_unseen(elab: Elaboration, one: Diagnostic) -> bool:
-    return one.span is not None and any(start <= one.span.start <= end for start, end in elab.unseen)
+    return one.span is not None and any(start <= one.span.start <= end for start, end in elab.coverage.unseen)
 
 
 def _common(
@@ -76,9 +76,9 @@ def _common(
 ) -> list[Diagnostic]:  # fmt: skip
     """Return what all choices of constants show for which nothing else is wrong; there must be some of them."""
     trials = [first]
-    for elab.choice in range(1, CHOICES):
+    for elab.coverage.choice in range(1, CHOICES):
         trials.append(_tried(elab, node, span, action, doubt))
-    elab.choice = 0
+    elab.coverage.choice = 0
     clean = [trial for trial in trials if trial.clean]
     if len(clean) < ENOUGH:
         return []
@@ -99,11 +99,15 @@ def _common(
 
 
 def _tried(elab: Elaboration, node: Any, span: Span, action: Callable[[], None], doubt: int) -> Trial:
-    outer = elab.state, elab.reporter.sink, elab.current
-    elab.state, elab.reporter.sink, elab.current = elab.trial_state or elab.states["host"], Sink(), None
-    trial = elab.trial = Trial(node)
+    outer = elab.instances.state, elab.reporter.sink, elab.instances.current
+    elab.instances.state, elab.reporter.sink, elab.instances.current = (
+        elab.coverage.trial_state or elab.instances.states["host"],
+        Sink(),
+        None,
+    )
+    trial = elab.coverage.trial = Trial(node)
     elab.reporter.listener = partial(_note, elab)
-    elab.doubt, elab.lent = doubt, elab.lent_around
+    elab.coverage.uncertainty, elab.coverage.lent = doubt, elab.coverage.lent_around
     try:
         action()
     except Mismatch as why:
@@ -115,29 +119,29 @@ def _tried(elab: Elaboration, node: Any, span: Span, action: Callable[[], None],
         # used tell
         trial.clean = False
     finally:
-        elab.trial = None
+        elab.coverage.trial = None
         elab.reporter.listener = None
-        elab.state, elab.reporter.sink, elab.current = outer
+        elab.instances.state, elab.reporter.sink, elab.instances.current = outer
     return trial
 
 
 def _note(elab: Elaboration, code: Code, span: Span | None, reported: list[Diagnostic]) -> None:
     """Keep what was reported until it is clear whether it is sure."""
-    trial = elab.trial
+    trial = elab.coverage.trial
     assert trial is not None
-    own = span is not None and span.source is elab.main.source
+    own = span is not None and span.source is elab.modules.main.source
     if own:
-        trial.found += [(one, elab.doubt) for one in reported]
-    if elab.doubt < 2:
+        trial.found += [(one, elab.coverage.uncertainty) for one in reported]
+    if elab.coverage.uncertainty < 2:
         trial.clean = trial.clean and own and code in _SURE
 
 
 def _is_at(elab: Elaboration, span: Span | None, places: set[int]) -> bool:
-    return span is not None and span.source is elab.main.source and span.start in places
+    return span is not None and span.source is elab.modules.main.source and span.start in places
 
 
 def _is_inside(elab: Elaboration, span: Span, node: Any) -> bool:
-    return span.source is elab.main.source and node.start <= span.start <= node.end
+    return span.source is elab.modules.main.source and node.start <= span.start <= node.end
 
 
 def _is_sure(elab: Elaboration, one: Diagnostic, unsure: int, node: Any) -> bool:
@@ -163,7 +167,7 @@ def _told(elab: Elaboration, one: Diagnostic) -> Diagnostic:
     help = one.help
     met = _NOT_MET.search(one.message)
     for name in dict.fromkeys(_ARCHETYPE.findall(one.message)):
-        info = elab.archetypes.get(name)
+        info = elab.types.archetypes.get(name)
         if info is None or info.bound is None:
             continue
         if met is not None and met[1] == name:

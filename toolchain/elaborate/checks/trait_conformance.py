@@ -122,7 +122,7 @@ def _alias_fits(elab: Elaboration, ty: StructTy, want: AliasInfo, own: AliasInfo
         return True
     scope = Scope(want.scope, "struct", {"Self": ty}, ty)
     outer, elab.reporter.sink = elab.reporter.sink, Sink()  # what is wrong with them is told where they stand
-    queue, asked = elab.state.queue, len(elab.state.queue)
+    queue, asked = elab.instances.state.queue, len(elab.instances.state.queue)
     try:
         kind = unification.evaluate_pattern(elab, want.node.type, scope, want.module)
         value = evaluation.alias_value(elab, own, ty)

@@ -19,9 +19,9 @@ def hidden(elab: Elaboration, fn: FnInfo) -> list[tuple[int, int]]:
     for part in candidates:
         if isinstance(part, ast.If):
             for taken, arm in ((True, part.body), (False, part.orelse)):
-                if arm and (part, taken) not in elab.arms:
+                if arm and (part, taken) not in elab.coverage.arms:
                     found.append((arm[0].start, arm[-1].end))
-        elif part not in elab.reached and (is_open or part.params):
+        elif part not in elab.coverage.reached and (is_open or part.params):
             found.append((part.start, part.end))
     return found
 

@@ -39,14 +39,14 @@ def check_rest(elab: Elaboration) -> None:
 
 def check_sizes(elab: Elaboration) -> None:
     """Lay out the main file's structs: one that has no end is told, used or not."""
-    for value in list(elab.main.scope.names.values()):
-        if isinstance(value, StructInfo) and value.module is elab.main and not value.node.params:
+    for value in list(elab.modules.main.scope.names.values()):
+        if isinstance(value, StructInfo) and value.module is elab.modules.main and not value.node.params:
             with contextlib.suppress(Abort):
                 struct_types.ir_type(elab, struct_types.struct_type(elab, value, ()))
 
 
 def _check_all(elab: Elaboration) -> None:
-    for value in list(elab.main.scope.names.values()):
+    for value in list(elab.modules.main.scope.names.values()):
         check_defaults(elab, value)
         if isinstance(value, FnSet):
             for fn in value.functions:
@@ -55,7 +55,7 @@ def _check_all(elab: Elaboration) -> None:
         if isinstance(value, AliasInfo):
             _check_alias(elab, value)
             continue
-        if not isinstance(value, StructInfo) or value.module is not elab.main:
+        if not isinstance(value, StructInfo) or value.module is not elab.modules.main:
             continue
         trait_conformance.check_traits(elab, value)
         if not value.node.params:
@@ -74,23 +74,23 @@ def _check_all(elab: Elaboration) -> None:
 
 def _check_nested(elab: Elaboration) -> None:
     """Elaborate nested functions that nothing calls, in functions that have no parameters."""
-    called = {fn.node for fn in elab.nested if fn.uid in elab.elaborated}
-    for fn in elab.nested:
-        around = fn.parent.instance
+    called = {fn.node for fn in elab.coverage.nested if fn.uid in elab.instances.elaborated}
+    for fn in elab.coverage.nested:
+        around = fn.parent.frame.instance
         open_ = fn.node.params or any(arg.type is None for arg in fn.node.args)
-        if fn.module is not elab.main or around is None or around.is_parametric or open_ or fn.node in called:
+        if fn.module is not elab.modules.main or around is None or around.is_parametric or open_ or fn.node in called:
             continue
         called.add(fn.node)
-        outer, elab.state = elab.state, around.state
+        outer, elab.instances.state = elab.instances.state, around.state
         try:
             _check_instance(elab, fn, None, fn.parent)
         finally:
-            elab.state = outer
-    elab.nested.clear()
+            elab.instances.state = outer
+    elab.coverage.nested.clear()
 
 
 def _check_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None = None) -> None:
-    if alias.module is not elab.main or alias.node.params or alias.node.value is None:
+    if alias.module is not elab.modules.main or alias.node.params or alias.node.value is None:
         return
     used = alias.values or (ty is not None and any(key.startswith(f"{alias.uid}@") for key in ty.aliases))
     if not used:  # one that only kernels use may mean nothing on the host
@@ -99,18 +99,21 @@ def _check_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None = None
 
 
 def _check_function(elab: Elaboration, fn: FnInfo, ty: StructTy | None = None) -> None:
-    if fn.module is not elab.main or fn.node.params or fn.node.body is None:
+    if fn.module is not elab.modules.main or fn.node.params or fn.node.body is None:
         return
     if any(a.type is None and a.name != "self" for a in fn.node.args):
         return
-    if fn.uid in elab.elaborated or archetypes.is_open(elab, fn):
+    if fn.uid in elab.instances.elaborated or archetypes.is_open(elab, fn):
         return
     on_device = could_be_kernel(elab.config, fn)
-    outer, elab.state = elab.state, elab.states[elab.config.accelerators[0].name] if on_device else elab.state
+    outer, elab.instances.state = (
+        elab.instances.state,
+        elab.instances.states[elab.config.accelerators[0].name] if on_device else elab.instances.state,
+    )
     try:
         _check_instance(elab, fn, ty)
     finally:
-        elab.state = outer
+        elab.instances.state = outer
 
 
 def _check_instance(elab: Elaboration, fn: FnInfo, ty: StructTy | None, env: Any = None) -> None:

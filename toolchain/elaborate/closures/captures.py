@@ -58,7 +58,7 @@ def copy_captures(body: Body, fn: FnInfo) -> None:
         if isinstance(var, Var) and isinstance(var.value, LV) and var.value.local is not None:
             body.emit(nodes.Mark("use", var.value.local))
     if copies:
-        fn.scope = Scope(body.scope, "block", copies, body=body)
+        fn.scope = Scope(body.frame.scope, "block", copies, body=body)
 
 
 def _named_copies(body: Body, fn: FnInfo) -> set[str]:
@@ -128,20 +128,22 @@ def environment(body: Body, env: FnVal, span: Span | None) -> Value:
 
 
 def _environment(body: Body, fn: FnInfo, home: Any, span: Span | None) -> Value:
-    known = body.env_args.get(fn)
+    known = body.captures.env_args.get(fn)
     if known is not None:
         return known
     if home is not body:
-        if body.comptime:  # there is none; what is asked at compile time is about types
+        if body.frame.comptime:  # there is none; what is asked at compile time is about types
             return nodes.Const(types.PTR, 0)
-        if body.env_value is None:
+        if body.captures.env_value is None:
             body.fail(Code.UNSUPPORTED, f"the closure '{fn.name}' cannot be reached from here", span)
         return variables.from_environment(body, fn)
     work_queue.drain_closures(body.elab)  # the closure's body tells what it captures
     slots = variables.captures_of(body, fn)
-    local = body.env_locals.get(fn)
+    local = body.captures.env_locals.get(fn)
     if local is None:
-        local = body.env_locals[fn] = nodes.Local(body.fresh(), types.ArrayType(types.PTR, 1), "env", span=span)
+        local = body.captures.env_locals[fn] = nodes.Local(
+            body.fresh(), types.ArrayType(types.PTR, 1), "env", span=span
+        )
         local.environment_of = fn.closure
         body.hoisted.append(nodes.Declare(local))
     pins: list[nodes.Local] = []
@@ -154,7 +156,7 @@ def _environment(body: Body, fn: FnInfo, home: Any, span: Span | None) -> Value:
         else:
             place = environment_place(body, item)
             pointer = place.pointer
-            if item is not body.out_var and not body.module.is_library:
+            if item is not body.flow.out_var and not body.frame.module.is_library:
                 require_captured(body, place, span)
             if place.local is not None:
                 pins.append(place.local)
@@ -173,7 +175,7 @@ def _environment(body: Body, fn: FnInfo, home: Any, span: Span | None) -> Value:
 def require_captured(body: Body, place: LV, span: Span | None) -> None:
     """What a closure captures must be there when the closure is used."""
     local = place.local
-    if local is not None and local.name and partial_moves.tracked(body, local) and local not in body.trusted:
+    if local is not None and local.name and partial_moves.tracked(body, local) and local not in body.facts.trusted:
         body.emit(nodes.Mark("require", local, place.path, span))
 
 
@@ -207,7 +209,7 @@ def _kernel_environment(body: Body, fn: FnInfo, made: dict[FnInfo, nodes.Local],
     if known is not None:
         return known
     slots = variables.captures_of(fn.parent, fn)
-    local = body.env_locals.get(fn) or nodes.Local(body.fresh(), types.PTR, "env")
+    local = body.captures.env_locals.get(fn) or nodes.Local(body.fresh(), types.PTR, "env")
     local.type = types.ArrayType(types.PTR, max(1, len(slots)))
     made[fn] = local
     body.emit(nodes.Declare(local))
@@ -229,14 +231,14 @@ def _kernel_environment(body: Body, fn: FnInfo, made: dict[FnInfo, nodes.Local],
 
 def _copy_whole(body: Body, held: nodes.Local, kind: types.Type, value: Any) -> None:
     """Copy what the launch passes by its address: the kernel may change its own."""
-    body.whole_captures[value.index] = kind
+    body.captures.whole_captures[value.index] = kind
     size = nodes.Const(types.I64, types.size_of(kind))
     body.emit(nodes.MemCopy(nodes.LocalAddress(held), value, size, types.align_of(kind)))
 
 
 def environment_local(body: Body, fn: FnInfo) -> Value:
     """Return the place of an environment that a kernel makes itself."""
-    local = body.env_locals[fn] = nodes.Local(body.fresh(), types.PTR, "env")
+    local = body.captures.env_locals[fn] = nodes.Local(body.fresh(), types.PTR, "env")
     return nodes.LocalAddress(local)
 
 

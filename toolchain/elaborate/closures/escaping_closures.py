@@ -33,7 +33,7 @@ _ANY = types.StructType((*_HEAD, types.ArrayType(types.PTR, 1)))
 
 def keep_closure(body: Body, fn: FnVal, instance: Instance, want: FnTy, span: Span | None) -> LV:
     """Move or copy what a function captured to the heap, and return the closure."""
-    where = span or body.span or body.elab.main_span()
+    where = span or body.frame.span or body.elab.main_span()
     own = fn.set.functions[0]
     if any(env.set.functions[0] is not own for env in instance.envs):
         body.fail(Code.UNSUPPORTED, f"'{own.name}' is given other closures, so it cannot be kept", span)
@@ -95,9 +95,9 @@ def _lay_out(body: Body, fn: FnInfo, layout: list[Any], held: list[tuple[LV, Ty]
 
 def _captured_place(body: Body, fn: FnInfo, var: Var, span: Span) -> LV:
     """Return where a variable lies that a function captured: here, or in the environment that came with it."""
-    environment = body.env_args.get(fn)
+    environment = body.captures.env_args.get(fn)
     if var.body is body or environment is None:
-        if var.body is not body and body.env_value is None:
+        if var.body is not body and body.captures.env_value is None:
             body.fail(Code.UNSUPPORTED, f"the closure '{fn.name}' cannot be kept here", span)
         return captures.environment_place(body, var)
     number = variables.captures_of(fn.parent, fn).index(var)
@@ -125,7 +125,7 @@ def _destroyer(body: Body, kind: types.StructType, held: list[Ty], first: int) -
     symbol = f"closure_drop${hashlib.sha256(key.encode()).hexdigest()[:12]}"
     if symbol in body.state.extra:
         return symbol
-    inner = Body(body.elab, body.module, body.scope, None)
+    inner = Body(body.elab, body.frame.module, body.frame.scope, None)
     block = nodes.Argument(0, types.PTR)
     for at, ty in enumerate(held):
         place_operations.destroy_place(inner, ty, _field(block, kind, first + at), None)

@@ -25,7 +25,7 @@ def function_value(body: Body, fn: FnVal, want: FnTy, span: Span | None) -> RV |
     if not function_types.is_plain(body.elab, want):
         return None
     instance = function_instances.instance_as(body.elab, fn, want)
-    if instance is None or (instance.signature.raises != want.raises and not body.module.is_library):
+    if instance is None or (instance.signature.raises != want.raises and not body.frame.module.is_library):
         return None
     work_queue.request(body.elab, instance)
     if want.kept:

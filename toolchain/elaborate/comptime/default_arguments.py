@@ -52,11 +52,11 @@ def _first(body: Body, instance: Instance, sig: ArgSig, where: Span) -> Any:
             if made is not None:
                 instance.defaults[sig.name] = made
                 return made
-    placed, body.placed = body.placed, False
+    placed, body.site.placed = body.site.placed, False
     value = evaluate_in(body, node, instance.scope, module, sig.ty)
-    if isinstance(value, KV) and not body.placed:
+    if isinstance(value, KV) and not body.site.placed:
         instance.defaults[sig.name] = value
-    body.placed = placed or body.placed
+    body.site.placed = placed or body.site.placed
     return value
 
 
@@ -76,13 +76,13 @@ def check_dynamic(elab: Elaboration, fn: FnInfo, arg: ast.Param) -> None:
 
 def elaborated(elab: Elaboration, instance: Instance, sig: ArgSig, span: Span) -> tuple[Any, Any]:
     """Elaborate a default value at compile time, and return the body that computes it and what it gives."""
-    body = Body(elab, instance.fn.module, instance.scope, elab.current)
+    body = Body(elab, instance.fn.module, instance.scope, elab.instances.current)
     assert sig.node.default is not None
     return body, conversions.convert(body, body.api.expr(body, sig.node.default, sig.ty), sig.ty, span)
 
 
 def _computed(elab: Elaboration, instance: Instance, sig: ArgSig, span: Span) -> KV | Block | None:
-    elab.reporter.constants.append((span, elab.current))
+    elab.reporter.constants.append((span, elab.instances.current))
     try:
         body, value = elaborated(elab, instance, sig, span)
         if (
@@ -121,9 +121,9 @@ def _given(body: Body, made: KV | Block) -> Any:
 
 def evaluate_in(body: Body, node: Any, scope: Scope, module: Any, expected: Ty | None) -> Any:
     """Elaborate an expression of another scope here."""
-    outer = body.scope, body.module
-    body.scope, body.module = scope, module
+    outer = body.frame.scope, body.frame.module
+    body.frame.scope, body.frame.module = scope, module
     try:
         return body.api.expr(body, node, expected)
     finally:
-        body.scope, body.module = outer
+        body.frame.scope, body.frame.module = outer

@@ -42,7 +42,7 @@ def index_of(elab: Elaboration, value: Any) -> int:
         return primitive_types.comptime_int(elab, value)
     except ValueError:
         pass
-    body = Body(elab, elab.main, elab.main.scope, elab.current)
+    body = Body(elab, elab.modules.main, elab.modules.main.scope, elab.instances.current)
     made = param(body, RV_bool(body, value), None)
     return int(made.data)
 
@@ -86,13 +86,13 @@ def evaluate(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo
             return struct_members.trait_type(elab, (found,))
         if type(found) is StructInfo and not found.node.params and not found.deprecated:
             return struct_types.struct_type(elab, found, ())
-    body = Body(elab, module, scope, elab.current)
+    body = Body(elab, module, scope, elab.instances.current)
     return param(body, body.api.expr(body, node, expected), Span(module.source, node.start, node.end))
 
 
 def evaluate_open(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
     """Compute a parameter value that may be a parameter without a value."""
-    body = Body(elab, module, scope, elab.current)
+    body = Body(elab, module, scope, elab.instances.current)
     value = body.api.expr(body, node, None)
     if isinstance(value, (Sym, Opaque)):
         return value
@@ -104,34 +104,34 @@ def alias_value(elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -
     if alias.node.params:
         return alias if self_ty is None else BoundAlias(alias, self_ty)
     cache = self_ty.aliases if self_ty is not None else alias.values
-    key = alias.name if self_ty is not None else elab.state.target.name
+    key = alias.name if self_ty is not None else elab.instances.state.target.name
     if self_ty is not None:
-        key = f"{alias.uid}@{elab.state.target.name}"
+        key = f"{alias.uid}@{elab.instances.state.target.name}"
     if key in cache:
         return cache[key]
     busy = (alias.uid, self_ty)
-    if busy in elab.busy_aliases:
+    if busy in elab.comptime.busy_aliases:
         _circular(elab, alias, busy)
     scope = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
     if alias.node.value is None:
         cache[key] = archetypes.promised_alias(elab, alias, self_ty, scope)
         return cache[key]
-    if busy in elab.circular:
+    if busy in elab.comptime.circular:
         raise Abort
-    elab.busy_aliases[busy] = alias
+    elab.comptime.busy_aliases[busy] = alias
     try:
         cache[key] = typed_constant(elab, alias.node.type, alias.node.value, scope, alias.module)
     finally:
-        del elab.busy_aliases[busy]
+        del elab.comptime.busy_aliases[busy]
     return cache[key]
 
 
 def _circular(elab: Elaboration, alias: AliasInfo, busy: Any) -> NoReturn:
     """Report aliases that are defined by one another, once for all of them."""
-    keys = list(elab.busy_aliases)
+    keys = list(elab.comptime.busy_aliases)
     ring = keys[keys.index(busy) :]
-    elab.circular.update(ring)
-    notes = tuple(Label(elab.busy_aliases[one].span(), "by this one, which needs it") for one in ring[1:])
+    elab.comptime.circular.update(ring)
+    notes = tuple(Label(elab.comptime.busy_aliases[one].span(), "by this one, which needs it") for one in ring[1:])
     elab.report(Code.NOT_COMPILE_TIME, f"'{alias.name}' is defined by itself", alias.span(), extra=notes)
     raise Abort
 
@@ -142,10 +142,10 @@ def typed_constant(
     """Compute `value`, converted to the type if one is written."""
     want = evaluate(elab, type_node, scope, module) if type_node is not None else None
     want = want if isinstance(want, Ty) and not isinstance(want, TraitTy) else None
-    body = Body(elab, module, scope, elab.current)
+    body = Body(elab, module, scope, elab.instances.current)
     span = Span(module.source, value.start, value.end)
     if not module.is_library:
-        elab.reporter.constants.append((span, elab.current))
+        elab.reporter.constants.append((span, elab.instances.current))
     try:
         result = body.api.expr(body, value, want)
         if isinstance(want, FnTy) and isinstance(result, FnVal):
@@ -162,9 +162,9 @@ def typed_constant(
 
 def convert_constant(elab: Elaboration, value: KV, want: Ty) -> KV | None:
     """Convert a constant to another type by an implicit conversion, or return None; remembered."""
-    memo, key = elab.state.memo, ("constant", value, want)
+    memo, key = elab.instances.state.memo, ("constant", value, want)
     if key not in memo:
-        body = Body(elab, elab.main, elab.main.scope, elab.current)
+        body = Body(elab, elab.modules.main, elab.modules.main.scope, elab.instances.current)
         made = conversions.try_convert(body, value, want, None)
         memo[key] = found if made and isinstance(found := param(body, made, None), KV) else None
     return memo[key]  # type: ignore[no-any-return]
@@ -189,11 +189,11 @@ def param(body: Body, value: Any, span: Span | None) -> Any:
     if isinstance(value, LV) and isinstance(value.ty, FnTy):
         body.fail(Code.NOT_COMPILE_TIME, "this function is known only at run time", span)
     if isinstance(value, (RV, LV)):
-        if not body.comptime:
+        if not body.frame.comptime:
             body.fail(Code.NOT_COMPILE_TIME, "this value is known only at run time, and a parameter is needed", span)
         if types.size_of(struct_types.ir_type(body.elab, value.ty)) == 0:
             return KV(value.ty, zero_of(struct_types.ir_type(body.elab, value.ty)))
-        where = span or body.span or body.elab.main_span()
+        where = span or body.frame.span or body.elab.main_span()
         return running.run(body.elab, body, value, where)
     return value
 
@@ -208,7 +208,7 @@ def param_arg(body: Body, node: ast.Expr) -> Any:
             return found
     if isinstance(node, ast.Star):
         return param_arg(body, node.value) if node.value is not None else None
-    inner = Body(body.elab, body.module, body.scope, body.instance)
+    inner = Body(body.elab, body.frame.module, body.frame.scope, body.frame.instance)
     try:
         value = inner.api.expr(inner, node)
         if isinstance(value, (Sym, Opaque)):

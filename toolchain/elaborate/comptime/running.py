@@ -30,7 +30,7 @@ def run(elab: Elaboration, body: Body, value: Any, span: Span) -> KV:
     kind = struct_types.ir_type(elab, value.ty)
     held = value.ir if isinstance(value, RV) else value.pointer
     emitted = (*body.hoisted, *body.statements)
-    known = elab.state.computed
+    known = elab.instances.state.computed
     key = computation(emitted, held, kind, partial(_is_constant, elab))
     if key is not None and key in known:
         return KV(value.ty, known[key])
@@ -72,13 +72,13 @@ def _ran(
     except EvaluationError as error:
         evaluation_failed(elab, error, span)
     for item in made:
-        elab.globals[item.name] = item
+        elab.instances.globals[item.name] = item
     return const
 
 
 def _is_constant(elab: Elaboration, name: str) -> bool:
-    known = elab.globals.get(name)
-    return known.constant if known is not None else name in elab.state.by_symbol
+    known = elab.instances.globals.get(name)
+    return known.constant if known is not None else name in elab.instances.state.by_symbol
 
 
 def evaluation_failed(elab: Elaboration, error: EvaluationError, span: Span) -> NoReturn:
@@ -93,10 +93,10 @@ def evaluation_failed(elab: Elaboration, error: EvaluationError, span: Span) -> 
 
 def interpreter_for(elab: Elaboration) -> Interpreter:
     """Return the interpreter for the current target's functions."""
-    state = elab.state
+    state = elab.instances.state
     if state.interpreter is None:
         state.interpreter = Interpreter(
-            lambda symbol: function_of(elab, state, symbol), elab.globals.get,
+            lambda symbol: function_of(elab, state, symbol), elab.instances.globals.get,
             shapes=state.bodies.shapes if state.bodies is not None else None,
         )  # fmt: skip
     return state.interpreter

@@ -28,8 +28,8 @@ def call_node(body: Body, node: ast.Call, expected: Ty | None) -> Any:
     if special is not None:
         return special
     span = body.at(node)
-    outer, body.span = body.span, span
-    before, body.brackets = body.brackets, node.func
+    outer, body.frame.span = body.frame.span, span
+    before, body.site.callee_syntax = body.site.callee_syntax, node.func
     try:
         callee = body.api.expr(body, node.func)
         if isinstance(callee, (Sym, Opaque)):
@@ -44,7 +44,7 @@ def call_node(body: Body, node: ast.Call, expected: Ty | None) -> Any:
     except Mismatch as why:
         body.fail(why.code, why.message, why.span or span, why.help())
     finally:
-        body.span, body.brackets = outer, before
+        body.frame.span, body.site.callee_syntax = outer, before
 
 
 def synthesised(body: Body, callee: FnVal, pos: list[Arg], node: ast.Call) -> Any:
@@ -89,18 +89,18 @@ def special_call(body: Body, node: ast.Call) -> Any:
                 values[key.name] = value
         args = [operands.arg(body, item).value for item in node.args]
         span = body.at(node)
-        outer, body.span = body.span, body.span or span
+        outer, body.frame.span = body.frame.span, body.frame.span or span
         try:
             return table.operation(body, func.name, values, args, span)
         finally:
-            body.span = outer
+            body.frame.span = outer
     return None
 
 
 def reflect(body: Body, name: str, node: ast.Call) -> Any:
     """Elaborate `type_of(x)` and `origin_of(x)`: nothing is evaluated."""
-    inner = Body(body.elab, body.module, body.scope, body.instance)
-    inner.reflects = True
+    inner = Body(body.elab, body.frame.module, body.frame.scope, body.frame.instance)
+    inner.site.reflects = True
     value = inner.api.expr(inner, node.args[0]) if node.args else None
     if isinstance(value, (Sym, Opaque)):
         raise Symbolic
@@ -136,7 +136,7 @@ def downcast(body: Body, node: ast.Call, attrs: ast.Subscript) -> Any:
     if isinstance(value.ty, StructTy) and value.ty.info.bound is not None:
         return replace(value, ty=archetypes.narrowed(body.elab, value.ty, trait))
     if not struct_members.conforms(body.elab, value.ty, trait):
-        if body.elab.trial is not None:
+        if body.elab.coverage.trial is not None:
             raise Abort  # in an arm that is not taken for this type
         text = f"'{type_printer.type_name(body.elab, value.ty)}' does not conform to '{trait}'"
         body.fail(Code.TRAIT_NOT_MET, text, body.at(node), f"ask with 'conforms_to(…, {trait})' first")

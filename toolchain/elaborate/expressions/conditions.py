@@ -145,7 +145,7 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
         body.dead = False
     ty = _common(body, values, expected, node)
     are_places = all(isinstance(v, LV) and not v.owned and v.ty is ty and v.pointer.type == types.PTR for v in values)
-    if are_places and not body.module.is_library and (is_place or not struct_types.is_trivial(body.elab, ty)):
+    if are_places and not body.frame.module.is_library and (is_place or not struct_types.is_trivial(body.elab, ty)):
         return _one_of(body, condition, values, lists, node)
     made = locals.temporary(body, ty, "", locals.loans_of_all(body, values))
     arms = []
@@ -171,7 +171,7 @@ def _one_of(body: Body, condition: nodes.Value, places: list[LV], lists: list[An
     for place, statements in zip(places, lists, strict=True):
         body.blocks.append(body.statements)
         body.statements = statements
-        body.emit(nodes.Store(nodes.LocalAddress(local), place.pointer, span=body.span))
+        body.emit(nodes.Store(nodes.LocalAddress(local), place.pointer, span=body.frame.span))
         arms.append(body.close())
         own = place.loans if place.local is None else (place.local,)
         loans = None if loans is None or own is None else (*loans, *own)

@@ -54,7 +54,7 @@ def tuple_made(body: Body, values: list[Any], node: Any) -> Any:
         if not isinstance(value, (RV, LV, KV)):
             body.fail(Code.TYPE_MISMATCH, "a value is wanted here", body.at(item))
         kinds.append(value.ty)
-        if not body.module.is_library and (why := not_in_tuple(body.elab, value.ty)) is not None:
+        if not body.frame.module.is_library and (why := not_in_tuple(body.elab, value.ty)) is not None:
             body.fail(why.code, why.message, body.at(item), why.help())
     ty = well_known.tuple_type(body.elab, tuple(kinds))
     args = [Arg(v, body.at(i)) for v, i in zip(values, items, strict=True)]
@@ -83,11 +83,11 @@ def formatted(body: Body, value: Arg, part: ast.FField) -> Arg:
     span = Span(body.at(part).source, end - len(part.spec), end)
     spec = well_known.literal(body.elab, "StringLiteral", "!kgen.string", part.spec)
     function = function_types.partial_of(body.elab, names.find_fn(body, "__format_value"), (spec,), ())
-    outer, body.span = body.span, span
+    outer, body.frame.span = body.frame.span, span
     try:
         return Arg(call_lowering.call(body, function, [value], [], span), span)
     finally:
-        body.span = outer
+        body.frame.span = outer
 
 
 def transfer(body: Body, node: Any, value: ast.Expr) -> Any:
@@ -117,7 +117,7 @@ def transfer(body: Body, node: Any, value: ast.Expr) -> Any:
         why = f": it is {found.why}" if found.why else ": it is read only"
         body.fail(Code.IMMUTABLE, f"this cannot be moved{why}", body.at(node))
     plain = isinstance(value, (ast.Name, ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit))
-    if plain and isinstance(found, KV) and not body.module.is_library:
+    if plain and isinstance(found, KV) and not body.frame.module.is_library:
         text = "this is known at compile time and cannot be moved away"
         body.fail(Code.TYPE_MISMATCH, text, body.at(node), "leave the '^' out")
     return found
@@ -125,7 +125,7 @@ def transfer(body: Body, node: Any, value: ast.Expr) -> Any:
 
 def _stays(body: Body, ty: Ty) -> bool:
     """Whether moving a value of a type is copying its bits: a struct of the user's must be declared so."""
-    if isinstance(ty, StructTy) and not ty.info.module.is_library and not body.module.is_library:
+    if isinstance(ty, StructTy) and not ty.info.module.is_library and not body.frame.module.is_library:
         return ty.info.register_trivial
     return struct_types.is_trivial(body.elab, ty)
 

@@ -136,7 +136,7 @@ def type_member(body: Body, ty: StructTy, name: str, node: Any) -> Any:
 def no_member(body: Body, ty: Ty, name: str, node: Any) -> None:
     """Report a missing member."""
     place_operations.promised(body, KV(ty, ()), name, node)
-    own = isinstance(ty, StructTy) and ty.info.module is body.elab.main
+    own = isinstance(ty, StructTy) and ty.info.module is body.elab.modules.main
     if own and any(name in trait.members for trait in struct_members.traits_of(body.elab, ty.info)):  # type: ignore[attr-defined]
         raise Abort  # that the struct lacks what its trait asks for is told at its name
     names = list(ty.info.members) if isinstance(ty, StructTy) else []
@@ -159,19 +159,19 @@ def value_member(body: Body, base: Any, name: str, node: Any) -> Any:
     member = struct_members.member(body.elab, ty, name)
     if isinstance(member, ast.VarDecl):
         if (
-            body.builtin_self is not None
+            body.frame.builtin_self is not None
             and isinstance(base, RV)
             and base.ir is UNIT_CONST
-            and name in body.builtin_self
+            and name in body.frame.builtin_self
         ):
-            return body.builtin_self[name]
+            return body.frame.builtin_self[name]
         made = (
             place_operations.field(body, base, name)
             if isinstance(base, LV)
             else place_operations.field_value(body, base, name)
         )
         return made if isinstance(base, KV) or base.back is None else field_of(made, base, name)
-    if name in _MAKERS and not body.module.is_library:
+    if name in _MAKERS and not body.frame.module.is_library:
         return type_member(body, ty, name, node)
     if isinstance(member, FnSet):
         return Method(base, FnVal(member, (), (), ty))
@@ -186,7 +186,7 @@ def value_member(body: Body, base: Any, name: str, node: Any) -> Any:
         span, static = body.at(node), bool(getter.functions[0].node.params)
         pos = [Arg(base, span)] if static else [Arg(base, span), Arg(text, span)]
         called = FnVal(getter, (text,) if static else (), (), ty)
-        if body.waiting is node and waits(body, base, node, "__setattr__"):
+        if body.site.deferred_operand is node and waits(body, base, node, "__setattr__"):
             return Waiting(called, pos, node, name)
         made = call_lowering.call_fn(body, called, pos, [], span, True)
         return attribute_of(body, made, base, name, node)

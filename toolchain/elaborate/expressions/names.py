@@ -21,7 +21,7 @@ from ktc.syntax import ast
 
 def name(body: Body, node: ast.Name) -> Any:
     """Elaborate a name."""
-    found = lookup.find(body.elab, node.id, body.scope, body.module)
+    found = lookup.find(body.elab, node.id, body.frame.scope, body.frame.module)
     if found is None:
         return unknown(body, node)
     return resolve(body, found, node)
@@ -34,14 +34,14 @@ def unknown(body: Body, node: ast.Name) -> Any:
     if node.id == "_":
         return None
     names: list[str] = []
-    for scope in body.scope.chain():
+    for scope in body.frame.scope.chain():
         if node.id in scope.names or "*" in scope.names:
             raise Abort  # a failed import, which was reported
         names += scope.names
-    if body.elab.prelude_scope is not None:
-        names += (name for name in body.elab.prelude_scope.names if not name.startswith("__"))
-    fn = body.instance.fn if body.instance is not None else None
-    around = next((scope.struct.info for scope in body.scope.chain() if isinstance(scope.struct, StructTy)), None)
+    if body.elab.modules.prelude_scope is not None:
+        names += (name for name in body.elab.modules.prelude_scope.names if not name.startswith("__"))
+    fn = body.frame.instance.fn if body.frame.instance is not None else None
+    around = next((scope.struct.info for scope in body.frame.scope.chain() if isinstance(scope.struct, StructTy)), None)
     if around is not None and isinstance(around.members.get(node.id), AliasInfo):
         help = f"write 'Self.{node.id}'"
     elif fn is not None and isinstance(fn.owner, StructInfo) and node.id in fn.owner.members:
@@ -61,7 +61,7 @@ def resolve(body: Body, found: Any, node: Any) -> Any:
         case FnSet():
             return FnVal(found, env=found.functions[0].parent)
         case StructInfo():
-            if found.deprecated and not body.module.is_library:
+            if found.deprecated and not body.frame.module.is_library:
                 type_warnings.warn_deprecated(body.elab, found, body.at(node))
             return (
                 struct_types.struct_type(body.elab, found, ())

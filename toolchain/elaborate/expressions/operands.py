@@ -29,7 +29,7 @@ def spread(body: Body, value: Any, node: Any) -> Any:
     """Turn `*args` into the values of a pack."""
     pack = well_known.pack_items(body.elab, value.ty)
     if pack is None:
-        if not body.module.is_library:
+        if not body.frame.module.is_library:
             text = f"'*' cannot unpack a value of type '{type_printer.type_name(body.elab, value.ty)}' here"
             body.fail(Code.TYPE_MISMATCH, text, body.at(node), "it passes on the arguments of '*args: *Ts' only")
         return value
@@ -49,10 +49,10 @@ def spread(body: Body, value: Any, node: Any) -> Any:
 def operand(body: Body, node: Any, elaborate: Callable[[Any], Any]) -> Any:
     """Elaborate one of several operands; an item that a getter gives may wait for the others."""
     item = node.value if isinstance(node, ast.Keyword) else node
-    if not isinstance(item, (ast.Subscript, ast.Attribute)) or body.module.is_library:
+    if not isinstance(item, (ast.Subscript, ast.Attribute)) or body.frame.module.is_library:
         return elaborate(node)
-    outer, body.waiting = body.waiting, item
+    outer, body.site.deferred_operand = body.site.deferred_operand, item
     try:
         return elaborate(node)
     finally:
-        body.waiting = outer
+        body.site.deferred_operand = outer

@@ -80,20 +80,20 @@ def dunder(body: Body, base: Any, name: str, args: list[Any], node: Any) -> Any:
     span = body.at(node)
     pos = [Arg(base, span), *(Arg(a, span) for a in args)]
     fn = FnVal(fns, (), (), base.ty)  # type: ignore[arg-type]
-    outer = body.span
-    if outer is None or not body.module.is_library:
-        body.span = span
+    outer = body.frame.span
+    if outer is None or not body.frame.module.is_library:
+        body.frame.span = span
     try:
         found = overload_resolution.chosen(body, fn, pos, [], span, True, quiet=True)
     finally:
-        body.span = outer
+        body.frame.span = outer
     if found is None:
         return None
-    outer, body.span = body.span, span
+    outer, body.frame.span = body.frame.span, span
     try:
         return call_lowering.emit_call(body, found, span)
     finally:
-        body.span = outer
+        body.frame.span = outer
 
 
 def no_operator(body: Body, op: str, left: Any, right: Any, node: Any) -> None:
@@ -125,9 +125,9 @@ def no_operator(body: Body, op: str, left: Any, right: Any, node: Any) -> None:
 
 def _lacks_result(body: Body) -> bool:
     """Was it told that this function returns something and does not declare it."""
-    own = body.instance.fn.span() if body.instance is not None else None
+    own = body.frame.instance.fn.span() if body.frame.instance is not None else None
     told = [one.span for one in body.elab.reporter.sink.diagnostics if one.code is Code.RETURN_TYPE]
-    end = body.instance.fn.node.end if body.instance is not None else 0
+    end = body.frame.instance.fn.node.end if body.frame.instance is not None else 0
     return own is not None and any(
         at is not None and at.source is own.source and own.start < at.start < end for at in told
     )

@@ -98,7 +98,7 @@ def apply(body: Body, base: Any, node: ast.Subscript) -> Any:
 
 
 def _alias_owner(body: Body, alias: AliasInfo) -> StructTy | None:
-    for scope in body.scope.chain():
+    for scope in body.frame.scope.chain():
         if isinstance(scope.struct, StructTy) and scope.struct.info.members.get(alias.name) is alias:
             return scope.struct
     return None
@@ -124,17 +124,20 @@ def indexed_value(body: Body, base: Any, node: ast.Subscript) -> Any:
     fn = FnVal(getter, (), (), base.ty)
     if static:
         fn = function_types.partial_of(body.elab, fn, *evaluation.param_list(body, node))
-        outer, body.span = body.span, span  # what the signature finds wrong with the parameter is wrong here
+        outer, body.frame.span = (
+            body.frame.span,
+            span,
+        )  # what the signature finds wrong with the parameter is wrong here
         made = call_lowering.call_fn(body, fn, [Arg(base, span)], [], span, True)
-        body.span = outer
+        body.frame.span = outer
         return made
     args = [Arg(base, span), *(collection_literals.late_arg(body, item) for item in node.args)]
-    if body.waiting is not None and waits(body, base, node):
+    if body.site.deferred_operand is not None and waits(body, base, node):
         return Waiting(fn, args, node)
     kw = [collection_literals.keyword(body, k) for k in node.keywords]
-    outer = body.span
-    if not body.module.is_library:
-        body.span = span
+    outer = body.frame.span
+    if not body.frame.module.is_library:
+        body.frame.span = span
     made = call_lowering.call_fn(body, fn, args, kw, span, True)
-    body.span = outer
-    return made if kw or body.module.is_library else item_of(body, made, base, args[1:], node)
+    body.frame.span = outer
+    return made if kw or body.frame.module.is_library else item_of(body, made, base, args[1:], node)

@@ -17,7 +17,7 @@ from ktc.ir import nodes, types
 
 def destructor(elab: Elaboration, ty: StructTy) -> str:
     """Return the symbol of the function that destroys a value: its `__del__`, then its fields."""
-    if ty.drop_name is not None and ty.drop_name in elab.state.extra:
+    if ty.drop_name is not None and ty.drop_name in elab.instances.state.extra:
         return ty.drop_name
     own, parts = _dropped(elab, ty)
     is_seen = ty.info.bound is not None or ty.info.explicit_destroy is not None
@@ -26,16 +26,16 @@ def destructor(elab: Elaboration, ty: StructTy) -> str:
         return ""
     digest = hashlib.sha256(mangling.key_text(elab, struct_types.canonical(elab, ty)).encode()).hexdigest()[:12]
     symbol = ty.drop_name = f"{ty.info.name}_drop${digest}"
-    if symbol in elab.state.extra:
+    if symbol in elab.instances.state.extra:
         return symbol
-    archived = elab.state.archived.get(symbol)
+    archived = elab.instances.state.archived.get(symbol)
     if archived is not None:
-        elab.state.extra[symbol] = (archived, set())
-        elab.state.undrawn[symbol] = ty
+        elab.instances.state.extra[symbol] = (archived, set())
+        elab.instances.state.undrawn[symbol] = ty
         return symbol
-    kept = work_queue.recall(elab, elab.state, symbol)
+    kept = work_queue.recall(elab, elab.instances.state, symbol)
     if kept is not None:
-        elab.state.extra[symbol] = (kept[0], set(kept[1]))
+        elab.instances.state.extra[symbol] = (kept[0], set(kept[1]))
         return symbol
     synthesize_destructor(elab, ty, symbol)
     return symbol
@@ -51,9 +51,9 @@ def synthesize_destructor(elab: Elaboration, ty: StructTy, symbol: str) -> None:
     """Make the body of a destructor."""
     own, parts = _dropped(elab, ty)
     empty = nodes.Function(symbol, f"destructor of {ty}", (("self", types.PTR),), types.VOID, (nodes.Return(),))
-    elab.state.extra[symbol] = (empty, set())
-    body = Body(elab, ty.info.module, ty.info.scope, elab.current)
-    body.comptime = False
+    elab.instances.state.extra[symbol] = (empty, set())
+    body = Body(elab, ty.info.module, ty.info.scope, elab.instances.current)
+    body.frame.comptime = False
     place = LV(ty, nodes.Argument(0, types.PTR), True)
     if own is not None:
         _call_del(elab, body, ty, own, place)  # which destroys the fields
@@ -63,7 +63,7 @@ def synthesize_destructor(elab: Elaboration, ty: StructTy, symbol: str) -> None:
         place_operations.destroy_place(body, field.ty, field.pointer, None)
     body.emit(nodes.Return())
     made = nodes.Function(symbol, f"destructor of {ty}", (("self", types.PTR),), types.VOID, body.finish())
-    elab.state.extra[symbol] = (made, body.refs)
+    elab.instances.state.extra[symbol] = (made, body.refs)
 
 
 def _call_del(elab: Elaboration, body: Body, ty: StructTy, own: FnSet, place: LV) -> None:

@@ -19,11 +19,11 @@ from ktc.records import replace
 
 def elaborate_instance(elab: Elaboration, instance: Instance) -> None:
     """Make the body of an instance, unless it is made or being made."""
-    if instance.fn.parent is not None and elab.trial is None:
-        elab.reached.add(instance.fn.node)
+    if instance.fn.parent is not None and elab.coverage.trial is None:
+        elab.coverage.reached.add(instance.fn.node)
     _elaborate(elab, instance)
-    if elab.trial is not None and not instance.fn.module.is_library and not instance.again:
-        elab.trial.made.append(instance)
+    if elab.coverage.trial is not None and not instance.fn.module.is_library and not instance.again:
+        elab.coverage.trial.made.append(instance)
 
 
 def _elaborate(elab: Elaboration, instance: Instance) -> None:
@@ -35,9 +35,9 @@ def _elaborate(elab: Elaboration, instance: Instance) -> None:
         instance.function, instance.refs = found[0], set(found[1])
         return
     instance.busy = True
-    outer_state, outer = elab.state, elab.current
-    elab.state, elab.current = instance.state, instance
-    elab.elaborated.add(instance.fn.uid)
+    outer_state, outer = elab.instances.state, elab.instances.current
+    elab.instances.state, elab.instances.current = instance.state, instance
+    elab.instances.elaborated.add(instance.fn.uid)
     try:
         prologues.make_function(elab, instance)
     except (Abort, Symbolic, OfProgram):
@@ -47,7 +47,7 @@ def _elaborate(elab: Elaboration, instance: Instance) -> None:
         elab.report(why.code, why.message, why.span or instance.fn.span(), "", instance)
     finally:
         instance.busy = False
-        elab.state, elab.current = outer_state, outer
+        elab.instances.state, elab.instances.current = outer_state, outer
 
 
 def make_template(elab: Elaboration, instance: Instance) -> None:
@@ -75,7 +75,7 @@ def make_template(elab: Elaboration, instance: Instance) -> None:
         made = inlining.inline(scratch, instance, values, instance.fn.span())
     except Symbolic:
         return
-    is_pure = not (scratch.statements or scratch.hoisted or scratch.lends)
+    is_pure = not (scratch.statements or scratch.hoisted or scratch.facts.lends)
     if elab.reporter.sink.error_count != errors or not is_pure or isinstance(made, LV):
         return
     if isinstance(made, (RV, KV)):
@@ -88,7 +88,7 @@ def make_template(elab: Elaboration, instance: Instance) -> None:
 def unit_of(elab: Elaboration, state: UnitState) -> nodes.Unit:
     """Return what the entry or the kernels of a target reach."""
     unit = nodes.Unit(state.target)
-    roots = [elab.entry_refs] if state.index < 0 else list(state.kernels)
+    roots = [elab.instances.entry] if state.index < 0 else list(state.kernels)
     roots += [s for s, i in state.by_symbol.items() if i.fn.export and i.function is not None and state.index < 0]
     if state.archived:
         roots.append(TARGETS_TABLE)  # the archive reads it
@@ -112,8 +112,8 @@ def unit_of(elab: Elaboration, state: UnitState) -> nodes.Unit:
             if instance.function is not None:
                 unit.functions[symbol] = instance.function
                 work += instance.refs
-        elif symbol in elab.globals:
-            item = elab.globals[symbol]
+        elif symbol in elab.instances.globals:
+            item = elab.instances.globals[symbol]
             if symbol in state.archived_variables:
                 item = replace(item, linkage="external", content=None)
             unit.globals[symbol] = item

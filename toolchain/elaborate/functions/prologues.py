@@ -32,9 +32,9 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
         elab.fail(Code.TRAIT_NOT_MET, f"'{fn.name}' is only declared: its trait gives it no body", fn.span())
     body = Body(elab, fn.module, Scope(instance.scope, "body"), instance)
     instance.body = body
-    body.scope.body = body
-    body.function_scope = body.scope
-    body.comptime = False
+    body.frame.scope.body = body
+    body.frame.function_scope = body.frame.scope
+    body.frame.comptime = False
     params: list[tuple[str, types.Type]] = []
 
     def argument(name: str, kind: types.Type) -> nodes.Value:
@@ -42,16 +42,16 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
         return nodes.Argument(len(params) - 1, kind)
 
     if signature.through_memory:
-        body.result_pointer = argument("result", types.PTR)
+        body.flow.result_pointer = argument("result", types.PTR)
     _bind_arguments(elab, body, instance, argument)
     for env in instance.envs:
         made_here = instance.kernel
         pointer = captures.environment_local(body, env.set.functions[0]) if made_here else argument("env", types.PTR)
-        body.env_args[env.set.functions[0]] = pointer
+        body.captures.env_args[env.set.functions[0]] = pointer
         if env.set.functions[0] is fn and fn.parent is not None:
-            body.env_value = pointer
+            body.captures.env_value = pointer
     if signature.raises:
-        body.error_argument = argument("error", types.PTR)
+        body.flow.error_argument = argument("error", types.PTR)
     blocks.block(body, fn.node.body)
     if instance.failed:  # before the next check: a statement that is missing for its mistake may be the 'return'
         raise Abort
@@ -69,11 +69,11 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
     bounds = bounds_of(body, fn.node.decorators) if instance.kernel and fn.node.decorators else {}
     symbol = instance.symbol
     instance.refs = body.refs
-    passed = {one.closure: at.index for one, at in body.env_args.items() if isinstance(at, nodes.Argument)}
+    passed = {one.closure: at.index for one, at in body.captures.env_args.items() if isinstance(at, nodes.Argument)}
     instance.function = nodes.Function(
-        symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.lends,
-        bounds, passed, _values(elab, instance, params) | body.whole_captures if instance.kernel else {},
-        traced=fn.traced, must_end=dict(body.linear),
+        symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.facts.lends,
+        bounds, passed, _values(elab, instance, params) | body.captures.whole_captures if instance.kernel else {},
+        traced=fn.traced, must_end=dict(body.facts.linear),
     )  # fmt: skip
 
 
@@ -86,9 +86,9 @@ def _values(elab: Elaboration, instance: Instance, params: list[tuple[str, types
 
 def _fall_off(elab: Elaboration, body: Body, instance: Instance) -> None:
     signature = instance.signature
-    if signature.result == "none" or body.out_var is not None:
-        body.leaving = None
-        body.span = instance.fn.span()
+    if signature.result == "none" or body.flow.out_var is not None:
+        body.flow.leaving = None
+        body.frame.span = instance.fn.span()
         exits.leave(body, None)
         return
     if instance.failed:
@@ -109,7 +109,7 @@ def _bind_arguments(elab: Elaboration, body: Body, instance: Instance, argument:
         if sig.variadic:
             _bind_variadic(elab, body, sig, span, argument)
             continue
-        body.scope.names[sig.name] = _bind_one(elab, body, sig, span, argument)
+        body.frame.scope.names[sig.name] = _bind_one(elab, body, sig, span, argument)
     made = body.statements[before:]
     marks: list[nodes.Mark] = [one for one in made if isinstance(one, nodes.Mark)]
     if len(marks) > 1:  # what is never looked at is destroyed from the last one on, and what stands for many last
@@ -122,12 +122,14 @@ def _bind_one(elab: Elaboration, body: Body, sig: ArgSig, span: Span, argument: 
     if isinstance(ty, FnTy) and ty.of is not None:
         return ty.of
     why = read_only_argument(sig.name)
-    assert body.instance is not None
+    assert body.frame.instance is not None
     if sig.convention in ("mut", "ref"):
         pointer = argument(sig.name, types.PTR)
         if sig.convention == "mut" and not struct_types.is_trivial(elab, ty) and _is_replaced(elab, body, sig):
             return _bind_behind(elab, body, sig, pointer, span)
-        fixed = sig.convention == "ref" and not body.module.is_library and is_fixed(elab, body.instance, sig)
+        fixed = (
+            sig.convention == "ref" and not body.frame.module.is_library and is_fixed(elab, body.frame.instance, sig)
+        )
         return Var(sig.name, ty, LV(ty, pointer, not fixed, why=why if fixed else "", loans=()), span, "arg", body=body)
     if sig.passing == "memory":
         pointer = argument(sig.name, types.PTR)
@@ -155,9 +157,9 @@ def _bind_one(elab: Elaboration, body: Body, sig: ArgSig, span: Span, argument: 
 def _is_replaced(elab: Elaboration, body: Body, sig: ArgSig) -> bool:
     """Say whether the function replaces the value of a `mut` argument, or a field that has a destructor. For the
     library's own functions it is of no interest when exactly a field dies."""
-    assert body.instance is not None
-    found = replaced(body.instance.fn)
-    if sig.name in found or body.module.is_library or not isinstance(sig.ty, StructTy):
+    assert body.frame.instance is not None
+    found = replaced(body.frame.instance.fn)
+    if sig.name in found or body.frame.module.is_library or not isinstance(sig.ty, StructTy):
         return sig.name in found
     return any(
         f"{sig.name}.{name}" in found and not struct_types.is_trivial(elab, ty)
@@ -188,25 +190,25 @@ def _own_direct(elab: Elaboration, body: Body, sig: ArgSig, value: RV, span: Spa
 def _bind_out(elab: Elaboration, body: Body, instance: Instance, sig: ArgSig, span: Span) -> None:
     signature = instance.signature
     ty = signature.result_ty
-    if signature.result == "memory" and struct_types.is_trivial(elab, ty) and body.module.is_library:
-        assert body.result_pointer is not None
-        place = LV(ty, body.result_pointer, True, loans=())
+    if signature.result == "memory" and struct_types.is_trivial(elab, ty) and body.frame.module.is_library:
+        assert body.flow.result_pointer is not None
+        place = LV(ty, body.flow.result_pointer, True, loans=())
     elif signature.result == "memory":
-        assert body.result_pointer is not None
-        local = locals.behind(body, body.result_pointer, ty, sig.name, span)
-        place = LV(ty, body.result_pointer, True, local)
+        assert body.flow.result_pointer is not None
+        local = locals.behind(body, body.flow.result_pointer, ty, sig.name, span)
+        place = LV(ty, body.flow.result_pointer, True, local)
     else:
         local = locals.new_local(body, struct_types.ir_type(elab, ty), sig.name)
-        place = LV(ty, nodes.LocalAddress(local), True, None if body.module.is_library else local)
+        place = LV(ty, nodes.LocalAddress(local), True, None if body.frame.module.is_library else local)
     if place.local is not None:
         if isinstance(ty, StructTy):
             partial_moves.by_field(body, place.local, ty)
             if instance.fn.name == "__init__":
                 place.local.drop = ""  # what is not finished when an error is raised is destroyed field by field
-        trusted = body.module.is_library or (isinstance(ty, StructTy) and not place.local.fields)
-        (body.trusted if trusted else body.late_locals).add(place.local)
-    body.out_var = Var(sig.name, ty, place, span, "var", None, body)
-    body.scope.names[sig.name] = body.out_var
+        trusted = body.frame.module.is_library or (isinstance(ty, StructTy) and not place.local.fields)
+        (body.facts.trusted if trusted else body.late_locals).add(place.local)
+    body.flow.out_var = Var(sig.name, ty, place, span, "var", None, body)
+    body.frame.scope.names[sig.name] = body.flow.out_var
 
 
 def _bind_variadic(elab: Elaboration, body: Body, sig: ArgSig, span: Span, argument: Any) -> None:
@@ -214,13 +216,13 @@ def _bind_variadic(elab: Elaboration, body: Body, sig: ArgSig, span: Span, argum
         args = [argument(f"{sig.name}.{i}", types.PTR) for i in range(len(sig.pack))]
     else:
         args = [argument(sig.name, types.PTR), argument(f"{sig.name}.count", types.I64)]
-    if sig.convention in ("var", "owned") and not body.module.is_library:
+    if sig.convention in ("var", "owned") and not body.frame.module.is_library:
         kind = well_known.owned_type(elab, sig)
         value = RV(kind, inlining.variadic_value(body, sig, args).ir)
         owned = _own_direct(elab, body, replace(sig, ty=kind), value, span)
         assert isinstance(owned.value, LV)
         partial_moves.mark(body, "init", owned.value)
-        body.scope.names[sig.name] = owned
+        body.frame.scope.names[sig.name] = owned
         return
     value = inlining.variadic_value(body, sig, args)
-    body.scope.names[sig.name] = Var(sig.name, value.ty, value, span, "arg", body=body)
+    body.frame.scope.names[sig.name] = Var(sig.name, value.ty, value, span, "arg", body=body)

@@ -40,7 +40,7 @@ class NoStandIn(Exception):
 def archetype(elab: Elaboration, name: str, bound: TraitTy, module: ModuleInfo, at: ast.Node) -> StructTy:
     """Return a new type of which nothing is known but its traits."""
     node = ast.StructDecl(at.start, at.end, MARK + name, at.start, (), (), (), (), (), "")
-    info = StructInfo(MARK + name, node, module, next(elab.ids), module.scope, bound=bound)
+    info = StructInfo(MARK + name, node, module, next(elab.modules.ids), module.scope, bound=bound)
     found: list[TraitInfo] = []
     for trait in bound.traits:
         struct_members.add_trait(elab, trait, found)
@@ -52,7 +52,7 @@ def archetype(elab: Elaboration, name: str, bound: TraitTy, module: ModuleInfo, 
     ty = struct_types.struct_type(elab, info, ())
     ty.fields, ty.ir_type, ty.origins, ty.prim = (), _WORD, (), None
     ty.trivial = info.register_trivial
-    elab.archetypes[info.name] = info
+    elab.types.archetypes[info.name] = info
     return ty
 
 
@@ -98,12 +98,12 @@ def stand_ins(
         if param.name in given:
             pass
         elif param.name in flags:
-            elab.lent = True
+            elab.coverage.lent = True
             given[param.name] = well_known.bool_constant(elab, False)
         else:
-            doubt = elab.doubt
+            doubt = elab.coverage.uncertainty
             given[param.name] = _stand_in(elab, param, scope, module)
-            elab.doubt = doubt if is_open and param.default is not None else elab.doubt
+            elab.coverage.uncertainty = doubt if is_open and param.default is not None else elab.coverage.uncertainty
         scope.names[param.name] = given[param.name]
     return given
 
@@ -135,8 +135,8 @@ def _stand_in(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleI
         and isinstance(want, StructTy)
         and want.info is not well_known.library_info(elab, "Origin")
     ):
-        elab.doubt = max(elab.doubt, 1)
-        if elab.choice % 2:  # what holds for the default only is no mistake
+        elab.coverage.uncertainty = max(elab.coverage.uncertainty, 1)
+        if elab.coverage.choice % 2:  # what holds for the default only is no mistake
             with contextlib.suppress(NoStandIn):
                 return _constant(elab, want, None)
         value = elab.api.evaluate(elab, param.default, scope, module)
@@ -150,23 +150,23 @@ def _stand_in_for(elab: Elaboration, want: Any, name: str, module: ModuleInfo, a
     if isinstance(want, FnTy) and want.ast is None and not want.symbolic:
         return _function(elab, want, name, module, at)
     if isinstance(want, PartialTy) and want.info is well_known.library_info(elab, "Origin"):
-        elab.lent = True
+        elab.coverage.lent = True
         return well_known.origin_constant(elab, OriginValue("some", False))
     if not isinstance(want, StructTy):
         raise NoStandIn
     if want.info is well_known.library_info(elab, "Origin"):
         flag = want.params[0]
         return KV(want, OriginValue("some", bool(flag.data) if isinstance(flag, KV) else True))
-    elab.doubt = max(elab.doubt, 1)
+    elab.coverage.uncertainty = max(elab.coverage.uncertainty, 1)
     return _constant(elab, want, None)
 
 
 def _constant(elab: Elaboration, want: StructTy, given: Any) -> KV:
     """Return some constant of a type: one made from a literal, an alias of its struct, or one without bits."""
     tries = (
-        well_known.literal(elab, "IntLiteral", "!kgen.int_literal", 4 << elab.choice),
-        well_known.bool_constant(elab, elab.choice % 2 == 0),
-        well_known.literal(elab, "StringLiteral", "!kgen.string", "xyzvw"[elab.choice]),
+        well_known.literal(elab, "IntLiteral", "!kgen.int_literal", 4 << elab.coverage.choice),
+        well_known.bool_constant(elab, elab.coverage.choice % 2 == 0),
+        well_known.literal(elab, "StringLiteral", "!kgen.string", "xyzvw"[elab.coverage.choice]),
     )
     for value in (given,) if isinstance(given, KV) else tries:
         try:
@@ -177,7 +177,7 @@ def _constant(elab: Elaboration, want: StructTy, given: Any) -> KV:
             return made
     found = [made for member in want.info.members.values() if (made := _own_constant(elab, member, want)) is not None]
     if found:  # the first ones mean something special more often than not
-        return found[int(len(found) * _PLACES[elab.choice])]
+        return found[int(len(found) * _PLACES[elab.coverage.choice])]
     if want.info.bound is None and not types.size_of(struct_types.ir_type(elab, want)):
         return KV(want, zero_of(struct_types.ir_type(elab, want)))
     raise NoStandIn
@@ -208,11 +208,11 @@ def is_open(elab: Elaboration, fn: FnInfo) -> bool:
     for arg in fn.node.args:
         match arg.type:
             case ast.Name(id=name):
-                found = modules.module_name(elab, elab.main, name) or modules.prelude_name(elab, name)
+                found = modules.module_name(elab, elab.modules.main, name) or modules.prelude_name(elab, name)
                 if isinstance(found, TraitInfo) or (isinstance(found, StructInfo) and found.node.params):
                     return True
             case ast.Subscript(base=ast.Name(id=name), args=args, keywords=keywords) if name != "Some":
-                found = modules.module_name(elab, elab.main, name) or modules.prelude_name(elab, name)
+                found = modules.module_name(elab, elab.modules.main, name) or modules.prelude_name(elab, name)
                 if isinstance(found, StructInfo) and _leaves_open(found, args, keywords):
                     return True
             case ast.Subscript(base=ast.Name(id="Some")) | ast.Binary():
@@ -258,9 +258,9 @@ def _function_value(
     body = (ast.Pass(at.start, at.end),)
     head = ast.FunctionHead(params, args, result, None, want.raises, (), None, (), False, "")
     node = ast.FunctionDecl(at.start, at.end, name, at.start, (), head, body)
-    info = FnInfo(name, node, module, None, scope, next(elab.ids))
+    info = FnInfo(name, node, module, None, scope, next(elab.modules.ids))
     info.parameter = "capturing" in want.effects
-    elab.elaborated.add(info.uid)
+    elab.instances.elaborated.add(info.uid)
     return FnVal(FnSet(name, [info]))
 
 

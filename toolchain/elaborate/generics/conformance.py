@@ -101,10 +101,12 @@ def beyond_bound(elab: Elaboration, ty: StructTy, name: str, span: Span | None, 
 def _traits_with(elab: Elaboration, name: str) -> list[TraitInfo]:
     """Return the traits of the program and the prelude that have a member, those that ask for least first."""
     found: dict[int, TraitInfo] = {}
-    for scope in (elab.main.scope, elab.prelude_scope):
+    for scope in (elab.modules.main.scope, elab.modules.prelude_scope):
         for spelled in list(scope.names) if scope is not None else ():
-            own = scope is elab.main.scope
-            value = modules.module_name(elab, elab.main, spelled) if own else modules.prelude_name(elab, spelled)
+            own = scope is elab.modules.main.scope
+            value = (
+                modules.module_name(elab, elab.modules.main, spelled) if own else modules.prelude_name(elab, spelled)
+            )
             if isinstance(value, TraitInfo) and name in value.members:
                 found.setdefault(value.uid, value)
     return sorted(found.values(), key=lambda trait: (len(trait.members) + len(trait.node.traits), trait.name))

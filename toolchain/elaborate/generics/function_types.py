@@ -48,20 +48,20 @@ def function_type(
 ) -> FnTy:  # fmt: skip
     """Return the function type; the names of arguments are no part of it."""
     key = (args, result, raises, effects, result_ref)
-    found = elab.fn_tys.get(key)
+    found = elab.types.functions.get(key)
     if found is None:
-        found = elab.fn_tys[key] = FnTy(args, result, raises, effects, nodes, result_ref)
+        found = elab.types.functions[key] = FnTy(args, result, raises, effects, nodes, result_ref)
         found.symbolic = any(is_symbolic(kind) for _, kind in args) or is_symbolic(result)
     return found
 
 
 def fn_type_of(elab: Elaboration, fn: FnVal) -> FnTy:
     """Return the type of one function alone."""
-    found = elab.fn_tys.get(fn)
+    found = elab.types.functions.get(fn)
     if found is None:
         first = fn.set.functions[0]
         effects = ("capturing",) if first.parameter else ()
-        found = elab.fn_tys[fn] = FnTy((), None, first.raises, effects, of=fn)
+        found = elab.types.functions[fn] = FnTy((), None, first.raises, effects, of=fn)
     return found
 
 

@@ -14,7 +14,7 @@ from ktc.syntax import ast
 def wants_constant(body: Body, instance: Any, sig: Any) -> bool:
     """Must an argument be one of the program's constants; what is known while compiling is."""
     origin = sig.node.origin[0] if sig.node.origin else None
-    if body.comptime or not isinstance(origin, ast.Name):
+    if body.frame.comptime or not isinstance(origin, ast.Name):
         return False
     return is_static(lookup_quiet(body.elab, instance.scope, origin.id, instance.fn))
 

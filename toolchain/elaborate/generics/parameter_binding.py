@@ -150,8 +150,8 @@ def apply_struct(
         Mismatch: they do not fit.
     """
     key = ("apply", info, positional, named)
-    if key in elab.state.memo:
-        return elab.state.memo[key]
+    if key in elab.instances.state.memo:
+        return elab.instances.state.memo[key]
     what, params = f"'{info.name}'", info.node.params
     given = parameter_assignment.give(elab, params, positional, named, what)
     # '_' leaves a parameter open even if it has a default, '**_' (whose name is empty) all that are not given
@@ -163,7 +163,7 @@ def apply_struct(
     values: Any = tuple(given.get(p.name) for p in params)
     made = PartialTy(info, values) if None in values else struct_types.struct_type(elab, info, values)
     check_where(elab, info.node.where, scope, info.module, what, made)
-    return elab.state.memo.setdefault(key, made)
+    return elab.instances.state.memo.setdefault(key, made)
 
 
 def apply_alias(
@@ -176,7 +176,7 @@ def apply_alias(
     parent = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
     scope = Scope(parent, "function")
     given = settle(elab, params, given, scope, alias.module, f"'{alias.name}'")
-    key = (self_ty, elab.state.target.name, tuple(given[p.name] for p in params))
+    key = (self_ty, elab.instances.state.target.name, tuple(given[p.name] for p in params))
     if key not in alias.values:
         node = alias.node
         if node.value is None:

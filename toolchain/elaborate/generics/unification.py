@@ -89,7 +89,7 @@ def rest(fn: FnVal) -> tuple[Any, ...]:
 
 def signature_pattern(elab: Elaboration, fn: FnInfo, self_ty: StructTy | None) -> Pattern:
     """Return the pattern of a function; `self_ty` may be symbolic."""
-    key = (self_ty, elab.state.target.name)
+    key = (self_ty, elab.instances.state.target.name)
     found = fn.patterns.get(key)
     if found is None:
         found = fn.patterns[key] = _make_pattern(elab, fn, self_ty)

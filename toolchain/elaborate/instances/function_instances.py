@@ -9,7 +9,7 @@ from ktc.elaborate.generics.function_types import is_complete
 from ktc.elaborate.generics.unification import rest
 from ktc.elaborate.instances import instance_table
 from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope
-from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import Instance, Signature, Symbolic
 from ktc.elaborate.model.types import KV, FnTy, FnVal, Sym
@@ -72,9 +72,9 @@ def single_set(elab: Elaboration, functions: FnSet, info: FnInfo) -> FnSet:
     """Return a set of one of the overloads, always the same one."""
     if len(functions.functions) == 1:
         return functions
-    found = elab.fn_sets.get(info)
+    found = elab.types.function_sets.get(info)
     if found is None:
-        found = elab.fn_sets[info] = FnSet(functions.name, [info])
+        found = elab.types.function_sets[info] = FnSet(functions.name, [info])
     return found
 
 
@@ -83,7 +83,7 @@ def fn_as(elab: Elaboration, fn: FnVal, want: FnTy) -> FnVal | None:
     if want.of is not None:
         return fn if want.of == fn else None
     key = ("fn_as", fn, want)
-    memo = elab.state.memo
+    memo = elab.instances.state.memo
     if key not in memo:
         memo[key] = None
         found = [one for one in (_as_one(elab, fn, info, want) for info in fn.set.functions) if one is not None]
@@ -154,7 +154,7 @@ def _instance_for(elab: Elaboration, fn: FnVal, info: FnInfo, want: FnTy) -> tup
 
 
 def only_instance(
-    elab: Elaboration, fn: FnVal, actual: list[Any], asking: Any, span: Any = None, kernel: bool = False
+    elab: Elaboration, fn: FnVal, actual: list[Any], asking: Body | None, span: Any = None, kernel: bool = False
 ) -> Instance:
     """Return the instance of a single function whose parameters are given.
 
@@ -180,7 +180,7 @@ def _same(elab: Elaboration, signature: Signature, want: FnTy) -> bool:
     return signature.result_ty is want.result or type_relations.fits(elab, signature.result_ty, want.result)
 
 
-def instance_of(elab: Elaboration, fn: FnVal, span: Span | None, asking: Any, kernel: bool = False) -> Instance:
+def instance_of(elab: Elaboration, fn: FnVal, span: Span | None, asking: Body | None, kernel: bool = False) -> Instance:
     """Return the one instance that a function value with all its parameters is.
 
     A function with several overloads or open parameters is an error.

@@ -10,7 +10,7 @@ from ktc.elaborate.generics.function_types import environments
 from ktc.elaborate.instances import signatures
 from ktc.elaborate.instances.signatures import is_specialised
 from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope
-from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Abort
 from ktc.elaborate.model.instance import Instance
 from ktc.elaborate.model.types import FnTy, FnVal, PartialTy, StructTy, TraitTy
@@ -26,10 +26,10 @@ TARGETS_TABLE = "ktc.targets"
 
 def instance(
     elab: Elaboration, fn: FnInfo, self_ty: StructTy | None, given: dict[str, Any], actual: list[Any], env: Any,
-    asking: Any, span: Span | None = None, kernel: bool = False,
+    asking: Body | None, span: Span | None = None, kernel: bool = False,
 ) -> Instance:  # fmt: skip
     """Return the instance of a function with these parameters; its signature is made on the first call."""
-    state = elab.state
+    state = elab.instances.state
     values = tuple(struct_types.canonical(elab, given[p.name]) for p in fn.node.params)
     canonical_self = struct_types.canonical(elab, self_ty) if self_ty is not None else None
     key = (fn.uid, canonical_self, values, kernel)
@@ -53,9 +53,9 @@ def instance(
     full = (key, open_types)
     found = state.instances.get(full)
     if found is None:
-        parent = asking.instance if asking is not None else elab.current
+        parent = asking.frame.instance if asking is not None else elab.instances.current
         depth = parent.depth + 1 if parent is not None else 0
-        call_span = span or (asking.span if asking is not None else None)
+        call_span = span or (asking.frame.span if asking is not None else None)
         if depth > MAX_DEPTH:
             _without_end(elab, fn, call_span, parent)
         symbol = mangling.symbol_for(elab, fn, (canonical_self, values, open_types), kernel)
@@ -84,10 +84,10 @@ def open_arguments(elab: Elaboration, instance: Instance) -> bool:
 
 def _without_end(elab: Elaboration, fn: FnInfo, span: Span | None, parent: Instance | None) -> NoReturn:
     """Report a function that instantiates itself, once for all that do so through one another."""
-    if fn.uid not in elab.endless:
+    if fn.uid not in elab.instances.endless:
         elab.report(Code.INSTANTIATION_DEPTH, f"'{fn.name}' instantiates itself without end", span, "", parent)
     while parent is not None:
-        elab.endless.add(parent.fn.uid)
+        elab.instances.endless.add(parent.fn.uid)
         parent = parent.parent
     raise Abort
 

@@ -12,7 +12,7 @@ def recall(elab: Elaboration, state: UnitState, symbol: str) -> KeptBody | None:
     if found is not None:
         assert state.bodies is not None
         for name in found[1]:
-            if name not in elab.globals:
+            if name not in elab.instances.globals:
                 _recall_constant(elab, state.bodies, name)
     return found
 
@@ -21,19 +21,19 @@ def _recall_constant(elab: Elaboration, bodies: Bodies, name: str) -> None:
     made = bodies.constant(name)
     if made is None:
         return
-    elab.globals[name] = made
+    elab.instances.globals[name] = made
     if isinstance(made.content, nodes.Const):
         for inner in walk.addresses_of(made.content.value):
-            if inner not in elab.globals:
+            if inner not in elab.instances.globals:
                 _recall_constant(elab, bodies, inner)
 
 
 def request(elab: Elaboration, instance: Instance) -> None:
     """Put an instance on the work list; a kernel is only noted where kernels are elaborated one by one."""
-    if instance.kernel and elab.deferred_kernels is not None:
-        elab.deferred_kernels[instance.state.index, instance.symbol] = instance
+    if instance.kernel and elab.instances.deferred_kernels is not None:
+        elab.instances.deferred_kernels[instance.state.index, instance.symbol] = instance
         # Unreached functions are elaborated for their mistakes: this one is reached.
-        elab.elaborated.add(instance.fn.uid)
+        elab.instances.elaborated.add(instance.fn.uid)
         return
     if instance.function is None and not instance.busy and instance.archived is None:
         instance.state.queue.append(instance)
@@ -44,7 +44,7 @@ def drain(elab: Elaboration, only: UnitState | None = None) -> None:
     work = True
     while work:
         work = False
-        for state in list(elab.states.values()) if only is None else (only,):
+        for state in list(elab.instances.states.values()) if only is None else (only,):
             queue = state.queue
             queue.reverse()  # in the order of the calls: messages show the first way
             while queue:
@@ -62,7 +62,7 @@ def drain_closures(elab: Elaboration) -> None:
     work = True
     while work:
         work = False
-        for state in list(elab.states.values()):
+        for state in list(elab.instances.states.values()):
             queue = state.queue
             first = next((i for i, one in enumerate(queue) if one.envs or one.fn.parent is not None), len(queue))
             while len(queue) > first:

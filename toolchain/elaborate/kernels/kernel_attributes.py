@@ -29,7 +29,7 @@ def bounds_of(body: Body, decorators: tuple[ast.Decorator, ...]) -> dict[str, tu
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "__llvm_metadata"):
             continue
         for word in call.keywords:
-            where = Span(body.module.source, word.start, word.end)
+            where = Span(body.frame.module.source, word.start, word.end)
             name = word.name
             if variables.find(body, name) is not None:
                 name = evaluation.text_of(
@@ -42,7 +42,7 @@ def bounds_of(body: Body, decorators: tuple[ast.Decorator, ...]) -> dict[str, tu
             numbers = _numbers(body, word.value, 3 if bound == "cluster" else 1)
             for number in numbers:
                 if not 1 <= number <= most:
-                    at = Span(body.module.source, word.value.start, word.value.end)
+                    at = Span(body.frame.module.source, word.value.start, word.value.end)
                     body.fail(Code.CONSTRAINT_FAILED, text.format(number), at)
             bounds[bound] = numbers
     return bounds

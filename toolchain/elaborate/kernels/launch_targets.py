@@ -16,16 +16,16 @@ def targets_where(body: Body, condition: ast.Expr, truth: bool) -> int:
     What is started under `@parameter if has_nvidia_gpu_accelerator()` is not meant for the others.
     """
     elab, found = body.elab, 0
-    config, outer = elab.config, elab.state
-    if len(config.accelerators) < 2 or body.module.is_library or outer.index >= 0:
-        return int(body.launch_targets)
+    config, outer = elab.config, elab.instances.state
+    if len(config.accelerators) < 2 or body.frame.module.is_library or outer.index >= 0:
+        return int(body.site.launch_targets)
     for index, target in enumerate(config.accelerators):
-        if target.name not in elab.alone:
+        if target.name not in elab.instances.alone:
             host = replace(config.host, name=f"{config.host.name} for {target.name}")
-            elab.alone[target.name] = UnitState(host, -1, only=(target,))
-        elab.state = elab.alone[target.name]
+            elab.instances.alone[target.name] = UnitState(host, -1, only=(target,))
+        elab.instances.state = elab.instances.alone[target.name]
         try:
             found |= (bool(evaluation.index_of(elab, evaluation.param_arg(body, condition))) == truth) << index
         finally:
-            elab.state = outer
-    return found & int(body.launch_targets)
+            elab.instances.state = outer
+    return found & int(body.site.launch_targets)

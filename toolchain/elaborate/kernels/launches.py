@@ -56,18 +56,18 @@ def _kernel(body: Body, target: Target, fn: FnVal, span: Span | None) -> tuple[U
 
 def _kernel_instance(body: Body, target: Target, fn: FnVal, span: Span | None) -> tuple[UnitState, Instance]:
     elab = body.elab
-    state = elab.states.get(target.name)
+    state = elab.instances.states.get(target.name)
     if state is None or state.index < 0:
-        state = elab.states.get("device " + target.name)
+        state = elab.instances.states.get("device " + target.name)
     if state is None:
-        state = UnitState(target, len(elab.states) - 1)
-        elab.states["device " + target.name if target.name == elab.config.host.name else target.name] = state
-    outer = elab.state
-    elab.state = state
+        state = UnitState(target, len(elab.instances.states) - 1)
+        elab.instances.states["device " + target.name if target.name == elab.config.host.name else target.name] = state
+    outer = elab.instances.state
+    elab.instances.state = state
     try:
         instance = function_instances.instance_of(elab, fn, span, body, kernel=True)
     finally:
-        elab.state = outer
+        elab.instances.state = outer
     return state, instance
 
 
@@ -130,9 +130,9 @@ def offload(body: Body, target: Target, kind: int, option: str, fn: FnVal, info:
 
 def _image_global(body: Body, state: UnitState, instance: Instance, kind: int) -> str:
     name = f"image${instance.symbol}${state.target.name.replace('-', '_')}${kind}"
-    if name not in body.elab.globals:
+    if name not in body.elab.instances.globals:
         content = nodes.ImageRef(state.index, instance.symbol, IMAGE_KINDS[kind])
-        body.elab.globals[name] = nodes.Global(name, types.ArrayType(types.I8, 1), content, True)
+        body.elab.instances.globals[name] = nodes.Global(name, types.ArrayType(types.I8, 1), content, True)
     return name
 
 
@@ -140,10 +140,10 @@ def _image(body: Body, name: str) -> Value:
     """Return address and size of an image; the size is read from memory, so that the code need not wait for it."""
     pair = types.StructType((types.PTR, types.I64))
     size = nodes.ImageSize(name)
-    if body.comptime:
+    if body.frame.comptime:
         return nodes.Const(pair, (nodes.Address(name), size))
     held = f"{name}$size"
-    body.elab.globals[held] = nodes.Global(held, types.I64, nodes.Const(types.I64, size), True)
+    body.elab.instances.globals[held] = nodes.Global(held, types.I64, nodes.Const(types.I64, size), True)
     body.refs.add(held)
     read = body.let(nodes.Load(nodes.GlobalAddress(held), types.I64), types.I64)
     return ops.build("make", (nodes.Const(types.PTR, nodes.Address(name)), read), None, pair)
@@ -171,10 +171,10 @@ def kernel_codes(body: Body, fn: FnVal, targets: int, span: Span | None) -> Valu
             text: Any = ir_values.string_global(body, instance.symbol).value
             rows.append((nodes.Address(image), text[0]))
     name = f"codes${symbol}${targets & (1 << len(rows)) - 1}"
-    if name not in body.elab.globals:
+    if name not in body.elab.instances.globals:
         pair = types.StructType((types.PTR, types.PTR))
         table = types.ArrayType(pair, len(rows))
-        body.elab.globals[name] = nodes.Global(name, table, nodes.Const(table, tuple(rows)), True)
+        body.elab.instances.globals[name] = nodes.Global(name, table, nodes.Const(table, tuple(rows)), True)
     body.refs.add(name)
     return nodes.GlobalAddress(name)
 
@@ -234,8 +234,8 @@ def kernel_capture(body: Body, target: Target, fn: FnVal, index: int, span: Span
 
 def call_location(body: Body) -> tuple[str, int, int]:
     """Return file, line and column of the innermost place in a user's file."""
-    body.placed = True
-    span, at = body.span, body.instance
+    body.site.placed = True
+    span, at = body.frame.span, body.frame.instance
     if body.elab.is_archive and (span is None or span.source.is_library):
         raise OfProgram  # the calls of the seed itself are no part of the archive
     while at is not None and (span is None or span.source.is_library):
@@ -252,8 +252,8 @@ def call_place(body: Body, own: bool) -> str:
     Args:
         own: of this very call; nothing where it is one of the library's.
     """
-    body.placed = True
-    if own and (body.span is None or body.span.source.is_library):
+    body.site.placed = True
+    if own and (body.frame.span is None or body.frame.span.source.is_library):
         return ""
     return "{}:{}:{}".format(*call_location(body))
 
@@ -263,8 +263,8 @@ def asking_span(body: Body, argument: int) -> Span | None:
 
     The call itself where it has no such argument; None where the library was not called from a user's file.
     """
-    body.placed = True
-    at = body.instance
+    body.site.placed = True
+    at = body.frame.instance
     while at is not None:
         if at.call_span is not None and not at.call_span.source.is_library:
             return at.rest_spans[argument] if 0 <= argument < len(at.rest_spans) else at.call_span
@@ -275,8 +275,8 @@ def asking_span(body: Body, argument: int) -> Span | None:
 def program_global(body: Body, name: str, type: types.Type, align: int) -> Value:
     """Return the address of a variable of the program, one for each name."""
     symbol = f"var${name}"
-    if symbol not in body.elab.globals:
-        body.elab.globals[symbol] = nodes.Global(symbol, type, None, False, 0, align)
+    if symbol not in body.elab.instances.globals:
+        body.elab.instances.globals[symbol] = nodes.Global(symbol, type, None, False, 0, align)
     body.refs.add(symbol)
     return nodes.GlobalAddress(symbol)
 
@@ -292,7 +292,7 @@ def shared_global(body: Body, type: types.Type, space: int, align: int, span: Sp
     each `name`. Constant memory goes by its name, under which the driver finds it."""
     if space == CONSTANT_SPACE and not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         body.fail(Code.UNSUPPORTED, f"constant memory cannot be named '{name}': letters, digits and '_' only", span)
-    owner = body.home.symbol if body.home is not None else "main"
+    owner = body.frame.outer_instance.symbol if body.frame.outer_instance is not None else "main"
     where = span.start if span is not None else 0
     symbol = (
         name
@@ -301,9 +301,9 @@ def shared_global(body: Body, type: types.Type, space: int, align: int, span: Sp
         if name
         else f"shared${owner}${where}_{len(body.refs)}".replace(".", "_")
     )
-    known = body.elab.globals.get(symbol)
+    known = body.elab.instances.globals.get(symbol)
     align = max(align, known.align) if known is not None else align
-    body.elab.globals[symbol] = nodes.Global(symbol, type, None, False, space, align)
+    body.elab.instances.globals[symbol] = nodes.Global(symbol, type, None, False, space, align)
     body.refs.add(symbol)
     return nodes.GlobalAddress(symbol, space)
 

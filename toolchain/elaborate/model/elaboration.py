@@ -5,8 +5,7 @@ recursion of the elaborator: a function that a lower room may call in a higher o
 implements each in one statement.
 """
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ktc.config import Config
@@ -15,12 +14,24 @@ from ktc.diag.diagnostic import Label, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.model.build_options import Defines
 from ktc.elaborate.model.calls import Candidate, Computed
-from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, ModuleInfo, Scope, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.declarations import AliasInfo, FnSet, ModuleInfo, Scope, Ty
 from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.instance import ArgSig, Instance, OfProgram, Trial, UnitState
+from ktc.elaborate.model.instance import ArgSig, Instance, OfProgram, UnitState
 from ktc.elaborate.model.reporting import Reporter
-from ktc.elaborate.model.types import KV, FnTy, FnVal, PrimTy, StructTy, Sym, TraitTy
-from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal, Var
+from ktc.elaborate.model.state import (
+    CallSite,
+    Captures,
+    CompileTime,
+    ControlFlow,
+    Coverage,
+    Instances,
+    LexicalFrame,
+    Modules,
+    OwnershipFacts,
+    TypeTable,
+)  # fmt: skip
+from ktc.elaborate.model.types import KV, FnTy, FnVal, StructTy, Sym
+from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 from ktc.syntax import ast
@@ -152,7 +163,7 @@ class ElaborationApi:
         raise NotImplementedError
 
     def instance_of(
-        self, elab: "Elaboration", fn: FnVal, span: Span | None, asking: Any, kernel: bool = False
+        self, elab: "Elaboration", fn: FnVal, span: Span | None, asking: "Body | None", kernel: bool = False
     ) -> Instance:
         """Return the one instance that a function value with all its parameters is."""
         raise NotImplementedError
@@ -195,59 +206,20 @@ class Elaboration:
         self, package: Package, config: Config, sink: Sink, api: ElaborationApi, host: UnitState, is_archive: bool,
     ) -> None:  # fmt: skip
         self.api = api
-        self.package = package
         self.config = config
         self.reporter = Reporter(sink)
         self.is_archive = is_archive
-        self.defines = Defines(config.defines)
-        # modules
-        self.module_infos: dict[int, ModuleInfo] = {}
-        self.ids: Iterator[int] = itertools.count(1)
-        self.prelude_scope: Scope | None = None
-        self.main: ModuleInfo
-        # types
-        self.prims: dict[Any, PrimTy] = {}
-        self.none_type: PrimTy  # set by whoever begins an elaboration
-        self.trait_tys: dict[tuple[TraitInfo, ...], TraitTy] = {}
-        self.fn_tys: dict[Any, FnTy] = {}
-        self.fn_sets: dict[FnInfo, FnSet] = {}
-        self.library_cache: dict[Any, Any] = {}
-        self.nesting = 0
-        self.open_fields: set[StructTy] = set()
-        self.archetypes: dict[str, StructInfo] = {}
-        # instances
-        self.states: dict[str, UnitState] = {"host": host}
-        self.state = host
-        self.current: Instance | None = None
-        self.alone: dict[str, UnitState] = {}
-        self.globals: dict[str, nodes.Global] = {}
-        self.elaborated: set[int] = set()
-        self.endless: set[int] = set()
-        self.entry_refs = ""
-        self.deferred_kernels: dict[tuple[int, str], Instance] | None = None
-        """Kernels that are elaborated one by one, by (target's number, symbol); None where they are done at once."""
-        # compile time
-        self.busy_aliases: dict[Any, AliasInfo] = {}
-        self.circular: set[Any] = set()
-        # coverage
-        self.nested: list[FnInfo] = []
-        self.reached: set[ast.FunctionDecl] = set()
-        self.arms: set[tuple[ast.If, bool]] = set()
-        self.only_used = False
-        self.trial: Trial | None = None
-        self.sound: list[nodes.Function] = []
-        self.trial_state: UnitState | None = None
-        self.unseen: Sequence[tuple[int, int]] = ()
-        self.doubt = 0
-        self.choice = 0
-        self.lent = False
-        self.lent_around = False
+        self.modules = Modules(package)
+        self.types = TypeTable()
+        self.instances = Instances(host)
+        self.comptime = CompileTime(Defines(config.defines))
+        self.coverage = Coverage()
 
     def fail(
         self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None
     ) -> NoReturn:
         """Report an error at the innermost place in a user's file, with the chain of instantiations, and abort."""
-        self.reporter.report(code, message, span, help, instance or self.current)
+        self.reporter.report(code, message, span, help, instance or self.instances.current)
         raise Abort
 
     def report(
@@ -255,80 +227,48 @@ class Elaboration:
         extra: tuple[Label, ...] = (),
     ) -> None:  # fmt: skip
         """Report an error like `fail`, and go on."""
-        self.reporter.report(code, message, span, help, instance or self.current, extra)
+        self.reporter.report(code, message, span, help, instance or self.instances.current, extra)
 
     def targets_of_program(self) -> tuple[Target, ...]:
         """Return the targets of the program's kernels, which the library's archive does not know."""
         if self.is_archive:
             raise OfProgram
-        return self.state.only or self.config.accelerators
+        return self.instances.state.only or self.config.accelerators
 
     def main_span(self) -> Span:
         """Return the beginning of the main file."""
-        return Span(self.main.source, 0, 0)
+        return Span(self.modules.main.source, 0, 0)
 
 
 class Body:
-    """What all parts of a body share. There is a body for every expression of a parameter list, too."""
+    """One function, or one expression at compile time: the IR that is built, and the parts of its state.
 
-    next_id = 0
-    turns = 0
-    aside: tuple[nodes.Local, bool] | None = None
-    lends = False
-    dead = False
-    placed = False  # was it asked where the call stands
-    comptime = True
-    reflects = False  # only the type of what is elaborated here is asked for
-    span: Span | None = None
-    brackets: Any = None
-    """What is called by the innermost call around, as it is written."""
-    builtin_self: dict[str, Any] | None = None
-    inline_result: list[Any] | None = None
-    leaving: Span | None = None
-    out_var: Var | None = None
-    inferring = False
-    launch_targets = -1
-    """For which of the program's targets kernels are started here, a bit each."""
-    waiting: Any = None
-    """The operand whose item may be fetched after the other operands (computed.py)."""
-    unchanged: dict[nodes.Local, nodes.Const] | None = None  # constants that lie in memory only to have an address
-    given: tuple[nodes.Local, list[Any]] | None = None  # the last call's result, if it has a place, and arguments
+    Attributes:
+        state: what has been elaborated for the target.
+        statements: the innermost open list; `blocks`: those around it; `hoisted`: declarations for the whole function.
+        dead: control does not reach this place.
+        refs: symbols that the code names.
+        late_locals: locals without a destructor of which it matters whether they have a value.
+        unchanged: constants that lie in memory only to have an address.
+    """
 
     def __init__(self, elab: Elaboration, module: ModuleInfo, scope: Scope, instance: Instance | None) -> None:
         self.elab = elab
         self.api = elab.api
-        self.module = module
-        self.scope = self.function_scope = scope
-        self.instance = self.home = instance  # `home` stays where an expansion changes `instance`
-        self.state: UnitState = elab.state
+        self.state = elab.instances.state
         self.statements: list[nodes.Statement] = []
         self.blocks: list[list[nodes.Statement]] = []
         self.hoisted: list[nodes.Statement] = []
+        self.next_id = 0
+        self.dead = False
         self.refs: set[str] = set()
-        self.loops: list[tuple[int, int, int, Any]] = []
-        self.handlers: list[tuple[int, nodes.Local]] = []
-        self.handler_depths: list[int] = []
-        self.finals: list[Any] = []
-        self.env_args: dict[Any, Value] = {}
-        self.used_labels: set[int] = set()
-        self.assigned: set[str] = set()
-        self.assigned_once: set[nodes.Local] = set()
-        self.env_locals: dict[Any, nodes.Local] = {}
-        # arguments of a kernel that are addresses of values that it captures
-        self.whole_captures: dict[int, types.Type] = {}
         self.late_locals: set[nodes.Local] = set()
-        self.awaited: set[nodes.Local] = set()
-        """Results of calls that a 'try' waits for: named, but no variables."""
-        self.local_types: dict[nodes.Local, Ty] = {}
-        self.ways: dict[nodes.Local, Any] = {}  # to what the values of locals point into (ways.py)
-        self.linear: dict[str, tuple[str, str]] = {}  # the destructors that must not be reached (linear.py)
-        self.closures: dict[Any, list[Any]] = {}
-        self.trusted: set[nodes.Local] = set()
-        self.moved: set[nodes.Local] = set()
-        self.current_error: list[LV] = []
-        self.error_argument: Value | None = None
-        self.result_pointer: Value | None = None
-        self.env_value: Value | None = None
+        self.unchanged: dict[nodes.Local, nodes.Const] | None = None
+        self.frame = LexicalFrame(module, scope, instance)
+        self.flow = ControlFlow()
+        self.facts = OwnershipFacts()
+        self.captures = Captures()
+        self.site = CallSite()
 
     @property
     def target(self) -> Target:
@@ -337,11 +277,11 @@ class Body:
 
     def at(self, node: ast.Node) -> Span:
         """Return the span of a node."""
-        return Span(self.module.source, node.start, node.end)
+        return Span(self.frame.module.source, node.start, node.end)
 
     def fail(self, code: Code, message: str, span: Span | None = None, help: str = "") -> NoReturn:
         """Report an error and abort the statement."""
-        self.elab.fail(code, message, span or self.span, help, self.instance)
+        self.elab.fail(code, message, span or self.frame.span, help, self.frame.instance)
 
     def fresh(self) -> int:
         """Return a new number for a temp, a local or a label."""
@@ -358,10 +298,10 @@ class Body:
     def let(self, action: nodes.Action, type: types.Type) -> Value:
         """Emit a `Let` and return its temp; for void a unit constant."""
         if isinstance(type, types.VoidType):
-            self.emit(nodes.Let(None, action, self.span))
+            self.emit(nodes.Let(None, action, self.frame.span))
             return UNIT_CONST
         temp = nodes.Temp(self.fresh(), type)
-        self.emit(nodes.Let(temp, action, self.span))
+        self.emit(nodes.Let(temp, action, self.frame.span))
         return temp
 
     def open(self) -> None:

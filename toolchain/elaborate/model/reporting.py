@@ -80,7 +80,7 @@ class Reporter:
             if owner is instance:
                 return place
         body = instance.body if instance is not None else None
-        span = body.span if body is not None else None
+        span = body.frame.span if body is not None else None
         return None if span is None or span.source.is_library else span
 
 

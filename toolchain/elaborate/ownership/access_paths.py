@@ -47,7 +47,7 @@ def of_inside(body: Body, value: Any) -> tuple[Way, ...]:
     if isinstance(value, RV):
         known = value.via
     else:
-        known = body.ways.get(value.local, ()) if value.local is not None else ()
+        known = body.facts.access_paths.get(value.local, ()) if value.local is not None else ()
     return known or tuple((local, None) for local in locals.loans_of(body, value) or ())
 
 

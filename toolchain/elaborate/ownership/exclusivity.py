@@ -33,11 +33,11 @@ def check_call(body: Body, instance: Instance, values: list[Any], slots: Sequenc
     for sig, value, at in zip(instance.signature.args, values, spans, strict=True):
         if at is not None and sig.convention in _TAKEN and isinstance(value, LV) and not value.owned:
             place_operations.check_copy(body, value, at)
-    if body.moved and len(values) > 1:
+    if body.facts.moved and len(values) > 1:
         for _, value, at in _arguments(instance, values, spans):
-            if isinstance(value, LV) and not value.owned and value.local in body.moved:
-                _require(body, value, at or body.span)
-    if instance.fn.parameter and instance.fn.parent is body and values and not body.comptime:
+            if isinstance(value, LV) and not value.owned and value.local in body.facts.moved:
+                _require(body, value, at or body.frame.span)
+    if instance.fn.parameter and instance.fn.parent is body and values and not body.frame.comptime:
         _check_captured(body, instance, values, spans)
     if not instance.signature.changes and not any(map(_moved, values)):
         return
@@ -62,7 +62,7 @@ def check_call(body: Body, instance: Instance, values: list[Any], slots: Sequenc
                 text = f"{title} {may} the argument '{changed.name}', and '{same.name}' is the same value"
             else:
                 text = f"{title} takes this value away with '^', and another of its arguments is the same value"
-            body.fail(Code.ALIASING, text, at or body.span, "pass a copy")
+            body.fail(Code.ALIASING, text, at or body.frame.span, "pass a copy")
         seen.append((value, sig))
 
 
@@ -82,7 +82,7 @@ def _check_captured(body: Body, instance: Instance, values: list[Any], spans: Se
         for root, _ in ways:
             if root in captured:
                 text = f"{instance.fn.title} captures '{captured[root]}', and the argument '{sig.name}' is in it"
-                body.fail(Code.ALIASING, text, at or body.span, "pass a copy")
+                body.fail(Code.ALIASING, text, at or body.frame.span, "pass a copy")
 
 
 def _captured(closure: FnInfo, seen: set[FnInfo]) -> Iterator[tuple[str, LV]]:
@@ -107,7 +107,7 @@ def _arguments(
 
 def _require(body: Body, place: LV, span: Span | None) -> None:
     local = place.local
-    if local is not None and local not in body.trusted and partial_moves.tracked(body, local):
+    if local is not None and local not in body.facts.trusted and partial_moves.tracked(body, local):
         body.emit(nodes.Mark("require", local, place.path, span))
 
 

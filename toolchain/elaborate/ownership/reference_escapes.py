@@ -23,7 +23,11 @@ _HELP = "return or keep the value itself, or let the caller give the place"
 
 def check_returned(body: Body, value: Any, span: Span) -> None:
     """Report a result that holds a pointer into a variable of the function."""
-    if body.module.is_library or not isinstance(value, (RV, LV)) or not struct_types.origins_of(body.elab, value.ty):
+    if (
+        body.frame.module.is_library
+        or not isinstance(value, (RV, LV))
+        or not struct_types.origins_of(body.elab, value.ty)
+    ):
         return
     local = _pointed(body, value)
     if local is not None:
@@ -32,17 +36,17 @@ def check_returned(body: Body, value: Any, span: Span) -> None:
 
 def check_returned_place(body: Body, place: LV, node: ast.Expr, span: Span) -> None:
     """Report a `ref` result that is a variable of the function, or another place than its type names."""
-    if body.module.is_library:
+    if body.frame.module.is_library:
         return
     if place.local is not None:
         if _ends(body, place.local):
             _fail(body, "the result refers", place.local, span)
     elif place.loans and _all_end(body, place.loans):
         _fail(body, "the result refers", place.loans[0], span)
-    assert body.instance is not None
-    path, named = _path(node), [_path(origin) for origin in body.instance.fn.node.result_ref or ()]
+    assert body.frame.instance is not None
+    path, named = _path(node), [_path(origin) for origin in body.frame.instance.fn.node.result_ref or ()]
     root, roots = path[:1], [one[:1] for one in named]
-    arguments = [(arg.name,) for arg in body.instance.fn.node.args]
+    arguments = [(arg.name,) for arg in body.frame.instance.fn.node.args]
     found = variables.find(body, root[0]) if root in arguments else None
     known = bool(named) and all(one in arguments for one in roots)
     if known and path not in named and isinstance(found, Var) and found.kind == "arg":
@@ -54,7 +58,11 @@ def check_returned_place(body: Body, place: LV, node: ast.Expr, span: Span) -> N
 
 def check_stored(body: Body, place: LV, value: Any, span: Span) -> None:
     """Report a pointer into a variable of the function that is put where it outlives the function."""
-    if body.module.is_library or not isinstance(value, (RV, LV)) or not struct_types.origins_of(body.elab, value.ty):
+    if (
+        body.frame.module.is_library
+        or not isinstance(value, (RV, LV))
+        or not struct_types.origins_of(body.elab, value.ty)
+    ):
         return
     outside = place.loans == () if place.local is None else place.local.at is not None and not _ends(body, place.local)
     if outside:
@@ -106,13 +114,17 @@ def _all_end(body: Body, loans: tuple[nodes.Local, ...]) -> bool:
 
 def _passes_on(body: Body, local: nodes.Local) -> bool:
     """Does a local hold pointers into what is not of the function: then one may be a copy of such a pointer."""
-    ty = body.local_types.get(local)
+    ty = body.facts.local_types.get(local)
     return ty is not None and not local.pins and any(one.kind == "some" for one in _origins(ty))
 
 
 def _ends(body: Body, local: nodes.Local) -> bool:
     """Does a local end with the function: it is no value of the caller's."""
-    out = body.out_var.value.local if body.out_var is not None and isinstance(body.out_var.value, LV) else None
+    out = (
+        body.flow.out_var.value.local
+        if body.flow.out_var is not None and isinstance(body.flow.out_var.value, LV)
+        else None
+    )
     return not local.kept and local is not out
 
 

@@ -128,14 +128,14 @@ def _array(use: Use) -> types.ArrayType:
 
 
 def _stack_alloc(use: Use) -> Result:
-    use.body.lends = True
+    use.body.facts.lends = True
     return use.address(locals.stack_slot(use.body, _array(use), use.number("alignment", 0)))
 
 
 def _global_alloc(use: Use) -> Result:
     space, align = use.number("space", 3), use.number("alignment", 0)
     name = use.text("name") if "name" in use.attrs else ""
-    use.body.lends = use.body.lends or not name
+    use.body.facts.lends = use.body.facts.lends or not name
     return use.address(launches.shared_global(use.body, _array(use), space, align, use.span, name))
 
 

@@ -133,7 +133,7 @@ def _constrained(use: Use) -> Result:
 
 
 def _compile_error(use: Use) -> Result:
-    if use.elab.trial is not None and use.body.module is use.elab.main:
+    if use.elab.coverage.trial is not None and use.body.frame.module is use.elab.modules.main:
         raise Symbolic  # a generic function says it of a parameter of its own, which is not known here
     named = use.text("code", Code.CONSTRAINT_FAILED.id)
     code = next((code for code in Code if code.id == named), None)
@@ -151,12 +151,12 @@ def _compile_error(use: Use) -> Result:
 
 
 def _env_has(use: Use) -> Result:
-    return use.truth(use.text("name") in use.elab.defines)
+    return use.truth(use.text("name") in use.elab.comptime.defines)
 
 
 def _define(use: Use) -> str:
     name = use.text("name")
-    value = use.elab.defines.get(name)
+    value = use.elab.comptime.defines.get(name)
     if value is None:
         use.fail(Code.CONSTRAINT_FAILED, f"no value is given for '{name}' (-D {name}=...)")
     return value
@@ -179,7 +179,7 @@ def _env_int(use: Use) -> Result:
 
 
 def _is_compile_time(use: Use) -> Result:
-    if use.body.comptime:
+    if use.body.frame.comptime:
         return use.truth(True)
     # A function is elaborated once, for the interpreter and for code.
     found = use.body.let(nodes.CallIntrinsic(nodes.INTERPRETED, (), types.BOOL, True), types.BOOL)
@@ -200,7 +200,7 @@ def _source_file(use: Use) -> Result:
 
 def _source_place(use: Use) -> Result:
     define = use.text("define", "")
-    if define and use.elab.defines.get(define) not in use.text("values", "").split("|"):
+    if define and use.elab.comptime.defines.get(define) not in use.text("values", "").split("|"):
         return use.string("")
     return use.string(launches.call_place(use.body, use.flag("own")))
 

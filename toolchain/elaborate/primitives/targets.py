@@ -90,8 +90,8 @@ def _targets_get(use: Use) -> Result:
 
 
 def _targets_here(use: Use) -> Result:
-    asking = use.elab.current
-    return use.index(asking.body.launch_targets if asking is not None and asking.body is not None else -1)
+    asking = use.elab.instances.current
+    return use.index(asking.body.site.launch_targets if asking is not None and asking.body is not None else -1)
 
 
 def _compile_offload(use: Use) -> Result:

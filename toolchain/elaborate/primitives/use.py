@@ -66,7 +66,7 @@ class Use:
 
     def wrong_kind(self, prim: PrimTy) -> NoReturn:
         """Report operands of a kind that the operation is not for; in a method of the library's the method is named."""
-        at = self.body.instance
+        at = self.body.frame.instance
         if at is None or at.self_ty is None or self.span is None or not self.span.source.is_library:
             self.mismatch(f"does not take operands of type '{prim}'")
         said = operator_of(at.fn.name) or at.fn.title

@@ -33,11 +33,11 @@ PRELUDE = "prelude"
 
 def enter(elab: Elaboration, node: ast.Module) -> ModuleInfo:
     """Return the module's info; its declarations are collected on the first call."""
-    info = elab.module_infos.get(id(node))
+    info = elab.modules.infos.get(id(node))
     if info is None:
         scope = Scope(None, "module")
-        info = ModuleInfo(elab.package.names[id(node)], node, node.source, scope, node.source.is_library)
-        elab.module_infos[id(node)] = info
+        info = ModuleInfo(elab.modules.package.names[id(node)], node, node.source, scope, node.source.is_library)
+        elab.modules.infos[id(node)] = info
         for statement in node.body:
             _declare(elab, statement, info)
     return info
@@ -45,7 +45,7 @@ def enter(elab: Elaboration, node: ast.Module) -> ModuleInfo:
 
 def functions_in(elab: Elaboration, path: str) -> list[FnSet]:
     """Return the functions of the module in a file, in the order of their first declarations."""
-    for info in elab.module_infos.values():
+    for info in elab.modules.infos.values():
         if info.source.path == path:
             return [value for value in info.scope.names.values() if isinstance(value, FnSet)]
     return []
@@ -61,7 +61,14 @@ def _declare(elab: Elaboration, node: ast.Stmt, module: ModuleInfo) -> None:
         case ast.TraitDecl():
             _add(elab, names, node.name, _trait(elab, node, module), node, module)
         case ast.Alias():
-            _add(elab, names, node.name, AliasInfo(node.name, node, module, module.scope, next(elab.ids)), node, module)
+            _add(
+                elab,
+                names,
+                node.name,
+                AliasInfo(node.name, node, module, module.scope, next(elab.modules.ids)),
+                node,
+                module,
+            )
         case ast.Import() | ast.FromImport():
             add_imports(elab, names, node, module)
         case _:
@@ -155,7 +162,7 @@ def function(
     elab: Elaboration, node: ast.FunctionDecl, module: ModuleInfo, owner: StructInfo | TraitInfo | None, scope: Scope
 ) -> FnInfo:
     """Make the info of a function declaration; decorators are read here."""
-    fn = FnInfo(node.name, node, module, owner, scope, next(elab.ids))
+    fn = FnInfo(node.name, node, module, owner, scope, next(elab.modules.ids))
     if not module.is_library and "async" in node.effects:
         text, help = "async functions are not supported yet", "leave out 'async'"
         elab.reporter.sink.report(Diagnostic(Code.UNSUPPORTED, Span(module.source, node.start, node.end), text, help))
@@ -167,7 +174,7 @@ def function(
 
 
 def _struct(elab: Elaboration, node: ast.StructDecl, module: ModuleInfo) -> StructInfo:
-    info = StructInfo(node.name, node, module, next(elab.ids), module.scope)
+    info = StructInfo(node.name, node, module, next(elab.modules.ids), module.scope)
     for decorator in node.decorators:
         decorate_struct(info, decorator, elab.reporter.sink)
     if not module.is_library:
@@ -186,7 +193,7 @@ def _struct(elab: Elaboration, node: ast.StructDecl, module: ModuleInfo) -> Stru
                     elab,
                     info,
                     statement.name,
-                    AliasInfo(statement.name, statement, module, module.scope, next(elab.ids)),
+                    AliasInfo(statement.name, statement, module, module.scope, next(elab.modules.ids)),
                 )
             case _:
                 pass
@@ -215,14 +222,14 @@ def _add_member(elab: Elaboration, info: StructInfo, name: str, value: Any) -> N
 
 
 def _trait(elab: Elaboration, node: ast.TraitDecl, module: ModuleInfo) -> TraitInfo:
-    info = TraitInfo(node.name, node, module, next(elab.ids), module.scope)
+    info = TraitInfo(node.name, node, module, next(elab.modules.ids), module.scope)
     for statement in node.body:
         match statement:
             case ast.FunctionDecl():
                 add_function(elab, info.members, function(elab, statement, module, info, module.scope))
             case ast.Alias():
                 info.members[statement.name] = AliasInfo(
-                    statement.name, statement, module, module.scope, next(elab.ids)
+                    statement.name, statement, module, module.scope, next(elab.modules.ids)
                 )
             case _:
                 pass
@@ -233,7 +240,7 @@ def module_name(elab: Elaboration, module: ModuleInfo, name: str) -> Any:
     """Return the binding of a name in a module, imports followed; None if there is none."""
     value = module.scope.names.get(name)
     if isinstance(value, ImportRef):
-        hidden = value.weak and elab.prelude_scope is not None and name in elab.prelude_scope.names
+        hidden = value.weak and elab.modules.prelude_scope is not None and name in elab.modules.prelude_scope.names
         value = follow(elab, value)
         if value is not None and not hidden:
             module.scope.names[name] = value
@@ -251,7 +258,7 @@ def follow(elab: Elaboration, ref: ImportRef) -> Any:
         return None
     value = module_name(elab, module, ref.name) if module.scope.names.get(ref.name) is not ref else None
     if value is None:
-        sub = elab.package.find(f"{_plain(module)}.{ref.name}", ref.importer.node)
+        sub = elab.modules.package.find(f"{_plain(module)}.{ref.name}", ref.importer.node)
         if sub is not None:
             return ModuleVal(enter(elab, sub))
         if ref.name not in module.scope.names:
@@ -269,27 +276,27 @@ def _plain(module: ModuleInfo) -> str:
 
 def submodule(elab: Elaboration, module: ModuleInfo, name: str) -> ModuleVal | None:
     """Return `module.name` where it is a module."""
-    sub = elab.package.find(f"{_plain(module)}.{name}", module.node)
+    sub = elab.modules.package.find(f"{_plain(module)}.{name}", module.node)
     return ModuleVal(enter(elab, sub)) if sub is not None else None
 
 
 def _module_of(elab: Elaboration, ref: ImportRef) -> ModuleInfo | None:
-    dotted = elab.package.absolute(ref.importer.node, ref.level, ref.module)
+    dotted = elab.modules.package.absolute(ref.importer.node, ref.level, ref.module)
     if dotted is None:
         elab.reporter.sink.report(
             Diagnostic(Code.MODULE_NOT_FOUND, ref.span, "the main file is in no package to import relative to")
         )
         return None
-    node = elab.package.find(dotted, ref.importer.node)
+    node = elab.modules.package.find(dotted, ref.importer.node)
     if node is None:
-        if dotted not in elab.package.failed:
+        if dotted not in elab.modules.package.failed:
             head = dotted.split(".")[0]
             text = f"there is no module '{dotted}'"
             if head in ("max", "compiler", "tensor", "python"):
                 text = f"module '{dotted}' is not part of the language: it belongs to another product"
             if missing_in_library(elab.config.stdlib, dotted):
                 text = f"module '{dotted}' is not in this library yet"
-            help = suggest(dotted, module_names(elab.package.search, elab.config.stdlib))
+            help = suggest(dotted, module_names(elab.modules.package.search, elab.config.stdlib))
             elab.reporter.sink.report(Diagnostic(Code.MODULE_NOT_FOUND, module_place(ref.span, ref.module), text, help))
         return None
     return enter(elab, node)
@@ -315,14 +322,14 @@ def _is_chosen(ref: ImportRef) -> bool:
 
 def prelude_name(elab: Elaboration, name: str) -> Any:
     """Return what the prelude calls `name`, or None."""
-    if elab.prelude_scope is None:
+    if elab.modules.prelude_scope is None:
         return None
-    found = elab.prelude_scope.names.get(name)
+    found = elab.modules.prelude_scope.names.get(name)
     if found is None:
         return None
     if isinstance(found, ImportRef):
         value = follow(elab, found)
         if value is not None:
-            elab.prelude_scope.names[name] = value
+            elab.modules.prelude_scope.names[name] = value
         return value
     return found

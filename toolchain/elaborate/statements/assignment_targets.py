@@ -41,7 +41,7 @@ def store(body: Body, target: ast.Expr, value: Any, node: Any) -> None:
                         body.fail(Code.IMMUTABLE, f"'{target.id}' is read only", span)
                     overwrites.store_place(body, place, value, span, "")
                     return
-            if not body.module.is_library and overwrites.is_not_declared_by(body, target):
+            if not body.frame.module.is_library and overwrites.is_not_declared_by(body, target):
                 return
             variable_declarations.declare_var(
                 body, target.id, conversions.materialize(body, value), span, function_scope=True
@@ -98,7 +98,7 @@ def _items_help(body: Body, whole: Ty, node: Any) -> str:
     ty = getattr(body.api.expr(body, node.iter), "ty", None) if isinstance(node, ast.For) else None
     if not isinstance(ty, StructTy) or struct_members.method_set(body.elab, ty, "items") is None:
         return ""
-    return f"write '{body.module.source.text[node.iter.start : node.iter.end]}.items()'"
+    return f"write '{body.frame.module.source.text[node.iter.start : node.iter.end]}.items()'"
 
 
 def unpack_value(body: Body, target: ast.TupleLit, whole: Any, node: Any, declare: bool) -> None:
@@ -130,7 +130,7 @@ def items_of(body: Body, whole: Any, count: int, node: Any) -> list[Any]:
 
 def _is_made_whole(body: Body, value: Any) -> bool:
     """Say whether `a, b = v, w` makes a tuple first: what only the library's own copies can tell apart does not."""
-    if body.module.is_library or not isinstance(value, (RV, LV, KV)) or not isinstance(value.ty, StructTy):
+    if body.frame.module.is_library or not isinstance(value, (RV, LV, KV)) or not isinstance(value.ty, StructTy):
         return False
     ty = value.ty
     unseen = struct_types.is_trivial(body.elab, ty) or (
@@ -147,7 +147,7 @@ def bind_target(body: Body, target: ast.Expr, value: Any, node: Any, declare: bo
         if isinstance(node, ast.For) and isinstance(value, LV) and node.convention != "var":
             # parts of a loop's value stay in it
             value = replace(value, mutable=False, owned=False, why=A_LOOP_VARIABLE)
-            body.scope.names[target.id] = Var(target.id, value.ty, value, body.at(target), "loop", body=body)
+            body.frame.scope.names[target.id] = Var(target.id, value.ty, value, body.at(target), "loop", body=body)
             return
         variable_declarations.declare_var(body, target.id, value, body.at(target))
     else:

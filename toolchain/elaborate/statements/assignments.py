@@ -102,7 +102,11 @@ def var_decl(body: Body, node: ast.VarDecl) -> None:
         return
     assert isinstance(node.target, ast.Name)
     name = node.target.id
-    if name in body.scope.names and isinstance(body.scope.names[name], Var) and body.scope.names[name].body is body:
+    if (
+        name in body.frame.scope.names
+        and isinstance(body.frame.scope.names[name], Var)
+        and body.frame.scope.names[name].body is body
+    ):
         body.fail(Code.DUPLICATE_DEFINITION, f"'{name}' is already declared in this block", body.at(node.target))
     variable_declarations.check_new(body, name, node.target.start)
     if node.value is None:
@@ -113,7 +117,7 @@ def var_decl(body: Body, node: ast.VarDecl) -> None:
         if node.kind == "ref":
             variable_declarations.check_place(body, value, node.value)
             place = materialization.as_place(body, value)
-            body.scope.names[name] = Var(name, place.ty, place, body.at(node.target), "ref", body=body)
+            body.frame.scope.names[name] = Var(name, place.ty, place, body.at(node.target), "ref", body=body)
             return
         known = isinstance(want, (StructTy, FnTy))
         value = (
@@ -122,11 +126,11 @@ def var_decl(body: Body, node: ast.VarDecl) -> None:
             else conversions.materialize(body, value)
         )
     except Abort:
-        if isinstance(want, StructTy) and not body.module.is_library:
+        if isinstance(want, StructTy) and not body.frame.module.is_library:
             variable_declarations.late(
                 body, name, want, node
             )  # what follows is wrong only if it does not fit this type
         raise
-    if isinstance(value, FnVal) and not body.module.is_library:
+    if isinstance(value, FnVal) and not body.frame.module.is_library:
         variable_declarations.check_function(body, value, body.at(node.value))
     variable_declarations.declare_var(body, name, value, body.at(node.target), value_span=body.at(node.value))

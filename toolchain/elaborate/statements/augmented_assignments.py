@@ -31,9 +31,9 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
         setter = (
             struct_members.method_set(body.elab, base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
         )
-        body.waiting, outer = target, body.waiting
+        body.site.deferred_operand, outer = target, body.site.deferred_operand
         late = setter is not None and waits(body, base, target)
-        body.waiting = outer
+        body.site.deferred_operand = outer
         value = body.api.expr(body, node.value) if late else None
         old = item_assignments.apply_index(body, base, args, target)
         if setter is not None:

@@ -21,26 +21,32 @@ from ktc.syntax import ast
 
 def block(body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Any] | None = None) -> None:
     """Elaborate statements in a scope of their own; an error in one does not stop the others."""
-    outer, body.scope = body.scope, Scope(body.scope, "block", names or {}, body=body)
-    depths = len(body.blocks), len(body.loops), len(body.handlers), len(body.finals), len(body.current_error)
+    outer, body.frame.scope = body.frame.scope, Scope(body.frame.scope, "block", names or {}, body=body)
+    depths = (
+        len(body.blocks),
+        len(body.flow.loops),
+        len(body.flow.handlers),
+        len(body.flow.finals),
+        len(body.flow.current_error),
+    )
     try:
         for i, statement in enumerate(statements):
             if body.dead:
                 if i and unreachable.is_checked(body, statements[i - 1]):
                     with unreachable.looked_at(body):
-                        block(body, statements[i:], body.scope.names)
+                        block(body, statements[i:], body.frame.scope.names)
                 break
-            body.span = body.at(statement)
+            body.frame.span = body.at(statement)
             try:
                 body.api.statement(body, statement)
             except Abort:
-                if body.instance is not None:
-                    body.instance.failed = True
-                if body.module.is_library or (body.comptime and body.inline_result is None):
+                if body.frame.instance is not None:
+                    body.frame.instance.failed = True
+                if body.frame.module.is_library or (body.frame.comptime and body.frame.inline_result is None):
                     raise  # what else is wrong in the library then follows from the first mistake
                 _give_up(body, statement, depths)
     finally:
-        body.scope = outer
+        body.frame.scope = outer
 
 
 def _give_up(body: Body, statement: ast.Stmt, depths: tuple[int, ...]) -> None:
@@ -48,11 +54,11 @@ def _give_up(body: Body, statement: ast.Stmt, depths: tuple[int, ...]) -> None:
     blocks, loops, handlers, finals, errors = depths
     while len(body.blocks) > blocks:
         body.close()
-    del body.loops[loops:], body.handlers[handlers:], body.handler_depths[handlers:]
-    del body.finals[finals:], body.current_error[errors:]
+    del body.flow.loops[loops:], body.flow.handlers[handlers:], body.flow.handler_depths[handlers:]
+    del body.flow.finals[finals:], body.flow.current_error[errors:]
     body.dead = False
     inner, whole = declared_names(statement)
-    for scope, found in ((body.scope, inner), (body.function_scope, whole)):
+    for scope, found in ((body.frame.scope, inner), (body.frame.function_scope, whole)):
         for name in found:
             if variables.find(body, name) is None:
                 scope.names[name] = None  # `unknown` knows a failed declaration by it
@@ -62,30 +68,30 @@ def if_(body: Body, node: ast.If) -> None:
     """Elaborate `if`; a condition that is a constant chooses only where `@parameter` says so."""
     if node.comptime:
         condition = evaluation.index_of(body.elab, evaluation.param_arg(body, node.condition))
-        if not body.module.is_library:
-            body.elab.arms.add((node, bool(condition)))
+        if not body.frame.module.is_library:
+            body.elab.coverage.arms.add((node, bool(condition)))
         taken = node.body if condition else node.orelse
-        outer = body.launch_targets
-        body.launch_targets = targets_where(body, node.condition, bool(condition))
+        outer = body.site.launch_targets
+        body.site.launch_targets = targets_where(body, node.condition, bool(condition))
         block(body, taken) if taken else None
-        body.launch_targets = outer
-        if body.elab.trial is not None and _is_tried(body, node):
+        body.site.launch_targets = outer
+        if body.elab.coverage.trial is not None and _is_tried(body, node):
             _other_arm(body, node.orelse if condition else node.body)
         return
     value = conditions.truth_of(body, node.condition)
-    before = set(body.assigned)
+    before = set(body.facts.assigned)
     body.open()
     block(body, node.body)
     then, dead_then = body.close(), body.dead
-    after = body.assigned
-    body.dead, body.assigned = False, before
+    after = body.facts.assigned
+    body.dead, body.facts.assigned = False, before
     orelse: tuple[nodes.Statement, ...] = ()
     dead_else = False
     if node.orelse:
         body.open()
         block(body, node.orelse)
         orelse, dead_else = body.close(), body.dead
-    body.assigned = after if dead_else else body.assigned if dead_then else body.assigned | after
+    body.facts.assigned = after if dead_else else body.facts.assigned if dead_then else body.facts.assigned | after
     body.dead = False
     if isinstance(value, nodes.Const):  # only this arm gives variables their values, and returns
         body.statements += then if value.value else orelse
@@ -97,40 +103,48 @@ def if_(body: Body, node: ast.If) -> None:
 
 def _is_tried(body: Body, node: ast.If) -> bool:
     """Does a statement stand in the declaration that is elaborated by itself."""
-    trial = body.elab.trial
-    return body.module is body.elab.main and trial is not None and trial.node.start <= node.start < trial.node.end
+    trial = body.elab.coverage.trial
+    return (
+        body.frame.module is body.elab.modules.main
+        and trial is not None
+        and trial.node.start <= node.start < trial.node.end
+    )
 
 
 def _other_arm(body: Body, content: tuple[ast.Stmt, ...]) -> None:
     """Look at the arm that is not taken: a body is checked for all values of its parameters."""
-    doubt, assigned, dead = body.elab.doubt, set(body.assigned), body.dead
-    body.elab.doubt, body.dead = 2 if doubt or body.turns else 0, False
+    doubt, assigned, dead = body.elab.coverage.uncertainty, set(body.facts.assigned), body.dead
+    body.elab.coverage.uncertainty, body.dead = 2 if doubt or body.flow.turns else 0, False
     body.open()
     block(body, content)
     body.close()
-    body.elab.doubt, body.assigned, body.dead = doubt, assigned, dead
+    body.elab.coverage.uncertainty, body.facts.assigned, body.dead = doubt, assigned, dead
 
 
 def alias(body: Body, node: ast.Alias) -> None:
     """Elaborate a local alias."""
     variable_declarations.check_new(body, node.name, node.name_start)
     if node.params:
-        body.scope.names[node.name] = AliasInfo(node.name, node, body.module, body.scope, next(body.elab.ids))
+        body.frame.scope.names[node.name] = AliasInfo(
+            node.name, node, body.frame.module, body.frame.scope, next(body.elab.modules.ids)
+        )
         return
     assert node.value is not None
-    body.scope.names[node.name] = evaluation.typed_constant(body.elab, node.type, node.value, body.scope, body.module)
+    body.frame.scope.names[node.name] = evaluation.typed_constant(
+        body.elab, node.type, node.value, body.frame.scope, body.frame.module
+    )
 
 
 def nested(body: Body, node: ast.FunctionDecl) -> None:
     """Elaborate a nested function: it is a function of its own that sees this body's variables."""
     variable_declarations.check_new(body, node.name, node.name_start)
-    fn = modules.function(body.elab, node, body.module, None, body.scope)
+    fn = modules.function(body.elab, node, body.frame.module, None, body.frame.scope)
     fn.parent = body
-    fn.closure = f"{fn.name} {body.fresh()} of {body.instance.symbol if body.instance else ''}"
+    fn.closure = f"{fn.name} {body.fresh()} of {body.frame.instance.symbol if body.frame.instance else ''}"
     captures.copy_captures(body, fn)
-    modules.add_function(body.elab, body.scope.names, fn)
-    if not body.module.is_library and not body.comptime:
-        body.elab.nested.append(fn)
+    modules.add_function(body.elab, body.frame.scope.names, fn)
+    if not body.frame.module.is_library and not body.frame.comptime:
+        body.elab.coverage.nested.append(fn)
 
 
 def static_assert(body: Body, node: ast.StaticAssert) -> None:
@@ -150,13 +164,13 @@ def expression_statement(body: Body, node: ast.ExprStmt) -> None:
     if isinstance(made, Method) and made.base is not None:
         ir_values.fail_no_value(body, made, body.at(node.value))
     locals.effect(body, made)
-    if not body.module.is_library:
+    if not body.frame.module.is_library:
         type_warnings.warn_unused(body.elab, body, made, node.value)
 
 
 def imports(body: Body, node: ast.Import | ast.FromImport) -> None:
     """Elaborate an import in a function."""
-    modules.add_imports(body.elab, body.scope.names, node, body.module)
+    modules.add_imports(body.elab, body.frame.scope.names, node, body.frame.module)
 
 
 def unsupported(body: Body, node: ast.Stmt) -> NoReturn:

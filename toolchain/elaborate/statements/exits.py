@@ -33,20 +33,24 @@ from ktc.syntax import ast
 
 def return_(body: Body, node: ast.Return) -> None:
     """Elaborate `return`."""
-    body.leaving = body.at(node)
-    if body.inline_result is not None and (body.instance is None or body.instance.busy):
+    body.flow.leaving = body.at(node)
+    if body.frame.inline_result is not None and (body.frame.instance is None or body.frame.instance.busy):
         _return_inline(body, node)
         return
-    instance = body.instance
+    instance = body.frame.instance
     assert instance is not None
     signature = instance.signature
-    if node.value is None or body.out_var is not None:
+    if node.value is None or body.flow.out_var is not None:
         if node.value is not None:
-            assert body.out_var is not None and isinstance(body.out_var.value, LV)
+            assert body.flow.out_var is not None and isinstance(body.flow.out_var.value, LV)
             overwrites.store_place(
-                body, body.out_var.value, body.api.expr(body, node.value, signature.result_ty), body.at(node.value), "*"
+                body,
+                body.flow.out_var.value,
+                body.api.expr(body, node.value, signature.result_ty),
+                body.at(node.value),
+                "*",
             )
-        elif body.out_var is None and signature.result != "none":
+        elif body.flow.out_var is None and signature.result != "none":
             body.fail(
                 Code.RETURN_TYPE,
                 f"a value of type '{type_printer.type_name(body.elab, signature.result_ty)}' must be returned",
@@ -59,19 +63,19 @@ def return_(body: Body, node: ast.Return) -> None:
         check_returned_place(body, place, node.value, body.at(node.value))
         leave(body, RV(primitive_types.prim(body.elab, "!kgen.pointer"), place.pointer))
         return
-    want = signature.result_ty if body.module.is_library else own_result(body.elab, signature)
+    want = signature.result_ty if body.frame.module.is_library else own_result(body.elab, signature)
     value = body.api.expr(body, node.value, want)
     check_returned(body, value, body.at(node.value))
     if signature.result == "none" and instance.fn.node.result is None and isinstance(value, (RV, LV, KV)):
         _check_result(body, value, want, node.value)
     value = conversions.convert(body, value, want, body.at(node.value))
     if signature.result == "memory":
-        assert body.result_pointer is not None
+        assert body.flow.result_pointer is not None
         own = value.local if isinstance(value, LV) and not value.path else None
         if own is not None and not own.kept and not value.owned and not _used_finally(body, own.name):
             place_operations.check_copy(body, value, body.at(node.value))
             value = LV(value.ty, value.pointer, True, value.local, (), True)
-        place_operations.init_place(body, value.ty, body.result_pointer, value, body.at(node.value))
+        place_operations.init_place(body, value.ty, body.flow.result_pointer, value, body.at(node.value))
         leave(body, None)
     elif signature.result == "none":
         leave(body, None)
@@ -91,23 +95,23 @@ def _place_of(body: Body, node: ast.Expr) -> LV:
 def _check_result(body: Body, value: RV | LV | KV, want: Ty, node: ast.Expr) -> None:
     """Report a value that is returned where no result is declared."""
     have = well_known.materialized(body.elab, value.ty, False)
-    if have is not want and body.instance is not None:
-        if body.instance.fn.name == "main":
+    if have is not want and body.frame.instance is not None:
+        if body.frame.instance.fn.name == "main":
             text, help = "'main' returns nothing", "give an exit code with 'exit', from the module 'sys'"
             body.fail(Code.MAIN, text, body.at(node), help)
-        kind, fn = type_printer.type_name(body.elab, have), body.instance.fn
+        kind, fn = type_printer.type_name(body.elab, have), body.frame.instance.fn
         text = f"'{fn.name}' declares no result, and returns a value of type '{kind}' here"
         body.fail(Code.RETURN_TYPE, text, body.at(node), f"write '-> {kind}' behind its arguments")
 
 
 def _used_finally(body: Body, name: str) -> bool:
     """Say whether a 'finally' that will still run names a variable."""
-    return any(name in names_in(one.args) for one in body.finals if isinstance(one, partial))
+    return any(name in names_in(one.args) for one in body.flow.finals if isinstance(one, partial))
 
 
 def _return_inline(body: Body, node: ast.Return) -> None:
-    assert body.inline_result is not None and body.instance is not None
-    signature = body.instance.signature
+    assert body.frame.inline_result is not None and body.frame.instance is not None
+    signature = body.frame.instance.signature
     if node.value is not None:
         value = body.api.expr(body, node.value, signature.result_ty)
         if signature.result == "ref":
@@ -117,70 +121,76 @@ def _return_inline(body: Body, node: ast.Return) -> None:
             value = conversions.convert(body, value, signature.result_ty, body.at(node.value))
             if isinstance(value, LV):
                 value = variable_declarations.held(body, value)
-        if body.builtin_self is not None:
-            body.builtin_self["whole"] = value
-        body.inline_result.append(value)
+        if body.frame.builtin_self is not None:
+            body.frame.builtin_self["whole"] = value
+        body.frame.inline_result.append(value)
 
 
 def leave(body: Body, value: RV | None) -> None:
     """Leave the function: run what must run first, then return."""
-    instance = body.instance
+    instance = body.frame.instance
     assert instance is not None
     signature = instance.signature
     run_finals(body, 0)
     give_result(body)
-    if body.out_var is not None and value is None and signature.result == "direct":
-        assert isinstance(body.out_var.value, LV)
-        value = RV(signature.result_ty, ir_values.rvalue(body, body.out_var.value))
+    if body.flow.out_var is not None and value is None and signature.result == "direct":
+        assert isinstance(body.flow.out_var.value, LV)
+        value = RV(signature.result_ty, ir_values.rvalue(body, body.flow.out_var.value))
     if signature.raises:
         if value is not None:
-            assert body.result_pointer is not None
-            body.emit(nodes.Store(body.result_pointer, value.ir, span=body.span))
-        body.emit(nodes.Return(nodes.Const(types.BOOL, 0), body.span))
+            assert body.flow.result_pointer is not None
+            body.emit(nodes.Store(body.flow.result_pointer, value.ir, span=body.frame.span))
+        body.emit(nodes.Return(nodes.Const(types.BOOL, 0), body.frame.span))
     else:
-        body.emit(nodes.Return(value.ir if value is not None else None, body.span))
+        body.emit(nodes.Return(value.ir if value is not None else None, body.frame.span))
 
 
 def give_result(body: Body) -> None:
     """The named result leaves with the function: it must be complete."""
-    if body.out_var is not None and isinstance(body.out_var.value, LV) and body.out_var.value.local is not None:
-        place = body.out_var.value
-        at = body.leaving or (body.instance.fn.span() if body.instance is not None else body.out_var.span)
+    if (
+        body.flow.out_var is not None
+        and isinstance(body.flow.out_var.value, LV)
+        and body.flow.out_var.value.local is not None
+    ):
+        place = body.flow.out_var.value
+        at = body.flow.leaving or (
+            body.frame.instance.fn.span() if body.frame.instance is not None else body.flow.out_var.span
+        )
         variables.require(body, place, ast.Pass(at.start, at.end), leaves=True)
         partial_moves.mark(body, "consume", place)
 
 
 def run_finals(body: Body, depth: int) -> None:
     """Run the pending `finally` and `__exit__` parts down to a depth, innermost first."""
-    saved = list(body.finals)
-    while len(body.finals) > depth:
-        body.finals.pop()()
-    body.finals = saved
+    saved = list(body.flow.finals)
+    while len(body.flow.finals) > depth:
+        body.flow.finals.pop()()
+    body.flow.finals = saved
 
 
 def raise_(body: Body, node: ast.Raise) -> None:
     """Elaborate `raise`."""
     error_ty = well_known.error_type(body.elab)
     if node.value is None:
-        if not body.current_error:
+        if not body.flow.current_error:
             body.fail(Code.RAISES, "there is no error to raise again here", body.at(node))
-        held = body.current_error[-1]
+        held = body.flow.current_error[-1]
         value: Any = LV(held.ty, held.pointer, True, held.local, (), True)
     else:
         value = body.api.expr(body, node.value)
         converted = conversions.try_convert(body, value, error_ty, body.at(node))
-        if converted is None and not body.module.is_library:
+        if converted is None and not body.frame.module.is_library:
             conversions.convert(body, value, error_ty, body.at(node.value))
         value = (
             converted
             if converted is not None
             else call_lowering.call(body, error_ty, [Arg(value, body.at(node))], [], body.at(node))
         )
-    if body.handlers:
-        label, local = body.handlers[-1]
+    if body.flow.handlers:
+        label, local = body.flow.handlers[-1]
         pointer: nodes.Value = nodes.LocalAddress(local)
-    elif body.error_argument is not None:
-        label, local, pointer = 0, None, body.error_argument
+    elif body.flow.error_argument is not None:
+        label, local, pointer = 0, None, body.flow.error_argument
     else:
         body.fail(Code.RAISES, "nothing may raise here", body.at(node), "declare this function with 'raises'")
     place_operations.init_place(body, error_ty, pointer, value, body.at(node))
@@ -190,17 +200,17 @@ def raise_(body: Body, node: ast.Raise) -> None:
 def try_(body: Body, node: ast.Try) -> None:
     """Elaborate `try … except … else … finally`."""
     if node.final:
-        body.finals.append(partial(partial(body.api.block, body), node.final))
+        body.flow.finals.append(partial(partial(body.api.block, body), node.final))
     end = body.fresh()
     body.open()
     caught = None
-    if node.handler is None and not body.handlers and body.error_argument is None and not body.comptime:
+    if node.handler is None and not body.flow.handlers and body.flow.error_argument is None and not body.frame.comptime:
         body.api.block(body, node.body)  # no error can go anywhere, so the call that may raise is told
     else:
         caught = _guarded(body, lambda: body.api.block(body, node.body), end, node.orelse if node.handler else ())
     if caught is not None:
         _handle(body, node, caught)
-    elif node.handler is not None and not body.module.is_library:
+    elif node.handler is not None and not body.frame.module.is_library:
         type_warnings.warn_unreached(body.elab, body, node.handler)
         if unreachable.is_checked(body, node):
             with unreachable.looked_at(body):
@@ -209,12 +219,12 @@ def try_(body: Body, node: ast.Try) -> None:
                     body, node, locals.new_local(body, struct_types.ir_type(body.elab, error_ty), "error", error_ty)
                 )
     inside = body.close()
-    reaches = not body.dead or end in body.used_labels
+    reaches = not body.dead or end in body.flow.used_labels
     body.dead = False
     body.emit(nodes.Block(end, inside))
     body.dead = not reaches
     if node.final:
-        body.finals.pop()
+        body.flow.finals.pop()
         if not body.dead:
             body.api.block(body, node.final)
 
@@ -224,21 +234,21 @@ def _guarded(body: Body, content: Any, end: int, orelse: tuple[ast.Stmt, ...]) -
     label = body.fresh()
     error_ty = well_known.error_type(body.elab)
     error = locals.new_local(body, struct_types.ir_type(body.elab, error_ty), "error", error_ty)
-    body.handlers.append((label, error))
-    body.handler_depths.append(len(body.finals))
+    body.flow.handlers.append((label, error))
+    body.flow.handler_depths.append(len(body.flow.finals))
     body.open()
     content()
-    body.handlers.pop()
-    body.handler_depths.pop()
+    body.flow.handlers.pop()
+    body.flow.handler_depths.pop()
     if orelse and not body.dead:
         body.api.block(body, orelse)
     if not body.dead:
-        body.used_labels.add(end)
+        body.flow.used_labels.add(end)
         body.emit(nodes.Break(end))
     inside = body.close()
     body.dead = False
     body.emit(nodes.Block(label, inside))
-    if label not in body.used_labels:
+    if label not in body.flow.used_labels:
         body.dead = True
         return None
     return error
@@ -248,32 +258,32 @@ def _handle(body: Body, node: ast.Try, error: nodes.Local) -> None:
     error_ty = well_known.error_type(body.elab)
     place = LV(error_ty, nodes.LocalAddress(error), True, error)
     if node.handler is None:
-        outer = body.finals.pop() if node.final else None
+        outer = body.flow.finals.pop() if node.final else None
         if outer is not None:
             outer()
         _reraise(body, place)
         if outer is not None:
-            body.finals.append(outer)
+            body.flow.finals.append(outer)
         return
     names = {}
     if node.handler.name:
         names[node.handler.name] = Var(node.handler.name, error_ty, place, body.at(node.handler), "var", error, body)
-    body.current_error.append(place)
+    body.flow.current_error.append(place)
     body.api.block(body, node.handler.body, names)
-    body.current_error.pop()
+    body.flow.current_error.pop()
 
 
 def _reraise(body: Body, place: LV) -> None:
     moved = LV(place.ty, place.pointer, True, place.local, (), True)
-    if body.handlers:
-        label, local = body.handlers[-1]
-        place_operations.init_place(body, place.ty, nodes.LocalAddress(local), moved, body.span)
+    if body.flow.handlers:
+        label, local = body.flow.handlers[-1]
+        place_operations.init_place(body, place.ty, nodes.LocalAddress(local), moved, body.frame.span)
         argument_passing.leave_raising(body, label, local)
-    elif body.error_argument is not None:
-        place_operations.init_place(body, place.ty, body.error_argument, moved, body.span)
+    elif body.flow.error_argument is not None:
+        place_operations.init_place(body, place.ty, body.flow.error_argument, moved, body.frame.span)
         argument_passing.leave_raising(body, 0, None)
     else:
-        body.fail(Code.RAISES, "an error may leave this block, and nothing may raise here", body.span)
+        body.fail(Code.RAISES, "an error may leave this block, and nothing may raise here", body.frame.span)
 
 
 def _manager(body: Body, value: Any, span: Span) -> LV:
@@ -303,13 +313,13 @@ def with_(body: Body, items: tuple[ast.WithItem, ...], content: tuple[ast.Stmt, 
             help = f"give '{ty.info.name}' the methods '__enter__' and '__exit__'"
         body.fail(Code.NO_MEMBER, f"'{type_printer.type_name(body.elab, manager.ty)}' has no '__enter__'", span, help)
     taken = enter.functions[0].node.args[0].convention in ("var", "owned", "deinit")
-    if taken and leave is not None and not body.module.is_library:
+    if taken and leave is not None and not body.frame.module.is_library:
         kind = type_printer.type_name(body.elab, manager.ty)
         text = f"'__enter__' of '{kind}' takes its value away, and '__exit__' wants it"
         body.fail(Code.TYPE_MISMATCH, text, span, "let '__enter__' take 'self', or leave '__exit__' out")
     subject = LV(manager.ty, manager.pointer, True, manager.local, manager.path, taken)
     bound = call_lowering.call_fn(body, FnVal(enter, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
-    outer, body.scope = body.scope, Scope(body.scope, "block", {}, body=body)
+    outer, body.frame.scope = body.frame.scope, Scope(body.frame.scope, "block", {}, body=body)
     try:
         if item.name:
             variable_declarations.declare_var(
@@ -317,17 +327,17 @@ def with_(body: Body, items: tuple[ast.WithItem, ...], content: tuple[ast.Stmt, 
             ) if not isinstance(bound, LV) or bound.owned else _alias_place(body, item.name, bound, span)
         if leave is None or taken:
             with_(body, items[1:], content, node)
-            held = body.scope.names[item.name] if item.name else bound
+            held = body.frame.scope.names[item.name] if item.name else bound
             if isinstance(held, (Var, LV)) and held.local is not None and not body.dead:
                 body.emit(nodes.Mark("use", held.local))  # it lives to the end of the body
         else:
             _with_exit(body, leave, manager, items, content, node)
     finally:
-        body.scope = outer
+        body.frame.scope = outer
 
 
 def _alias_place(body: Body, name: str, place: LV, span: Span) -> None:
-    body.scope.names[name] = Var(name, place.ty, place, span, "with", body=body)
+    body.frame.scope.names[name] = Var(name, place.ty, place, span, "with", body=body)
 
 
 def _with_exit(body: Body, leave: FnSet, manager: LV, items: Any, content: Any, node: Any) -> None:
@@ -340,19 +350,19 @@ def _with_exit(body: Body, leave: FnSet, manager: LV, items: Any, content: Any, 
     done, end = body.fresh(), body.fresh()
     body.open()
     body.open()
-    body.finals.append(close)
+    body.flow.finals.append(close)
     error = _guarded(body, lambda: with_(body, items[1:], content, node), end, ())
-    body.finals.pop()
+    body.flow.finals.pop()
     if error is not None:
         _exit_with_error(body, leave, manager, error, subject, span)
         if not body.dead:  # the error was handled: `__exit__` has been called
-            body.used_labels.add(done)
+            body.flow.used_labels.add(done)
             body.emit(nodes.Break(done))
     body.emit(nodes.Block(end, _reopen(body)))
-    body.dead = end not in body.used_labels
+    body.dead = end not in body.flow.used_labels
     if not body.dead:
         close()
-    inside, reaches = body.close(), not body.dead or done in body.used_labels
+    inside, reaches = body.close(), not body.dead or done in body.flow.used_labels
     body.dead = False
     body.emit(nodes.Block(done, inside))
     body.dead = not reaches

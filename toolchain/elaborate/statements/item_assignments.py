@@ -58,10 +58,10 @@ def store_attribute(body: Body, target: ast.Attribute, value: Any, node: Any, ba
     base = base or members.part(body, target.value)
     if isinstance(target.value, ast.Attribute) and not _stands_alone(body, base, target.name):
         members.required(body, base, target.value)
-    if body.builtin_self is not None and isinstance(target.value, ast.Name):
+    if body.frame.builtin_self is not None and isinstance(target.value, ast.Name):
         var = variables.find(body, target.value.id)
         if isinstance(var, Var) and var.kind == "out":
-            body.builtin_self[target.name] = value
+            body.frame.builtin_self[target.name] = value
             return
     if not isinstance(base, (RV, LV, KV)):
         body.fail(Code.IMMUTABLE, "this cannot be assigned to", body.at(target))
@@ -83,11 +83,11 @@ def store_attribute(body: Body, target: ast.Attribute, value: Any, node: Any, ba
         body.fail(Code.IMMUTABLE, f"'{target.name}' cannot be changed: its owner is {why}", body.at(target))
     key = ""
     if (
-        body.out_var is not None
+        body.flow.out_var is not None
         and isinstance(target.value, ast.Name)
-        and variables.find(body, target.value.id) is body.out_var
+        and variables.find(body, target.value.id) is body.flow.out_var
     ):
-        key = target.name if "*" not in body.assigned else "*"
+        key = target.name if "*" not in body.facts.assigned else "*"
     overwrites.store_place(body, place_operations.field(body, base, target.name), value, body.at(target), key)
     put_back(body, after)
 
@@ -96,7 +96,7 @@ def _stands_alone(body: Body, base: Any, name: str) -> bool:
     """Say whether a field of a field may get a value while others beside it have none."""
     if not isinstance(base, LV) or base.local is None or not isinstance(base.ty, StructTy):
         return False
-    if body.out_var is not None and base.local is getattr(body.out_var.value, "local", None):
+    if body.flow.out_var is not None and base.local is getattr(body.flow.out_var.value, "local", None):
         return False
     if not isinstance(struct_members.member(body.elab, base.ty, name), ast.VarDecl) or not partial_moves.tracked(
         body, base.local

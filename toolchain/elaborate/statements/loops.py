@@ -49,35 +49,35 @@ def loop(body: Body, head: Any, turn: Any, orelse: tuple[ast.Stmt, ...], node: A
 
     def exit_() -> None:
         if orelse:  # its jumps are those of the loop around this one
-            here = body.loops.pop()
+            here = body.flow.loops.pop()
             body.api.block(body, orelse)
-            body.loops.append(here)
+            body.flow.loops.append(here)
         if not body.dead:
             leaves.append(True)
             body.emit(nodes.Break(outer))
 
-    body.loops.append((outer, label, len(body.finals), nodes.Continue))
+    body.flow.loops.append((outer, label, len(body.flow.finals), nodes.Continue))
     body.open()
     head(exit_)
     turn()
     inside = body.close()
     body.dead = False
-    body.loops.pop()
+    body.flow.loops.pop()
     statement: nodes.Statement = nodes.Loop(label, inside, body.at(node))
     if orelse:
         statement = nodes.Block(outer, (statement,))
     body.emit(statement)
-    body.dead = not leaves and outer not in body.used_labels
+    body.dead = not leaves and outer not in body.flow.used_labels
 
 
 def jump(body: Body, leave: bool, node: Any) -> None:
     """Elaborate `break` and `continue`."""
-    if not body.loops:
+    if not body.flow.loops:
         body.fail(Code.SYNTAX_ERROR, f"'{'break' if leave else 'continue'}' stands outside a loop", body.at(node))
-    outer, label, depth, again = body.loops[-1]
+    outer, label, depth, again = body.flow.loops[-1]
     body.api.run_finals(body, depth)
     if leave or again is nodes.Break:  # else control comes back to the loop's head, and not behind the loop
-        body.used_labels.add(outer if leave else label)
+        body.flow.used_labels.add(outer if leave else label)
     body.emit(nodes.Break(outer) if leave else again(label))
 
 
@@ -91,11 +91,11 @@ def for_(body: Body, node: ast.For) -> None:
     if not isinstance(iterable, (RV, LV, KV)):
         body.fail(Code.TYPE_MISMATCH, "this cannot be iterated over", span)
     iterable = conversions.materialize(body, iterable)
-    if isinstance(iterable, LV) and iterable.owned and not body.module.is_library:
+    if isinstance(iterable, LV) and iterable.owned and not body.frame.module.is_library:
         iterable = replace(iterable, mutable=False)  # what nobody else sees is not changed either
     iterator = _iterator(body, iterable, node.iter)
     held = variable_declarations.declare_var(body, "", iterator, span)
-    del body.scope.names[""]
+    del body.frame.scope.names[""]
     place = held.value
     assert isinstance(place, LV)
     if isinstance(iterable, LV) and iterable.local is not None and held.local is not None:
@@ -142,26 +142,26 @@ def _iterator(body: Body, iterable: Any, node: ast.Expr) -> Any:
 
 def loop_body(body: Body, node: ast.For, item: Any) -> None:
     """Bind the loop's variable and elaborate its body."""
-    outer, body.scope = body.scope, Scope(body.scope, "block", {}, body=body)
+    outer, body.frame.scope = body.frame.scope, Scope(body.frame.scope, "block", {}, body=body)
     try:
         target = node.target
         if isinstance(target, ast.TupleLit):
             if isinstance(item, (RV, KV)):
                 item = variable_declarations.declare_var(body, "", item, body.at(target)).value
-                del body.scope.names[""]
+                del body.frame.scope.names[""]
             assignment_targets.unpack_value(body, target, item, node, True)
         elif isinstance(target, ast.Name) and target.id != "_":
             if isinstance(item, LV) and node.convention != "var" and not item.owned:
                 if node.convention != "ref":
                     item = replace(item, mutable=False, owned=False, why=A_LOOP_VARIABLE)
-                body.scope.names[target.id] = Var(target.id, item.ty, item, body.at(target), "loop", body=body)
+                body.frame.scope.names[target.id] = Var(target.id, item.ty, item, body.at(target), "loop", body=body)
             else:
                 if node.convention == "ref":
                     variable_declarations.check_place(body, item, node.iter, "for")
                 variable_declarations.declare_var(body, target.id, item, body.at(target), "loop")
         body.api.block(body, node.body)
     finally:
-        body.scope = outer
+        body.frame.scope = outer
 
 
 def unrolled(body: Body, node: ast.For) -> None:
@@ -181,11 +181,11 @@ def unrolled(body: Body, node: ast.For) -> None:
         if body.dead:
             break
         label = body.fresh()
-        body.loops.append((outer, label, len(body.finals), nodes.Break))
+        body.flow.loops.append((outer, label, len(body.flow.finals), nodes.Break))
         body.open()
         turn(body, node, value)
         emit_joined(body, label)
-        body.loops.pop()
+        body.flow.loops.pop()
     if not body.dead:
         body.api.block(body, node.orelse)
     emit_joined(body, outer)
@@ -193,7 +193,7 @@ def unrolled(body: Body, node: ast.For) -> None:
 
 def emit_joined(body: Body, label: int) -> None:
     """End a nested list of statements, which `label` leaves."""
-    inside, reaches = body.close(), not body.dead or label in body.used_labels
+    inside, reaches = body.close(), not body.dead or label in body.flow.used_labels
     body.dead = False
     body.emit(nodes.Block(label, inside))
     body.dead = not reaches
@@ -203,9 +203,9 @@ def turn(body: Body, node: ast.For, value: Any) -> None:
     """Elaborate the body of `@parameter for` for one value."""
     names: dict[str, Any] = {}
     _name_parts(body, node.target, value, names, body.at(node.iter))
-    body.turns += 1
+    body.flow.turns += 1
     body.api.block(body, node.body, names)
-    body.turns -= 1
+    body.flow.turns -= 1
 
 
 def _name_parts(body: Body, target: ast.Expr, value: Any, names: dict[str, Any], span: Any) -> None:
@@ -215,7 +215,7 @@ def _name_parts(body: Body, target: ast.Expr, value: Any, names: dict[str, Any],
     elif isinstance(target, ast.TupleLit):
         for i, part in enumerate(target.items):
             number = Arg(KV(well_known.library_type(body.elab, "Int"), i), span)
-            inner = Body(body.elab, body.module, body.scope, body.instance)
+            inner = Body(body.elab, body.frame.module, body.frame.scope, body.frame.instance)
             found = item_assignments.apply_index(inner, value, [number], target)
             _name_parts(body, part, evaluation.param(inner, found, span), names, span)
 

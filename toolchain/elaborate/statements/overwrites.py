@@ -28,21 +28,21 @@ _BRANCHES = (nodes.If, nodes.Loop, nodes.Block, nodes.Return)
 def note_aside(body: Body, target: ast.Expr, made: Any, node: ast.Expr, place: LV | None = None) -> None:
     """Note the result of a call that cannot be made in its target: the call sees the target (not where `place` is
     nobody's), or may raise and must leave the old value then. Such a result is moved by `__moveinit__`."""
-    body.aside = None
+    body.facts.pending_result = None
     if not is_call(node) or not isinstance(made, LV) or not made.owned or made.local is None:
         return
-    if body.module.is_library or made.local.name or made.path or struct_types.moves_plainly(body.elab, made.ty):
+    if body.frame.module.is_library or made.local.name or made.path or struct_types.moves_plainly(body.elab, made.ty):
         return
     if sees(node, target) and not (place is not None and is_untracked(place)):
-        body.aside = made.local, False
+        body.facts.pending_result = made.local, False
     elif _raises(body.statements, made.local):
-        body.aside = made.local, True
+        body.facts.pending_result = made.local, True
 
 
 def is_aside(body: Body, place: LV, is_first: bool = False) -> nodes.Local | None:
     """Return the result that was made aside, if a place asks for that: what has no value yet, and a variable of the
     function itself, need not keep one when the call raises."""
-    aside, body.aside = body.aside, None
+    aside, body.facts.pending_result = body.facts.pending_result, None
     if aside is None:
         return None
     own = is_first or (place.local is not None and not place.path and not place.local.kept)
@@ -56,7 +56,7 @@ def replace_first(body: Body, place: LV, target: ast.Expr, value: ast.Expr, is_b
     Args:
         is_behind: a variable that is replaced through a reference to it.
     """
-    if body.module.is_library or struct_types.is_trivial(body.elab, place.ty):
+    if body.frame.module.is_library or struct_types.is_trivial(body.elab, place.ty):
         return False
     if place.local is not None and len(place.path) <= 1 and not (is_behind or place.via):
         return False
@@ -95,11 +95,11 @@ def replace_first(body: Body, place: LV, target: ast.Expr, value: ast.Expr, is_b
 
 def _end_of_old(body: Body, place: LV, value: ast.Expr, fresh: LV, made: tuple[nodes.Statement, ...]) -> int:
     """Return before which of the statements that make a new value the old one ends."""
-    if body.aside is not None:
+    if body.facts.pending_result is not None:
         return len(made)
     at = _call_of(made, fresh.local)
     if at is not None:
-        result, given = body.given or (None, ())
+        result, given = body.facts.last_call or (None, ())
         others = result is fresh.local and not any(_sees(body, one, place) for one in given)
         return at if others and not any(isinstance(one, _BRANCHES) for one in made[at + 1 :]) else len(made)
     if all(map(partial(_is_apart, body), names_in(value))) and not any(isinstance(one, _BRANCHES) for one in made):
@@ -192,7 +192,7 @@ def _raises(made: Sequence[nodes.Statement], result: nodes.Local) -> bool:
 
 def is_not_declared_by(body: Body, target: ast.Name) -> bool:
     """Whether a declaration of the name failed, so that this one is none; an error if it is a parameter's."""
-    for scope in body.scope.chain():
+    for scope in body.frame.scope.chain():
         if target.id in scope.names and scope.names[target.id] is None:
             return True
         if scope.kind == "function" and target.id in scope.names:
@@ -202,8 +202,8 @@ def is_not_declared_by(body: Body, target: ast.Name) -> bool:
 
 def store_var(body: Body, var: Var, value: Any, target: ast.Name) -> None:
     """Store a value in a variable."""
-    if body.builtin_self is not None and var.kind == "out":
-        body.builtin_self["whole"] = conversions.convert(body, value, var.ty, body.at(target))
+    if body.frame.builtin_self is not None and var.kind == "out":
+        body.frame.builtin_self["whole"] = conversions.convert(body, value, var.ty, body.at(target))
         return
     place = var.value
     if not isinstance(place, LV) or not place.mutable:
@@ -211,7 +211,7 @@ def store_var(body: Body, var: Var, value: Any, target: ast.Name) -> None:
         help_text = f"declare it 'mut {var.name}' or 'var {var.name}'" if var.kind == "arg" else ""
         help_text = help_text or loop_help(var.name, getattr(place, "why", ""))
         body.fail(Code.IMMUTABLE, why, body.at(target), help_text)
-    store_place(body, place, value, body.at(target), "*" if var is body.out_var else "")
+    store_place(body, place, value, body.at(target), "*" if var is body.flow.out_var else "")
 
 
 def store_place(body: Body, place: LV, value: Any, span: Span, out_key: str) -> None:
@@ -220,28 +220,28 @@ def store_place(body: Body, place: LV, value: Any, span: Span, out_key: str) -> 
     value = conversions.convert(body, value, place.ty, span)
     if place.local is not None:
         locals.pin_more(body, place.local, place.ty, locals.loans_of(body, value))
-        if place.local in body.assigned_once or place.path or place.local.kept:
+        if place.local in body.facts.assigned_once or place.path or place.local.kept:
             place.local.is_shared = True
-        body.assigned_once.add(place.local)
+        body.facts.assigned_once.add(place.local)
     if struct_types.is_trivial(body.elab, place.ty):
         place_operations.init_place(body, place.ty, place.pointer, value, span)
         if place.local is not None:
             partial_moves.mark(body, "init", LV(place.ty, place.pointer, True, place.local, place.path))
         if out_key:
-            body.assigned.add(out_key)
+            body.facts.assigned.add(out_key)
         return
     is_itself = isinstance(value, LV) and value.local is not None and value.local is place.local
-    is_itself = is_itself and value.path == place.path and not value.via and not body.module.is_library
+    is_itself = is_itself and value.path == place.path and not value.via and not body.frame.module.is_library
     if not out_key and not is_itself:
         place_operations.mark_copied(body, place, value)
     fresh = variable_declarations.held(body, value) if is_itself else argument_passing.own(body, value, span)
     if place.local is not None and partial_moves.taken_apart(body, place.local, place.path):
         partial_moves.mark(body, "overwrite", place, span)
-    elif place.local is not None or not out_key or out_key in body.assigned:
+    elif place.local is not None or not out_key or out_key in body.facts.assigned:
         partial_moves.mark(body, "use", place, span)
         check_dropped(body, place.ty, span)
         place_operations.destroy_place(body, place.ty, place.pointer, span)
-    is_first = bool(out_key) and out_key not in body.assigned
+    is_first = bool(out_key) and out_key not in body.facts.assigned
     copied = place.local is None and not place.path and isinstance(value, LV) and not (value.owned or value.local)
     if copied or is_itself or (fresh.local is not None and fresh.local is is_aside(body, place, is_first)):
         place_operations.init_moved(
@@ -252,4 +252,4 @@ def store_place(body: Body, place: LV, value: Any, span: Span, out_key: str) -> 
     if place.local is not None:
         partial_moves.mark(body, "init", place)
     if out_key:
-        body.assigned.add(out_key)
+        body.facts.assigned.add(out_key)

@@ -15,7 +15,12 @@ from ktc.syntax import ast
 def is_checked(body: Body, before: ast.Stmt) -> bool:
     """Say whether what follows a statement that does not go on is looked at: not if `@parameter if` chose that it does
     not, for what stands there is meant for other parameters then."""
-    if body.module.is_library or body.comptime or body.instance is None or body.inline_result is not None:
+    if (
+        body.frame.module.is_library
+        or body.frame.comptime
+        or body.frame.instance is None
+        or body.frame.inline_result is not None
+    ):
         return False
     return not _chooses(before)
 
@@ -23,8 +28,9 @@ def is_checked(body: Body, before: ast.Stmt) -> bool:
 @contextlib.contextmanager
 def looked_at(body: Body) -> Iterator[None]:
     """Elaborate statements for their mistakes alone."""
-    sets = [(name, set(getattr(body, name))) for name in ("assigned", "refs", "used_labels", "moved", "late_locals")]
-    queues = [(state.queue, len(state.queue)) for state in body.elab.states.values()]
+    assigned, moved = set(body.facts.assigned), set(body.facts.moved)
+    refs, late_locals, used_labels = set(body.refs), set(body.late_locals), set(body.flow.used_labels)
+    queues = [(state.queue, len(state.queue)) for state in body.elab.instances.states.values()]
     depth = len(body.blocks)
     body.open()
     body.dead = False
@@ -33,8 +39,8 @@ def looked_at(body: Body) -> Iterator[None]:
     finally:
         while len(body.blocks) > depth:
             body.close()
-        for name, before in sets:
-            setattr(body, name, before)
+        body.facts.assigned, body.facts.moved = assigned, moved
+        body.refs, body.late_locals, body.flow.used_labels = refs, late_locals, used_labels
         for queue, length in queues:
             del queue[length:]
         body.dead = True

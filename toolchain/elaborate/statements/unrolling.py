@@ -19,11 +19,11 @@ MAX_TURNS = 100_000
 """How often a loop may be unrolled."""
 
 
-def iterate(elab: Elaboration, value: Any, span: Span, asking: Any) -> list[Any]:
+def iterate(elab: Elaboration, value: Any, span: Span, asking: Body) -> list[Any]:
     """Return the values that a compile-time iterable gives."""
     if isinstance(value, PackPV):
         return list(value.items)
-    body = Body(elab, asking.module, asking.scope, asking.instance)
+    body = Body(elab, asking.frame.module, asking.frame.scope, asking.frame.instance)
     node = ast.Pass(span.start, span.end)
     if not isinstance(value, KV):
         elab.fail(Code.TYPE_MISMATCH, "this cannot be iterated over at compile time", span)
@@ -35,17 +35,17 @@ def iterate(elab: Elaboration, value: Any, span: Span, asking: Any) -> list[Any]
             span,
         )
     state = evaluation.param(body, iterator, span)
-    known = elab.state.computed
+    known = elab.instances.state.computed
     key = ("turns", state.ty, repr(state.data))
     if key not in known:
         known[key] = _turns(elab, state, span, asking)
     return list(known[key])
 
 
-def _turns(elab: Elaboration, state: KV, span: Span, asking: Any) -> list[Any]:
+def _turns(elab: Elaboration, state: KV, span: Span, asking: Body) -> list[Any]:
     """Run an iterator to its end: one function makes a turn, and it is elaborated and translated once."""
     node = ast.Pass(span.start, span.end)
-    body = Body(elab, asking.module, asking.scope, asking.instance)
+    body = Body(elab, asking.frame.module, asking.frame.scope, asking.frame.instance)
     held, target = nodes.Argument(0, types.PTR), nodes.Argument(1, types.PTR)
     place = LV(state.ty, held, True)
     more = conditions.condition(body, operators.dunder(body, place, "__has_next__", [], node), node)
@@ -68,7 +68,7 @@ def _turns(elab: Elaboration, state: KV, span: Span, asking: Any) -> list[Any]:
         while len(found) < MAX_TURNS and run((own, to)):
             const, made = interpreter.freeze(kind, interpreter.read(kind, to))
             for one in made:
-                elab.globals[one.name] = one
+                elab.instances.globals[one.name] = one
             found.append(KV(item.ty, const.value))
     except EvaluationError as error:
         running.evaluation_failed(elab, error, span)

@@ -27,11 +27,11 @@ def declare_var(
 ) -> Var:  # fmt: skip
     """Declare a variable with a value; `span` is the name's."""
     if not isinstance(value, (RV, LV, KV)):
-        if isinstance(value, Ty) and not body.module.is_library:
+        if isinstance(value, Ty) and not body.frame.module.is_library:
             text = f"'{name}' cannot hold a type"
             body.fail(Code.TYPE_MISMATCH, text, span, f"write 'alias {name} = …' for another name of the type")
         if isinstance(value, (FnVal, Ty, PackPV)):
-            (body.function_scope if function_scope else body.scope).names[name] = value
+            (body.frame.function_scope if function_scope else body.frame.scope).names[name] = value
             return Var(
                 name,
                 primitive_types.prim(body.elab, "!kgen.none"),
@@ -45,29 +45,34 @@ def declare_var(
     local = nodes.Local(body.fresh(), struct_types.ir_type(body.elab, ty), name, span=span)
     local.drop = locals.drop_symbol(body, ty)
     locals.pin(body, local, ty, locals.loans_of(body, value))
-    if not body.module.is_library and (ways := of_inside(body, value)):
-        body.ways[local] = ways
+    if not body.frame.module.is_library and (ways := of_inside(body, value)):
+        body.facts.access_paths[local] = ways
     if function_scope and body.blocks:
         body.hoisted.append(nodes.Declare(local))
-        if not body.module.is_library:
+        if not body.frame.module.is_library:
             body.late_locals.add(local)  # it is a variable of the whole function, and may get no value there
     else:
         body.emit(nodes.Declare(local))
     place = LV(ty, nodes.LocalAddress(local), True, local)
-    if not local.drop and not body.module.is_library and body.instance and name in moved(body.instance.fn):
+    if (
+        not local.drop
+        and not body.frame.module.is_library
+        and body.frame.instance
+        and name in moved(body.frame.instance.fn)
+    ):
         body.late_locals.add(local)  # whether there is still a value matters here, too
     place_operations.mark_copied(body, place, value)
-    body.assigned_once.add(local)
+    body.facts.assigned_once.add(local)
     place_operations.init_place(body, ty, place.pointer, value, value_span or span)
     partial_moves.mark(body, "init", place)
     var = Var(name, ty, place, span, kind, local, body)
-    (body.function_scope if function_scope else body.scope).names[name] = var
+    (body.frame.function_scope if function_scope else body.frame.scope).names[name] = var
     return var
 
 
 def check_place(body: Body, value: Any, node: ast.Expr, what: str = "") -> None:
     """Report a reference to a number and the like that lies nowhere in memory."""
-    if body.module.is_library or not isinstance(value, (RV, KV)):
+    if body.frame.module.is_library or not isinstance(value, (RV, KV)):
         return
     if not what and not isinstance(
         node, (ast.Call, ast.IntLit, ast.FloatLit, ast.BoolLit, ast.Binary, ast.Unary, ast.Compare)
@@ -82,12 +87,16 @@ def check_place(body: Body, value: Any, node: ast.Expr, what: str = "") -> None:
 def check_new(body: Body, name: str, start: int) -> None:
     """Report a declaration in the outermost block of a function that has the name of one of its arguments or
     parameters, or of a parameter of the struct."""
-    if body.module.is_library or body.instance is None or body.scope.parent is not body.function_scope:
+    if (
+        body.frame.module.is_library
+        or body.frame.instance is None
+        or body.frame.scope.parent is not body.frame.function_scope
+    ):
         return
-    fn = body.instance.fn
+    fn = body.frame.instance.fn
     outer = fn.owner.node.params if isinstance(fn.owner, StructInfo) else ()
     if any(param.name == name for param in (*fn.node.args, *fn.node.params, *outer)) and name != "_":
-        span = Span(body.module.source, start, start + len(name))
+        span = Span(body.frame.module.source, start, start + len(name))
         body.fail(Code.DUPLICATE_DEFINITION, f"'{name}' is already declared by this function", span)
 
 
@@ -108,7 +117,7 @@ def check_function(body: Body, value: FnVal, span: Span) -> None:
 def variable_type(body: Body, node: ast.Expr) -> Any:
     """Return the type that is written for a variable; its value says nothing of parameters that are left out."""
     want = declared_type(body, node)
-    if not isinstance(want, PartialTy) or body.module.is_library:
+    if not isinstance(want, PartialTy) or body.frame.module.is_library:
         return want
     try:
         return signatures.settle_struct(body.elab, want)
@@ -134,12 +143,12 @@ def late(body: Body, name: str, want: Any, node: ast.VarDecl) -> None:
     local = locals.new_local(body, struct_types.ir_type(body.elab, want), name, want)
     place = LV(want, nodes.LocalAddress(local), True, local)
     body.late_locals.add(local)
-    body.scope.names[name] = Var(name, want, place, body.at(node.target), "late", local, body)
+    body.frame.scope.names[name] = Var(name, want, place, body.at(node.target), "late", local, body)
 
 
 def held(body: Body, value: Any) -> Any:
     """Return a value that a later store cannot change."""
-    span = body.span or body.elab.main_span()
+    span = body.frame.span or body.elab.main_span()
     if isinstance(value, LV) and not value.owned:
         if struct_types.abi(body.elab, value.ty) == "direct":
             return RV(value.ty, ir_values.rvalue(body, value), loans=locals.loans_of(body, value))

@@ -29,7 +29,7 @@ def symbol_for(elab: Elaboration, fn: FnInfo, key: Any, kernel: bool = False) ->
 def _overload(elab: Elaboration, fn: FnInfo) -> str:
     if fn.parent is None:
         return str(_ordinal(elab, fn))
-    around = fn.parent.instance
+    around = fn.parent.frame.instance
     return f"{fn.node.start}@{around.symbol if around is not None else ''}"
 
 
@@ -60,7 +60,11 @@ def key_text(elab: Elaboration, value: Any) -> str:
             fn = value.set.functions[0]
             owner = fn.owner.name if fn.owner else ""
             where = f"{fn.module.name}:{owner}:{fn.name}:{fn.node.start if value.env is not None else ''}"
-            env = value.env.instance.symbol if value.env is not None and value.env.instance is not None else ""
+            env = (
+                value.env.frame.instance.symbol
+                if value.env is not None and value.env.frame.instance is not None
+                else ""
+            )
             given = key_text(elab, value.params) + key_text(elab, value.named) + key_text(elab, value.self_ty)
             return f"fn {where}{given}{env}"
         case FnTy(of=FnVal() as only):

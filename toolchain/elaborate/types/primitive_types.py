@@ -209,10 +209,10 @@ def comptime_bool(elab: Elaboration, value: Any) -> bool:
 def prim(elab: Elaboration, name: str, args: tuple[Any, ...] = ()) -> PrimTy:
     """Return the primitive type; ValueError if there is none such."""
     key = (name, args)
-    found = elab.prims.get(key)
+    found = elab.types.primitives.get(key)
     if found is None:
         made = make(elab, name, args)
         canonical = (made.name, made.args)
-        found = elab.prims.setdefault(("=", canonical), made)
-        elab.prims[key] = found
+        found = elab.types.primitives.setdefault(("=", canonical), made)
+        elab.types.primitives[key] = found
     return found

@@ -12,9 +12,9 @@ def string_constant(elab: Elaboration, text: str) -> nodes.Const:
     """Return the {address, length} of a constant text; the same text is the same global."""
     data = text.encode("utf-8", "surrogateescape")
     name = "str$" + hashlib.sha256(data).hexdigest()[:16]
-    if name not in elab.globals:
+    if name not in elab.instances.globals:
         kind = types.ArrayType(types.I8, len(data) + 1)
-        elab.globals[name] = nodes.Global(name, kind, data + b"\0", True, 0, 1)
+        elab.instances.globals[name] = nodes.Global(name, kind, data + b"\0", True, 0, 1)
     return nodes.Const(types.StructType((types.PTR, types.I64)), (nodes.Address(name), len(data)))
 
 
@@ -25,7 +25,7 @@ def string_of(elab: Elaboration, value: Any) -> str:
     address, size = value[0], value[1]
     if isinstance(address, int):
         return ""
-    content = elab.globals[address.name].content
+    content = elab.instances.globals[address.name].content
     if isinstance(content, nodes.Const):
         content = bytes(content.value if isinstance(content.value, tuple) else ())  # type: ignore[arg-type]
     if not isinstance(content, bytes):

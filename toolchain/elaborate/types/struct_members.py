@@ -50,9 +50,9 @@ def add_defaults(info: StructInfo, traits: tuple[TraitInfo, ...]) -> None:
 
 def trait_type(elab: Elaboration, traits: tuple[TraitInfo, ...]) -> TraitTy:
     """Return the type of things that conform to all these traits."""
-    found = elab.trait_tys.get(traits)
+    found = elab.types.traits.get(traits)
     if found is None:
-        found = elab.trait_tys[traits] = TraitTy(traits)
+        found = elab.types.traits[traits] = TraitTy(traits)
     return found
 
 

@@ -45,11 +45,11 @@ def fields_of(elab: Elaboration, ty: StructTy) -> tuple[tuple[str, Ty], ...]:
     """Return names and types of a struct's fields."""
     if ty.fields is None:
         ty.fields = ()
-        elab.open_fields.add(ty)
+        elab.types.open_fields.add(ty)
         try:
             ty.fields = tuple(_find_field(elab, ty, node) for node in ty.info.field_nodes)
         finally:
-            elab.open_fields.discard(ty)
+            elab.types.open_fields.discard(ty)
     return ty.fields
 
 
@@ -60,7 +60,7 @@ def _find_field(elab: Elaboration, ty: StructTy, node: ast.VarDecl) -> tuple[str
         span = Span(ty.info.module.source, (node.type or node).start, (node.type or node).end)
         text = f"the type of field '{node.target.id}' is not complete"
         elab.reporter.sink.report(Diagnostic(Code.PARAMETER_COUNT, span, text, "write its parameters, in '[]'"))
-        kind = elab.none_type
+        kind = elab.types.none
     return node.target.id, kind
 
 
@@ -69,7 +69,7 @@ def ir_type(elab: Elaboration, ty: Ty) -> types.Type:
     if isinstance(ty, StructTy):
         if ty.ir_type is None:
             fields = fields_of(elab, ty)
-            if ty in elab.open_fields:  # a field's type asks for the size of what it is a field of
+            if ty in elab.types.open_fields:  # a field's type asks for the size of what it is a field of
                 endless(ty, True, elab.reporter.sink)
             check_finite(ty, partial(fields_of, elab), elab.reporter.sink)
             kind, slots = erase([ir_type(elab, field) for _, field in fields])
@@ -153,16 +153,16 @@ def origins_of(elab: Elaboration, ty: Ty) -> tuple[OriginValue, ...]:
         return ()
     if ty.origins is None:
         ty.origins = ()
-        elab.nesting += 1
+        elab.types.nesting += 1
         try:
             ty.origins = _find_origins(elab, ty)
         finally:
-            elab.nesting -= 1
+            elab.types.nesting -= 1
     return ty.origins
 
 
 def _find_origins(elab: Elaboration, ty: StructTy) -> tuple[OriginValue, ...]:
-    if elab.nesting > DEEP and not ty.info.module.is_library:
+    if elab.types.nesting > DEEP and not ty.info.module.is_library:
         endless(ty, False, elab.reporter.sink)
     found: list[OriginValue] = []
     for value in ty.params:

@@ -179,12 +179,12 @@ def _is_default(elab: Elaboration, given: tuple[Any, Any], scope: Scope | None, 
 
 def _as_printed(elab: Elaboration, value: KV) -> str:
     """Return what `String(value)` gives: the fields of a layout, say, are no numbers that a person would write."""
-    scope = Scope(elab.prelude_scope, "constant")
+    scope = Scope(elab.modules.prelude_scope, "constant")
     scope.names["it"] = value
     node = ast.Call(0, 0, ast.Name(0, 0, "String"), (ast.Name(0, 0, "it"),), ())
     sink, elab.reporter.sink = elab.reporter.sink, Sink()
     try:
-        made = elab.api.evaluate(elab, node, scope, elab.main)
+        made = elab.api.evaluate(elab, node, scope, elab.modules.main)
         return string_constants.string_of(elab, made.data[:2])
     except Exception:  # whatever is wrong with it, this is not the place to say so
         return show(value)

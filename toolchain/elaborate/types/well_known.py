@@ -14,14 +14,14 @@ from ktc.elaborate.types import primitive_types, struct_members, struct_types
 
 def library_info(elab: Elaboration, name: str) -> StructInfo:
     """Return a struct of the library that the language itself builds on."""
-    found = elab.library_cache.get(name)
+    found = elab.types.library.get(name)
     if found is None:
         found = modules.prelude_name(elab, name) or modules.prelude_name(
             elab, "__" + name
         )  # programs import some of them
         if not isinstance(found, StructInfo):
             elab.fail(Code.MODULE_NOT_FOUND, f"the standard library has no '{name}'", elab.main_span())
-        elab.library_cache[name] = found
+        elab.types.library[name] = found
     assert isinstance(found, StructInfo)
     return found
 
@@ -34,10 +34,10 @@ def library_type(elab: Elaboration, name: str) -> StructTy:
 def literal(elab: Elaboration, struct: str, prim: str, value: Any) -> KV:
     """Return a literal: a value without size whose type holds the number or text."""
     key = (struct, value)
-    found = elab.library_cache.get(key)
+    found = elab.types.library.get(key)
     if found is None:
         ty = struct_types.struct_type(elab, library_info(elab, struct), (KV(primitive_types.prim(elab, prim), value),))
-        found = elab.library_cache[key] = KV(ty, ())
+        found = elab.types.library[key] = KV(ty, ())
     assert isinstance(found, KV)
     return found
 
@@ -108,25 +108,25 @@ def materialized(elab: Elaboration, ty: Any, pack: bool = False) -> Any:
         return ty
     info = ty.info
     key = f"{info.uid}{'pack' if pack else ''}"
-    if key not in elab.library_cache:
+    if key not in elab.types.library:
         node = info.materialized_in_packs if pack else info.materialized
         assert node is not None
-        elab.library_cache[key] = elab.api.evaluate(elab, node, info.scope, info.module)
-    return elab.library_cache[key]
+        elab.types.library[key] = elab.api.evaluate(elab, node, info.scope, info.module)
+    return elab.types.library[key]
 
 
 def static_set(elab: Elaboration, member: FnSet, statics: FnSet) -> FnSet:
     """Return the overloads meant through the type, one object for each member."""
     if statics is member:
         return member
-    return elab.library_cache.setdefault(f"static{id(member)}", statics)  # type: ignore[no-any-return]
+    return elab.types.library.setdefault(f"static{id(member)}", statics)  # type: ignore[no-any-return]
 
 
 def startup_function(elab: Elaboration, name: str) -> FnVal:
     """Return a function that the compiler itself calls."""
     found = modules.prelude_name(elab, name)
     if found is None:
-        startup = elab.package.find("std.builtin._startup")
+        startup = elab.modules.package.find("std.builtin._startup")
         assert startup is not None
         found = modules.module_name(elab, modules.enter(elab, startup), name)
     assert isinstance(found, FnSet)
