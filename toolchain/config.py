@@ -15,8 +15,8 @@ from ktc.base.cache import DEFAULT_MAX_BYTES, Cache, Key
 from ktc.base.fingerprints import toolchain_fingerprint
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
-from ktc.records import record
-from ktc.targets import gpu_detection
+from ktc.records import record, replace
+from ktc.targets import float_modes, gpu_detection
 from ktc.targets import host as hosts
 from ktc.targets.target import Target
 
@@ -51,6 +51,8 @@ class Options:
     features: str | None = None
     jobs: int | None = None
     offload_mode: str | None = None
+    fp_mode: int = 0
+    embed_cubin: bool = False
     writes: bool = False
 
 
@@ -72,6 +74,7 @@ class Config:
         emit: one of `EMIT_KINDS`.
         jobs: processes of LLVM at once.
         offload_mode: one of `OFFLOAD_MODES`.
+        embed_cubin: the executable has machine code of NVIDIA's kernels beside their PTX.
     """
 
     root: Path
@@ -87,6 +90,7 @@ class Config:
     emit: str = "exe"
     jobs: int = 1
     offload_mode: str = "all-kernel"
+    embed_cubin: bool = False
 
     @property
     def is_release(self) -> bool:
@@ -141,6 +145,7 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
     if host is None:
         return None
     accelerators = _accelerators(options.accelerators, host, sink, cache, environment)
+    accelerators = _with_options(accelerators, options, sink)
     emit = options.emit or "exe"
     output = options.output or Path(options.root.stem + _suffix(emit))
     if options.writes:
@@ -155,7 +160,25 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
         debug=options.debug or 0,
         level=DEFAULT_LEVEL if options.level is None else options.level,
         jobs=options.jobs or processors(), offload_mode=options.offload_mode or OFFLOAD_MODES[0],
+        embed_cubin=options.embed_cubin,
     )  # fmt: skip
+
+
+def _with_options(targets: tuple[Target, ...], options: Options, sink: Sink) -> tuple[Target, ...]:
+    """Return the targets with the options that are for some of them; one that none of them knows is an error."""
+    named = ", ".join(target.name for target in targets)
+    if options.embed_cubin and not any(target.vendor == "nvidia" for target in targets):
+        text = f"--embed-cubin is for NVIDIA GPUs, and the targets are {named}"
+        sink.report(Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, text))
+    if not options.fp_mode:
+        return targets
+    if not any(target.vendor in float_modes.VENDORS for target in targets):
+        text = f"--fp-mode is for NVIDIA and AMD GPUs, and the targets are {named}"
+        sink.report(Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, text))
+    return tuple(
+        replace(target, floats=options.fp_mode) if target.vendor in float_modes.VENDORS else target
+        for target in targets
+    )
 
 
 def local_gpus(cache: Cache, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:

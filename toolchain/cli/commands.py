@@ -87,12 +87,17 @@ def cli() -> None:
 @click.argument("file")
 @click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default ./NAME).")
 @click.option("--emit", "emit_kind", type=click.Choice(configs.EMIT_KINDS), help="What to write (default exe).")
+@click.option("--embed-cubin", is_flag=True, help="Put NVIDIA's machine code beside the PTX, if ptxas is found.")
 @compile_options
-def build(file: str, output: Path | None, emit_kind: str | None, **words: Any) -> int:
+def build(file: str, output: Path | None, emit_kind: str | None, embed_cubin: bool, **words: Any) -> int:
     """Compile FILE to an executable."""
-    task = task_of(words, file, output=output, emit=emit_kind, writes=True)
+    task = task_of(words, file, output=output, emit=emit_kind, writes=True, embed_cubin=embed_cubin)
 
     def work(config: Config) -> None:
+        if embed_cubin:
+            from ktc.show import print_assembler
+
+            print_assembler()
         data = task.kept(config, config.emit)
         if data is not None:
             build_cache.write(config, data, task.sink)

@@ -129,3 +129,14 @@ def human_size(size_bytes: int) -> str:
             return f"{size_bytes} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
         size /= _STEP
     return f"{size:.1f} GiB"
+
+
+def print_assembler() -> None:
+    """Say on stderr what makes the machine code of NVIDIA's kernels."""
+    from ktc.emit.tools import find_ptxas
+
+    found = find_ptxas()
+    if found:
+        sys.stderr.write(f"ktc: kernels for NVIDIA get machine code beside their PTX: {found}\n")
+    else:
+        sys.stderr.write("ktc: there is no ptxas: the driver compiles kernels at their first launch, and caches them\n")

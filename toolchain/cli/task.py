@@ -22,6 +22,7 @@ from ktc.diag.policy import UnknownWarning, read_policy
 from ktc.diag.render import render_json, render_text
 from ktc.driver import build_cache, guard
 from ktc.records import entity
+from ktc.targets import float_modes
 
 _DEBUG_LEVELS = {"none": 0, "line-tables": 1, "full": 2}
 
@@ -121,6 +122,13 @@ class Task:
         return kept.data if kept else None
 
 
+def _fp_mode(_: click.Context, __: click.Parameter, words: str | None) -> int:
+    try:
+        return float_modes.mask_of(words or "")
+    except float_modes.UnknownMode as error:
+        raise click.BadParameter(str(error)) from error
+
+
 def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that compiles; names follow the reference's."""
     decorators = [
@@ -142,6 +150,11 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--target-cpu", "cpu", metavar="CPU", help="Its processor."),
         click.option("--target-features", "features", metavar="FEATURES", help="Its features (+avx2,-fma)."),
         click.option("--offload-mode", type=click.Choice(configs.OFFLOAD_MODES), help="How kernels are compiled."),
+        click.option(
+            "--fp-mode", metavar="MODES", callback=_fp_mode,
+            help="What kernels for GPUs may leave out of arithmetic: fast, or some of ftz,approx,reassoc,no-contract.",
+        ),
+        click.option("--ffast-math", "fast_math", is_flag=True, help="The same as --fp-mode fast."),
         click.option("-j", "--num-threads", "jobs", type=click.IntRange(min=0), help="Processes at once."),
         click.option(
             "--diagnostic-format", type=click.Choice(configs.DIAGNOSTIC_FORMATS), default="text",
@@ -173,7 +186,8 @@ def task_of(words: dict[str, Any], file: str, **more: Any) -> Task:
         root=Path(file), level=0 if words["no_optimization"] else words["level"], debug=debug,
         defines=words["defines"], search=tuple(Path(folder) for folder in words["search"]),
         accelerators=words["accelerators"], triple=words["triple"], cpu=words["cpu"], features=words["features"],
-        jobs=words["jobs"] or None, offload_mode=words["offload_mode"], **more,
+        jobs=words["jobs"] or None, offload_mode=words["offload_mode"],
+        fp_mode=words["fp_mode"] | (float_modes.FAST if words["fast_math"] else 0), **more,
     )  # fmt: skip
     said = [*words["warnings"], *["error"] * words["warnings_fatal"], *["none"] * words["no_warnings"]]
     try:

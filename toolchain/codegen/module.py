@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from ktc.codegen import air, cpu, debug
 from ktc.codegen.constants import symbol
 from ktc.codegen.context import SHARED_SPACE, Context, Uses
+from ktc.codegen.float_modes import in_mode
 from ktc.codegen.functions import FunctionText, lower_function
 from ktc.codegen.globals import Images, image_sizes, lower_global
 from ktc.codegen.implicit_arguments import trailing
@@ -176,6 +177,9 @@ class _Lowering:
             "\n".join([*metadata, *nodes.values()]),
         ]
         text = "\n\n".join([part for part in parts if part]) + "\n"
+        (chosen,) = self._unit.functions[kernel].bounds.get("floats", (0,)) if kernel else (0,)
+        if mask := chosen | target.floats:
+            text = in_mode(text, mask)
         shared = [held for name in reached.globals if (held := self._unit.globals[name]).space == SHARED_SPACE]
         return LlvmModule(target, text, kernel, tuple(reached.externals), sum([size_of(held.type) for held in shared]))
 

@@ -101,7 +101,7 @@ def report_unwritable(config: Config, error: OSError, sink: Sink) -> None:
 
 def describe(target: Target) -> str:
     """Return what of a target a user can choose; the rest is ktc's own and in the fingerprints."""
-    return "\n".join((target.name, target.triple, target.cpu, target.features))
+    return "\n".join((target.name, target.triple, target.cpu, target.features, str(target.floats)))
 
 
 def index_key(config: Config, form: str) -> Key:
@@ -119,6 +119,7 @@ def index_key(config: Config, form: str) -> Key:
         host=describe(config.host),
         accelerators="\n\n".join(describe(target) for target in config.accelerators),
         offload=config.offload_mode,
+        embeds=str(config.embed_cubin),
         toolchain=config.toolchain,
     )
 

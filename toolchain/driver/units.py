@@ -21,6 +21,7 @@ from ktc.driver import build_cache, per_kernel
 from ktc.driver.session import Session
 from ktc.emit import device, tools
 from ktc.emit.job_steps import instructions
+from ktc.emit.ptx import with_code
 from ktc.emit.workers import Usage, Workers
 from ktc.ir.call_paths import external_call
 from ktc.ir.nodes import ImageRef, Kernel, Program, Unit
@@ -159,11 +160,27 @@ def compile_kernels(session: Session, program: Program, workers: Workers) -> tup
     natives: list[bytes] = []
     for index, (unit, modules, kinds) in enumerate(_kernels(session, program)):
         used = [module for module in modules if kinds[module.kernel]]
+        embeds = _embeds(session, unit)
+        if embeds:
+            for chosen in kinds.values():
+                chosen.update({"object"} if "image" in chosen else ())
         made = emit_cached(session, unit, used, kinds, workers)
+        if embeds:
+            made = {kernel: _with_code(of) for kernel, of in made.items()}
         images |= {(index, kernel, kind): data for kernel, of in made.items() for kind, data in of.items()}
         if is_native(unit):
             natives += [made[module.kernel]["object"] for module in modules]
     return images, tuple(natives)
+
+
+def _embeds(session: Session, unit: Unit) -> bool:
+    """Say whether a unit's images get machine code."""
+    vendor = unit.target.vendor  # type: ignore[attr-defined]
+    return session.config.embed_cubin and vendor == "nvidia" and bool(tools.find_ptxas())
+
+
+def _with_code(made: dict[str, bytes]) -> dict[str, bytes]:
+    return {**made, "image": with_code(made["image"], made["object"])} if "image" in made else made
 
 
 def look_up(session: Session, program: Program) -> None:

@@ -8,6 +8,12 @@ import re
 
 RECURSION = b"// recursion\n"
 
+CODE = b"\x7fKTCSASS"
+"""Begins an image that has machine code beside its text. Then come, as u64, where the text begins and how long the code
+is; the code; and the text. The library (`gpu/host/_driver.kpy`) tries the code first."""
+
+_CODE_AT = 64
+
 _PART = re.compile(
     rb"^[^\n]*\.(?:func|entry)\b[^\n]*?([\w$.]+)\($|\bcall(?:\.uni)?\s+(?:\([^)]*\),\s*)?([\w$.]+)", re.MULTILINE
 )
@@ -17,6 +23,13 @@ _PART = re.compile(
 def noted(text: bytes) -> bytes:
     """Return PTX text with the note in front, if one of its functions may call itself."""
     return RECURSION + text if b".func" in text and _is_recursive(text) else text
+
+
+def with_code(text: bytes, code: bytes) -> bytes:
+    """Return the image of a kernel of which there is PTX text and the machine code of one processor."""
+    size = -(-len(code) // _CODE_AT) * _CODE_AT
+    head = CODE + (_CODE_AT + size).to_bytes(8, "little") + len(code).to_bytes(8, "little")
+    return head.ljust(_CODE_AT, b"\0") + code.ljust(size, b"\0") + text
 
 
 def _is_recursive(text: bytes) -> bool:

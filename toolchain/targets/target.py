@@ -64,6 +64,7 @@ class Target:
         packs_narrow_only: it has vectors of 32 bits at most, so numbers of 8 and 16 bits alone go into them.
         flushes_bfloat: a cast to bfloat may make zeros of subnormal numbers.
         atomics_are_relaxed: the back end forgets the order of an `atomicrmw`; fences do the ordering.
+        floats: what arithmetic may leave out, as the user chose: bits of `float_modes.MODES`.
         float_atomics: metadata that atomics of floats need, to be instructions.
         names_processor: functions say `cpu` and `features`.
         is_convergent: threads run in step, so barriers and shuffles must not move.
@@ -109,6 +110,7 @@ class Target:
     flushes_bfloat: bool = False
     atomics_are_relaxed: bool = False
     float_atomics: tuple[str, ...] = ()
+    floats: int = 0
     names_processor: bool = True
     is_convergent: bool = False
     line_tables: str = "LineTablesOnly"

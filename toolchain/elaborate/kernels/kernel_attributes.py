@@ -10,6 +10,7 @@ from ktc.elaborate.model.declarations import FnInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import StructTy
 from ktc.syntax import ast
+from ktc.targets import float_modes
 
 _BOUNDS = {
     "ktc.max_threads_per_block": ("threads", 1024, "a block cannot be bounded to {} threads: 1 to 1024"),
@@ -26,6 +27,9 @@ def bounds_of(body: Body, decorators: tuple[ast.Decorator, ...]) -> dict[str, tu
     bounds: dict[str, tuple[int, ...]] = {}
     for decorator in decorators:
         call = decorator.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "fp_mode":
+            bounds["floats"] = (_floats(body, call),)
+            continue
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "__llvm_metadata"):
             continue
         for word in call.keywords:
@@ -46,6 +50,20 @@ def bounds_of(body: Body, decorators: tuple[ast.Decorator, ...]) -> dict[str, tu
                     body.fail(Code.CONSTRAINT_FAILED, text.format(number), at)
             bounds[bound] = numbers
     return bounds
+
+
+def _floats(body: Body, call: ast.Call) -> int:
+    """Return what `@fp_mode("ftz", "approx")` says of a kernel's arithmetic, as bits of `float_modes.MODES`."""
+    mask = 0
+    for word in call.args:
+        where = Span(body.module.source, word.start, word.end)
+        if not isinstance(word, ast.StrLit):
+            body.fail(Code.SYNTAX_ERROR, "'@fp_mode' takes the names of modes, in quotes", where)
+        try:
+            mask |= float_modes.mask_of(word.value)
+        except float_modes.UnknownMode as error:
+            body.fail(Code.SYNTAX_ERROR, str(error), where)
+    return mask
 
 
 def _numbers(body: Body, value: ast.Expr, most: int) -> tuple[int, ...]:

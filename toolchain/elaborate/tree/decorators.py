@@ -15,7 +15,7 @@ from ktc.syntax import ast
 
 _OF_FUNCTIONS = (
     "always_inline", "no_inline", "noinline", "staticmethod", "implicit", "export", "deprecated", "parameter",
-    "doc_private", "override", "compiler", "explicit_destroy", "__llvm_metadata", "__llvm_arg_metadata",
+    "doc_private", "override", "compiler", "explicit_destroy", "__llvm_metadata", "__llvm_arg_metadata", "fp_mode",
     "__copy_capture",
 )  # fmt: skip
 
