@@ -97,6 +97,7 @@ int main(int argc, char **argv) {
     constexpr int blocks = 132 * 8;
     float *x = floats(COUNT), *y = floats(COUNT, 7), *z = floats(COUNT, 3), *result = floats(blocks);
     show("sum", timed("sum", [&] { sum_plain<<<blocks, BLOCK>>>(x, result, COUNT); }), result, blocks);
+    show("sum_few_threads", timed("sum_few_threads", [&] { sum_plain<<<132, BLOCK>>>(x, result, COUNT); }), result, blocks);
     show("sum_wide", timed("sum_wide", [&] { sum_wide<<<blocks, BLOCK>>>(x, result, COUNT); }), result, blocks);
     show("dot", timed("dot", [&] { dot<<<blocks, BLOCK>>>(x, y, result, COUNT); }), result, blocks);
     show("softmax", timed("softmax", [&] { softmax<<<ROWS, BLOCK>>>(x, z, COLUMNS); }), z, COUNT);
