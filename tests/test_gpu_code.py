@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ktc.cache import Cache
+from ktc.base.cache import Cache
 from ktc.emit.device import images
 from ktc.emit.workers import Workers
 

@@ -4,8 +4,8 @@ numbers are numbers; only a product and a sum become one operation (`fma`), whic
 
 FLUSH, APPROXIMATE, REASSOCIATE, UNFUSED = 1, 2, 4, 8
 MODES = {"ftz": FLUSH, "approx": APPROXIMATE, "reassoc": REASSOCIATE, "no-contract": UNFUSED}
-"""ftz: subnormal numbers are 0; approx: divisions and square roots by the GPU's approximations; reassoc: sums and products
-in any order; no-contract: no `fma` that the program does not call."""
+"""ftz: subnormal numbers are 0; approx: divisions and square roots by the GPU's approximations; reassoc: sums and
+products in any order; no-contract: no `fma` that the program does not call."""
 
 FAST = FLUSH | APPROXIMATE | REASSOCIATE
 VENDORS = ("nvidia", "amd")
