@@ -1,5 +1,7 @@
-"""What a kernel's floating-point arithmetic may leave out. The default is exact: each operation rounds once, and subnormal
-numbers are numbers; only a product and a sum become one operation (`fma`), which rounds once in place of twice.
+"""What a kernel's floating-point arithmetic may leave out.
+
+The default is exact: each operation rounds once, and subnormal numbers are numbers; only a product and a sum become one
+operation (`fma`), which rounds once in place of twice.
 """
 
 FLUSH, APPROXIMATE, REASSOCIATE, UNFUSED = 1, 2, 4, 8
