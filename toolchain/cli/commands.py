@@ -95,7 +95,7 @@ def build(file: str, output: Path | None, emit_kind: str | None, embed_cubin: bo
 
     def work(config: Config) -> None:
         if embed_cubin:
-            from ktc.show import print_assembler
+            from ktc.cli.output import print_assembler
 
             print_assembler()
         data = task.kept(config, config.emit)

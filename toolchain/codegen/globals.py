@@ -63,6 +63,8 @@ def lower_global(context: Context, held: Global, images: Images | None) -> tuple
         if size_of(held.type) == 0:
             # Its size is the launch's business.
             return f"{name} = external {where}global [0 x i8], align {max(align, _DYNAMIC_ALIGN)}", uses
+        if held.space == SHARED_SPACE and size_of(held.type) >= _DYNAMIC_ALIGN:
+            align = max(align, _DYNAMIC_ALIGN)  # neighbours are loaded together
         return f"{name} = internal {where}global {kind} poison, align {align}", uses
     if held.space == CONSTANT_SPACE and context.target.is_device:
         kind = context.types.memory(held.type)

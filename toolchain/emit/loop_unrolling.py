@@ -28,6 +28,7 @@ _SUM = re.compile(r"^add(?: nuw| nsw)* i64 (%\S+), (%\S+|\d+)$")
 _ENDED = re.compile(r"^icmp eq i(?:32|64) (%\S+), (\d+)$")
 _COUNTED = re.compile(r"^add(?: nuw| nsw)* i(?:32|64) (%\S+), (\d+)$")
 _SMALL_PRODUCT = re.compile(r"^mul nuw nsw i64 ")
+_STORE = re.compile(r"^  (?:store (?!volatile|atomic)|#dbg)")
 _WORKS = re.compile(
     r"^(?:load (?!volatile|atomic)|getelementptr|phi|icmp|fcmp|select|fdiv|trunc|[sz]ext|[su]itofp|fpto[su]i|fptrunc|"
     r"fpext|f?(?:add|sub|mul|neg|cmp)\b|[us]?(?:add|sub|mul|shl)\b|and\b|or\b|xor\b|[al]shr\b|bitcast|freeze|"
@@ -83,7 +84,7 @@ def _turns_of(block: Block, condition: str) -> int:
 
 def _is_worth_it(block: Block) -> bool:
     works = [line.split(" = ", 1)[1] for line in block.lines[:-1] if " = " in line]
-    others = [line for line in block.lines[:-1] if " = " not in line and not line.lstrip().startswith("#dbg")]
+    others = [line for line in block.lines[:-1] if " = " not in line and not _STORE.match(line)]
     if others:
         return False
     return any(work.startswith("load ") for work in works) and all(_WORKS.match(work) for work in works)
@@ -183,11 +184,14 @@ def _turns(
         if number:
             names = {one: names.get(turn[one], turn[one]) for one, _, _ in phis}
         for line in block.lines[:-1]:
-            if " = phi " in line or " = " not in line:
+            if " = phi " in line or line.startswith("  #dbg"):
                 continue
             made = defined(line)
-            here = renamed(line, {**names, made: _again(made, number)})
-            names[made] = _again(made, number)
+            if made:
+                here = renamed(line, {**names, made: _again(made, number)})
+                names[made] = _again(made, number)
+            else:
+                here = renamed(line, names)
             lines.append(here)
     return lines, {**{value: value for value in turn.values()}, **names}
 

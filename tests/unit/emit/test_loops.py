@@ -126,7 +126,19 @@ def test_what_may_not_fit_stays_wide(check: str) -> None:
     assert improved(text) is text
 
 
-@pytest.mark.parametrize("line", ["  call void @wait()", "  store double %x, ptr %p, align 8", "  fence seq_cst"])
-def test_loops_in_which_threads_wait_or_write_stay(line: str) -> None:
+def test_numbers_are_stored_in_their_order() -> None:
+    """What one turn stores the next may load."""
+    stored = "  %to = getelementptr i8, ptr %0, i64 8\n  store double %sum, ptr %to, align 8\n"
+    text = STRIDED.replace("  %scaled =", f"{stored}  %scaled =")
+    new = improved(text)
+    assert new.count("store double") == 1 + 4
+    for end in (0, 3, 9, 64, 150):
+        assert run(new, 0, end, 1, 1) == run(text, 0, end, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "line", ["  call void @wait()", "  store volatile double %x, ptr %p, align 8", "  fence seq_cst"]
+)
+def test_loops_in_which_threads_wait_stay(line: str) -> None:
     text = STRIDED.replace("  %scaled =", f"{line}\n  %scaled =")
     assert improved(text) is text

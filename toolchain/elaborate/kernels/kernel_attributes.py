@@ -56,7 +56,7 @@ def _floats(body: Body, call: ast.Call) -> int:
     """Return what `@fp_mode("ftz", "approx")` says of a kernel's arithmetic, as bits of `float_modes.MODES`."""
     mask = 0
     for word in call.args:
-        where = Span(body.module.source, word.start, word.end)
+        where = Span(body.frame.module.source, word.start, word.end)
         if not isinstance(word, ast.StrLit):
             body.fail(Code.SYNTAX_ERROR, "'@fp_mode' takes the names of modes, in quotes", where)
         try:
