@@ -24,6 +24,9 @@ EMIT_KINDS = ("exe", "shared-lib", "object", "llvm", "asm")
 OFFLOAD_MODES = ("all-kernel", "per-kernel")
 DIAGNOSTIC_FORMATS = ("text", "json")
 DEFAULT_LEVEL = 3
+DEBUG_LEVELS = ("none", "line-tables", "full")  # by number, as `--debug-level` names them
+_LEVEL_NAME = "__OPTIMIZATION_LEVEL"  # what sys.compile reads, with the values of the build
+_DEBUG_NAME = "__DEBUG_LEVEL"
 FULL_DEBUG = 2
 
 
@@ -152,13 +155,15 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
         _check_output(output, options.root, sink)
     if sink.error_count:
         return None
-    defines = dict(define.partition("=")[::2] for define in options.defines)
+    level = DEFAULT_LEVEL if options.level is None else options.level
+    defines = {_LEVEL_NAME: str(level), _DEBUG_NAME: DEBUG_LEVELS[options.debug or 0]}
+    defines |= dict(define.partition("=")[::2] for define in options.defines)
     stdlib = stdlib_folder()
     return Config(
         root=options.root, host=host, accelerators=accelerators, output=output, stdlib=stdlib,
         toolchain=toolchain_fingerprint(stdlib), search=options.search, defines=defines, emit=emit,
         debug=options.debug or 0,
-        level=DEFAULT_LEVEL if options.level is None else options.level,
+        level=level,
         jobs=options.jobs or processors(), offload_mode=options.offload_mode or OFFLOAD_MODES[0],
         embed_cubin=options.embed_cubin,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from ktc import config as configs
 from ktc.base.cache import Cache
 from ktc.base.version import VERSION
 from ktc.cli.time_options import Times
-from ktc.config import Config, Options
+from ktc.config import DEBUG_LEVELS, Config, Options
 from ktc.diag.diagnostic import CompileError, Sink, gate, in_order
 from ktc.diag.policy import UnknownWarning, read_policy
 from ktc.diag.render import render_json, render_text
@@ -24,7 +24,7 @@ from ktc.driver import build_cache, guard
 from ktc.records import entity
 from ktc.targets import float_modes
 
-_DEBUG_LEVELS = {"none": 0, "line-tables": 1, "full": 2}
+_DEBUG_LEVELS = {name: number for number, name in enumerate(DEBUG_LEVELS)}
 
 
 @entity

@@ -24,7 +24,8 @@ from ktc.native.record_expansion import written_out
 
 INTERPRETED = frozenset((
     "diag/explain.py", "syntax/format.py", "elaborate/model/body_store.py", "syntax/parser.py", "syntax/tables.py",
-    "syntax/build_base.py", "syntax/build_declarations.py", "syntax/build_expressions.py", "syntax/builder.py",
+    "syntax/build_base.py", "syntax/build_declarations.py", "syntax/build_structs.py", "syntax/build_expressions.py",
+    "syntax/builder.py",
 ))  # fmt: skip
 """What stays Python, for mypyc knows no subclasses of picklers, functions as attributes of classes, and classes inside
 functions, or because it looks for files beside it."""

@@ -98,6 +98,18 @@ class TupleLit(Node):
 
 
 @entity
+class Bound(Node):
+    """`(var x)`, and `ref y` of `var x, ref y = …`: a name, or a tuple of names, that a pattern declares.
+
+    Args:
+        convention: "var" or "ref".
+    """
+
+    convention: str
+    target: "Expr"
+
+
+@entity
 class ListLit(Node):
     """`[a, b]`."""
 
@@ -434,6 +446,16 @@ class StructDecl(Node):
 
 
 @entity
+class Extension(Node):
+    """`__extension name(traits):`: members that a struct of the same file gets as well."""
+
+    name: str
+    name_start: int
+    traits: tuple["Expr", ...]
+    body: "tuple[Stmt, ...]"
+
+
+@entity
 class TraitDecl(Node):
     """A trait: methods (body None = requirement), aliases (value None = associated requirement)."""
 
@@ -633,11 +655,11 @@ class Module(Node):
 
 
 Expr = Union[
-    Name, IntLit, FloatLit, StrLit, FString, BoolLit, NoneLit, EllipsisLit, TupleLit, ListLit, DictLit, SetLit,
+    Name, IntLit, FloatLit, StrLit, FString, BoolLit, NoneLit, EllipsisLit, TupleLit, Bound, ListLit, DictLit, SetLit,
     Comprehension, Unary, Binary, BoolOp, Compare, Ternary, Call, Subscript, Attribute, Slice, Transfer, Walrus,
     Star, FunctionType,
 ]  # fmt: skip
 Stmt = Union[
-    FunctionDecl, StructDecl, TraitDecl, Alias, VarDecl, Assign, AugAssign, ExprStmt, If, While, For, Return, Raise,
+    FunctionDecl, StructDecl, Extension, TraitDecl, Alias, VarDecl, Assign, AugAssign, ExprStmt, If, While, For, Return, Raise,
     Break, Continue, Pass, Try, With, CollectItem, StaticAssert, Import, FromImport,
 ]  # fmt: skip

@@ -30,6 +30,7 @@ class BaseBuilder:
         self.token_starts, self.token_ends = tokens.starts, tokens.ends
         self.parse_field = field
         self.errors: list[LexError] = []
+        self.bounds: dict[int, ast.Bound] = {}  # names declared by patterns of which no assignment is known, by offset
         self.valueless: dict[int, ast.Alias] = {}  # aliases without value that no trait has claimed, by offset
 
     def rules(self, rows: list[tuple[int, int, int, str, tuple[tuple[int, bool], ...]]]) -> list[Any]:

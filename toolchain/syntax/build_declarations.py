@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from ktc.records import entity
@@ -12,6 +11,10 @@ from ktc.syntax.build_expressions import ExpressionBuilder
 
 _MAKES = re.compile(r"\b__(?:init|copyinit|moveinit)__\s*(?:\[[^()]*\])?\(\s*$")
 _OLD_CONVENTIONS = {"inout": "write 'mut'", "borrowed": "leave it out, or write 'read'"}
+
+
+BETWEEN = re.compile(r"(?:\s|#[^\n]*)*")
+"""What lies between two tokens, or two statements."""
 
 
 @entity
@@ -87,12 +90,17 @@ class DeclarationBuilder(ExpressionBuilder):
                 why = "nothing can come after '**'"
             elif text and (text == seen or (text == "/" and seen == "*")):
                 why = "there can be one '*' only" if text == "*" else f"'{text}' comes too late here"
-            elif text == "*" and isinstance(item, _Mark) and item is items[-1]:
+            elif text == "*" and isinstance(item, _Mark) and item is items[-1] and not self._has_comma(item.end):
                 why = "'*' must be followed by a name"
             if why:
                 self.wrong(item.start, item.end, why)
                 return
             seen = text or seen
+
+    def _has_comma(self, at: int) -> bool:
+        """Tell whether a comma follows: it lets a `*` end a list."""
+        found = BETWEEN.match(self.text, at)
+        return found is not None and self.text.startswith(",", found.end())
 
     # (fn_arg ("," fn_arg)* ","?)?
     fn_args = param_list
@@ -274,89 +282,6 @@ class DeclarationBuilder(ExpressionBuilder):
         function: ast.FunctionDecl = kids[1]
         function.head.effects = ("async", *function.effects)
         return function
-
-    # ---- structs, traits, aliases ----
-
-    # "struct" NAME params bases wheres ":" block
-    def struct(self, kids: Kids, start: int, end: int) -> ast.StructDecl:
-        name, params, traits, where, block = kids
-        self.check_types(params, "parameter")
-        doc, body = declared(block)
-        for item in body:
-            if isinstance(item, ast.VarDecl) and item.kind == "var":
-                if not self.text.startswith("var", item.start):
-                    self.wrong(item.start, item.end, "a field of a struct starts with 'var'", "write 'var' before it")
-                elif item.type is None:
-                    self.wrong(item.start, item.end, "a field of a struct needs a type")
-                elif item.value is not None:
-                    help = "give it its value in '__init__'"
-                    self.wrong(item.value.start, item.value.end, "a field of a struct takes no value here", help)
-            elif not isinstance(item, (ast.FunctionDecl, ast.Alias, ast.Pass, ast.StaticAssert)):
-                message = "only fields ('var'), methods and aliases can stand in a struct"
-                self.wrong(item.start, item.end, message)
-        at = self.token_starts[name]
-        where = (*conditions(params), *where)
-        return ast.StructDecl(start, end, self.word(name), at, params, traits, where, body, (), doc)
-
-    # "trait" NAME params bases ":" block
-    def trait(self, kids: Kids, start: int, end: int) -> ast.TraitDecl:
-        name, params, traits, block = kids
-        self.check_types(params, "parameter")
-        doc, body = declared(block)
-        body = tuple([self._required(item) for item in body])
-        for item in body:
-            if isinstance(item, ast.Alias):
-                self.valueless.pop(item.start, None)
-            elif not isinstance(item, (ast.FunctionDecl, ast.Pass)):
-                self.wrong(item.start, item.end, "only methods and aliases can stand in a trait")
-        return ast.TraitDecl(start, end, self.word(name), self.token_starts[name], params, traits, body, (), doc)
-
-    def _required(self, item: Any) -> Any:
-        """Return what stands in a trait, without a body for a method whose body is `...`."""
-        body = item.body if isinstance(item, ast.FunctionDecl) else None
-        return item.as_requirement() if body and len(body) == 1 and self.is_ellipsis(body[0]) else item
-
-    def is_ellipsis(self, node: Any) -> bool:
-        """Tell whether a statement is `...`."""
-        return isinstance(node, ast.Pass) and self.text.startswith("...", node.start)
-
-    # ("alias" | "comptime") NAME params opt_type opt_value
-    def alias(self, kids: Kids, start: int, end: int) -> ast.Alias:
-        name, params, type_, value = kids
-        self.check_types(params, "parameter")
-        node = ast.Alias(start, end, self.word(name), self.token_starts[name], params, type_, value)
-        if value is None:
-            self.valueless[start] = node
-        return node
-
-    # decorator+ (function | struct | trait | if_stmt | for_stmt | alias)
-    def decorated(self, kids: Kids, start: int, end: int) -> Any:
-        decorators, node = tuple(kids[:-1]), kids[-1]
-        for decorator, following in pairwise(kids):
-            if "\n" not in self.text[decorator.end : following.start]:
-                self.wrong(decorator.start, decorator.end, "a decorator must stand on a line of its own")
-        if isinstance(node, (ast.FunctionDecl, ast.StructDecl, ast.TraitDecl)):
-            node.decorators = decorators
-        elif isinstance(node, (ast.If, ast.For)):
-            for decorator in decorators:
-                if not (isinstance(decorator.value, ast.Name) and decorator.value.id == "parameter"):
-                    self.wrong(decorator.start, decorator.end, "only '@parameter' can stand before 'if' and 'for'")
-            self.at_compile_time(node)
-        return node
-
-    def at_compile_time(self, node: "ast.If | ast.For") -> None:
-        """Mark an `if` with its `elif`s, or a `for`."""
-        node.comptime = True
-        while isinstance(node, ast.If) and len(node.orelse) == 1:
-            following = node.orelse[0]
-            if not isinstance(following, ast.If) or not self.text.startswith("elif", following.start):
-                break
-            following.comptime = True
-            node = following
-
-    # "@" postfix _NEWLINE?
-    def decorator(self, kids: Kids, start: int, end: int) -> ast.Decorator:
-        return ast.Decorator(start, end, kids[0])
 
 
 def conditions(params: Sequence[ast.Param]) -> tuple[ast.Expr, ...]:

@@ -127,31 +127,42 @@ class ExpressionBuilder(BaseBuilder):
     def comp_for(self, kids: Kids, start: int, end: int) -> ast.ForClause:
         return ast.ForClause(start, end, kids[0][1], kids[1], tuple(kids[2:]))
 
-    # targets | VAR targets | REF targets | mixed
+    # targets | mixed
+    def pattern(self, kids: Kids, start: int, end: int) -> Any:
+        return kids[0]
+
+    # pattern | VAR targets | REF targets
     def binding(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
         """Return (convention, target)."""
         convention, target = self.word(kids[0]) if len(kids) == 2 else "", kids[-1]
-        if isinstance(target, tuple):
-            convention, target = target
+        bounds = [one for one in target.items if isinstance(one, ast.Bound)] if isinstance(target, ast.TupleLit) else []
+        if bounds:  # a `var` before one of several names is taken for all of them
+            for one in bounds:
+                self.bounds.pop(one.start, None)
+            convention = "var" if any(one.convention == "var" for one in bounds) else "ref"
+            items = tuple(one.target if isinstance(one, ast.Bound) else one for one in target.items)
+            target = ast.TupleLit(target.start, target.end, items)
         self.check_target(target, "a loop variable")
         return convention, target
 
     # target ("," target)* "," bound ("," (target | bound))*
-    def mixed(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
-        """Return (convention, target); a `var` before one of several names is taken for all of them."""
-        words = [one[0] for one in kids if isinstance(one, tuple)]
-        items = tuple(one[1] if isinstance(one, tuple) else one for one in kids)
-        return "var" if "var" in words else "ref", ast.TupleLit(start, end, items)
+    def mixed(self, kids: Kids, start: int, end: int) -> ast.TupleLit:
+        return ast.TupleLit(start, end, tuple(kids))
 
     # (VAR | REF) target
-    def bound(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
-        return self.word(kids[0]), kids[1]
+    def bound(self, kids: Kids, start: int, end: int) -> ast.Bound:
+        node = ast.Bound(start, end, self.word(kids[0]), kids[1])
+        self.check_target(node.target, f"what '{node.convention}' declares")
+        self.bounds[start] = node
+        return node
 
     def check_target(self, target: Any, what: str) -> None:
         """Only names, or tuples of names, can stand here."""
         for item in target.items if isinstance(target, ast.TupleLit) else (target,):
             if isinstance(item, ast.TupleLit):
                 self.check_target(item, what)
+            elif isinstance(item, ast.Bound):
+                self.bounds.pop(item.start, None)
             elif not isinstance(item, ast.Name):
                 self.wrong(item.start, item.end, f"{what} must be a name")
 

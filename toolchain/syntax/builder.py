@@ -1,28 +1,26 @@
 """Rules to nodes: `Builder` makes the tree while the parser runs; here are statements and the module.
 
-Expressions and declarations are in `build_expressions` and `build_declarations`. The tree that comes out is complete;
+Expressions are in `build_expressions`, declarations in `build_declarations` and `build_structs`. The tree that comes out is complete;
 what the grammar lets through and the language does not is in `errors`.
 """
 
-import re
 from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.syntax import ast
 from ktc.syntax.build_base import BaseBuilder, Kids
-from ktc.syntax.build_declarations import DeclarationBuilder, declared
+from ktc.syntax.build_declarations import BETWEEN, declared
+from ktc.syntax.build_structs import StructBuilder
 from ktc.syntax.lex_error import LexError
 
 MAX_CLAUSES = 500  # each `elif` stands inside the one before
 _FILE_SCOPE = (
     ast.FunctionDecl, ast.StructDecl, ast.TraitDecl, ast.Alias, ast.Import, ast.FromImport, ast.StaticAssert, ast.Pass,
 )  # fmt: skip
-_BETWEEN = re.compile(r"(?:\s|#[^\n]*)*")
-"""What lies between two statements."""
 _ASSIGNABLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 
 
-class Builder(DeclarationBuilder):
+class Builder(StructBuilder):
     """Makes all nodes."""
 
     block = BaseBuilder.as_tuple
@@ -33,8 +31,11 @@ class Builder(DeclarationBuilder):
     # _stmt*
     def file(self, kids: Kids, start: int, end: int) -> ast.Module:
         doc, body = declared(tuple(kids))
+        body = self.extended(body)
         for item in body:
             self.check_file_scope(item)
+        for bound in self.bounds.values():
+            self.wrong(bound.start, bound.end, f"'{bound.convention}' declares a name only on the left of '='")
         for alias in self.valueless.values():
             self.wrong(alias.start, alias.end, f"alias '{alias.name}' needs a value", "write '=' and its value")
         return ast.Module(0, len(self.text), body, doc)
@@ -60,9 +61,12 @@ class Builder(DeclarationBuilder):
         return ast.ExprStmt(start, end, kids[0])
 
     # (exprs "=")+ exprs
-    def assign(self, kids: Kids, start: int, end: int) -> ast.Assign:
+    def assign(self, kids: Kids, start: int, end: int) -> "ast.Assign | ast.VarDecl":
         for target in kids[:-1]:
             self.check_assignable(target)
+        first = kids[0]
+        if len(kids) == 2 and isinstance(first, ast.Bound) and isinstance(first.target, (ast.Name, ast.TupleLit)):
+            return ast.VarDecl(start, end, first.convention, first.target, None, kids[-1])
         return ast.Assign(start, end, tuple(kids[:-1]), None, kids[-1])
 
     def check_assignable(self, target: Any) -> None:
@@ -70,6 +74,8 @@ class Builder(DeclarationBuilder):
         if isinstance(target, (ast.TupleLit, ast.ListLit)):
             for item in target.items:
                 self.check_assignable(item)
+        elif isinstance(target, ast.Bound):
+            self.bounds.pop(target.start, None)
         elif not isinstance(target, _ASSIGNABLE):
             help = "write '==' to compare" if isinstance(target, (ast.BoolOp, ast.Compare)) else ""
             self.wrong(target.start, target.end, "this cannot be assigned to", help)
@@ -91,7 +97,7 @@ class Builder(DeclarationBuilder):
             self.wrong(target.start, target.end, "this cannot be assigned to")
         return ast.AugAssign(start, end, target, self.word(op)[:-1], value)
 
-    # VAR targets opt_type var_values
+    # VAR pattern opt_type var_values
     def var_decl(self, kids: Kids, start: int, end: int) -> ast.VarDecl:
         _, target, type_, values = kids
         self.check_target(target, "what 'var' declares")
@@ -104,6 +110,10 @@ class Builder(DeclarationBuilder):
             else:
                 self.wrong(other.start, other.end, "only a name stands between two '=' behind 'var'")
         return ast.VarDecl(start, end, "var", target, type_, value)
+
+    # VAR REF targets opt_type "=" exprs
+    def var_ref_decl(self, kids: Kids, start: int, end: int) -> ast.VarDecl:
+        return self.ref_decl(kids[1:], start, end)
 
     # ("=" exprs)*
     def var_values(self, kids: Kids, _start: int, _end: int) -> Kids:
@@ -180,7 +190,7 @@ class Builder(DeclarationBuilder):
     def try_stmt(self, kids: Kids, start: int, end: int) -> ast.Try:
         body, handler, orelse, final = kids
         if handler is None and not final:
-            found = _BETWEEN.match(self.text, end)
+            found = BETWEEN.match(self.text, end)
             at = found.end() if found is not None and found.end() < len(self.text) else start
             line = self.text.count("\n", 0, start) + 1
             message = f"the 'try' of line {line} needs an 'except' or a 'finally'"
@@ -212,9 +222,12 @@ class Builder(DeclarationBuilder):
     def import_stmt(self, kids: Kids, start: int, end: int) -> ast.Import:
         return ast.Import(start, end, tuple(kids))
 
-    # dotted ("as" NAME)?
+    # origin ("as" NAME)?
     def import_name(self, kids: Kids, start: int, end: int) -> tuple[str, str]:
-        return kids[0], self.word(kids[1]) if len(kids) == 2 else ""
+        (level, module), name = kids[0], self.word(kids[1]) if len(kids) == 2 else ""
+        if level and not module:
+            self.wrong(start, end, "'import' wants the name of a module behind the dots", "write 'from . import name'")
+        return "." * level + module, name
 
     # NAME ("." NAME)*
     def dotted(self, kids: Kids, start: int, end: int) -> str:

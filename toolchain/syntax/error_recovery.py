@@ -87,4 +87,5 @@ def _replaced(tokens: Tokens, start: int, end: int, types: tuple[int, ...]) -> T
         [*tokens.starts[:start], *[tokens.starts[start]] * len(types), *tokens.starts[end:]],
         [*tokens.ends[:start], *[tokens.ends[start]] * len(types), *tokens.ends[end:]],
         [line if line <= start else line + more for line in tokens.lines if line <= start or line >= end],
+        [line if line < start else line + more for line in tokens.joined if line < start or line >= end],
     )

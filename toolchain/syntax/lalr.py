@@ -24,6 +24,10 @@ MAX_FIELDS = 20  # f-strings inside one another
 MAX_ERRORS = 20  # in one file
 
 
+class _Apart(Exception):
+    """The text is to be cut once more: a line does not continue the statement before it."""
+
+
 class Parser:
     """Parses one source."""
 
@@ -31,7 +35,9 @@ class Parser:
         self.tables, self.source, self.sink = tables, source, sink
         self.text = source.text
         self.lexer = Lexer(tables)
+        self.apart: set[int] = set()  # lines that look as if they continued a statement, and do not
         self.fields = 0  # fields of f-strings we are in
+        self.reported: set[tuple[Code, int]] = set()
         self.chains: dict[tuple[int, int, int], int] = {}
 
     def module(self) -> ast.Module | None:
@@ -67,23 +73,55 @@ class Parser:
 
     def _range(self, start: int, end: int, symbol: str) -> Any:
         """Parse a part of the text; what the builder found wrong is reported, other errors are raised."""
-        try:
-            tokens = self.lexer.lex(self.text, start, end, in_brackets=symbol == "field")
-        except LexError as found:
-            self._earlier(start, found, symbol)
-            raise
-        value = self._parsed(tokens, symbol)
+        value: Any = None
+        for trial in range(MAX_ERRORS, -1, -1):
+            try:
+                tokens = self.lexer.lex(self.text, start, end, symbol == "field", self.apart)
+            except LexError as found:
+                if trial and self._part_before(found):
+                    continue
+                self._earlier(start, found, symbol)
+                raise
+            try:
+                value = self._parsed(tokens, symbol, bool(trial))
+                break
+            except _Apart:
+                continue
         if value is not None and _may_be_deep(tokens) and _is_deep(value):
             raise self._too_deep(tokens)
         return value
 
-    def _parsed(self, tokens: Tokens, symbol: str) -> Any:
-        """Return the tree of tokens; of a file one that says nothing if an error is reported."""
+    def _part_before(self, error: LexError) -> bool:
+        """Let the last line that is indented like one that fits no block continue nothing; tell whether there is one."""
+        if error.code is not Code.BAD_INDENT:
+            return False
+        column = _column(self.text, error.start)
+        like = [at for at in error.joined if at < error.start and _column(self.text, at) == column]
+        self.apart.update(like[-1:])
+        return bool(like)
+
+    def _part(self, tokens: Tokens, index: int) -> bool:
+        """Tell whether a line that begins with a token was taken for the rest of a statement; it and those behind it
+        of the same statement are to continue nothing."""
+        if index not in tokens.joined:
+            return False
+        end = next((line for line in tokens.lines if line > index), len(tokens.types))
+        self.apart.update(tokens.starts[at] for at in tokens.joined if index <= at < end)
+        return True
+
+    def _parsed(self, tokens: Tokens, symbol: str, may_part: bool = False) -> Any:
+        """Return the tree of tokens; of a file one that says nothing if an error is reported.
+
+        Raises: _Apart where a line that was joined to the one before it is the mistake, if `may_part`.
+        """
         for _ in range(MAX_ERRORS):
             builder = Builder(self.text, tokens, self.field)
             try:
                 return self._drive(tokens, builder, symbol)
             except LexError as error:
+                if may_part and self._part(tokens, error.index):
+                    builder.errors.clear()
+                    raise _Apart from None
                 without = mended(self.lexer, self.text, tokens, error) if symbol == "file" else None
                 if without is None:
                     raise
@@ -99,14 +137,22 @@ class Parser:
         stop = self.text.rfind("\n", 0, error.line) + 1
         if symbol != "file" or stop <= start:
             return
-        try:
-            tokens = self.lexer.lex(self.text, start, stop)
-            self._parsed(tokens, symbol)
-        except LexError as earlier:
-            if earlier.index < 0 or earlier.noticed < tokens.ends[-1]:  # not for what is cut off
-                self._report(earlier)
+        for trial in range(MAX_ERRORS, -1, -1):
+            try:
+                tokens = self.lexer.lex(self.text, start, stop, False, self.apart)
+                self._parsed(tokens, symbol, bool(trial))
+            except _Apart:
+                continue
+            except LexError as earlier:
+                if earlier.index < 0 or earlier.noticed < tokens.ends[-1]:  # not for what is cut off
+                    self._report(earlier)
+            return
 
     def _report(self, error: LexError) -> None:
+        place = (error.code, error.start)
+        if place in self.reported:
+            return
+        self.reported.add(place)
         span = Span(self.source, error.start, max(error.end, error.start))
         self.sink.report(Diagnostic(error.code, span, error.message, error.help))
 
@@ -206,6 +252,10 @@ def _children(values: list[Any], size: int, children: tuple[tuple[int, bool], ..
         else:
             out.append(value)
     return out
+
+
+def _column(text: str, at: int) -> int:
+    return at - (text.rfind("\n", 0, at) + 1)
 
 
 def _may_be_deep(tokens: Tokens) -> bool:

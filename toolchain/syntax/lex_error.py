@@ -11,4 +11,5 @@ class LexError(Exception):
         self.code, self.start, self.end, self.message, self.help = code, start, end, message, help
         self.fatal = False  # the rest of the file cannot be read
         self.line = 0  # where its statement starts
+        self.joined: list[int] = []  # where lines before it start that continue a statement
         self.index, self.noticed, self.missing = -1, 0, ""  # the token that does not fit, and where; what is missing

@@ -1,5 +1,8 @@
 """Text to tokens: three parallel lists, with indentation as tokens and brackets checked.
 
+A line that is indented more than its statement, without a `:` before it that opens a block, continues the statement;
+so does one that starts with `:`. Where that leads to a mistake the parser asks for another reading (`apart`).
+
 What is wrong with the shape of the text (indentation, brackets, strings, numbers) is found here, before the grammar
 sees anything, and ends the reading of the declaration.
 
@@ -11,15 +14,17 @@ SOFT WORDS. A word of the grammar is a keyword everywhere, but
 """
 
 import re
+from collections.abc import Collection
+from dataclasses import field
 
 from ktc.diag.codes import Code
 from ktc.records import entity
 from ktc.syntax.lex_error import LexError
+from ktc.syntax.lex_literals import LiteralReader
 from ktc.syntax.tables import Tables
 
 MAX_BRACKETS = 200  # brackets inside one another
 MAX_BLOCKS = 100  # blocks inside one another
-MAX_DIGITS = 16000  # of a number: 64000 bits, if they are hexadecimal
 
 # Possessive are repeats of single characters only: before 3.11.5 Python matched those of groups wrongly (gh-106052).
 _TOKEN = re.compile(
@@ -39,19 +44,11 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _INDENTATION = re.compile(r"(?:[ \t\f\r]*+(?:\#[^\n]*+)?\n)*([ \t\f]*+)(?:\#[^\n]*+\Z)?")
-_STRING_REST = {
-    '"': re.compile(r'[^"\\\n]*+(?:\\.[^"\\\n]*+)*"', re.DOTALL),
-    "'": re.compile(r"[^'\\\n]*+(?:\\.[^'\\\n]*+)*'", re.DOTALL),
-    '"""': re.compile(r'(?:[^"\\]++|\\.|"(?!""))*"""', re.DOTALL),
-    "'''": re.compile(r"(?:[^'\\]++|\\.|'(?!''))*'''", re.DOTALL),
-}
-_PREFIXES = frozenset(("", "r", "f", "rf", "fr"))
 _CONVENTIONS = frozenset(("read", "mut", "out", "owned", "deinit", "inout", "borrowed"))
 _AHEAD = frozenset((*_CONVENTIONS, "ref", "alias", "comptime", "async"))
 _SOFT = ("raises", "where", "capturing", "escaping", "unified", "ref")
 # Words of other languages; no rule takes them, so that `errors` can say what there is instead.
 FOREIGN = frozenset(("lambda", "class", "assert", "del", "global", "nonlocal", "yield", "let"))
-_CURLY = "\u201c\u201d\u2018\u2019\u201e"
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 # A line that starts with one of these, no deeper than the line that opened a bracket, starts a new statement.
 _STATEMENT = re.compile(
@@ -63,13 +60,14 @@ _STATEMENT = re.compile(
 class Tokens:
     """Token i has the terminal `types[i]` and stands at `starts[i]` to `ends[i]`. The last one is `$END`.
 
-    `lines` has the index of the first token of each logical line.
+    `lines` has the index of the first token of each logical line, `joined` those of lines that continue a statement.
     """
 
     types: list[int]
     starts: list[int]
     ends: list[int]
     lines: list[int]
+    joined: list[int] = field(default_factory=list)
 
 
 class Lexer:
@@ -98,28 +96,36 @@ class Lexer:
         literals = (self.name, self.integer, self.floating, self.string)
         self.operand = frozenset((*literals, *(self.words[w] for w in operands)))
 
-    def lex(self, text: str, start: int, end: int, in_brackets: bool = False) -> Tokens:
-        """Cut `text[start:end]`; `in_brackets`: line ends do not count (a field of an f-string)."""
+    def lex(
+        self, text: str, start: int, end: int, in_brackets: bool = False, apart: Collection[int] = frozenset()
+    ) -> Tokens:
+        """Cut `text[start:end]`.
+
+        Args:
+            in_brackets: whether line ends do not count (a field of an f-string).
+            apart: where lines begin that continue no statement, although they are indented more.
+        """
         if start == 0 and text.startswith("\ufeff"):
             start = 1  # a byte order mark
-        run = _Run(self, text, end)
+        run = _Run(self, text, end, apart)
         try:
             run.scan(start, in_brackets)
         except LexError as error:
             error.line = next(iter(run.starts[run.lines[-1] if run.lines else 0 :]), error.start)
+            error.joined = [run.starts[index] for index in run.joined if index < len(run.starts)]
             raise
         run.settle()
-        return Tokens(run.types, run.starts, run.ends, run.lines)
+        return Tokens(run.types, run.starts, run.ends, run.lines, run.joined)
 
 
-class _Run:
+class _Run(LiteralReader):
     """The state while one text is cut."""
 
-    def __init__(self, lexer: Lexer, text: str, limit: int) -> None:
-        self.lexer, self.text, self.limit = lexer, text, limit
-        self.types: list[int] = []
+    def __init__(self, lexer: Lexer, text: str, limit: int, apart: Collection[int]) -> None:
+        super().__init__(text, limit, lexer.string)
+        self.lexer, self.apart = lexer, apart
+        self.joined: list[int] = []
         self.starts: list[int] = []
-        self.ends: list[int] = []
         self.lines: list[int] = []
         self.open: list[int] = []  # offsets of open brackets
         self.indents = [""]
@@ -200,6 +206,9 @@ class _Run:
         if pos >= self.limit:
             return pos
         here, top = found[1].replace("\f", ""), self.indents[-1]
+        if self._continues(here, top, pos):
+            self.drop_line_end()
+            return pos
         if here == top:
             return pos
         at = self.ends[-1] if self.ends else pos
@@ -223,6 +232,21 @@ class _Run:
             help = "indent it like the other lines of its block"
             raise LexError(Code.BAD_INDENT, pos, pos + 1, "this line's indentation matches no block around it", help)
         return pos
+
+    def _continues(self, here: str, top: str, pos: int) -> bool:
+        """Tell whether a line, indented like `here`, continues the statement before it in a block indented like `top`."""
+        if self.types[-1:] != [self.lexer.newline] or not here.startswith(top) or pos in self.apart:
+            return False
+        if self.text.startswith(":", pos):
+            return True
+        is_text = self.types[-2:-1] == [self.lexer.string] and self.types[-3:-2] == [self.lexer.indent]
+        return len(here) > len(top) and self.types[-2] != self.lexer.words[":"] and not is_text
+
+    def drop_line_end(self) -> None:
+        """Let the line that begins go on with the statement."""
+        for part in (self.types, self.starts, self.ends, self.lines):
+            part.pop()
+        self.joined.append(len(self.types))
 
     @staticmethod
     def mixed(start: int, end: int) -> LexError:
@@ -271,92 +295,6 @@ class _Run:
             return
         if len(found[1]) <= len(self.indents[-1]):
             raise self.unclosed(found.end())
-
-    def check_number(self, start: int, end: int) -> None:
-        """A number must not run into a word, and Python must be able to read it."""
-        text = self.text
-        stop = end
-        while stop < self.limit and (text[stop].isalnum() or text[stop] == "_"):
-            stop += 1
-        if end - start > MAX_DIGITS:
-            raise LexError(Code.BAD_LITERAL, start, end, f"a number has more than {MAX_DIGITS} digits")
-        if stop > end or text[end - 1] == "_":
-            shown = text[start:stop] if stop - start <= 40 else text[start : start + 40] + "..."
-            raise LexError(Code.BAD_LITERAL, start, stop, f"'{shown}' is not a number")
-
-    def string_end(self, prefix: str, quote: str, start: int, pos: int) -> int:
-        """Return where the string ends whose opening quote ends at `pos`."""
-        if prefix.lower() not in _PREFIXES:
-            self.check_quotes(start)
-            raise LexError(Code.BAD_LITERAL, start, pos, f"a string cannot start with '{prefix}{quote}'")
-        if "f" in prefix.lower():
-            return self.fstring_end(quote, start, pos)
-        found = _STRING_REST[quote].match(self.text, pos, self.limit)
-        if found is None:
-            raise self.unterminated(quote, start)
-        return found.end()
-
-    def check_quotes(self, start: int) -> None:
-        """A quote opens a string in an odd place: perhaps an earlier one of the line ended too soon."""
-        line = self.text.rfind("\n", 0, start)
-        for type_, end in zip(self.types, self.ends, strict=True):
-            if type_ == self.lexer.string and end > line and self.text[end].isalpha():
-                help = "write '\\' before a quote that belongs to it"
-                raise LexError(Code.BAD_LITERAL, end, end + 1, "a string ends before this", help)
-
-    def fstring_end(self, quote: str, start: int, pos: int) -> int:
-        """Like `string_end`; a string inside a field may use the same quotes."""
-        text, depth, opener = self.text, 0, pos
-        while pos < self.limit:
-            char = text[pos]
-            if char == "\\":
-                pos += 2
-            elif depth == 0 and text.startswith(quote, pos):
-                return pos + len(quote)
-            elif char == "\n" and len(quote) == 1:
-                break
-            elif depth == 0 and text.startswith(("{{", "}}"), pos):
-                pos += 2
-            elif depth and char in "\"'":
-                inner = text[pos : pos + 3] if text.startswith(('"""', "'''"), pos) else char
-                found = _STRING_REST[inner].match(text, pos + len(inner), self.limit)
-                if found is None or (len(quote) == 1 and "\n" in found[0]):
-                    break
-                pos = found.end()
-            else:
-                opener = pos if char == "{" and depth == 0 else opener
-                depth += (char == "{") - (char == "}" and depth > 0)
-                pos += 1
-        line_end = text.find("\n", opener, self.limit)
-        if depth and quote in text[opener : line_end if line_end >= 0 else self.limit]:
-            raise LexError(
-                Code.BAD_LITERAL, opener, opener + 1, "this field of the f-string is never closed", "add '}'"
-            )
-        raise self.unterminated(quote, start)
-
-    def unterminated(self, quote: str, start: int) -> LexError:
-        stop = self.text.find("\n", start, self.limit)
-        stop = self.limit if stop < 0 else stop
-        error = LexError(Code.BAD_LITERAL, start, stop, "this string is never closed", f"add {quote} at its end")
-        error.fatal = len(quote) == 3
-        return error
-
-    def strange(self, pos: int) -> LexError:
-        """No token starts here."""
-        text = self.text
-        while text[pos] in " \t\f\r":
-            pos += 1
-        char = text[pos]
-        if char == "`":
-            message = "this name in backquotes is never closed"
-            return LexError(Code.BAD_LITERAL, pos, pos + 1, message, "add '`' at its end")
-        if char == "\\":
-            return LexError(Code.SYNTAX_ERROR, pos, pos + 1, "'\\' is not the last character of its line")
-        if char == "!":
-            return LexError(Code.SYNTAX_ERROR, pos, pos + 1, "'!' is not an operator", "write 'not'")
-        shown = f"'{char}'" if char.isprintable() else f"the character U+{ord(char):04X}"
-        helps = {"?": "write 'a if condition else b' to choose"} | dict.fromkeys(_CURLY, "write a plain quote, \" or '")
-        return LexError(Code.SYNTAX_ERROR, pos, pos + 1, f"{shown} has no place in a program", helps.get(char, ""))
 
     def finish(self, in_brackets: bool) -> None:
         if self.open:

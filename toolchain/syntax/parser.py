@@ -55,8 +55,8 @@ def parse(source: Source, sink: Sink, cache: Store | None = None, tables: Tables
 
 
 _DECIDING = (
-    "ast", "tables", "lex_error", "lexer", "lalr", "literals", "error_recovery", "parser",
-    "build_base", "build_expressions", "build_declarations", "builder",
+    "ast", "tables", "lex_error", "lex_literals", "lexer", "lalr", "literals", "error_recovery", "parser",
+    "build_base", "build_expressions", "build_declarations", "build_structs", "builder",
 )  # fmt: skip
 
 

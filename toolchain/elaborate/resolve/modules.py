@@ -127,12 +127,14 @@ def add_imports(
     """Enter the names that an import brings."""
     span = Span(module.source, node.start, node.end)
     if isinstance(node, ast.Import):
-        for dotted, alias in node.names:
+        for written, alias in node.names:
+            dotted = written.lstrip(".")
+            level = len(written) - len(dotted)
             if alias:
-                names[alias] = ImportRef(dotted, 0, "", module, span)
+                names[alias] = ImportRef(dotted, level, "", module, span)
             else:
                 head = dotted.split(".", 1)[0]
-                names.setdefault(head, ImportRef(head, 0, "", module, span))
+                names.setdefault(head, ImportRef(head, level, "", module, span))
                 if module.name == "__main__" and "." in dotted:
                     names.setdefault("import " + dotted, ImportRef(dotted, 0, "", module, span))
         return

@@ -54,6 +54,8 @@ def store(body: Body, target: ast.Expr, value: Any, node: Any) -> None:
         item_assignments.set_item(body, target, value)
     elif isinstance(target, ast.TupleLit):
         unpack_value(body, target, conversions.materialize(body, value), node, False)
+    elif isinstance(target, ast.Bound):
+        _bind_pattern(body, target, value, node)
     else:
         place = body.api.expr(body, target)
         if not isinstance(place, LV) or not place.mutable or place.owned:
@@ -143,6 +145,8 @@ def bind_target(body: Body, target: ast.Expr, value: Any, node: Any, declare: bo
     """Give a value to one target of an assignment."""
     if isinstance(target, ast.TupleLit):
         unpack_value(body, target, conversions.materialize(body, value), node, declare)
+    elif isinstance(target, ast.Bound):
+        _bind_pattern(body, target, value, node)
     elif declare and isinstance(target, ast.Name) and target.id != "_":
         if isinstance(node, ast.For) and isinstance(value, LV) and node.convention != "var":
             # parts of a loop's value stay in it
@@ -152,3 +156,13 @@ def bind_target(body: Body, target: ast.Expr, value: Any, node: Any, declare: bo
         variable_declarations.declare_var(body, target.id, value, body.at(target))
     else:
         store(body, target, value, node)
+
+
+def _bind_pattern(body: Body, pattern: ast.Bound, value: Any, node: Any) -> None:
+    """Declare what a part of a pattern names: a variable, or a reference to a part of the value."""
+    target = pattern.target
+    if pattern.convention != "ref" or not isinstance(target, ast.Name):
+        bind_target(body, target, value, node, True)
+        return
+    place = locals.place(body, value)
+    body.scope.names[target.id] = Var(target.id, place.ty, place, body.at(target), "ref", body=body)

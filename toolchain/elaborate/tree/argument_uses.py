@@ -207,7 +207,7 @@ def _given_in(node: Any, found: set[str]) -> None:
         case ast.Handler(name=name) | ast.Param(name=name):
             found.add(name)
         case ast.Import(names=names) | ast.FromImport(names=names):
-            found.update(part.split(".")[0] for pair in names for part in pair)
+            found.update(part.lstrip(".").split(".")[0] for pair in names for part in pair)
     if isinstance(node, ast.Node):
         for name in field_names(node):
             _given_in(getattr(node, name), found)

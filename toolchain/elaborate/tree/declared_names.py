@@ -42,6 +42,8 @@ def _assigned(statement: ast.Stmt, found: list[str]) -> None:
 def _names(target: ast.Expr, found: list[str]) -> None:
     if isinstance(target, ast.Name):
         found.append(target.id)
+    elif isinstance(target, ast.Bound):
+        _names(target.target, found)
     elif isinstance(target, ast.TupleLit):
         for item in target.items:
             _names(item, found)

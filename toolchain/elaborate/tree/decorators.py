@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
-from ktc.elaborate.model.declarations import FnInfo, StructInfo
+from ktc.elaborate.model.declarations import FnInfo, ModuleInfo, StructInfo
 from ktc.elaborate.model.spelling import suggest
 from ktc.records import replace
 from ktc.syntax import ast
@@ -77,8 +77,23 @@ def decorate_function(fn: FnInfo, decorator: ast.Decorator, sink: Sink) -> None:
             fn.copied += decorator.value.args if isinstance(decorator.value, ast.Call) else ()
         case "__llvm_arg_metadata":
             _check_of_argument(fn, decorator, sink)
+        case "register_internal" if _is_of_program(fn.module, name):
+            pass  # it names the function for another tool
         case _ if name not in _OF_FUNCTIONS:
             _unknown(fn, decorator, name, "functions", _OF_FUNCTIONS, sink)
+
+
+def _is_of_program(module: ModuleInfo, name: str) -> bool:
+    """Whether a function of a module has a name, or an import brings it."""
+    for statement in module.node.body:
+        match statement:
+            case ast.FunctionDecl(name=found) if found == name:
+                return True
+            case ast.FromImport(names=names) if any((alias or one) in (name, "*") for one, alias in names):
+                return True
+            case _:
+                pass
+    return False
 
 
 def _check_of_argument(fn: FnInfo, decorator: ast.Decorator, sink: Sink) -> None:
@@ -139,7 +154,7 @@ def check_form(fn: FnInfo, sink: Sink) -> None:
         if arg.convention in ("mut", "ref") and arg.default is not None:
             text = f"argument '{arg.name}' is changed, so it cannot have a default value"
             sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, arg.start, arg.end), text))
-        if arg.kind in ("pos", "any"):
+        if arg.kind in ("pos", "any") and arg.convention != "out":
             if optional and arg.default is None:
                 text = f"argument '{arg.name}' needs a default value: the one before it has one"
                 sink.report(Diagnostic(Code.SYNTAX_ERROR, Span(source, arg.start, arg.end), text))

@@ -1,0 +1,124 @@
+"""Structs, extensions, traits, aliases and decorators: each method stands below its production."""
+
+from itertools import pairwise
+from typing import Any
+
+from ktc.syntax import ast
+from ktc.syntax.build_base import Kids
+from ktc.syntax.build_declarations import DeclarationBuilder, conditions, declared
+
+
+class StructBuilder(DeclarationBuilder):
+    """Makes the nodes of structs and traits, and of what stands in them or above them."""
+
+    # "struct" NAME params bases wheres ":" block
+    def struct(self, kids: Kids, start: int, end: int) -> ast.StructDecl:
+        name, params, traits, where, block = kids
+        self.check_types(params, "parameter")
+        doc, body = declared(block)
+        self._check_fields(body)
+        at = self.token_starts[name]
+        where = (*conditions(params), *where)
+        return ast.StructDecl(start, end, self.word(name), at, params, traits, where, body, (), doc)
+
+    def _check_fields(self, body: tuple[Any, ...]) -> None:
+        """Only declarations stand in a struct, and its fields have types."""
+        for item in body:
+            if isinstance(item, ast.VarDecl) and item.kind == "var":
+                if not self.text.startswith("var", item.start):
+                    self.wrong(item.start, item.end, "a field of a struct starts with 'var'", "write 'var' before it")
+                elif item.type is None:
+                    self.wrong(item.start, item.end, "a field of a struct needs a type")
+                elif item.value is not None:
+                    help = "give it its value in '__init__'"
+                    self.wrong(item.value.start, item.value.end, "a field of a struct takes no value here", help)
+            elif not isinstance(item, (ast.FunctionDecl, ast.Alias, ast.Pass, ast.StaticAssert)):
+                message = "only fields ('var'), methods and aliases can stand in a struct"
+                self.wrong(item.start, item.end, message)
+
+    # "__extension" NAME bases ":" block
+    def extension(self, kids: Kids, start: int, end: int) -> ast.Extension:
+        name, traits, block = kids
+        body = declared(block)[1]
+        for item in body:
+            if not isinstance(item, (ast.FunctionDecl, ast.Alias, ast.Pass, ast.StaticAssert)):
+                self.wrong(item.start, item.end, "only methods and aliases can stand in an extension")
+        return ast.Extension(start, end, self.word(name), self.token_starts[name], traits, body)
+
+    def extended(self, body: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Give the members of extensions to their structs, which stand in the same file."""
+        if not any(isinstance(item, ast.Extension) for item in body):
+            return body
+        structs = {item.name: item for item in body if isinstance(item, ast.StructDecl)}
+        for item in body:
+            if not isinstance(item, ast.Extension):
+                continue
+            struct = structs.get(item.name)
+            if struct is None:
+                at = item.name_start
+                help = "an extension adds to a struct that is declared in the same file"
+                self.wrong(at, at + len(item.name), f"there is no struct '{item.name}' here", help)
+                continue
+            struct.traits += item.traits
+            struct.body += item.body
+        return tuple(item for item in body if not isinstance(item, ast.Extension))
+
+    # "trait" NAME params bases ":" block
+    def trait(self, kids: Kids, start: int, end: int) -> ast.TraitDecl:
+        name, params, traits, block = kids
+        self.check_types(params, "parameter")
+        doc, body = declared(block)
+        body = tuple([self._required(item) for item in body])
+        for item in body:
+            if isinstance(item, ast.Alias):
+                self.valueless.pop(item.start, None)
+            elif not isinstance(item, (ast.FunctionDecl, ast.Pass)):
+                self.wrong(item.start, item.end, "only methods and aliases can stand in a trait")
+        return ast.TraitDecl(start, end, self.word(name), self.token_starts[name], params, traits, body, (), doc)
+
+    def _required(self, item: Any) -> Any:
+        """Return what stands in a trait, without a body for a method whose body is `...`."""
+        body = item.body if isinstance(item, ast.FunctionDecl) else None
+        return item.as_requirement() if body and len(body) == 1 and self.is_ellipsis(body[0]) else item
+
+    def is_ellipsis(self, node: Any) -> bool:
+        """Tell whether a statement is `...`."""
+        return isinstance(node, ast.Pass) and self.text.startswith("...", node.start)
+
+    # ("alias" | "comptime") NAME params opt_type opt_value
+    def alias(self, kids: Kids, start: int, end: int) -> ast.Alias:
+        name, params, type_, value = kids
+        self.check_types(params, "parameter")
+        node = ast.Alias(start, end, self.word(name), self.token_starts[name], params, type_, value)
+        if value is None:
+            self.valueless[start] = node
+        return node
+
+    # decorator+ (function | struct | trait | if_stmt | for_stmt | alias)
+    def decorated(self, kids: Kids, start: int, end: int) -> Any:
+        decorators, node = tuple(kids[:-1]), kids[-1]
+        for decorator, following in pairwise(kids):
+            if "\n" not in self.text[decorator.end : following.start]:
+                self.wrong(decorator.start, decorator.end, "a decorator must stand on a line of its own")
+        if isinstance(node, (ast.FunctionDecl, ast.StructDecl, ast.TraitDecl)):
+            node.decorators = decorators
+        elif isinstance(node, (ast.If, ast.For)):
+            for decorator in decorators:
+                if not (isinstance(decorator.value, ast.Name) and decorator.value.id == "parameter"):
+                    self.wrong(decorator.start, decorator.end, "only '@parameter' can stand before 'if' and 'for'")
+            self.at_compile_time(node)
+        return node
+
+    def at_compile_time(self, node: "ast.If | ast.For") -> None:
+        """Mark an `if` with its `elif`s, or a `for`."""
+        node.comptime = True
+        while isinstance(node, ast.If) and len(node.orelse) == 1:
+            following = node.orelse[0]
+            if not isinstance(following, ast.If) or not self.text.startswith("elif", following.start):
+                break
+            following.comptime = True
+            node = following
+
+    # "@" postfix _NEWLINE?
+    def decorator(self, kids: Kids, start: int, end: int) -> ast.Decorator:
+        return ast.Decorator(start, end, kids[0])
