@@ -660,6 +660,6 @@ Expr = Union[
     Star, FunctionType,
 ]  # fmt: skip
 Stmt = Union[
-    FunctionDecl, StructDecl, Extension, TraitDecl, Alias, VarDecl, Assign, AugAssign, ExprStmt, If, While, For, Return, Raise,
-    Break, Continue, Pass, Try, With, CollectItem, StaticAssert, Import, FromImport,
+    FunctionDecl, StructDecl, Extension, TraitDecl, Alias, VarDecl, Assign, AugAssign, ExprStmt, If, While, For, Return,
+    Raise, Break, Continue, Pass, Try, With, CollectItem, StaticAssert, Import, FromImport,
 ]  # fmt: skip

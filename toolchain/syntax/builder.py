@@ -1,7 +1,7 @@
 """Rules to nodes: `Builder` makes the tree while the parser runs; here are statements and the module.
 
-Expressions are in `build_expressions`, declarations in `build_declarations` and `build_structs`. The tree that comes out is complete;
-what the grammar lets through and the language does not is in `errors`.
+Expressions are in `build_expressions`, declarations in `build_declarations` and `build_structs`. The tree that
+comes out is complete; what the grammar lets through and the language does not is in `errors`.
 """
 
 from typing import Any

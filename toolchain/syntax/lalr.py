@@ -92,7 +92,7 @@ class Parser:
         return value
 
     def _part_before(self, error: LexError) -> bool:
-        """Let the last line that is indented like one that fits no block continue nothing; tell whether there is one."""
+        """Let the last line that is indented like one that fits no block continue nothing; tell if there is one."""
         if error.code is not Code.BAD_INDENT:
             return False
         column = _column(self.text, error.start)

@@ -234,7 +234,7 @@ class _Run(LiteralReader):
         return pos
 
     def _continues(self, here: str, top: str, pos: int) -> bool:
-        """Tell whether a line, indented like `here`, continues the statement before it in a block indented like `top`."""
+        """Tell whether a line indented like `here` continues the statement before it; `top`: of its block."""
         if self.types[-1:] != [self.lexer.newline] or not here.startswith(top) or pos in self.apart:
             return False
         if self.text.startswith(":", pos):

@@ -164,5 +164,5 @@ def _bind_pattern(body: Body, pattern: ast.Bound, value: Any, node: Any) -> None
     if pattern.convention != "ref" or not isinstance(target, ast.Name):
         bind_target(body, target, value, node, True)
         return
-    place = locals.place(body, value)
+    place = materialization.as_place(body, value)
     body.scope.names[target.id] = Var(target.id, place.ty, place, body.at(target), "ref", body=body)
