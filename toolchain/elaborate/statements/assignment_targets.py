@@ -165,4 +165,4 @@ def _bind_pattern(body: Body, pattern: ast.Bound, value: Any, node: Any) -> None
         bind_target(body, target, value, node, True)
         return
     place = materialization.as_place(body, value)
-    body.scope.names[target.id] = Var(target.id, place.ty, place, body.at(target), "ref", body=body)
+    body.frame.scope.names[target.id] = Var(target.id, place.ty, place, body.at(target), "ref", body=body)
