@@ -63,6 +63,18 @@ def test_program_on_the_processor(program: Program, program_cache: Path, tmp_pat
     check(program, run_ktc(["run", "--target-accelerator", "cpu", str(program.source)], program_cache, tmp_path))
 
 
+WAITING = [Program(path, path.with_suffix("")) for path in (
+    TESTS / "gpu" / "exchange.kpy", TESTS / "gpu" / "shared_structs.kpy", TESTS / "run" / "block_threads.kpy",
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", WAITING, ids=lambda program: program.source.stem)
+def test_threads_as_coroutines(program: Program, program_cache: Path, tmp_path: Path) -> None:
+    """What loops over threads give, coroutines give too; the tests above and of tests/run run loops."""
+    options = ["--target-accelerator", "cpu", "--cpu-threads", "coroutines"]
+    check(program, run_ktc(["run", *options, str(program.source)], program_cache, tmp_path))
+
+
 def test_launch_bounds(tmp_path: Path) -> None:
     """`@__llvm_metadata` bounds the threads of a kernel's block, for each vendor in its own words."""
     found = device_modules(TESTS / "run" / "launch_bounds.kpy", ["sm_90", "gfx942"], Cache(tmp_path))

@@ -18,6 +18,7 @@ from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.records import record, replace
 from ktc.targets import float_modes, gpu_detection
 from ktc.targets import host as hosts
+from ktc.targets.cpu import THREAD_FORMS
 from ktc.targets.target import Target
 
 EMIT_KINDS = ("exe", "shared-lib", "object", "llvm", "asm")
@@ -56,6 +57,7 @@ class Options:
     offload_mode: str | None = None
     fp_mode: int = 0
     embed_cubin: bool = False
+    cpu_threads: str | None = None
     writes: bool = False
 
 
@@ -78,6 +80,7 @@ class Config:
         jobs: processes of LLVM at once.
         offload_mode: one of `OFFLOAD_MODES`.
         embed_cubin: the executable has machine code of NVIDIA's kernels beside their PTX.
+        cpu_threads: how the CPU device runs the threads of a block, one of `targets.cpu.THREAD_FORMS`.
     """
 
     root: Path
@@ -94,6 +97,7 @@ class Config:
     jobs: int = 1
     offload_mode: str = "all-kernel"
     embed_cubin: bool = False
+    cpu_threads: str = THREAD_FORMS[0]
 
     @property
     def is_release(self) -> bool:
@@ -166,6 +170,7 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
         level=level,
         jobs=options.jobs or processors(), offload_mode=options.offload_mode or OFFLOAD_MODES[0],
         embed_cubin=options.embed_cubin,
+        cpu_threads=options.cpu_threads or THREAD_FORMS[0],
     )  # fmt: skip
 
 

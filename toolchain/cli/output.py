@@ -39,6 +39,8 @@ def show_times(times: Any, session: Any) -> None:
         timeline.phases.append(Phase(name, "", start, end, cpu, 0, pid, 0, hits, misses))
     if times.shows:
         print_table(time_reports.HEAD, time_reports.rows(timeline), sys.stderr)
+        for note in session.notes if session is not None else ():
+            sys.stderr.write(f"note: {note}\n")
     units = [(unit.name, unit.hit) for unit in session.units] if session is not None else []
     if times.json is not None:
         times.json.write_bytes(time_reports.as_json(timeline, units))

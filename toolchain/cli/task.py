@@ -23,6 +23,7 @@ from ktc.diag.render import render_json, render_text
 from ktc.driver import build_cache, guard
 from ktc.records import entity
 from ktc.targets import float_modes
+from ktc.targets.cpu import THREAD_FORMS
 
 _DEBUG_LEVELS = {name: number for number, name in enumerate(DEBUG_LEVELS)}
 
@@ -155,6 +156,10 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="What kernels for GPUs may leave out of arithmetic: fast, or some of ftz,approx,reassoc,no-contract.",
         ),
         click.option("--ffast-math", "fast_math", is_flag=True, help="The same as --fp-mode fast."),
+        click.option(
+            "--cpu-threads", "cpu_threads", type=click.Choice(THREAD_FORMS),
+            help="How the CPU device runs a block's threads (default auto).",
+        ),
         click.option("-j", "--num-threads", "jobs", type=click.IntRange(min=0), help="Processes at once."),
         click.option(
             "--diagnostic-format", type=click.Choice(configs.DIAGNOSTIC_FORMATS), default="text",
@@ -187,7 +192,8 @@ def task_of(words: dict[str, Any], file: str, **more: Any) -> Task:
         defines=words["defines"], search=tuple(Path(folder) for folder in words["search"]),
         accelerators=words["accelerators"], triple=words["triple"], cpu=words["cpu"], features=words["features"],
         jobs=words["jobs"] or None, offload_mode=words["offload_mode"],
-        fp_mode=words["fp_mode"] | (float_modes.FAST if words["fast_math"] else 0), **more,
+        fp_mode=words["fp_mode"] | (float_modes.FAST if words["fast_math"] else 0), cpu_threads=words["cpu_threads"],
+        **more,
     )  # fmt: skip
     said = [*words["warnings"], *["error"] * words["warnings_fatal"], *["none"] * words["no_warnings"]]
     try:

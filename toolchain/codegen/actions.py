@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from ktc.codegen import coroutine_kernels
 from ktc.codegen.constants import quoted, symbol
 from ktc.codegen.context import SHARED_SPACE
-from ktc.codegen.coroutine_kernels import RECORDS
 from ktc.codegen.operations import PURE_DECLARATION, Operations
 from ktc.codegen.types import alignment
 from ktc.diag.diagnostic import Bug
@@ -30,10 +30,13 @@ from ktc.ir.nodes import (
     Value,
 )
 from ktc.ir.types import BOOL, ArrayType, FloatType, PointerType, StructType, Type, VoidType, size_of
+from ktc.targets.cpu import EXCHANGED
 
 _EMPTY = "zeroinitializer"
 EXTERNAL_DECLARATION = 7
 """Number of the attribute group of declared functions."""
+MARKED = "convergent noduplicate nounwind willreturn"
+"""Attributes of a call at which a kernel will be cut: what is before it stays before it."""
 ASM_CALL = 9
 """Number of the attribute group of inline assembly with an effect."""
 
@@ -176,14 +179,15 @@ def _call_intrinsic(body: Operations, action: CallIntrinsic) -> str:
     slot = context.target.system_values.get(action.name)
     if slot is not None:
         return f"%s{slot}"
-    if action.name in context.target.waits:
-        return RECORDS[action.name]
+    if action.name == EXCHANGED and not context.marks:
+        return coroutine_kernels.exchanged(body, action)
     args = ", ".join([body.typed(arg) for arg in action.args])
     raw = body.types.raw(action.type)
     if not action.name.startswith("llvm."):
         kinds = ", ".join([body.types.value(arg.type) for arg in action.args])
         group = PURE_DECLARATION if action.pure else EXTERNAL_DECLARATION
-        context.uses.intrinsics[action.name] = f"declare {raw} {symbol(action.name)}({kinds}) #{group}"
+        effects = MARKED if action.name in context.target.waits else f"#{group}"
+        context.uses.intrinsics[action.name] = f"declare {raw} {symbol(action.name)}({kinds}) {effects}"
     return _from_raw(body, action.type, _finish(body, action.type, f"call {raw} {symbol(action.name)}({args})"))
 
 

@@ -68,9 +68,15 @@ class Trailing:
 
 
 class Context:
-    """The lowering of one unit."""
+    """The lowering of one unit.
 
-    def __init__(self, unit: Unit, image_sizes: Mapping[str, int] | None, debug: int, trailing: Trailing) -> None:
+    Args:
+        marks: kernels that wait become no coroutines; their waits are calls, at which they will be cut.
+    """
+
+    def __init__(
+        self, unit: Unit, image_sizes: Mapping[str, int] | None, debug: int, trailing: Trailing, marks: bool = False
+    ) -> None:
         if not isinstance(unit.target, Target):
             raise Bug("a unit has no target", "codegen")
         self.unit = unit
@@ -81,6 +87,7 @@ class Context:
         self.contract = CONTRACT
         self.debug = debug
         self.trailing = trailing
+        self.marks = marks
         self.uses = Uses()
         self.kernels = frozenset(kernel.symbol for kernel in unit.kernels)
         self.private_accesses: LocalPointers | None = None

@@ -11,38 +11,37 @@ LLVM's manual, "Coroutines in LLVM" (switched-resume lowering), says what the in
 from collections.abc import Sequence
 
 from ktc.codegen.context import Context
+from ktc.codegen.operations import Operations
 from ktc.ir import walk
 from ktc.ir.nodes import CallIntrinsic, Function
-from ktc.targets.cpu import WAIT_FOR_BLOCK, WAIT_FOR_WARP, WARP_LANES, WARP_RECORD
+from ktc.targets.cpu import EXCHANGE, LANE_SLOT, WAIT_FOR_BLOCK, WAIT_FOR_WARP, WARP_LANES, WARP_SLOT
 
-PARAMETERS = ("ptr %warp", "ptr %state", "ptr %room")
-"""What a thread gets besides: the memory of its warp, the byte that says what it waits for, and where the address of
-its frame is kept, which serves block after block; null at first."""
+PARAMETERS = ("ptr %warp", "i32 %warp.lane", "ptr %state", "ptr %room")
+"""What a thread gets besides: the memory of its warp, its lane in it, the byte that says what it waits for, and where
+the address of its frame is kept, which serves block after block; null at first."""
 
 LEFT = "coro.left"
 """Label of the end of a thread."""
-
-RECORDS = {WARP_RECORD: "%warp"}
-"""Intrinsics that are parameters."""
 
 _RUNS, _AT_BARRIER, _ENDED = 0, 1, 2
 _FRAME_ALIGN = 64
 _WARP_WORDS = 1 + 4 * WARP_LANES
 """32-bit words of a warp's memory: how often its lanes have stopped, from 1 on, and four words for each of them, which
-are 0 at first. `gpu/_cpu.kpy` says what they are used for."""
+are 0 at first: two pairs of a word and the count at which it was written. The pairs are used in turns: what a lane
+writes before it waits is read after it, and not overwritten before it waits again."""
 
 
 def is_coroutine(context: Context, function: Function) -> bool:
     """Say whether a function is a kernel that waits."""
     names = context.target.waits
-    if not names or function.symbol not in context.kernels:
+    if not names or context.marks or function.symbol not in context.kernels:
         return False
     return any(isinstance(one, CallIntrinsic) and one.name in names for one in walk.actions(function))
 
 
 def is_stop(action: object) -> bool:
     """Say whether a thread stops here."""
-    return isinstance(action, CallIntrinsic) and action.name in (WAIT_FOR_BLOCK, WAIT_FOR_WARP)
+    return isinstance(action, CallIntrinsic) and action.name in (WAIT_FOR_BLOCK, WAIT_FOR_WARP, EXCHANGE)
 
 
 def begin(context: Context) -> list[str]:
@@ -67,17 +66,40 @@ def begin(context: Context) -> list[str]:
     ]
 
 
-def stop(action: object, number: int) -> list[str]:
-    """Return the lines of a place where a thread stops."""
-    lines = []
+def stop(body: Operations, action: object, number: int) -> str:
+    """Write the place where a thread stops; returns the text of what it gives."""
+    count = ""
     if isinstance(action, CallIntrinsic) and action.name == WAIT_FOR_BLOCK:
-        lines.append(f"  store i8 {_AT_BARRIER}, ptr %state, align 1")
-    return [
-        *lines,
+        body.lines.append(f"  store i8 {_AT_BARRIER}, ptr %state, align 1")
+    elif isinstance(action, CallIntrinsic) and action.name == EXCHANGE:
+        count = body.new("load i32, ptr %warp, align 4")
+        own = _place(body, count, "%warp.lane")
+        body.lines.append(f"  store i32 {body.value(action.args[0])}, ptr {own}, align 4")
+        written = body.new(f"getelementptr inbounds i32, ptr {own}, i32 1")
+        body.lines.append(f"  store i32 {count}, ptr {written}, align 4")
+    body.lines += [
         f"  %coro.{number} = call i8 @llvm.coro.suspend(token none, i1 false)",
         f"  switch i8 %coro.{number}, label %coro.stop [i8 0, label %coro.go{number} i8 1, label %coro.end]",
         f"coro.go{number}:",
     ]
+    return count
+
+
+def exchanged(body: Operations, action: CallIntrinsic) -> str:
+    """Write how the word of another lane is read; returns its text."""
+    count, lane, otherwise = map(body.value, action.args)
+    place = _place(body, count, lane)
+    word = body.new(f"load i32, ptr {place}, align 4")
+    written = body.new(f"getelementptr inbounds i32, ptr {place}, i32 1")
+    took_part = body.new(f"icmp eq i32 {body.new(f'load i32, ptr {written}, align 4')}, {count}")
+    return body.new(f"select i1 {took_part}, i32 {word}, i32 {otherwise}")
+
+
+def _place(body: Operations, count: str, lane: str) -> str:
+    """Write the address of a lane's pair for the exchange of a count."""
+    pair = body.new(f"shl i32 {body.new(f'and i32 {count}, 1')}, 1")
+    first = body.new(f"add i32 {body.new(f'shl i32 {lane}, 2')}, 1")
+    return body.new(f"getelementptr inbounds i32, ptr %warp, i32 {body.new(f'add i32 {first}, {pair}')}")
 
 
 END = (
@@ -138,7 +160,8 @@ def turns(call: str, arguments: Sequence[str]) -> str:
     """
     return _TURNS.format(
         call=call, arguments=", ".join([*arguments, *PARAMETERS]), lanes=WARP_LANES, words=_WARP_WORDS, runs=_RUNS,
-        barrier=_AT_BARRIER, shift=WARP_LANES.bit_length() - 1,
+        barrier=_AT_BARRIER, shift=WARP_LANES.bit_length() - 1, last=WARP_LANES - 1,
+        lane=LANE_SLOT, number=WARP_SLOT,
     )  # fmt: skip
 
 
@@ -152,6 +175,9 @@ start:
   %s1 = urem i32 %tyz, %s7
   %s2 = udiv i32 %tyz, %s7
   %w = lshr i32 %t, {shift}
+  %warp.lane = and i32 %t, {last}
+  %s{lane} = and i32 %t, {last}
+  %s{number} = lshr i32 %t, {shift}
   %warp = getelementptr inbounds [{words} x i32], ptr %warps, i32 %w
   store i32 1, ptr %warp, align 4
   %state = getelementptr inbounds i8, ptr %states, i32 %t

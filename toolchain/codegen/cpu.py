@@ -3,7 +3,8 @@
 In: a lowered kernel. Out: text of `void K(ptr args, ptr launch, i64 first, i64 last)`: `args` points to pointers to the
 argument values, `launch` to seven i32 (grid x y z, block x y z, bytes of shared memory that the launch adds); it runs
 the blocks `first` to `last` - 1, counted with x fastest. The threads of a block are turns of a loop that LLVM may run
-in any order or side by side, or coroutines where they wait for one another (`coroutine_kernels`).
+in any order or side by side, or coroutines where they wait for one another (`coroutine_kernels`). In the third form
+(`marked`) the kernel's function is whole, and `emit` makes loops over its parts (`emit/workgroups`).
 """
 
 from ktc.codegen import coroutine_kernels
@@ -12,7 +13,9 @@ from ktc.codegen.context import Context
 from ktc.codegen.functions import FunctionText
 from ktc.codegen.implicit_arguments import SHARED_ALIGN
 from ktc.codegen.operations import Operations
+from ktc.ir.nodes import Function
 from ktc.ir.types import align_of
+from ktc.targets.cpu import LANE_SLOT, SYSTEM_VALUES, WARP_LANES, WARP_SLOT
 
 _SHARED_BYTES = 6
 """Where in `launch` the bytes of shared memory are that it adds."""
@@ -43,6 +46,14 @@ y:
 x:
   %s0 = phi i32 [ 0, %y ], [ %x.next, %x ]"""
 
+_NUMBERS = f"""\
+  %rows = mul i32 %s2, %s7
+  %full.row = add i32 %rows, %s1
+  %before = mul i32 %full.row, %s6
+  %number = add i32 %before, %s0
+  %s{LANE_SLOT} = and i32 %number, {WARP_LANES - 1}
+  %s{WARP_SLOT} = lshr i32 %number, {WARP_LANES.bit_length() - 1}"""
+
 _NEXT_THREAD = """\
   %x.next = add nuw nsw i32 %s0, 1
   %x.more = icmp ult i32 %x.next, %s6
@@ -61,6 +72,15 @@ block.end:
   %b.next = add nsw i64 %b, 1
   %more = icmp slt i64 %b.next, %last
   br i1 %more, label %block, label %done"""
+
+_NUMBERED = (f"%s{LANE_SLOT}", f"%s{WARP_SLOT}")
+"""System values that are computed of the others."""
+
+BODY_PARAMETERS = (*(f"i32 %s{slot}" for slot in sorted(SYSTEM_VALUES.values())), "ptr %shared")
+"""What follows the arguments of a kernel that is to be cut."""
+
+BLOCK_PARAMETERS = (*(f"i32 %s{slot}" for slot in range(3, 12)), "ptr %shared")
+"""What follows the arguments of the function that runs one block of it."""
 
 _DONE = """\
 done:
@@ -104,11 +124,33 @@ def entry(context: Context, kernel: FunctionText) -> str:
         ]
     elif function.symbol in context.trailing.shared:
         shared.append(f"  %shared = alloca [{size} x i8], align {SHARED_ALIGN}")
+    elif context.marks:
+        shared.append("  %shared = alloca i8, align 1")
     callee = symbol(context.body_name(function.symbol))
     head = f"define void {symbol(function.symbol)}(ptr %args, ptr %launch, i64 %first, i64 %last) #6 {{\nentry:"
+    if context.marks:
+        call = f"  call void {block_symbol(function)}({', '.join([*passed, *BLOCK_PARAMETERS])})\n  br label %block.end"
+        return "\n".join([head, *shared, *body.lines, _BLOCKS, call, _NEXT_BLOCK, _DONE])
     if kernel.waits:
         room = coroutine_kernels.room(context.target.max_block_threads)
         turns = coroutine_kernels.turns(callee, [*passed, *context.trailing.parameters(function.symbol)])
         return "\n".join([head, *shared, *body.lines, *room, _BLOCKS, turns, _NEXT_BLOCK, coroutine_kernels.FREE])
     call = f"  call void {callee}({', '.join([*passed, *kernel.trailing])})"
-    return "\n".join([head, *shared, *body.lines, _BLOCKS, _THREADS, call, _NEXT_THREAD, _NEXT_BLOCK, _DONE])
+    numbers = [_NUMBERS] if any(name.split()[-1] in _NUMBERED for name in kernel.trailing) else []
+    parts = [head, *shared, *body.lines, _BLOCKS, _THREADS, *numbers, call, _NEXT_THREAD, _NEXT_BLOCK, _DONE]
+    return "\n".join(parts)
+
+
+def marked_body(context: Context, kernel: FunctionText) -> str:
+    """Return the whole function of a kernel that is to be cut, and the declaration of what runs a block."""
+    name = symbol(context.body_name(kernel.function.symbol))
+    given = [kind for kind, _ in kernel.parameters]
+    listed = ", ".join([*(f"{kind} {name}" for kind, name in kernel.parameters), *BODY_PARAMETERS])
+    kinds = ", ".join([*given, *(one.split()[0] for one in BLOCK_PARAMETERS)])
+    block = f"declare void {block_symbol(kernel.function)}({kinds}) nounwind"
+    return f"{block}\n\ndefine void {name}({listed}) #0{kernel.scope} {{\n{kernel.body}\n}}"
+
+
+def block_symbol(function: Function) -> str:
+    """Return the name of what runs one block of a kernel that is cut."""
+    return symbol(f"{function.symbol}.block")

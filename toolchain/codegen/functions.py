@@ -14,9 +14,11 @@ from ktc.codegen.context import Context, Uses
 from ktc.codegen.operations import Operations
 from ktc.codegen.tail_merging import share_exits
 from ktc.diag.diagnostic import Bug
+from ktc.diag.source import Span
 from ktc.ir.nodes import (
     Block,
     Break,
+    CallIntrinsic,
     Const,
     Continue,
     Declare,
@@ -34,7 +36,7 @@ from ktc.ir.nodes import (
     Store,
     Unreachable,
 )
-from ktc.ir.types import BOOL, Type
+from ktc.ir.types import BOOL, I32, Type
 from ktc.records import record
 
 
@@ -47,6 +49,7 @@ class FunctionText:
         trailing: further parameters, whole.
         scope: ` !dbg !N` or "".
         waits: it is a coroutine, see `coroutine_kernels`.
+        stops: of a kernel that is to be cut, where it waits; each such call has its number here as its last argument.
         body: lines, without the braces.
     """
 
@@ -58,6 +61,7 @@ class FunctionText:
     body: str
     uses: Uses
     waits: bool = False
+    stops: tuple[Span | None, ...] = ()
 
 
 def lower_function(context: Context, function: Function) -> FunctionText:
@@ -89,6 +93,7 @@ def lower_function(context: Context, function: Function) -> FunctionText:
         "\n".join(lines),
         uses,
         writer.waits,
+        tuple(writer.stops),
     )
 
 
@@ -108,6 +113,7 @@ class _Writer(Operations):
         self._labels = 0
         self._left: set[int] = set()
         self.scope = 0
+        self.stops: list[Span | None] = []
         self.waits = coroutine_kernels.is_coroutine(context, function)
         self._variables = False
         self._described_locals: list[tuple[Local, str]] = []
@@ -186,8 +192,15 @@ class _Writer(Operations):
         action = statement.value
         if self.waits and coroutine_kernels.is_stop(action):
             self._labels += 1
-            self.lines += coroutine_kernels.stop(action, self._labels)
+            given = coroutine_kernels.stop(self, action, self._labels)
+            if statement.temp is not None:
+                self.temps[statement.temp.id] = given
             return
+        if self.context.marks and coroutine_kernels.is_stop(action):
+            assert isinstance(action, CallIntrinsic)
+            number = Const(I32, len(self.stops))
+            self.stops.append(statement.span)
+            action = CallIntrinsic(action.name, (*action.args, number), action.type)
         text = self.value(action) if isinstance(action, Op) else ACTIONS[action.__class__](self, action)
         if statement.temp is not None:
             self.temps[statement.temp.id] = text

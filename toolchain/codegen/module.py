@@ -15,9 +15,11 @@ from ktc.codegen.globals import Images, image_sizes, lower_global
 from ktc.codegen.implicit_arguments import trailing
 from ktc.codegen.local_pointers import LocalPointers
 from ktc.diag.diagnostic import Bug
-from ktc.ir.nodes import Function, Unit
+from ktc.diag.source import Span
+from ktc.ir import walk
+from ktc.ir.nodes import Function, Loop, Unit
 from ktc.ir.types import Type, align_of, size_of
-from ktc.records import record
+from ktc.records import record, replace
 from ktc.targets.target import Target
 
 
@@ -29,6 +31,9 @@ class LlvmModule:
         kernel: the symbol of the one kernel it holds, "" for the host.
         undefined: the functions that it declares and nobody in it defines, without LLVM's intrinsics.
         shared_bytes: how much shared memory of known size it uses; on the CPU 0, there all kernels share theirs.
+        marked: on the CPU, the same kernel with its function whole, to be cut into loops over threads
+            (`emit/workgroups`); "" if `text` is all there is.
+        stops: where a marked kernel waits, by the number that its calls have.
     """
 
     target: Target
@@ -36,17 +41,28 @@ class LlvmModule:
     kernel: str
     undefined: tuple[str, ...]
     shared_bytes: int = 0
+    marked: str = ""
+    stops: tuple[Span | None, ...] = ()
 
 
-def lower_device(unit: Unit, debug: int = 0, level: int = 0) -> tuple[LlvmModule, ...]:
+def lower_device(unit: Unit, debug: int = 0, level: int = 0, threads: str = "auto") -> tuple[LlvmModule, ...]:
     """Lower a device unit, one module a kernel, in the order of `Unit.kernels`.
 
     Args:
         debug: 0 none, 1 line tables, 2 variables too (on a GPU as 1).
         level: LLVM's -O that the modules are meant for.
+        threads: how the CPU device runs the threads of a block, one of `targets.cpu.THREAD_FORMS`.
     """
     lowering = _Lowering(unit, {}, debug, level)
-    return tuple(lowering.kernel(kernel.symbol) for kernel in unit.kernels)
+    modules = tuple(lowering.kernel(kernel.symbol) for kernel in unit.kernels)
+    if lowering.is_cut and threads != "coroutines" and ((level > 0 and debug < FULL_DEBUG) or threads == "loops"):
+        marking = _Lowering(unit, {}, debug, level, marks=True)
+        modules = tuple(
+            replace(module, marked=marking.kernel(module.kernel).text, stops=marking.stops(module.kernel))
+            if lowering.is_parted(module.kernel) else module
+            for module in modules
+        )  # fmt: skip
+    return modules
 
 
 def lower_host(unit: Unit, images: Images | None, entry: str = "", debug: int = 0, level: int = 0) -> LlvmModule:
@@ -65,6 +81,8 @@ def lower_host(unit: Unit, images: Images | None, entry: str = "", debug: int = 
     return _Lowering(unit, images, debug, level).host(entry)
 
 
+FULL_DEBUG = 2
+"""The debug level at which a thread's variables can be looked at: a thread is then one function."""
 _FIRST_FLAG = 10_000_000
 """Number of a metadata node; those of debug information are below."""
 _ALWAYS_INLINE = 1
@@ -74,12 +92,13 @@ _ALWAYS_INLINE = 1
 class _Lowering:
     """The lowering of one unit; functions and globals that are wanted twice are lowered once."""
 
-    def __init__(self, unit: Unit, images: Images | None, debug: int, level: int) -> None:
+    def __init__(self, unit: Unit, images: Images | None, debug: int, level: int, marks: bool = False) -> None:
         target = unit.target
         if not isinstance(target, Target):
             raise Bug("a unit has no target", "codegen")
         self._unit, self._images, self._target, self._level = unit, images, target, level
-        self._context = Context(unit, image_sizes(unit, images), debug, trailing(unit, target))
+        self._context = Context(unit, image_sizes(unit, images), debug, trailing(unit, target), marks)
+        self.is_cut = target.entry == "blocks"
         if target.entry == "blocks":
             self._context.private_accesses = LocalPointers(unit.functions)
         self._functions: dict[str, FunctionText] = {}
@@ -94,6 +113,8 @@ class _Lowering:
         metadata: list[str] = []
         flags = self._target.module_flags
         own = [_define(context, lowered, 0 if lowered.waits else _ALWAYS_INLINE)]
+        if context.marks:
+            own = [cpu.marked_body(context, lowered)]
         if self._target.entry == "metadata":
             entry, metadata = air.entry(context, lowered)
             flags += air.module_flags(self._target)
@@ -109,6 +130,16 @@ class _Lowering:
             own = []
         bodies = self._bodies(reached)
         return self._module(name, reached, [entry, *own, *bodies], metadata, flags)
+
+    def stops(self, name: str) -> tuple[Span | None, ...]:
+        """Return where a kernel waits."""
+        return self._functions[name].stops
+
+    def is_parted(self, name: str) -> bool:
+        """Say whether a kernel waits or has loops: only such ones gain from being cut."""
+        if self._functions[name].waits:
+            return True
+        return any(_has_loop(text.function) for text in _Reached(self, [name]).functions.values())
 
     def host(self, entry: str) -> LlvmModule:
         """Return the host's module."""
@@ -182,6 +213,10 @@ class _Lowering:
             text = in_mode(text, mask)
         shared = [held for name in reached.globals if (held := self._unit.globals[name]).space == SHARED_SPACE]
         return LlvmModule(target, text, kernel, tuple(reached.externals), sum([size_of(held.type) for held in shared]))
+
+
+def _has_loop(function: Function) -> bool:
+    return any(isinstance(one, Loop) for one in walk.statements(function.body))
 
 
 class _Reached:

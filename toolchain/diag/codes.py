@@ -67,6 +67,7 @@ class Code(Enum):
     SHADOWING = ("shadowing", "a variable hides another one of the same function")
     UNREACHABLE_CODE = ("unreachable-code", "statements that nothing ever reaches")
     CONSTANT_CONDITION = ("constant-condition", "a condition is always the same")
+    COROUTINE_KERNEL = ("coroutine-kernel", "a kernel of the CPU device could not be cut into loops over its threads")
     DEPRECATED = ("deprecated", "a declaration is marked as deprecated")
 
     @property
@@ -87,5 +88,8 @@ class Code(Enum):
 
 _WARNINGS = frozenset((
     Code.UNUSED_VALUE, Code.UNUSED_VARIABLE, Code.UNUSED_ASSIGNMENT, Code.UNUSED_IMPORT, Code.NEVER_ASSIGNED,
-    Code.SHADOWING, Code.UNREACHABLE_CODE, Code.CONSTANT_CONDITION, Code.DEPRECATED,
+    Code.SHADOWING, Code.UNREACHABLE_CODE, Code.CONSTANT_CONDITION, Code.DEPRECATED, Code.COROUTINE_KERNEL,
 ))  # fmt: skip
+
+OFF_BY_DEFAULT = frozenset((Code.COROUTINE_KERNEL,))
+"""Warnings that are shown only to those who ask: nothing is wrong with the program."""

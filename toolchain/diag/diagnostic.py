@@ -9,7 +9,7 @@ from dataclasses import field
 from enum import Enum
 from typing import TypeVar
 
-from ktc.diag.codes import Code
+from ktc.diag.codes import OFF_BY_DEFAULT, Code
 from ktc.diag.source import Span
 from ktc.records import entity, record, replace
 
@@ -83,7 +83,7 @@ class WarningPolicy:
         fatal: these are errors.
     """
 
-    off: frozenset[Code] = frozenset()
+    off: frozenset[Code] = OFF_BY_DEFAULT
     fatal: frozenset[Code] = frozenset()
 
 

@@ -7,7 +7,7 @@ Each word changes what those before it said; `none` and `all` turn all warnings 
 
 from collections.abc import Iterable
 
-from ktc.diag.codes import Code
+from ktc.diag.codes import OFF_BY_DEFAULT, Code
 from ktc.diag.diagnostic import WarningPolicy
 from ktc.diag.explain import nearest
 
@@ -23,7 +23,7 @@ def read_policy(words: Iterable[str]) -> WarningPolicy:
         UnknownWarning: there is no such warning.
     """
     every = frozenset(code for code in Code if code.is_warning)
-    off: frozenset[Code] = frozenset()
+    off = OFF_BY_DEFAULT
     fatal: frozenset[Code] = frozenset()
     for word in words:
         if word in ("all", "none"):

@@ -120,6 +120,7 @@ def index_key(config: Config, form: str) -> Key:
         accelerators="\n\n".join(describe(target) for target in config.accelerators),
         offload=config.offload_mode,
         embeds=str(config.embed_cubin),
+        threads=config.cpu_threads,
         toolchain=config.toolchain,
     )
 

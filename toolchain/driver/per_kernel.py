@@ -81,7 +81,7 @@ def _child(session: Session, index: int, kernel: nodes.Kernel) -> _Slice:
     try:
         alone = unit(session, index, kernel)
         with session.stage("lower", kernel.title) as phase:
-            (module,) = lower_device(alone, session.config.debug, session.config.level)
+            (module,) = lower_device(alone, session.config.debug, session.config.level, session.config.cpu_threads)
             phase.instructions = instructions(module.text)
     except CompileError:
         pass

@@ -126,7 +126,7 @@ def assemble(session: Session) -> int:
         program, count = _front(session), 0
         for unit in program.devices:
             if not units.is_native(unit):
-                modules = lower_device(unit, session.config.debug, session.config.level)
+                modules = lower_device(unit, session.config.debug, session.config.level, session.config.cpu_threads)
                 units.emit_cached(session, unit, modules, {one.kernel: {"object"} for one in modules}, workers)
                 count += len(modules)
         return count
@@ -206,7 +206,7 @@ def _emit_kernel(session: Session, unit: Unit, kernel: str, kind: str, workers: 
     """Emit one kernel of a device unit in one kind."""
     symbol = _choose_kernel(session, unit, kernel)
     with session.stage("lower", unit_name(unit)):
-        modules = lower_device(unit, session.config.debug, session.config.level)
+        modules = lower_device(unit, session.config.debug, session.config.level, session.config.cpu_threads)
         module = next(one for one in modules if one.kernel == symbol)
     return units.emit_cached(session, unit, [module], {symbol: {kind}}, workers)[symbol][kind]
 

@@ -39,6 +39,7 @@ class Session:
         package: the modules, once the main file is read.
         units: what was looked up in the cache.
         slicer: in the per-kernel flow, what elaborates one kernel alone.
+        notes: what a user who asks for times may want to know.
         done: kernels that are compiled, and how many there are, for the progress line.
     """
 
@@ -51,6 +52,7 @@ class Session:
     overlays: dict[str, Source] = field(default_factory=dict)
     units: list[Unit] = field(default_factory=list)
     slicer: Any = None
+    notes: list[str] = field(default_factory=list)
     done: tuple[int, int] = (0, 0)
 
     @property

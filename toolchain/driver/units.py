@@ -4,7 +4,7 @@ In: a checked program, or the modules of the per-kernel flow. Out: images and ob
 wait for the kernels: their images are in an object of their own.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from typing import NoReturn
@@ -16,11 +16,12 @@ from ktc.codegen.constants import ImagesNeeded
 from ktc.codegen.globals import image_constants
 from ktc.codegen.module import LlvmModule, lower_device, lower_host
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import CompileError, Diagnostic, Label
+from ktc.diag.diagnostic import CompileError, Diagnostic, Label, Severity
 from ktc.driver import build_cache, per_kernel
 from ktc.driver.session import Session
 from ktc.emit import device, tools
 from ktc.emit.job_steps import instructions
+from ktc.emit.kernel import UNCUT
 from ktc.emit.ptx import with_code
 from ktc.emit.workers import Usage, Workers
 from ktc.ir.call_paths import external_call
@@ -208,7 +209,7 @@ def _kernels(session: Session, program: Program) -> Iterator[tuple[Unit, tuple[L
 
 def _lower(session: Session, unit: Unit) -> tuple[LlvmModule, ...]:
     with session.stage("lower", name_of(unit)) as phase:
-        modules = lower_device(unit, session.config.debug, session.config.level)
+        modules = lower_device(unit, session.config.debug, session.config.level, session.config.cpu_threads)
         phase.instructions = sum(instructions(module.text) for module in modules)
     return modules
 
@@ -242,6 +243,7 @@ def emit_cached(
         phase.hits = len(keys) - phase.misses
     todo = [module for module in modules if module.kernel in missing]
     if not todo:
+        _report_uncut(session, unit, modules, {})
         return made
     session.done = (session.done[0], session.done[1] + len(todo))
     try:
@@ -271,9 +273,35 @@ def emit_cached(
         fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, span, text, notes=notes))
     for kernel, image in new.items():
         for kind, data in image.data.items():
+            if kind == UNCUT:
+                continue
             session.cache.put(keys[kernel, kind], data)
             made.setdefault(kernel, {})[kind] = data
+    _report_uncut(session, unit, modules, {kernel: image.data.get(UNCUT, b"") for kernel, image in new.items()})
     return made
+
+
+def _report_uncut(session: Session, unit: Unit, modules: Sequence[LlvmModule], new: Mapping[str, bytes]) -> None:
+    """Say which kernels of the processor could not be cut into loops; what is not new is in the cache."""
+    for module in modules:
+        if not module.marked:
+            continue
+        key = key_of(session, "uncut", module, UNCUT, emitter_fingerprint())
+        why = new.get(module.kernel)
+        if why:
+            session.cache.put(key, why)
+        elif why is None:
+            why = session.cache.get(key)
+        if why:
+            number, _, reason = why.decode().partition(" ")
+            asked = _kernel_of(unit, module.kernel)
+            title = asked.title if asked else module.kernel
+            place = module.stops[int(number)] if 0 <= int(number) < len(module.stops) else None
+            span = place or (asked.span if asked else None)
+            text = f"the threads of kernel '{title}' are coroutines: {reason}"
+            session.sink.report(Diagnostic(Code.COROUTINE_KERNEL, span, text, severity=Severity.WARNING))
+            where = f" ({span.source.path}:{span.source.position(span.start)[0]})" if span else ""
+            session.notes.append(text + where)
 
 
 def _keys(
@@ -315,7 +343,7 @@ def _ended(session: Session, unit: Unit) -> device.Ended:
 def key_of(session: Session, what: str, module: LlvmModule, kind: str, stamp: str) -> Key:
     """Return the key of one module in one form: what decides the result, and no path, time or line."""
     return Key.of(
-        what, code=module.text, target=build_cache.describe(module.target), kind=kind,
+        what, code=module.text + module.marked, target=build_cache.describe(module.target), kind=kind,
         level=str(session.config.level), compiler=stamp,
     )  # fmt: skip
 

@@ -7,10 +7,13 @@ from collections.abc import Set
 from contextlib import ExitStack
 from typing import Any
 
-from ktc.emit import air, hsaco, llvm, ptx
+from ktc.emit import air, hsaco, llvm, ptx, workgroups
 from ktc.emit.job_steps import Step, instructions, step
 from ktc.emit.module_text import ModuleText
 from ktc.emit.tools import assemble_ptx
+
+UNCUT = "uncut"
+"""The kind under which stands why a kernel's threads are coroutines: the number of a stop, or -1, and words."""
 
 
 def emit_kernel(
@@ -37,8 +40,14 @@ def emit_kernel(
     if not kinds - {"llvm"}:
         return made
     with ExitStack() as stack:
-        with step(steps, "optimise", module.kernel, instructions(module.text)):
-            optimised = stack.enter_context(llvm.optimized(module.text, target, level, module.kernel))
+        text = module.text
+        if target.vendor == "cpu" and module.marked:
+            with step(steps, "cut", module.kernel, instructions(module.marked)):
+                text, why = _cut(module, level)
+            if why:
+                made[UNCUT] = why.encode()
+        with step(steps, "optimise", module.kernel, instructions(text)):
+            optimised = stack.enter_context(llvm.optimized(text, target, level, module.kernel))
         if "llvm-opt" in kinds:
             made["llvm-opt"] = llvm.llvm_text(optimised).encode()
         forms = {"ptx": _ptx, "hsaco": _hsaco, "metallib": _metallib, "native": _native}
@@ -48,6 +57,16 @@ def emit_kernel(
                     llvm.limit_sums(module.text.count("\n"))
                 made |= forms[target.artefact](optimised, module, kinds, level, ptxas)
     return made
+
+
+def _cut(module: ModuleText, level: int) -> tuple[str, str]:
+    """Return the module with its kernel cut, or as it is with coroutines and why."""
+    with llvm.parsed(module.marked, module.kernel) as marked:
+        llvm.simplify(marked, module.target)
+        try:
+            return workgroups.in_loops(marked, module.kernel), ""
+        except workgroups.Uncut as error:
+            return module.text, f"{error.number} {error.reason}"
 
 
 def _ptx(optimised: Any, module: ModuleText, kinds: Set[str], level: int, ptxas: str) -> dict[str, bytes]:

@@ -87,6 +87,15 @@ def optimized(text: str, target: Target, level: int, name: str = "") -> Iterator
         yield module
 
 
+def simplify(module: Any, target: Target) -> None:
+    """Inline and simplify, and leave loops as they are: what a kernel goes through before it is cut."""
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
+    options.loop_unrolling = True
+    builder = llvm.create_pass_builder(machine(target, 1), options)
+    builder.getModulePassManager().run(module, builder)
+
+
 def _run_pipeline(module: Any, text: str, target: Target, level: int) -> None:
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     vectorise = target.vendor == "cpu" and level >= MIN_VECTOR_LEVEL

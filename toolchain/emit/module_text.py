@@ -9,7 +9,8 @@ class ModuleText(Protocol):
     """What `codegen` hands over for one kernel, or for the host.
 
     Fields: `target`; `text`, LLVM assembly; `kernel`, its symbol ("" for the host); `undefined`, the functions
-    that are declared and not defined, without intrinsics.
+    that are declared and not defined, without intrinsics; `marked`, the same kernel whole, to be cut (`workgroups`),
+    or "".
     """
 
     @property
@@ -23,6 +24,9 @@ class ModuleText(Protocol):
 
     @property
     def undefined(self) -> tuple[str, ...]: ...
+
+    @property
+    def marked(self) -> str: ...
 
     @property
     def shared_bytes(self) -> int: ...

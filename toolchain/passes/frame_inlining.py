@@ -8,10 +8,11 @@ On the processor the same is done with functions in which a thread waits for oth
 these places.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 from ktc.diag.diagnostic import Sink
+from ktc.diag.source import Span
 from ktc.ir import nodes as ir
 from ktc.ir import walk
 from ktc.ir.types import VOID
@@ -104,8 +105,8 @@ class _Caller:
         changed = False
         for statement in body:
             match statement:
-                case ir.Let(temp, ir.Call(name, args, kind)) if self.unit.lends(name):
-                    made += self._inline(temp, self.unit.expanded(name), args, kind)
+                case ir.Let(temp, ir.Call(name, args, kind), span) if self.unit.lends(name):
+                    made += self._inline(temp, self.unit.expanded(name), args, kind, span)
                     changed = True
                     continue
                 case ir.If(condition, then, orelse, span):
@@ -122,7 +123,7 @@ class _Caller:
         return tuple(made) if changed else body
 
     def _inline(
-        self, temp: ir.Temp | None, callee: ir.Function, args: tuple[ir.Value, ...], kind: Any
+        self, temp: ir.Temp | None, callee: ir.Function, args: tuple[ir.Value, ...], kind: Any, span: Span | None
     ) -> Iterator[ir.Statement]:
         self.count += 1
         result = None
@@ -130,6 +131,7 @@ class _Caller:
             result = ir.Local(self.fresh(), kind, "result")
             self.declared.append(ir.Declare(result))
         copy = _Copy(self, callee.symbol, args, result)
+        copy.called_at = span
         yield ir.Block(copy.end, copy.body(callee.body, True))
         if result is not None:
             yield ir.Let(temp, ir.Load(ir.LocalAddress(result), kind))
@@ -141,6 +143,8 @@ class _Copy:
     def __init__(self, caller: _Caller, callee: str, args: tuple[ir.Value, ...], result: ir.Local | None) -> None:
         self.caller, self.args, self.result = caller, args, result
         self.end = caller.fresh()
+        self.called_at: Span | None = None
+        self._waits: Set[str] = getattr(caller.unit.unit.target, "waits", frozenset())
         self._prefix = owner_prefix(callee)
         self._temps: dict[int, ir.Temp] = {}
         self._locals: dict[ir.Local, ir.Local] = {}
@@ -167,6 +171,9 @@ class _Copy:
                     made.append(type(statement)(self._label(label)))
                 case ir.If(condition, then, orelse, span):
                     made.append(ir.If(self.node(condition), self.body(then), self.body(orelse), span))
+                case ir.Let(_, ir.CallIntrinsic(name)) if name in self._waits and self.called_at is not None:
+                    # What is said of a barrier is said of the user's call.
+                    made.append(replace(self.node(statement), span=self.called_at))
                 case _:
                     made.append(self.node(statement))
         return tuple(made)

@@ -14,6 +14,7 @@ class Module:
     kernel: str = ""
     undefined: tuple[str, ...] = ()
     shared_bytes: int = 0
+    marked: str = ""
 
 
 _IDS = {

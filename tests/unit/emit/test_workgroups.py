@@ -1,0 +1,159 @@
+"""Kernels cut at their barriers: what becomes a loop over threads, what all do alike, and what cannot be cut."""
+
+import re
+
+import pytest
+from ktc.emit import llvm
+from ktc.emit.workgroups import Uncut, in_loops
+from ktc.targets import find
+from ktc.targets.host import host_target
+
+TARGET = find("cpu", host_target("x86_64-unknown-linux-gnu", "x86-64-v3"))
+IDS = ", ".join(f"i32 %s{slot}" for slot in range(14))
+DECLARED = """
+declare void @k.block(ptr, i32, i32, i32, i32, i32, i32, i32, i32, i32, ptr)
+declare void @ktc.cpu.wait.block(i32) convergent noduplicate nounwind
+declare void @ktc.cpu.wait.warp(i32) convergent noduplicate nounwind
+declare i32 @ktc.cpu.exchange(i32, i32) convergent noduplicate nounwind
+declare i32 @ktc.cpu.exchanged(i32, i32, i32) convergent noduplicate nounwind
+"""
+
+
+def cut(body: str) -> str:
+    """Return the function that runs a block of a kernel with this body."""
+    text = f"{DECLARED}\ndefine void @k.body(ptr %a0, {IDS}, ptr %shared) {{\nentry:\n{body}\n}}\n"
+    with llvm.parsed(text, "k") as module:
+        made = in_loops(module, "k")
+    with llvm.parsed(made, "k"):  # which verifies it
+        return made[made.index("define internal void @k.block") :]
+
+
+def loops(text: str) -> list[str]:
+    """Return what is done in each loop over threads: one line an instruction, without the loop's own."""
+    own = re.compile(r"%\S+\.(s\d+|x64|t|t32|first|first64|rows|plane|[xyz]\.\w+) =|^br ")
+    found = []
+    for part in re.findall(r"\.x:\n(.*?)\.x\.end:", text, re.DOTALL):
+        lines = [line.strip() for line in part.split("\n") if line.startswith("  ")]
+        found.append("\n".join(line for line in lines if not own.search(line)))
+    return found
+
+
+STORE = """
+  %i = zext i32 %s0 to i64
+  %p = getelementptr float, ptr %shared, i64 %i
+  store float 1.0, ptr %p, align 4
+"""
+WAIT = "  call void @ktc.cpu.wait.block(i32 7)\n"
+
+
+def test_a_barrier_makes_two_loops() -> None:
+    read = "  %q = getelementptr float, ptr %p, i64 1\n  %v = load float, ptr %q, align 4\n"
+    text = cut(f"{STORE}{WAIT}{read}  %r = getelementptr float, ptr %a0, i64 %i\n  store float %v, ptr %r\n  ret void")
+    first, second = loops(text)
+    assert "store float 1.0" in first and "load" not in first
+    assert "load float" in second and "zext i32" in second  # an address is computed again, and kept nowhere
+    assert "alloca" not in text
+    assert text.count('"llvm.loop.parallel_accesses"') == 2
+
+
+def test_what_lives_across_a_barrier_is_kept_for_each_thread() -> None:
+    load = "  %r = getelementptr float, ptr %a0, i64 %i\n  %v = load float, ptr %r, align 4\n"
+    text = cut(f"{STORE}{load}{WAIT}  store float %v, ptr %p\n  ret void")
+    assert "= alloca [1024 x float], align 64" in text
+    assert text.count("alloca") == 1
+
+
+LOOPING = """
+  br label %head
+head:
+  %n = phi i32 [ %s6, %entry ], [ %half, %join ]
+  %more = icmp ugt i32 %n, 1
+  br i1 %more, label %body, label %exit
+body:
+  %half = lshr i32 %n, 1
+  %mine = icmp ult i32 {who}, %half
+  br i1 %mine, label %then, label %join
+then:
+  store i32 %n, ptr %a0
+  br label %join
+join:
+  call void @ktc.cpu.wait.block(i32 3)
+  br label %head
+exit:
+  ret void
+"""
+
+
+def test_a_loop_that_all_threads_take_alike_stays_outside() -> None:
+    text = cut(LOOPING.format(who="%s0"))
+    assert "alloca i32" in text and "1024" not in text  # its counter is kept once
+    (only,) = [one for one in loops(text) if "store" in one]
+    assert "icmp ult" in only
+
+
+@pytest.mark.parametrize(
+    ("condition", "number"),
+    [("icmp ult i32 %s0, 7", 7), ("icmp eq i32 %s13, 0", 7), ("trunc i32 %old to i1", 7)],
+)
+def test_a_barrier_that_threads_may_miss_is_not_cut(condition: str, number: int) -> None:
+    body = f"""
+  %old = atomicrmw add ptr %a0, i32 1 monotonic
+  %some = {condition}
+  br i1 %some, label %wait, label %join
+wait:
+{WAIT}  br label %join
+join:
+{WAIT}  ret void"""
+    with pytest.raises(Uncut, match="may differ between the threads of a block") as found:
+        cut(body)
+    assert found.value.number == number
+
+
+def test_threads_that_return_before_a_barrier_are_left_out() -> None:
+    text = cut(f"""
+  %some = icmp ult i32 %s0, %s3
+  br i1 %some, label %go, label %stop
+go:
+{WAIT}  store i32 %s0, ptr %a0
+  br label %stop
+stop:
+  ret void""")
+    assert "%ended = alloca [1024 x i8]" in text and "store i8 1, ptr" in text
+    assert "label %block.done" in text
+
+
+EXCHANGE = """
+  %x = call i32 @ktc.cpu.exchange(i32 %s0, i32 1)
+  %lane = xor i32 %s12, 16
+  %y = call i32 @ktc.cpu.exchanged(i32 %x, i32 %lane, i32 %s0)
+  %i = zext i32 %s0 to i64
+  %p = getelementptr i32, ptr %a0, i64 %i
+  store i32 %y, ptr %p
+  ret void
+"""
+
+
+def test_an_exchange_of_known_lanes_is_a_shuffle() -> None:
+    text = cut(EXCHANGE)
+    lanes = ", ".join(f"i32 {lane ^ 16}" for lane in range(32))
+    assert f"<32 x i32> <{lanes}>" in text
+    assert ".l.next, 32" in text  # the lanes of a whole warp
+
+
+def test_a_condition_of_the_warp_may_hold_an_exchange() -> None:
+    first = "  %first = icmp ult i32 %s0, 32\n  br i1 %first, label %some, label %none\nsome:\n"
+    with pytest.raises(Uncut, match="between the lanes of a warp"):
+        cut(
+            f"{first}{EXCHANGE}\nnone:\n  call void @ktc.cpu.wait.warp(i32 2)\n  ret void"
+        )  # where a warp has more than one row of the block, it may not
+    alike = "  %first = icmp eq i32 %s13, 0\n  br i1 %first, label %some, label %none\nsome:\n"
+    assert "shufflevector" in cut(f"{alike}{EXCHANGE}\nnone:\n  ret void")
+
+
+def test_private_memory_that_lives_across_a_barrier_is_each_threads_own() -> None:
+    text = cut(f"  %m = alloca [4 x i32], align 4\n  store i32 %s0, ptr %m\n{WAIT}  %v = load i32, ptr %m\n"
+               "  store i32 %v, ptr %a0\n  ret void")  # fmt: skip
+    assert "alloca [1024 x [4 x i32]]" in text
+    text = cut("  %m = alloca [4 x i32], align 4\n  store i32 %s0, ptr %m\n  %v = load i32, ptr %m\n"
+               f"  store i32 %v, ptr %a0\n{WAIT}  ret void")  # fmt: skip
+    assert "alloca [4 x i32]" in text and "1024" not in text

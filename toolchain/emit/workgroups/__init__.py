@@ -1,0 +1,102 @@
+"""Work-group compilation: a kernel whose threads wait for one another, as loops over the threads between its stops.
+
+In: a module of the CPU device whose kernel is whole, with calls where threads wait (`LlvmModule.marked`). Out: the same
+with a function that runs a block's threads, region by region, for LLVM to vectorise; or why the kernel cannot be cut.
+
+`graph` reads the function, `uniformity` finds what all threads have alike, `cuts` cuts at the stops, `leaves` decides
+how values are kept from one loop to the next, and `writer` writes the block's function. POCL and Intel's OpenCL runtime
+do the same; Karrenberg and Hack, "Improving Performance of OpenCL on CPUs", describe it.
+"""
+
+import re
+from typing import Any
+
+from ktc.emit.workgroups import leaves
+from ktc.emit.workgroups.cuts import Cut, Uncut, cut, with_stops
+from ktc.emit.workgroups.graph import BLOCK_STOP, WARP_STOP, Graph, read
+from ktc.emit.workgroups.leaves import Leaf, Plan
+from ktc.emit.workgroups.output import Output
+from ktc.emit.workgroups.uniformity import varying_in_block, varying_in_warp
+from ktc.emit.workgroups.writer import BlockWriter
+
+__all__ = ("Uncut", "in_loops")
+
+_GROUP = re.compile(r"!llvm\.access\.group !(\d+)")
+_QUOTED = re.compile(r'(?:(?<=\n)|(%))"([-a-zA-Z$._0-9]+)"(?=[:, )\n]|$)')
+"""A name of a value or a label that LLVM writes in quotation marks, for the `$` in it."""
+_NODE = re.compile(r"^!(\d+) = ", re.MULTILINE)
+_MACHINE = re.compile(r' "target-(?:cpu|features)"="[^"]*"')
+
+
+def in_loops(module: Any, kernel: str) -> str:
+    """Return the text of a module with its kernel cut.
+
+    Args:
+        module: LLVM's module, simplified.
+        kernel: the symbol of the kernel.
+
+    Raises:
+        Uncut: the kernel cannot be cut.
+    """
+    function = module.get_function(f"{kernel}.body")
+    types = [str(one.type) for block in function.blocks for one in block.instructions]
+    text = str(module)
+    start = _start(text, kernel)
+    end = text.index("\n}", start)
+    graph = read(_QUOTED.sub(r"\1\2", text[start:end]).split("\n"), types)
+    plan = planned(graph)
+    group = _GROUP.search(text)
+    first = 1 + max((int(number) for number in _NODE.findall(text)), default=0)
+    access = int(group.group(1)) if group else first
+    output = Output(access, first + 1)
+    writer = BlockWriter(plan, output)
+    writer.frame.attributes = " nounwind" + "".join(dict.fromkeys(_MACHINE.findall(text)))
+    written = writer.write()
+    nodes = [] if group else [f"!{first} = distinct !{{}}"]
+    rest = text[:start] + written + text[end + 2 :]
+    rest = re.sub(rf"^declare .*@(?:{re.escape(kernel)}\.block|ktc\.cpu\.[\w.]+)\(.*\n", "", rest, flags=re.MULTILINE)
+    for name, declared in _DECLARED.items():
+        if f"@{name}(" in written and f"{declared.split('(')[0]}(" not in rest:
+            rest += declared + "\n"
+    return rest + "\n".join([*nodes, *output.nodes, ""])
+
+
+def _start(text: str, kernel: str) -> int:
+    """Return where the kernel's function begins."""
+    found = re.search(rf"^define [^\n]*@{re.escape(kernel)}\.body\(", text, re.MULTILINE)
+    assert found is not None
+    return found.start()
+
+
+_DECLARED = {
+    "llvm.umin.i32": "declare i32 @llvm.umin.i32(i32, i32)",
+    "llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+}
+
+
+def planned(graph: Graph) -> Plan:
+    """Cut a kernel, and decide what becomes of its values.
+
+    Raises:
+        Uncut: it cannot be cut.
+    """
+    varying = varying_in_block(graph)
+    whole = cut(graph, graph.entry, set(graph.blocks), set(), BLOCK_STOP, varying)
+    made: list[Leaf] = []
+    for number, (head, part) in enumerate(list(whole.parts.items())):
+        if not with_stops(graph, part.blocks, WARP_STOP):
+            made.append(Leaf(f"r{number}", part, whole, head, varying))
+            continue
+        for is_row in (True, False):
+            made += _warp_leaves(graph, whole, head, is_row)
+    plan = Plan(graph, whole, made, varying)
+    leaves.fill(plan)
+    return plan
+
+
+def _warp_leaves(graph: Graph, whole: Cut, head: str, is_row: bool) -> list[Leaf]:
+    part = whole.parts[head]
+    alike = varying_in_warp(graph, is_row, is_row and not any(one.ends_threads for one in whole.parts.values()))
+    inner = cut(graph, head, set(part.blocks), set(whole.parts), WARP_STOP, alike)
+    way = "row" if is_row else "any"
+    return [Leaf(f"b.{head}.{way}.{at}", one, inner, head, alike, True, is_row) for at, one in inner.parts.items()]

@@ -1,0 +1,149 @@
+"""Where the block's function keeps values from one loop over threads to another.
+
+In: a `Plan`. Out: the beginning and end of the function, and text of loads and stores.
+"""
+
+import re
+
+from ktc.emit.workgroups import pure
+from ktc.emit.workgroups.graph import Instruction, exchanged_words
+from ktc.emit.workgroups.leaves import LANES, SCALAR, THREADS, Plan
+from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_LANES, WARP_SLOT
+
+THREADS_AT_MOST = 1024
+_ALIGN = 64
+_ALLOCA = re.compile(r"alloca (.+?)(?:, align (\d+))?(?:, !.*)?$")
+_LEFT_OUT = ("%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}")
+
+
+class Frame:
+    """The memory of one block's threads."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.graph = plan, plan.graph
+        self.allocas: list[str] = []
+        self._words: dict[str, str] = {}
+        self._conditions: dict[str, str] = {}
+        self._places: dict[str, str] = {}
+        self.permutations: dict[tuple[str, tuple[int, ...]], str] = {}
+        """By exchange, and by the lane that each lane reads: where the words lie after a shuffle."""
+        if plan.ends_threads:
+            self.allocas.append(f"  %ended = alloca [{THREADS_AT_MOST} x i8], align {_ALIGN}")
+        if any(leaf.is_lanes for leaf in plan.leaves):
+            self.add_words("%words")
+        for number, (name, how) in enumerate(sorted(plan.slots.items())):
+            _, one = self.graph.values[name]
+            self._places[name] = place = f"%k{number}"
+            kind = "i8" if one.type == "i1" and how != SCALAR else one.type
+            count = {SCALAR: 0, LANES: WARP_LANES, THREADS: THREADS_AT_MOST}[how]
+            self.allocas.append(f"  {place} = alloca {f'[{count} x {kind}], align {_ALIGN}' if count else kind}")
+
+        self._find_permutations()
+
+    def _find_permutations(self) -> None:
+        """Find exchanges whose lanes are known: those become shuffles of a vector."""
+        for leaf in self.plan.leaves:
+            for name in leaf.part.blocks if leaf.is_row and not self.plan.ends_threads else ():
+                for one in self.graph.blocks[name].body:
+                    if one.callee == EXCHANGED and id(one) in leaf.live:
+                        number, lane, _ = exchanged_words(one)
+                        lanes = pure.lanes_of(self.graph, lane)
+                        if lanes is not None and len(set(lanes)) > 1 and (number, lanes) not in self.permutations:
+                            self.permutations[number, lanes] = self.add_words(f"%p{len(self.permutations)}")
+
+    def add_words(self, name: str) -> str:
+        """Add a place for a word of each lane of a warp; returns its name."""
+        self.allocas.append(f"  {name} = alloca [{WARP_LANES} x i32], align {_ALIGN}")
+        return name
+
+    def words_of(self, exchange: str) -> str:
+        """Return where the words of an exchange are read."""
+        if exchange not in self._words:
+            self._words[exchange] = self.add_words(f"%x{len(self._words)}")
+        return self._words[exchange]
+
+    def condition(self, block: str, kind: str) -> str:
+        """Return where a block's condition is kept."""
+        if block not in self._conditions:
+            self._conditions[block] = name = f"%c{len(self._conditions)}"
+            self.allocas.append(f"  {name} = alloca {kind}, align 8")
+        return self._conditions[block]
+
+    def place(self, one: Instruction, made: str, thread: str, lines: list[str]) -> None:
+        """Write the address of a thread's own memory."""
+        found = _ALLOCA.match(one.text.split(" = ", 1)[1])
+        assert found is not None
+        kind, align = found.group(1), found.group(2) or "16"
+        name = f"%m.{one.name[1:]}"
+        is_one = one.name in self.plan.confined
+        if one.name not in self._places:
+            self._places[one.name] = name
+            whole = kind if is_one else f"[{THREADS_AT_MOST} x {kind}]"
+            self.allocas.append(f"  {name} = alloca {whole}, align {align if is_one else max(int(align), 16)}")
+        if is_one:
+            lines.append(f"  {made} = getelementptr inbounds i8, ptr {name}, i64 0")
+        else:
+            lines.append(f"  {made} = getelementptr inbounds {kind}, ptr {name}, i64 {thread}")
+
+    def load(self, name: str, kind: str, made: str, indices: tuple[str, str], lines: list[str], access: str) -> None:
+        """Write how a kept value is read."""
+        how = self.plan.slots[name]
+        if how == SCALAR:
+            lines.append(f"  {made} = load {kind}, ptr {self._places[name]}")
+            return
+        held = "i8" if kind == "i1" else kind
+        index = indices[how == LANES]
+        lines.append(f"  {made}.place = getelementptr inbounds {held}, ptr {self._places[name]}, i64 {index}")
+        if held == kind:
+            lines.append(f"  {made} = load {kind}, ptr {made}.place{access}")
+        else:
+            lines.append(f"  {made}.byte = load i8, ptr {made}.place{access}")
+            lines.append(f"  {made} = trunc nuw i8 {made}.byte to i1")
+
+    def store(
+        self, name: str, kind: str, text: str, indices: tuple[str, str], lines: list[str], access: str, fresh: str
+    ) -> None:
+        """Write how a value is kept. `fresh`: what new names begin with."""
+        how = self.plan.slots[name]
+        if how == SCALAR:
+            lines.append(f"  store {kind} {text}, ptr {self._places[name]}")
+            return
+        held = "i8" if kind == "i1" else kind
+        index = indices[how == LANES]
+        lines.append(f"  %{fresh} = getelementptr inbounds {held}, ptr {self._places[name]}, i64 {index}")
+        if held != kind:
+            lines.append(f"  %{fresh}.byte = zext i1 {text} to i8")
+            text = f"%{fresh}.byte"
+        lines.append(f"  store {held} {text}, ptr %{fresh}{access}")
+
+    def head(self) -> list[str]:
+        """Return the function's beginning."""
+        listed = ", ".join([f"{kind} {name}" for name, kind in self.graph.parameters.items() if name not in _LEFT_OUT])
+        name = self.graph.head[self.graph.head.index("@") :].split("(", 1)[0]
+        lines = [
+            f"define internal void {name.replace('.body', '.block')}({listed}){self.attributes} {{",
+            "entry:",
+            *self.allocas,
+            "  %plane = mul nuw nsw i32 %s6, %s7",
+            "  %count = mul nuw nsw i32 %plane, %s8",
+            "  %threads = zext nneg i32 %count to i64",
+        ]
+        if self._words or "%words" in "".join(self.allocas):
+            lines += [
+                f"  %filled = add nuw nsw i32 %count, {WARP_LANES - 1}",
+                f"  %warps = lshr i32 %filled, {WARP_LANES.bit_length() - 1}",
+                f"  %odd = and i32 %s6, {WARP_LANES - 1}",
+                "  %even = icmp eq i32 %odd, 0",
+                "  %flat = icmp eq i32 %count, %s6",
+                "  %rows = or i1 %even, %flat",
+            ]
+        if self.plan.ends_threads:
+            lines.append("  call void @llvm.memset.p0.i64(ptr align 64 %ended, i8 0, i64 %threads, i1 false)")
+        first = next(iter(self.plan.block_cut.parts))
+        return [*lines, f"  br label %b.{first}"]
+
+    attributes = ""
+
+    def end(self, done: str) -> list[str]:
+        """Return the function's end."""
+        return [f"{done}:", "  ret void"]

@@ -1,0 +1,383 @@
+"""One loop over threads, or over the lanes of a warp.
+
+In: a `Leaf` of a `Plan`. Out: lines of the block's function: what is done once before the loop, the loop, what follows.
+"""
+
+import re
+
+from ktc.emit.workgroups import pure
+from ktc.emit.workgroups.cuts import Uncut
+from ktc.emit.workgroups.frames import Frame
+from ktc.emit.workgroups.graph import NAME, Block, Instruction, exchanged_words
+from ktc.emit.workgroups.leaves import IDS, SCALAR, Leaf, Plan, edge_values
+from ktc.emit.workgroups.output import Output
+from ktc.targets.cpu import EXCHANGE, EXCHANGED, LANE_SLOT, WARP_LANES, WARP_SLOT
+
+_SHIFT = WARP_LANES.bit_length() - 1
+_WORDS = f"<{WARP_LANES} x i32>"
+
+
+class LeafWriter:
+    """Writes one loop.
+
+    Args:
+        around: what the names of the loop over warps begin with, for a loop over lanes.
+    """
+
+    def __init__(self, plan: Plan, frame: Frame, output: Output, leaf: Leaf, around: str = "") -> None:
+        self.plan, self.graph, self.frame, self.output, self.leaf = plan, plan.graph, frame, output, leaf
+        self.prefix, self.around = leaf.prefix, around
+        self.before: list[str] = []
+        self.start: list[str] = []
+        self.body: list[str] = []
+        self.after: list[str] = []
+        self.names: dict[str, str] = {}
+        self.hoisted: set[str] = set()
+        self.count = 0
+
+    # ---- the whole -----------------------------------------------------------------------------------------
+
+    def write(self) -> None:
+        """Write the loop after the label that was just written."""
+        around = self.around
+        for slot in IDS:
+            self.names[slot] = f"%{self.prefix}.{slot[1:]}"
+        if self.leaf.is_lanes:
+            self.names[f"%s{WARP_SLOT}"] = f"%{around}.s{WARP_SLOT}"
+            if self.leaf.is_row:
+                self.names["%s1"], self.names["%s2"] = f"%{around}.s1", f"%{around}.s2"
+        for name in sorted(self.leaf.crossing):
+            self._cross(name)
+        self._hoist()
+        for name in self.leaf.part.blocks:
+            self._block(name)
+        lines = self.output.lines
+        lines += self.before
+        if self._does_something():
+            if self.leaf.is_lanes:
+                self._lanes()
+            else:
+                self._threads()
+        lines += self.after
+        self._finish_exchange()
+
+    def _does_something(self) -> bool:
+        return any(not line.endswith(":") and not line.startswith("  br label") for line in self.body)
+
+    def _threads(self) -> None:
+        at = self.prefix
+        lines = self.output.lines
+        origin = self.output.open_label()
+        lines += [
+            f"  br label %{at}.z",
+            f"{at}.z:",
+            f"  %{at}.s2 = phi i32 [ 0, %{origin} ], [ %{at}.z.next, %{at}.z.end ]",
+            f"  %{at}.plane = mul nuw nsw i32 %{at}.s2, %s7",
+            f"  br label %{at}.y",
+            f"{at}.y:",
+            f"  %{at}.s1 = phi i32 [ 0, %{at}.z ], [ %{at}.y.next, %{at}.y.end ]",
+            f"  %{at}.rows = add nuw nsw i32 %{at}.plane, %{at}.s1",
+            f"  %{at}.first = mul nuw nsw i32 %{at}.rows, %s6",
+            f"  %{at}.first64 = zext nneg i32 %{at}.first to i64",
+            f"  br label %{at}.x",
+            f"{at}.x:",
+            f"  %{at}.s0 = phi i32 [ 0, %{at}.y ], [ %{at}.x.next, %{at}.x.end ]",
+            f"  %{at}.x64 = zext nneg i32 %{at}.s0 to i64",
+            f"  %{at}.t = add nuw nsw i64 %{at}.first64, %{at}.x64",
+            f"  %{at}.t32 = add nuw nsw i32 %{at}.first, %{at}.s0",
+            f"  %{at}.s{LANE_SLOT} = and i32 %{at}.t32, {WARP_LANES - 1}",
+            f"  %{at}.s{WARP_SLOT} = lshr i32 %{at}.t32, {_SHIFT}",
+        ]
+        self._turn(f"{at}.x.end")
+        lines += [
+            f"{at}.x.end:",
+            f"  %{at}.x.next = add nuw nsw i32 %{at}.s0, 1",
+            f"  %{at}.x.more = icmp ult i32 %{at}.x.next, %s6",
+            f"  br i1 %{at}.x.more, label %{at}.x, label %{at}.y.end, {self.output.loop()}",
+            f"{at}.y.end:",
+            f"  %{at}.y.next = add nuw nsw i32 %{at}.s1, 1",
+            f"  %{at}.y.more = icmp ult i32 %{at}.y.next, %s7",
+            f"  br i1 %{at}.y.more, label %{at}.y, label %{at}.z.end",
+            f"{at}.z.end:",
+            f"  %{at}.z.next = add nuw nsw i32 %{at}.s2, 1",
+            f"  %{at}.z.more = icmp ult i32 %{at}.z.next, %s8",
+            f"  br i1 %{at}.z.more, label %{at}.z, label %{at}.over",
+            f"{at}.over:",
+        ]
+
+    def _lanes(self) -> None:
+        at, around, lines = self.prefix, self.around, self.output.lines
+        origin = self.output.open_label()
+        bound = str(WARP_LANES) if self.leaf.is_row else f"%{around}.lanes"
+        lines += [
+            f"  br label %{at}.l",
+            f"{at}.l:",
+            f"  %{at}.l64 = phi i64 [ 0, %{origin} ], [ %{at}.l.next, %{at}.l.end ]",
+            f"  %{at}.s{LANE_SLOT} = trunc nuw nsw i64 %{at}.l64 to i32",
+            f"  %{at}.t = add nuw nsw i64 %{around}.from64, %{at}.l64",
+        ]
+        if self.leaf.is_row:
+            lines.append(f"  %{at}.s0 = add nuw nsw i32 %{around}.x0, %{at}.s{LANE_SLOT}")
+        else:
+            lines += [
+                f"  %{at}.t32 = trunc nuw nsw i64 %{at}.t to i32",
+                f"  %{at}.s0 = urem i32 %{at}.t32, %s6",
+                f"  %{at}.tq = udiv i32 %{at}.t32, %s6",
+                f"  %{at}.s1 = urem i32 %{at}.tq, %s7",
+                f"  %{at}.s2 = udiv i32 %{at}.tq, %s7",
+            ]
+        self._turn(f"{at}.l.end")
+        node = f", {self.output.loop()}" if self.leaf.is_row else ""
+        lines += [
+            f"{at}.l.end:",
+            f"  %{at}.l.next = add nuw nsw i64 %{at}.l64, 1",
+            f"  %{at}.l.more = icmp ult i64 %{at}.l.next, {bound}",
+            f"  br i1 %{at}.l.more, label %{at}.l, label %{at}.over{node}",
+            f"{at}.over:",
+        ]
+
+    def _turn(self, end: str) -> None:
+        """Write what one thread does."""
+        at, lines = self.prefix, self.output.lines
+        if self.plan.ends_threads:
+            lines += [
+                f"  %{at}.gone.place = getelementptr inbounds i8, ptr %ended, i64 %{at}.t",
+                f"  %{at}.gone = load i8, ptr %{at}.gone.place, align 1{self.output.access}",
+                f"  %{at}.is.gone = icmp ne i8 %{at}.gone, 0",
+                f"  br i1 %{at}.is.gone, label %{end}, label %{at}.live",
+                f"{at}.live:",
+            ]
+        lines += self.start
+        lines.append(f"  br label %{at}.{self.leaf.part.head}")
+        lines += self.body
+
+    # ---- values from elsewhere ------------------------------------------------------------------------------
+
+    def _cross(self, name: str) -> None:
+        """Have a value that the leaf does not set at hand, before the loop or at the start of a turn."""
+        if name in self.names or name in self.graph.parameters:
+            return
+        _, one = self.graph.values[name]
+        made = f"%{self.prefix}.{name[1:]}"
+        lines = self.start if name in self.leaf.varying else self.before
+        if isinstance(one, Instruction) and one.op == "alloca":
+            self.frame.place(
+                one, made, f"%{self.prefix}.t", self.start if name not in self.plan.confined else self.before
+            )
+        elif name in self.plan.slots:
+            self.frame.load(name, one.type, made, self._indices(), lines, self.output.access)
+        else:
+            assert isinstance(one, Instruction)
+            for use in one.uses:
+                self._cross(use)
+            lines.append(f"  {self._renamed(one, made)}")
+        self.names[name] = made
+
+    def _indices(self) -> tuple[str, str]:
+        """Return the thread's number in the block and the lane's in the warp."""
+        return f"%{self.prefix}.t", f"%{self.prefix}.l64"
+
+    def _renamed(self, one: Instruction, made: str) -> str:
+        text = one.text.split(" = ", 1)[1]
+        return f"{made} = {self._text(text)}"
+
+    def _text(self, text: str) -> str:
+        return NAME.sub(lambda found: self._name(found.group(0)), text)
+
+    def _name(self, name: str) -> str:
+        known = self.names.get(name)
+        if known is not None:
+            return known
+        return f"%{self.prefix}.{name[1:]}" if name in self.graph.values else name
+
+    # ---- what is the same for all and set here ----------------------------------------------------------------
+
+    def _hoist(self) -> None:
+        """Do once, before the loop, what is the same for all threads and has no effect."""
+        part = self.leaf.part
+        for name in part.blocks:
+            is_first = name == part.head
+            for one in self.graph.blocks[name].body:
+                if pure.has_effect(one):
+                    is_first = False
+                if id(one) not in self.leaf.live or one.name in self.leaf.varying or not one.name:
+                    continue
+                is_read = is_first and (one.op == "load" or one.callee == EXCHANGED)
+                if (is_read or pure.cost_again(one)) and all(map(self._is_before, one.uses)):
+                    self.hoisted.add(one.name)
+                    self._instruction(one, self.before)
+
+    def _is_before(self, name: str) -> bool:
+        if name in self.hoisted or name in self.graph.parameters:
+            return name not in IDS
+        _, one = self.graph.values[name]
+        if isinstance(one, Instruction) and one.callee == EXCHANGE:
+            return True
+        return name in self.leaf.crossing and name not in self.leaf.varying
+
+    # ---- blocks -----------------------------------------------------------------------------------------------
+
+    def _block(self, name: str) -> None:
+        part, block = self.leaf.part, self.graph.blocks[name]
+        lines = self.body
+        lines.append(f"{self.prefix}.{name}:")
+        kept: list[tuple[str, str]] = []
+        for phi in block.phis if name != part.head else ():
+            if id(phi) in self.leaf.live:
+                ways = [
+                    f"[ {self._text(value)}, %{self.prefix}.{pred} ]"
+                    for pred, value in phi.incoming.items()
+                    if name in part.edges.get(pred, ())
+                ]
+                lines.append(f"  {self._name(phi.name)} = phi {phi.type} {', '.join(ways)}")
+                kept.append((phi.name, phi.type))
+        for value, kind in kept:
+            self._keep(value, kind, lines)
+        for one in block.body:
+            if id(one) in self.leaf.live:
+                if one.name not in self.hoisted:
+                    self._instruction(one, lines)
+                self._keep(one.name, one.type, lines)
+        self._leave(block, lines)
+
+    def _keep(self, name: str, kind: str, lines: list[str]) -> None:
+        if name in self.plan.slots:
+            self._store(name, kind, self._name(name), self.after if name in self.hoisted else lines)
+
+    def _store(self, name: str, kind: str, text: str, lines: list[str]) -> None:
+        self.count += 1
+        if self.plan.slots[name] != SCALAR and lines is self.after:
+            lines = self.body
+        self.frame.store(name, kind, text, self._indices(), lines, self.output.access, f"{self.prefix}.k{self.count}")
+
+    def _instruction(self, one: Instruction, lines: list[str]) -> None:
+        if one.callee.startswith("llvm.lifetime."):
+            return
+        if one.callee == EXCHANGED:
+            self._exchanged(one, lines)
+        elif one.name:
+            lines.append(f"  {self._renamed(one, self._name(one.name))}")
+        else:
+            lines.append(f"  {self._text(one.text)}")
+
+    def _leave(self, block: Block, lines: list[str]) -> None:
+        """Write the end of a block."""
+        part, end = self.leaf.part, block.end
+        turn = f"{self.prefix}.{'l' if self.leaf.is_lanes else 'x'}.end"
+        if not end.targets:
+            if end.text.startswith("unreachable"):
+                lines.append("  unreachable")
+                return
+            if part.ends_threads:
+                place = f"%{self.prefix}.{block.name}.ended"
+                lines.append(f"  {place} = getelementptr inbounds i8, ptr %ended, i64 %{self.prefix}.t")
+                lines.append(f"  store i8 1, ptr {place}, align 1{self.output.access}")
+            lines.append(f"  br label %{turn}")
+            return
+        if block.name == part.end:
+            self._pass_on(block, lines)
+            lines.append(f"  br label %{turn}")
+            return
+        inside = part.edges[block.name]
+        outside = [one for one in dict.fromkeys(end.targets) if one not in inside]
+        if len(outside) == len(set(end.targets)):
+            self._pass_on(block, lines)
+            lines.append(f"  br label %{turn}")
+            return
+        text = (
+            end.text.replace(f" {end.condition},", f" {self._text(end.condition)},", 1) if end.condition else end.text
+        )
+        for target in dict.fromkeys(end.targets):
+            to = f"{self.prefix}.{target}" if target in inside else f"{self.prefix}.{block.name}.out"
+            text = re.sub(rf"label %{re.escape(target)}(?![-\w$.])", f"label %{to}", text)
+        if outside and len(outside) > 1:
+            raise Uncut("its barriers are reached in ways that are not nested")
+        lines.append(f"  {text}")
+        if outside:
+            lines.append(f"{self.prefix}.{block.name}.out:")
+            self._pass_on(block, lines)
+            lines.append(f"  br label %{turn}")
+
+    def _pass_on(self, block: Block, lines: list[str]) -> None:
+        """Keep what the next parts get from this way."""
+        part = self.leaf.part
+        for name, _, phi, value in edge_values(self.graph, part):
+            if name == block.name and phi.name in self.plan.slots:
+                is_same = self.plan.slots[phi.name] == SCALAR and self._is_known(value)
+                self._store(phi.name, phi.type, self._text(value), self.after if is_same else lines)
+        if block.name != part.end:
+            return
+        condition = block.end.condition
+        if condition.startswith("%"):
+            kind = block.end.text.split(" ")[1]
+            to = self.after if self._is_known(condition) else lines
+            to.append(f"  store {kind} {self._text(condition)}, ptr {self.frame.condition(block.name, kind)}, align 1")
+        stop = block.end.stop
+        if stop is not None and stop.exchange is not None and self.leaf.is_lanes:
+            given = stop.exchange.text[stop.exchange.text.rindex("(") + 1 : stop.exchange.text.rindex(")")]
+            word = given.split(", ")[0].split()[-1]
+            lines += [
+                f"  %{self.prefix}.word.place = getelementptr inbounds i32, ptr %words, i64 %{self.prefix}.l64",
+                f"  store i32 {self._text(word)}, ptr %{self.prefix}.word.place, align 4{self.output.access}",
+            ]
+
+    def _is_known(self, value: str) -> bool:
+        return not value.startswith("%") or self._is_before(value)
+
+    # ---- exchanges -------------------------------------------------------------------------------------------
+
+    def _finish_exchange(self) -> None:
+        """Give the lanes' words the place in which they are read."""
+        part = self.leaf.part
+        stop = self.graph.blocks[part.end].end.stop if part.end else None
+        if stop is None or stop.exchange is None or not self.leaf.is_lanes:
+            return
+        name, lines = stop.exchange.name, self.output.lines
+        words = f"%{self.prefix}.words"
+        lines.append(f"  {words} = load {_WORDS}, ptr %words, align 64")
+        lines.append(f"  store {_WORDS} {words}, ptr {self.frame.words_of(name)}, align 64")
+        if not self.leaf.is_row:
+            return
+        for number, (key, place) in enumerate(self.frame.permutations.items()):
+            if key[0] == name:
+                mask = ", ".join([f"i32 {lane}" for lane in key[1]])
+                made = f"%{self.prefix}.moved{number}"
+                lines.append(f"  {made} = shufflevector {_WORDS} {words}, {_WORDS} poison, {_WORDS} <{mask}>")
+                lines.append(f"  store {_WORDS} {made}, ptr {place}, align 64")
+
+    def _exchanged(self, one: Instruction, lines: list[str]) -> None:
+        number, lane, otherwise = exchanged_words(one)
+        origin = self.graph.values.get(number)
+        if origin is None or not self.leaf.is_lanes:
+            raise Uncut("what a warp's lanes exchange in it is read elsewhere")
+        made, at = self._name(one.name), f"%{self.prefix}.{one.name[1:]}"
+        if self.leaf.is_row and not self.plan.ends_threads:
+            lanes = pure.lanes_of(self.graph, lane)
+            place = self.frame.permutations.get((number, lanes)) if lanes else None
+            index = f"%{self.prefix}.l64"
+            if place is None:
+                place = self.frame.words_of(number)
+                lines.append(f"  {at}.lane = and i32 {self._text(lane)}, {WARP_LANES - 1}")
+                lines.append(f"  {at}.lane64 = zext nneg i32 {at}.lane to i64")
+                index = f"{at}.lane64"
+            lines.append(f"  {at}.place = getelementptr inbounds i32, ptr {place}, i64 {index}")
+            lines.append(f"  {made} = load i32, ptr {at}.place, align 4{self.output.access}")
+            return
+        lines += [
+            f"  {at}.lane = and i32 {self._text(lane)}, {WARP_LANES - 1}",
+            f"  {at}.lane64 = zext nneg i32 {at}.lane to i64",
+            f"  {at}.place = getelementptr inbounds i32, ptr {self.frame.words_of(number)}, i64 {at}.lane64",
+            f"  {at}.found = load i32, ptr {at}.place, align 4",
+            f"  {at}.there = icmp ult i64 {at}.lane64, %{self.around}.lanes",
+        ]
+        there = f"{at}.there"
+        if self.plan.ends_threads:
+            lines += [
+                f"  {at}.number = add nuw nsw i64 %{self.around}.from64, {at}.lane64",
+                f"  {at}.ended.place = getelementptr inbounds i8, ptr %ended, i64 {at}.number",
+                f"  {at}.ended = load i8, ptr {at}.ended.place, align 1",
+                f"  {at}.lives = icmp eq i8 {at}.ended, 0",
+                f"  {at}.both = and i1 {at}.there, {at}.lives",
+            ]
+            there = f"{at}.both"
+        lines.append(f"  {made} = select i1 {there}, i32 {at}.found, i32 {self._text(otherwise)}")

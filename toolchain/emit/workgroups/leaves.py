@@ -1,0 +1,244 @@
+"""Loops over threads, and where the values are kept that live from one to another.
+
+In: a graph and its cuts. Out: a `Plan`: a `Leaf` for each loop, with what it does, and a `Slot` for each value that is
+set in one and read in another. A value that all threads have alike is kept once; what is cheaply computed of a thread's
+indices is computed again; the rest is kept in an array, an element a thread, or a lane if only one warp's loops use it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import field
+
+from ktc.emit.workgroups import flow, pure
+from ktc.emit.workgroups.cuts import END, Cut, Part, Uncut
+from ktc.emit.workgroups.graph import Graph, Instruction, Phi
+from ktc.records import entity
+from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_SLOT
+
+IDS = frozenset({"%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}"})
+"""Names of what each thread has of its own."""
+
+_MOST_AGAIN = 24
+"""Up to this cost a value is computed again in each loop."""
+
+SCALAR, LANES, THREADS = "scalar", "lanes", "threads"
+"""How a value is kept: once, an element a lane, an element a thread."""
+
+
+@entity
+class Leaf:
+    """One loop over threads, or over a warp's lanes.
+
+    Args:
+        prefix: of its labels and names. part: what each thread does.
+        cut: where it belongs to. outer: the head of the part of the block's cut. is_row: see `uniformity`.
+        varying: what may differ between its threads.
+    """
+
+    prefix: str
+    part: Part
+    cut: Cut
+    outer: str
+    varying: set[str]
+    is_lanes: bool = False
+    is_row: bool = False
+    crossing: set[str] = field(default_factory=set)
+    """Values that it reads and does not set."""
+    live: set[int] = field(default_factory=set)
+    """The identities of the instructions and phis that it needs."""
+
+
+@entity
+class Plan:
+    """What becomes of a kernel.
+
+    Args:
+        slots: by value, how it is kept. confined: places in memory of one thread that need not outlive its turn.
+        ends_threads: some threads may end before others.
+    """
+
+    graph: Graph
+    block_cut: Cut
+    leaves: list[Leaf]
+    varying: set[str]
+    slots: dict[str, str] = field(default_factory=dict)
+    confined: set[str] = field(default_factory=set)
+    ends_threads: bool = False
+
+    def cost_again(self, name: str) -> int:
+        """Return what it costs to compute a value again of indices, arguments and what is kept once; a large number if
+        it cannot be."""
+        return _cost(self, name, _MOST_AGAIN)
+
+    def is_again(self, name: str) -> bool:
+        """Say whether a value is computed again where it is needed."""
+        return self.cost_again(name) <= _MOST_AGAIN
+
+
+def _cost(plan: Plan, name: str, left: int) -> int:
+    if name not in plan.graph.values:
+        return 0
+    _, one = plan.graph.values[name]
+    if isinstance(one, Phi):
+        return 0 if name not in plan.varying and left < _MOST_AGAIN else _MOST_AGAIN + 1
+    if one.op == "alloca":
+        return 0
+    if name not in plan.varying and left < _MOST_AGAIN:
+        return 0
+    total = pure.cost_again(one) or _MOST_AGAIN + 1
+    for use in one.uses:
+        if total > left:
+            break
+        total += _cost(plan, use, left - total)
+    return total
+
+
+def is_local(graph: Graph, part: Part, name: str, place: str) -> bool:
+    """Say whether a part sets a value before a block of it, in the same turn.
+
+    Raises:
+        Uncut: it depends on the way.
+    """
+    if name not in graph.values:
+        return False
+    block, one = graph.values[name]
+    if block not in part.edges or (isinstance(one, Phi) and block == part.head):
+        return False
+    if flow.dominates(part.parents, block, place):
+        return True
+    raise Uncut("a value in it may come from before or after a barrier")
+
+
+def edge_values(graph: Graph, part: Part) -> Iterator[tuple[str, str, Phi, str]]:
+    """Give what is passed on where a part is left: the block, where it goes, the phi there, and its value's text."""
+    for name in part.blocks:
+        for target in graph.successors(name):
+            if name == part.end or target not in part.edges[name]:
+                for phi in graph.blocks[target].phis:
+                    yield name, target, phi, phi.incoming[name]
+
+
+def fill(plan: Plan) -> None:
+    """Find what each leaf needs, and how values are kept."""
+    needed: set[str] = set()
+    while True:
+        before = len(needed)
+        for leaf in plan.leaves:
+            needed |= _needs(plan, leaf, needed)
+        if len(needed) == before:
+            break
+    for name in needed:
+        if _op(plan.graph, name) != "alloca":
+            plan.slots[name] = _kept(plan, name)
+    plan.confined = {name for name in _allocas(plan.graph) if _is_confined(plan, name)}
+    plan.ends_threads = any(leaf.part.ends_threads for leaf in plan.leaves)
+
+
+def _op(graph: Graph, name: str) -> str:
+    _, one = graph.values.get(name, ("", None))
+    return one.op if isinstance(one, Instruction) else ""
+
+
+def _needs(plan: Plan, leaf: Leaf, needed: set[str]) -> set[str]:
+    """Mark what a leaf does; return the values that it takes from others' slots."""
+    graph, part = plan.graph, leaf.part
+    leaf.live, leaf.crossing = set(), set()
+    kept: set[str] = set()
+    work: list[tuple[str, str]] = []
+    for name in part.blocks:
+        block = graph.blocks[name]
+        for one in block.body:
+            if pure.has_effect(one) or one.name in needed:
+                _mark(leaf, one, name, work)
+        for phi in block.phis if name != part.head else ():
+            if phi.name in needed:
+                _mark(leaf, phi, name, work)
+        if block.end.condition and (name == part.end or len(part.edges[name]) > 1):
+            work.append((block.end.condition, name))
+        if name == part.end and block.end.stop is not None and block.end.stop.exchange is not None:
+            work += [(use, name) for use in block.end.stop.exchange.uses]
+    for name, _, phi, value in edge_values(graph, part):
+        if phi.name in needed:
+            work.append((value, name))
+    while work:
+        value, place = work.pop()
+        if not value.startswith("%") or value in graph.parameters:
+            continue
+        if _op(graph, value) == "alloca":
+            leaf.crossing.add(value)
+            continue
+        if is_local(graph, part, value, place):
+            where, setter = graph.values[value]
+            _mark(leaf, setter, where, work)
+            continue
+        _cross(plan, leaf, value, kept)
+    return kept
+
+
+def _mark(leaf: Leaf, one: Instruction | Phi, block: str, work: list[tuple[str, str]]) -> None:
+    if id(one) in leaf.live:
+        return
+    leaf.live.add(id(one))
+    if isinstance(one, Phi):
+        work += [(value, pred) for pred, value in one.incoming.items() if pred in leaf.part.edges]
+    else:
+        uses = one.uses[1:] if one.callee == EXCHANGED else one.uses
+        work += [(use, block) for use in uses]
+
+
+def _cross(plan: Plan, leaf: Leaf, name: str, kept: set[str]) -> None:
+    if name in leaf.crossing or name in plan.graph.parameters:
+        return
+    leaf.crossing.add(name)
+    if not plan.is_again(name):
+        kept.add(name)
+        return
+    _, one = plan.graph.values[name]
+    if isinstance(one, Instruction) and one.op != "alloca":
+        for use in one.uses:
+            _cross(plan, leaf, use, kept)
+
+
+def _kept(plan: Plan, name: str) -> str:
+    if name not in plan.varying:
+        return SCALAR
+    block, one = plan.graph.values[name]
+    places = [leaf for leaf in plan.leaves if name in leaf.crossing]
+    places += [leaf for leaf in plan.leaves if block in leaf.part.edges]
+    if isinstance(one, Phi):
+        places += [leaf for leaf in plan.leaves for _, _, phi, _ in edge_values(plan.graph, leaf.part) if phi is one]
+    if not all(leaf.is_lanes for leaf in places) or len({leaf.outer for leaf in places}) > 1:
+        return THREADS
+    if isinstance(one, Phi) and block in plan.block_cut.parts:
+        return THREADS  # it comes from an earlier turn of all warps
+    return SCALAR if all(name not in leaf.varying for leaf in places) else LANES
+
+
+def _allocas(graph: Graph) -> Iterator[str]:
+    for name, (_, one) in graph.values.items():
+        if isinstance(one, Instruction) and one.op == "alloca":
+            yield name
+
+
+def _is_confined(plan: Plan, name: str) -> bool:
+    """Say whether only one leaf, that a block runs once, uses a place in memory."""
+    graph = plan.graph
+    derived, work = {name}, [name]
+    users: set[str] = set()
+    while work:
+        at = work.pop()
+        for block in graph.blocks.values():
+            for one in block.setters():
+                uses = one.incoming.values() if isinstance(one, Phi) else one.uses
+                if at in uses:
+                    users.add(block.name)
+                    if isinstance(one, Instruction) and one.op == "store" and one.text.split(",")[0].endswith(at):
+                        return False
+                    if one.name and one.name not in derived and (isinstance(one, Phi) or one.op not in ("load",)):
+                        derived.add(one.name)
+                        work.append(one.name)
+    leaves = [leaf for leaf in plan.leaves if any(user in leaf.part.edges for user in users)]
+    if len({leaf.prefix for leaf in leaves}) != 1:
+        return False
+    edges = {head: [one for one in part.follows if one != END] for head, part in plan.block_cut.parts.items()}
+    outer = leaves[0].outer
+    return not leaves[0].is_lanes and outer not in flow.reached(edges, edges[outer])

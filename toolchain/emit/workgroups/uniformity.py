@@ -1,0 +1,184 @@
+"""Which values may differ between the threads of a block, or between the lanes of a warp.
+
+In: a graph, and how the thread's indices lie. Out: the names of values that may differ; all others are the same for all
+threads that come there together. Karrenberg and Hack, "Whole-Function Vectorization"; LLVM's divergence analysis.
+
+A plain load through an address that is the same for all gives the same to all: a program in which another thread writes
+there between the same two barriers has a race. Private memory, atomics and volatile loads are another matter.
+"""
+
+import re
+from collections.abc import Mapping
+
+from ktc.emit.workgroups import flow
+from ktc.emit.workgroups.graph import Graph, Instruction, Phi
+from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_LANES, WARP_SLOT
+
+_THREAD = ("%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}")
+_CASTS = frozenset({"zext", "sext", "trunc"})
+_MEMORY = frozenset({"atomicrmw", "cmpxchg", "alloca"})
+_NUMBER = re.compile(r", (-?\d+)$")
+_ALIGNED = re.compile(r"icmp (?:samesign )?(eq|ne|ult|ule|ugt|uge|slt|sle|sgt|sge) i\d+ %\S+, (\d+)$")
+
+
+def varying_in_block(graph: Graph) -> set[str]:
+    """Return what may differ between the threads of a block."""
+    return _Analysis(graph, set(_THREAD), False, False).run()
+
+
+def varying_in_warp(graph: Graph, is_row: bool, is_whole: bool) -> set[str]:
+    """Return what may differ between the lanes of a warp.
+
+    Args:
+        is_row: the lanes are neighbours in x, from a multiple of their number on.
+        is_whole: every lane takes part in exchanges.
+    """
+    sources = {"%s0", f"%s{LANE_SLOT}"} if is_row else set(_THREAD[:-1])
+    return _Analysis(graph, sources, is_row, is_whole).run()
+
+
+class _Analysis:
+    def __init__(self, graph: Graph, sources: set[str], is_row: bool, is_whole: bool) -> None:
+        self.graph, self.varying, self.is_row, self.is_whole = graph, set(sources), is_row, is_whole
+        self.lanes = {"%s0", f"%s{LANE_SLOT}"} if is_row else set()
+        """Values that are a multiple of the warp's size and the lane's number added to it."""
+        self.edges = {name: graph.successors(name) for name in graph.blocks}
+        self.sequence = flow.order(self.edges, graph.entry)
+        self.number = {name: at for at, name in enumerate(self.sequence)}
+        self.users: dict[str, list[tuple[str, Instruction | Phi]]] = {}
+        self.deciding: dict[str, list[str]] = {}
+        for block in graph.blocks.values():
+            for phi in block.phis:
+                for value in phi.incoming.values():
+                    self.users.setdefault(value, []).append((block.name, phi))
+            for one in block.body:
+                for use in one.uses:
+                    self.users.setdefault(use, []).append((block.name, one))
+            if block.end.condition:
+                self.deciding.setdefault(block.end.condition, []).append(block.name)
+
+    def run(self) -> set[str]:
+        work = list(self.varying)
+        for block in self.graph.blocks.values():
+            work += [one.name for one in block.body if one.name and self._is_source(one)]
+        self.varying.update(work)
+        while work:
+            name = work.pop()
+            for _, user in self.users.get(name, ()):
+                if user.name and user.name not in self.varying and not self._is_same(user):
+                    self.varying.add(user.name)
+                    work.append(user.name)
+            for branch in self.deciding.get(name, ()):
+                for found in self._joined(branch):
+                    if found not in self.varying:
+                        self.varying.add(found)
+                        work.append(found)
+        return self.varying
+
+    def _is_source(self, one: Instruction) -> bool:
+        if one.op in _MEMORY:
+            return True
+        if one.op == "load":
+            return one.text.split(" = ", 1)[1].startswith(("load atomic", "load volatile"))
+        return one.op == "call" and not one.callee.startswith("llvm.") and one.callee != EXCHANGED
+
+    def _is_same(self, user: Instruction | Phi) -> bool:
+        """Say whether something is the same for all, though one of its operands differs."""
+        if isinstance(user, Phi):
+            return False
+        if user.callee == EXCHANGED:
+            _, lane, otherwise = user.text[user.text.rindex("(") + 1 : user.text.rindex(")")].split(", ")
+            return lane.split()[-1] not in self.varying and (self.is_whole or otherwise.split()[-1] not in self.varying)
+        if not self.lanes or len(user.uses) != 1 or user.uses[0] not in self.lanes:
+            return False
+        text = user.text.split(" = ", 1)[1].split(", !", 1)[0]
+        if user.op in _CASTS:
+            self.lanes.add(user.name)
+            return False
+        if user.op == "lshr":
+            shift = _NUMBER.search(text)
+            return shift is not None and int(shift.group(1)) >= WARP_LANES.bit_length() - 1
+        if user.op == "and":
+            mask = _NUMBER.search(text)
+            return mask is not None and int(mask.group(1)) % WARP_LANES == 0
+        compared = _ALIGNED.search(text) if user.uses[0] != f"%s{LANE_SLOT}" else None
+        if compared is None:
+            return False
+        # All of a warp's indices lie on one side of a multiple of its size.
+        border = int(compared.group(2)) + (compared.group(1) in ("ule", "ugt", "sle", "sgt"))
+        return compared.group(1) not in ("eq", "ne") and border % WARP_LANES == 0
+
+    def _joined(self, branch: str) -> set[str]:
+        """Return the values that differ because threads part at a branch: phis where ways from it meet, and what is
+        set in a loop that they leave in different turns and used outside."""
+        found: set[str] = set()
+        for name in self._meetings(branch):
+            found |= {phi.name for phi in self.graph.blocks[name].phis}
+        for head in self._left_loops(branch):
+            found |= self._used_outside(head)
+        return found
+
+    def _meetings(self, branch: str) -> set[str]:
+        """Return the blocks that two ways from a branch reach, which have nothing else in common."""
+        labels: dict[str, str] = {}
+        met: set[str] = set()
+        for target in self.edges[branch]:
+            labels[target] = target
+        for name in self.sequence[min(self.number[one] for one in self.edges[branch]) :]:
+            label = labels.get(name)
+            if label is None:
+                continue
+            for target in self.edges[name]:
+                known = labels.get(target)
+                if target == branch:
+                    continue
+                if known is None:
+                    labels[target] = label
+                elif known not in (label, target):
+                    labels[target] = target
+                    met.add(target)
+        return met
+
+    def _left_loops(self, branch: str) -> list[set[str]]:
+        """Return the loops around a branch that one of its ways leaves."""
+        inside = [loop for loop in self._loops() if branch in loop]
+        return [loop for loop in inside if any(target not in loop for target in self.edges[branch])]
+
+    def _loops(self) -> list[set[str]]:
+        if not hasattr(self, "_found_loops"):
+            self._found_loops = loops_of(self.edges, self.graph.entry)
+        return self._found_loops
+
+    def _used_outside(self, loop: set[str]) -> set[str]:
+        found = set()
+        for name in loop:
+            block = self.graph.blocks[name]
+            for one in block.setters():
+                for place, user in self.users.get(one.name, ()) if one.name else ():
+                    origins = (
+                        [pred for pred, value in user.incoming.items() if value == one.name]
+                        if isinstance(user, Phi)
+                        else [place]
+                    )
+                    if (isinstance(user, Phi) and place not in loop) or any(at not in loop for at in origins):
+                        found.add(user.name if isinstance(user, Phi) else one.name)
+        return {name for name in found if name}
+
+
+def loops_of(edges: Mapping[str, list[str]], root: str) -> list[set[str]]:
+    """Return the natural loops, one for each block that a way leads back to."""
+    parents = flow.immediate_dominators(edges, root)
+    before = flow.reversed_edges(edges)
+    found: dict[str, set[str]] = {}
+    for name in parents:
+        for target in edges[name]:
+            if not flow.dominates(parents, target, name):
+                continue
+            loop = found.setdefault(target, {target})
+            work = [name]
+            while work:
+                at = work.pop()
+                if at not in loop:
+                    loop.add(at)
+                    work += before[at]
+    return list(found.values())

@@ -1,0 +1,146 @@
+"""The function that runs one block: loops over threads, and between them what all threads do alike.
+
+In: a `Plan`. Out: text of `void K.block(arguments, indices of the block, shared memory)`.
+"""
+
+import re
+from collections.abc import Callable
+
+from ktc.emit.workgroups.cuts import END, Cut, Part
+from ktc.emit.workgroups.frames import Frame
+from ktc.emit.workgroups.leaf_writer import LeafWriter
+from ktc.emit.workgroups.leaves import Leaf, Plan
+from ktc.emit.workgroups.output import Output
+from ktc.targets.cpu import WARP_LANES, WARP_SLOT
+
+_SHIFT = WARP_LANES.bit_length() - 1
+_DONE = "block.done"
+
+
+class BlockWriter:
+    """Writes one kernel."""
+
+    def __init__(self, plan: Plan, output: Output) -> None:
+        self.plan, self.graph, self.output = plan, plan.graph, output
+        self.lines = output.lines
+        self.frame = Frame(plan)
+
+    def write(self) -> str:
+        """Return the function."""
+        for head in self.plan.block_cut.parts:
+            self._part(head)
+        return "\n".join([*self.frame.head(), *self.lines, *self.frame.end(_DONE), "}"])
+
+    # ---- parts of the block's cut ---------------------------------------------------------------------------
+
+    def _part(self, head: str) -> None:
+        part = self.plan.block_cut.parts[head]
+        leaves = [leaf for leaf in self.plan.leaves if leaf.outer == head]
+        self.lines.append(f"{label(head)}:")
+        if not leaves[0].is_lanes:
+            LeafWriter(self.plan, self.frame, self.output, leaves[0]).write()
+        else:
+            self._warps(head, leaves)
+        done = _DONE
+        if part.ends_threads:
+            self._go_on_if_any(head, "%threads", "", done)
+        self._follow(part, leaves, label, done)
+
+    def _follow(self, part: Part, leaves: list[Leaf], labels: Callable[[str], str], end: str) -> None:
+        """Go where all threads go."""
+        if not part.follows:
+            self.lines.append(f"  br label %{end}")
+        elif part.end and self.graph.blocks[part.end].end.condition:
+            terminator = self.graph.blocks[part.end].end
+            text = terminator.text
+            for target in dict.fromkeys(terminator.targets):
+                text = re.sub(rf"label %{re.escape(target)}(?![-\w$.])", f"label %{labels(target)}", text)
+            condition = terminator.condition
+            if condition.startswith("%"):
+                kind = text.split(" ")[1]
+                made = f"%{labels(part.head)}.taken"
+                self.lines.append(f"  {made} = load {kind}, ptr {self.frame.condition(part.end, kind)}, align 1")
+                text = text.replace(f" {condition},", f" {made},", 1)
+            self.lines.append(f"  {text}")
+        else:
+            target = part.follows[0]
+            self.lines.append(f"  br label %{end if target == END else labels(target)}")
+
+    def _go_on_if_any(self, prefix: str, count: str, first: str, end: str) -> None:
+        """Leave if no thread of those from `first` on is left."""
+        at = label(prefix) if first == "" else prefix
+        self.lines += [
+            f"  br label %{at}.ask",
+            f"{at}.ask:",
+            f"  %{at}.a = phi i64 [ 0, %{self.output.open_label()} ], [ %{at}.a.next, %{at}.ask ]",
+            f"  %{at}.all = phi i8 [ 1, %{self.output.open_label()} ], [ %{at}.all.next, %{at}.ask ]",
+            f"  %{at}.a.place = getelementptr inbounds i8, ptr %ended, i64 %{at}.a" if not first else
+            f"  %{at}.a.at = add i64 %{at}.a, {first}\n"
+            f"  %{at}.a.place = getelementptr inbounds i8, ptr %ended, i64 %{at}.a.at",
+            f"  %{at}.a.ended = load i8, ptr %{at}.a.place, align 1",
+            f"  %{at}.all.next = and i8 %{at}.all, %{at}.a.ended",
+            f"  %{at}.a.next = add nuw nsw i64 %{at}.a, 1",
+            f"  %{at}.a.more = icmp ult i64 %{at}.a.next, {count}",
+            f"  br i1 %{at}.a.more, label %{at}.ask, label %{at}.asked",
+            f"{at}.asked:",
+            f"  %{at}.none = icmp ne i8 %{at}.all.next, 0",
+            f"  br i1 %{at}.none, label %{end}, label %{at}.go",
+            f"{at}.go:",
+        ]  # fmt: skip
+
+    # ---- warps -----------------------------------------------------------------------------------------------
+
+    def _warps(self, head: str, leaves: list[Leaf]) -> None:
+        at = label(head)
+        rows = next((leaf.cut for leaf in leaves if leaf.is_row), None)
+        others = next(leaf.cut for leaf in leaves if not leaf.is_row)
+        self.lines += [
+            f"  br label %{at}.w",
+            f"{at}.w:",
+            f"  %{at}.s{WARP_SLOT} = phi i32 [ 0, %{at} ], [ %{at}.w.next, %{at}.w.end ]",
+            f"  %{at}.from = shl nuw nsw i32 %{at}.s{WARP_SLOT}, {_SHIFT}",
+            f"  %{at}.from64 = zext nneg i32 %{at}.from to i64",
+            f"  %{at}.left = sub nuw nsw i32 %count, %{at}.from",
+            f"  %{at}.some = call i32 @llvm.umin.i32(i32 %{at}.left, i32 {WARP_LANES})",
+            f"  %{at}.lanes = zext nneg i32 %{at}.some to i64",
+            f"  %{at}.x0 = urem i32 %{at}.from, %s6",
+            f"  %{at}.q = udiv i32 %{at}.from, %s6",
+            f"  %{at}.s1 = urem i32 %{at}.q, %s7",
+            f"  %{at}.s2 = udiv i32 %{at}.q, %s7",
+        ]
+        if self.plan.ends_threads:
+            self._go_on_if_any(f"{at}.live", f"%{at}.lanes", f"%{at}.from64", f"{at}.w.end")
+        if rows is not None:
+            self.lines += [
+                f"  %{at}.whole = icmp eq i32 %{at}.some, {WARP_LANES}",
+                f"  %{at}.fast = and i1 %rows, %{at}.whole",
+                f"  br i1 %{at}.fast, label %{at}.row.{_tail(rows)}, label %{at}.any.{_tail(others)}",
+            ]
+        else:
+            self.lines.append(f"  br label %{at}.any.{_tail(others)}")
+        for leaf in leaves:
+            self._inner(leaf, at, f"{at}.w.end")
+        self.lines += [
+            f"{at}.w.end:",
+            f"  %{at}.w.next = add nuw nsw i32 %{at}.s{WARP_SLOT}, 1",
+            f"  %{at}.w.more = icmp ult i32 %{at}.w.next, %warps",
+            f"  br i1 %{at}.w.more, label %{at}.w, label %{at}.end",
+            f"{at}.end:",
+        ]
+
+    def _inner(self, leaf: Leaf, at: str, end: str) -> None:
+        self.lines.append(f"{leaf.prefix}:")
+        LeafWriter(self.plan, self.frame, self.output, leaf, at).write()
+        if leaf.part.ends_threads and leaf.part.follows:
+            self._go_on_if_any(f"{leaf.prefix}.live", f"%{at}.lanes", f"%{at}.from64", end)
+        way = "row" if leaf.is_row else "any"
+        self._follow(leaf.part, [leaf], lambda one: f"{at}.{way}.{one}", end)
+
+
+def label(head: str) -> str:
+    """Return the label of a part of the block's cut."""
+    return f"b.{head}"
+
+
+def _tail(cut: Cut) -> str:
+    return next(iter(cut.parts))
