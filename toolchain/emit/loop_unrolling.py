@@ -96,6 +96,8 @@ def _unroll(block: Block, blocks: list[Block]) -> bool:
         return False
     if len(block.lines) > _LONGEST or "!llvm.loop" in block.lines[-1]:
         return False
+    if any(line.startswith("  store ") for line in block.lines):
+        return False  # the loads of one turn cannot go before the stores of another
     condition, goes, leaves = branch
     if goes != block.name:
         return False
