@@ -9,7 +9,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run check format format-check lint types test test-device kernels same-code fuzz fuzz-format differential bench scaling ulp clean
+.PHONY: help setup native wheel run check format format-check lint types test test-device kernels same-code fuzz fuzz-format differential bench bench-gpu scaling ulp clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -86,6 +86,10 @@ bench: native ## measure builds, against mojo and nvcc where they are found (MOJ
 	KTC=$(BIN)/ktc $(BIN)/python benchmarks/run_time.py
 	@mkdir -p build
 	$(BIN)/ktc bench compile $(BENCHED) --json build/compile_flows.json $(if $(CHART),--chart $(CHART))
+
+bench-gpu: $(READY) ## measure kernels on this machine's NVIDIA GPU beside their CUDA twins (NVCC=, CHART=)
+	@mkdir -p build
+	KTC=$(BIN)/ktc $(BIN)/python benchmarks/gpu_kernels.py --json build/gpu_kernels.json --markdown build/gpu_kernels.md --chart $(or $(CHART),build/gpu_kernels)
 
 scaling: native ## measure how builds grow with kernels, their size, and the depth of instantiation
 	$(BIN)/python benchmarks/scaling.py

@@ -19,6 +19,7 @@ from ktc import config as configs
 from ktc import native
 from ktc.base.version import VERSION
 from ktc.cli.bench import bench_group
+from ktc.cli.report import report_command
 from ktc.cli.task import Task, compile_options, task_of
 from ktc.config import Config
 from ktc.diag.codes import Code
@@ -265,6 +266,7 @@ def cache_why(file: str, **words: Any) -> int:
 
 
 cli.add_command(bench_group)
+cli.add_command(report_command)
 
 
 @cli.command()

@@ -26,6 +26,7 @@ from ktc.records import replace
 from ktc.syntax.format import dump
 from ktc.syntax.lint import lint
 from ktc.syntax.loader import Package, load
+from ktc.targets.target import Target
 
 __all__ = ("Session", "assemble", "build", "check", "compile_objects", "emit", "look_up")
 
@@ -113,6 +114,24 @@ def check(session: Session, name: str = "") -> Package | None:
     except CompileError:
         return session.package
     return package
+
+
+def kernel_texts(session: Session) -> list[tuple[Target, str, str, bytes]]:
+    """Return the assembly of every kernel of the program's GPUs: its target, its title, its symbol, and the text.
+
+    Raises:
+        CompileError: the program has errors.
+    """
+    found: list[tuple[Target, str, str, bytes]] = []
+    with Workers(session.config.jobs) as workers:
+        for unit in _front(session).devices:
+            if units.is_native(unit):
+                continue
+            modules = lower_device(unit, session.config.debug, session.config.level)
+            made = units.emit_cached(session, unit, modules, {one.kernel: {"asm"} for one in modules}, workers)
+            titles = {kernel.symbol: kernel.title for kernel in unit.kernels}
+            found += [(one.target, titles[one.kernel], one.kernel, made[one.kernel]["asm"]) for one in modules]
+    return found
 
 
 def assemble(session: Session) -> int:

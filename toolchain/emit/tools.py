@@ -26,6 +26,22 @@ def find_ptxas(search: str = "") -> str:
     return shutil.which("ptxas", path=sysconfig.get_path("scripts")) or shutil.which("ptxas") or ""
 
 
+def measured_by_ptxas(ptxas: str, text: bytes, processor: str) -> str:
+    """Return what ptxas says of a PTX text's registers and memory.
+
+    Raises:
+        Bug: it refuses the text.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "kernel.ptx")
+        source.write_bytes(text)
+        command = [ptxas, f"-arch={processor}", "-v", "-o", str(Path(folder, "kernel.cubin")), str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Bug(f"ptxas refuses the kernel: {' '.join(done.stderr.split())}", "emit")
+        return done.stdout + done.stderr
+
+
 def assemble_ptx(ptxas: str, text: bytes, processor: str, extra: tuple[str, ...] = ()) -> bytes:
     """Return the cubin of a PTX text."""
     with tempfile.TemporaryDirectory() as folder:

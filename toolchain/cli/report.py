@@ -1,0 +1,168 @@
+"""`ktc report`: what the kernels of a program need, and with --run what they take.
+
+In: words. Out: a table or JSON on standard output, a picture; exit code 1 if a kernel does not keep what it must.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from ktc.cli.task import compile_options, task_of
+from ktc.config import Config, environment_with
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import CompileError, Diagnostic
+from ktc.records import replace
+
+
+@click.command("report")
+@click.argument("file")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON in place of tables.")
+@click.option("--run", "runs", is_flag=True, help="Run the program on this machine's GPU and time its kernels.")
+@click.option("--chart", type=click.Path(path_type=Path), help="With --run: draw the roofline to this .svg and .png.")
+@click.option("--max-registers", type=click.IntRange(min=1), help="Fail if a thread of a kernel takes more.")
+@click.option("--no-spills", is_flag=True, help="Fail if a kernel spills registers.")
+@compile_options
+def report_command(
+    file: str, as_json: bool, runs: bool, chart: Path | None, max_registers: int | None, no_spills: bool, **words: Any
+) -> int:
+    """Show registers, spills, shared memory, stack, instructions and occupancy of FILE's kernels."""
+    if chart is not None and not runs:
+        raise click.UsageError("--chart draws what --run measures: add --run")
+    task = task_of(words, file)
+    failed: list[str] = []
+
+    def work(config: Config) -> None:
+        from ktc.cli.output import print_json, print_table
+
+        session = task.open_session(config)
+        facts = _facts(session)
+        failed.extend(_broken(facts, max_registers, no_spills))
+        shown: dict[str, Any] = {"kernels": [asdict(one) for one in facts]}
+        if not as_json:
+            print_table(_HEAD, [_row(one) for one in facts])
+            print_table(("kernel", "instructions"), [(one.name, _mix(one)) for one in facts])
+        if runs:
+            ceiling, measured = _measured(task, config)
+            names = {one.symbol: one.name for one in facts}
+            measured = {names.get(symbol, symbol): one for symbol, one in measured.items()}
+            shown |= {"device": asdict(ceiling), "measured": {name: asdict(one) for name, one in measured.items()}}
+            _show_run(ceiling, measured, as_json, chart)
+        if as_json:
+            print_json(shown)
+
+    code = task.run(work)
+    for line in failed:
+        sys.stderr.write(f"ktc: {line}\n")
+    return code or (1 if failed else 0)
+
+
+_HEAD = ("kernel", "target", "registers", "spills", "shared", "stack", "occupancy for 64 128 256 512 1024 threads")
+
+
+def _facts(session: Any) -> list[Any]:
+    """Return what is known of each kernel."""
+    from ktc.bench import kernel_facts
+    from ktc.driver.pipeline import kernel_texts
+    from ktc.emit.tools import find_ptxas, measured_by_ptxas
+
+    texts, facts, ptxas = kernel_texts(session), [], find_ptxas()
+    if not texts:
+        text = "the program has no kernels for a GPU: there is nothing to report"
+        _fail(session.sink, Diagnostic(Code.BAD_KERNEL, None, text, "name a target: --target-accelerator sm_90"))
+    for target, title, symbol, data in texts:
+        text = data.decode()
+        if target.vendor == "nvidia":
+            if not ptxas:
+                said = "there is no ptxas, which knows what kernels for NVIDIA need: put it on PATH"
+                _fail(session.sink, Diagnostic(Code.FILE_ERROR, None, said, "or 'pip install nvidia-cuda-nvcc'"))
+            said = measured_by_ptxas(ptxas, data, target.cpu)
+            facts.append(kernel_facts.of_nvidia(title, symbol, target, text, said))
+        elif target.vendor == "amd":
+            facts.append(kernel_facts.of_amd(title, symbol, target, text))
+        else:
+            facts.append(kernel_facts.of_others(title, symbol, target, text))
+    return facts
+
+
+def _fail(sink: Any, problem: Diagnostic) -> None:
+    sink.report(problem)
+    raise CompileError(sink.diagnostics)
+
+
+def _row(one: Any) -> tuple[str, ...]:
+    numbers = [one.registers, one.spills, one.shared, one.stack]
+    parts = " ".join(f"{100 * part:.0f}%" for part in one.occupancy.values())
+    return (one.name, one.target, *("-" if number is None else str(number) for number in numbers), parts or "-")
+
+
+def _mix(one: Any) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in one.mix.items())
+
+
+def _broken(facts: list[Any], max_registers: int | None, no_spills: bool) -> list[str]:
+    """Return what the kernels do not keep."""
+    lines = []
+    for one in facts:
+        if max_registers is not None and (one.registers or 0) > max_registers:
+            lines.append(f"'{one.name}' takes {one.registers} registers on {one.target}, more than {max_registers}")
+        if no_spills and one.spills:
+            lines.append(f"'{one.name}' spills {one.spills} bytes on {one.target}")
+    return lines
+
+
+def _measured(task: Any, config: Config) -> tuple[Any, dict[str, Any]]:
+    """Build the program, run it with the library's profile, and once more under ncu where that is found."""
+    from ktc.bench import roofline
+    from ktc.driver.pipeline import build as build_program
+
+    with tempfile.TemporaryDirectory() as folder:
+        output, profile = Path(folder, "program"), Path(folder, "profile")
+        made = build_program(task.open_session(replace(config, output=output)))
+        environment = environment_with({"KTC_PROFILE": str(profile), "KTC_DEVICE": "gpu"})
+        done = subprocess.run([str(made.path)], env=environment, capture_output=True, text=True, check=False)
+        if done.returncode or not profile.exists():
+            said = " ".join(done.stderr.split()) or f"exit status {done.returncode}, and no kernel was started"
+            _fail(task.sink, Diagnostic(Code.FILE_ERROR, None, f"the program did not run on a GPU: {said}"))
+        name = next((one.cpu for one in config.accelerators if one.vendor == "nvidia"), "")
+        digits = "".join(filter(str.isdigit, name))
+        ceiling, measured = roofline.read(profile.read_text(), int(digits or 0))
+        ncu = shutil.which("ncu")
+        if ncu:
+            command = [
+                ncu,
+                "--csv",
+                "--page",
+                "raw",
+                "--clock-control",
+                "none",
+                "--metrics",
+                ",".join(roofline.METRICS),
+            ]
+            counted = subprocess.run([*command, str(made.path)], capture_output=True, text=True, check=False)
+            for symbol, (size, operations) in roofline.read_counters(counted.stdout).items():
+                if symbol in measured:
+                    measured[symbol] = replace(measured[symbol], bytes=size, operations=operations)
+    return ceiling, measured
+
+
+def _show_run(ceiling: Any, measured: dict[str, Any], as_json: bool, chart: Path | None) -> None:
+    from ktc.bench import roofline
+    from ktc.cli.output import print_table
+
+    if not as_json:
+        sys.stdout.write(f"\n{ceiling.name}\n")
+        head = ("kernel", "launches", "least us", "mean us", "GB/s", "TFLOP/s")
+        print_table(head, roofline.rows(ceiling, measured))
+        if all(one.bytes is None for one in measured.values()):
+            sys.stdout.write("ncu was not found, or may not count: bytes and operations are not known\n")
+    if chart is not None:
+        try:
+            for path in roofline.draw(ceiling, measured, chart):
+                sys.stderr.write(f"ktc: drew {path}\n")
+        except ImportError:
+            raise click.UsageError("--chart needs matplotlib: pip install 'ktc[bench]'") from None
