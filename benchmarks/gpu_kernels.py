@@ -3,8 +3,8 @@
     python benchmarks/gpu_kernels.py [--rounds 3] [--target sm_90] [--json FILE] [--chart PATH] [--markdown FILE]
 
 NAME.kpy is compiled by ktc (KTC names it), NAME.cu by nvcc -O3 (NVCC). The programs run in turns, and of each kernel
-the least time counts. A kernel whose checksum differs from its twin's is an error. `host.kpy` measures launches, graphs,
-memory and copies.
+the least time counts. A kernel whose checksum differs from its twin's is an error. `host.kpy` measures launches,
+graphs, memory and copies.
 """
 
 import argparse
