@@ -26,18 +26,20 @@ LAYERS = (
     "bench",
     "cli",
 )
-BESIDE = {"native": "base", "records": "base", "__main__": "cli", "formatting": "driver", "tools": "cli"}
+BESIDE = {"native": "base", "records": "base", "__main__": "cli", "formatting": "driver", "tools": "cli", "lsp": "cli"}
 """Files at the top that share a layer with another."""
 
 ONLY_IN = {
     "lark": ("syntax/",),
     "llvmlite": ("codegen/", "emit/", "targets/host.py", "cli/doctor.py"),
     "click": ("cli/", "tools/"),
+    "pygls": ("lsp/",),
+    "lsprotocol": ("lsp/",),
     "rich": ("cli/output.py", "cli/bench.py", "bench/report.py"),
 }
 """Outside packages, and where they may be imported."""
 
-LATE = ("__main__.py", "cli/", "tools/", "bench/report.py", "targets/__init__.py")
+LATE = ("__main__.py", "cli/", "tools/", "lsp/", "bench/report.py", "targets/__init__.py")
 """Where functions import: start-up time."""
 LATE_NAMES = {
     ("diag/render.py", "json"), ("config.py", "platformdirs"), ("driver/guard.py", "ctypes"),
@@ -186,7 +188,17 @@ def test_exceptions_are_still_needed() -> None:
 
 
 def test_nothing_is_imported_that_no_distribution_names() -> None:
-    known = {"ktc", "click", "llvmlite", "lark", "rich", "platformdirs", *sys.stdlib_module_names}
+    known = {
+        "ktc",
+        "click",
+        "llvmlite",
+        "lark",
+        "rich",
+        "platformdirs",
+        "pygls",
+        "lsprotocol",
+        *sys.stdlib_module_names,
+    }
     for path in FILES:
         for node, module in imports(tree_of(path)):
             assert module.split(".")[0] in known, f"{name_of(path)}:{node.lineno} imports {module}"

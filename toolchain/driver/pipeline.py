@@ -182,7 +182,7 @@ def _front(
         if config.offload_mode == "per-kernel":
             program = per_kernel.elaborate(session, package, library, ready)
         else:
-            program = elaborate(package, config, sink, library, ready)
+            program = elaborate(package, config, sink, library, ready, session.observe)
         passes_package.check(program.apart, config, sink)
         if not sink.mistake_count:  # what is odd may be a consequence of a mistake
             lint(package.root, package.modules.values(), sink)

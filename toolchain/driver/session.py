@@ -1,6 +1,6 @@
 """One run of the pipeline: its configuration, where its errors go, and how far it is."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
@@ -36,6 +36,7 @@ class Session:
         timeline: the stages that have ended, and the one that runs.
         reads: files of the user that were read, as `syntax.loader.Package.reads`.
         overlays: texts that stand for files, as `syntax.loader.Package.overlays`.
+        observe: is told what the elaborator finds out, as `Elaboration.observe`.
         package: the modules, once the main file is read.
         units: what was looked up in the cache.
         slicer: in the per-kernel flow, what elaborates one kernel alone.
@@ -48,6 +49,7 @@ class Session:
     sink: Sink
     timeline: Timeline = field(default_factory=Timeline)
     reads: dict[str, str | None] = field(default_factory=dict)
+    observe: Callable[[Any, Any, Any], None] | None = None
     package: Package | None = None
     overlays: dict[str, Source] = field(default_factory=dict)
     units: list[Unit] = field(default_factory=list)

@@ -92,14 +92,20 @@ STATEMENTS: Mapping[type[ast.Stmt], Callable[[Body, Any], None]] = MappingProxyT
 """How each kind of statement is elaborated."""
 
 
+def _observed(body: Body, node: ast.Expr | ast.Stmt, result: Any) -> Any:
+    if body.elab.observe is not None:
+        body.elab.observe(body, node, result)
+    return result
+
+
 class Dispatch(ElaborationApi):
     """The functions that lower rooms call in higher ones."""
 
     def expr(self, body: Body, node: ast.Expr, expected: Ty | None = None) -> Any:
-        return EXPRESSIONS.get(type(node), literals.unsupported)(body, node, expected)
+        return _observed(body, node, EXPRESSIONS.get(type(node), literals.unsupported)(body, node, expected))
 
     def statement(self, body: Body, node: ast.Stmt) -> None:
-        STATEMENTS.get(type(node), blocks.unsupported)(body, node)
+        _observed(body, node, STATEMENTS.get(type(node), blocks.unsupported)(body, node))
 
     def alias_value(self, elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -> Any:
         return evaluation.alias_value(elab, alias, self_ty)

@@ -20,7 +20,7 @@ from ktc.elaborate.instances.instance_table import TARGETS_TABLE
 from ktc.elaborate.instances.library_archive import Library, archive_unit, packed_bodies
 from ktc.elaborate.model.body_store import Bodies, Packed
 from ktc.elaborate.model.declarations import FnSet, ImportRef
-from ktc.elaborate.model.elaboration import Body, Elaboration
+from ktc.elaborate.model.elaboration import Body, Elaboration, Observe
 from ktc.elaborate.model.errors import Abort
 from ktc.elaborate.model.instance import UnitState
 from ktc.elaborate.model.types import FnVal
@@ -162,15 +162,19 @@ def begin(
 
 
 def elaborate(
-    package: Package, config: Config, sink: Sink, library: Library | None = None, ready: Ready | None = None
-) -> nodes.Program:
+    package: Package, config: Config, sink: Sink, library: Library | None = None, ready: Ready | None = None,
+    observe: Observe | None = None,
+) -> nodes.Program:  # fmt: skip
     """Elaborate a program: the host's unit and one for each device target.
 
     Args:
         library: what is compiled already; the program gets declarations of it.
         ready: see `whole_program`.
+        observe: see `Elaboration.observe`.
     """
-    return whole_program(begin(package, config, sink, library), ready)
+    elab = begin(package, config, sink, library)
+    elab.observe = observe
+    return whole_program(elab, ready)
 
 
 def elaborate_archive(package: Package, config: Config, sink: Sink) -> tuple[nodes.Unit, Packed, tuple[str, ...]]:

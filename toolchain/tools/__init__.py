@@ -7,6 +7,7 @@ COMMANDS = {
     "check": "ktc.tools.check:check_command",
     "completion": "ktc.tools.shell:completion_command",
     "format": "ktc.tools.format:format_command",
+    "lsp": "ktc.tools.lsp:lsp_command",
     "man": "ktc.tools.shell:man_command",
     "new": "ktc.tools.new:new_command",
     "repl": "ktc.tools.repl:repl_command",

@@ -4,8 +4,9 @@ In: a path, and texts that stand for files. Out: diagnostics; LLVM is not loaded
 module: all that can be said about it without a use of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ktc import config as configs
 from ktc.config import Options
@@ -31,12 +32,16 @@ class Checked:
     package: Package | None
 
 
-def check_file(options: Options, path: Path, sink: Sink, overlays: Mapping[str, Source] | None = None) -> Checked:
+def check_file(
+    options: Options, path: Path, sink: Sink, overlays: Mapping[str, Source] | None = None,
+    observe: Callable[[Any, Any, Any], None] | None = None,
+) -> Checked:  # fmt: skip
     """Check one file.
 
     Args:
         options: of the build; `root` is that of the file.
         sink: an empty one, with the policy for warnings.
+        observe: as `Session.observe`.
     """
     cache = configs.open_cache()
     folder, dotted = module_of(path)
@@ -45,7 +50,7 @@ def check_file(options: Options, path: Path, sink: Sink, overlays: Mapping[str, 
     config = configs.resolve(replace(options, root=path, search=search), sink, cache)
     if config is None:
         return Checked(tuple(sink.diagnostics), None)
-    session = Session(config, cache, sink, overlays=dict(overlays or {}))
+    session = Session(config, cache, sink, overlays=dict(overlays or {}), observe=observe)
     package = check(session, dotted if is_inside else "")
     if package is not None and not _has_main(package.root):
         sink.withdraw(lambda one: one.code is Code.MAIN)

@@ -5,7 +5,7 @@ recursion of the elaborator: a function that a lower room may call in a higher o
 implements each in one statement.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ktc.config import Config
@@ -39,6 +39,9 @@ from ktc.syntax.loader import Package
 from ktc.targets.target import Target
 
 UNIT_CONST = nodes.Const(types.UNIT, ())
+
+
+Observe = Callable[["Body", Any, Any], None]
 
 
 class ElaborationApi:
@@ -214,6 +217,8 @@ class Elaboration:
         self.instances = Instances(host)
         self.comptime = CompileTime(Defines(config.defines))
         self.coverage = Coverage()
+        self.observe: Observe | None = None
+        """Is told what each expression gives and when a statement is done: for editors."""
 
     def fail(
         self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None

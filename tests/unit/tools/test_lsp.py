@@ -1,0 +1,225 @@
+"""The language server, through the protocol: one real session, and random edits."""
+
+import asyncio
+import os
+import random
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pygls")
+
+from ktc.lsp.positions import Lines
+from lsprotocol import types as lsp
+from pygls.lsp.client import LanguageClient
+
+EDITS = int(os.environ.get("KTC_LSP_EDITS", "12"))
+"""Random edits of a session; more of them find more."""
+TEXT = '''from math import sqrt
+from shapes import area
+import os
+
+struct Point(Copyable, Movable):
+    """A place."""
+
+    var x: Int
+
+    fn __init__(out self, x: Int):
+        self.x = x
+
+    fn twice(self, by: Int = 2) -> Int:
+        """Multiplies."""
+        return self.x * by
+
+def main():
+    var p = Point(3)
+    p.x += 1
+    var q = p.twice(by=4)
+    for v in [1.5, 2.5]:
+        print("é𝄞", q, sqrt(v))
+    print(area(q))
+'''
+SHAPES = "fn area(side: Int) -> Int:\n    return side * side\n"
+
+
+class Session:
+    """A client with one open document."""
+
+    def __init__(self, folder: Path) -> None:
+        self.client = LanguageClient("test", "1")
+        self.uri = (folder / "prog.kpy").as_uri()
+        self.document = lsp.TextDocumentIdentifier(self.uri)
+        self.text, self.version = TEXT, 1
+        self.found: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
+
+    async def start(self, folder: Path) -> None:
+        await self.client.start_io(sys.executable, "-m", "ktc", "lsp")
+
+        @self.client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def found(params: lsp.PublishDiagnosticsParams) -> None:
+            self.found.put_nowait(params)
+
+        folders = [lsp.WorkspaceFolder(folder.as_uri(), "w")]
+        await self.client.initialize_async(
+            lsp.InitializeParams(lsp.ClientCapabilities(), root_uri=folder.as_uri(), workspace_folders=folders)
+        )
+        self.client.initialized(lsp.InitializedParams())
+        item = lsp.TextDocumentItem(self.uri, "mojo", 1, self.text)
+        self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+
+    async def diagnostics(self) -> list[str]:
+        """Wait for the diagnostics of the current version."""
+        while True:
+            params = await asyncio.wait_for(self.found.get(), 120)
+            if params.version == self.version:
+                return [str(one.code) for one in params.diagnostics]
+
+    def change(self, text: str) -> None:
+        self.text, self.version = text, self.version + 1
+        document = lsp.VersionedTextDocumentIdentifier(self.version, self.uri)
+        change = lsp.TextDocumentContentChangeWholeDocument(text)
+        self.client.text_document_did_change(lsp.DidChangeTextDocumentParams(document, [change]))
+
+    def at(self, part: str, more: int = 0) -> lsp.Position:
+        return lsp.Position(*Lines(self.text).place(self.text.index(part) + more))
+
+    def shown(self, ranges: list[lsp.Range]) -> list[str]:
+        lines = Lines(self.text)
+        found = []
+        for one in sorted(ranges, key=lambda one: (one.start.line, one.start.character)):
+            start = lines.offset(one.start.line, one.start.character)
+            end = lines.offset(one.end.line, one.end.character)
+            found.append(f"{one.start.line + 1}:{self.text[start:end]}")
+        return found
+
+    def placed(self, kind: Any, part: str, more: int = 0, **fields: Any) -> Any:
+        return kind(text_document=self.document, position=self.at(part, more), **fields)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
+    (tmp_path / "shapes.kpy").write_text(SHAPES)
+    (tmp_path / "prog.kpy").write_text(TEXT)
+    return tmp_path
+
+
+def in_session(folder: Path, work: Callable[[Session], Awaitable[None]]) -> None:
+    async def run() -> None:
+        session = Session(folder)
+        await session.start(folder)
+        try:
+            await work(session)
+        finally:
+            await session.client.shutdown_async(None)
+            session.client.exit(None)
+            await session.client.stop()
+
+    asyncio.run(run())
+
+
+async def questions(own: Session) -> None:
+    client = own.client
+    assert await own.diagnostics() == ["unused-import"]
+    hover = await client.text_document_hover_async(own.placed(lsp.HoverParams, "twice(by"))
+    assert hover.contents.value == "```mojo\nfn twice(self, by: Int = 2) -> Int\n```\n\nMultiplies."
+    hover = await client.text_document_hover_async(own.placed(lsp.HoverParams, "q, sqrt"))
+    assert hover.contents.value == "```mojo\nvar q: Int\n```" and own.shown([hover.range]) == ["22:q"]
+    found = await client.text_document_definition_async(own.placed(lsp.DefinitionParams, "area(q"))
+    assert found[0].uri.endswith("/shapes.kpy") and found[0].range.start == lsp.Position(0, 3)
+    found = await client.text_document_definition_async(own.placed(lsp.DefinitionParams, "sqrt(v"))
+    assert found[0].uri.endswith("/math.kpy") and os.path.exists(found[0].uri.removeprefix("file://"))
+    context = lsp.ReferenceContext(True)
+    found = await client.text_document_references_async(own.placed(lsp.ReferenceParams, "q = p", context=context))
+    assert own.shown([one.range for one in found]) == ["20:q", "22:q", "23:q"]
+    found = await client.text_document_document_highlight_async(own.placed(lsp.DocumentHighlightParams, "v in"))
+    assert own.shown([one.range for one in found]) == ["21:v", "22:v"]
+    help = await client.text_document_signature_help_async(own.placed(lsp.SignatureHelpParams, "by=4", 3))
+    assert help.signatures[0].label == "twice(by: Int = 2) -> Int" and help.active_parameter == 0
+
+
+async def changes(own: Session) -> None:
+    client = own.client
+    renamed = await client.text_document_rename_async(own.placed(lsp.RenameParams, "x: Int\n\n", new_name="first"))
+    assert own.shown([one.range for one in renamed.changes[own.uri]]) == ["8:x", "11:x", "15:x", "19:x"]
+    renamed = await client.text_document_rename_async(own.placed(lsp.RenameParams, "by: Int", new_name="times"))
+    assert own.shown([one.range for one in renamed.changes[own.uri]]) == ["13:by", "15:by", "20:by"]
+    renamed = await client.text_document_rename_async(own.placed(lsp.RenameParams, "area(q", new_name="square"))
+    assert own.shown([one.range for one in renamed.changes[own.uri]]) == ["2:area", "23:area"]
+    assert len([uri for uri in renamed.changes if uri.endswith("/shapes.kpy")]) == 1
+    assert await client.text_document_rename_async(own.placed(lsp.RenameParams, "sqrt(v", new_name="root")) is None
+    everything = lsp.Range(lsp.Position(0, 0), lsp.Position(99, 0))
+    actions = await client.text_document_code_action_async(
+        lsp.CodeActionParams(own.document, everything, lsp.CodeActionContext([]))
+    )
+    assert [(one.title, one.is_preferred) for one in actions] == [("remove the import", True)]
+    assert own.shown([actions[0].edit.changes[own.uri][0].range]) == ["3:import os\n"]
+    options = lsp.FormattingOptions(4, True)
+    (edit,) = await client.text_document_formatting_async(lsp.DocumentFormattingParams(own.document, options))
+    assert "import os\n\n\nstruct Point" in edit.new_text
+
+
+async def lists(own: Session) -> None:
+    client = own.client
+    rows = await client.text_document_document_symbol_async(lsp.DocumentSymbolParams(own.document))
+    assert [(one.name, [inner.name for inner in one.children]) for one in rows] == [
+        ("Point", ["x", "__init__", "twice"]), ("main", []),
+    ]  # fmt: skip
+    named = await client.workspace_symbol_async(lsp.WorkspaceSymbolParams("are"))
+    assert [(one.name, Path(one.location.uri).name) for one in named] == [("area", "shapes.kpy")]
+    everything = lsp.Range(lsp.Position(0, 0), lsp.Position(99, 0))
+    hints = await client.text_document_inlay_hint_async(lsp.InlayHintParams(own.document, everything))
+    assert [(one.position.line + 1, one.label) for one in hints] == [(18, ": Point"), (20, ": Int"), (21, ": Float64")]
+    folds = await client.text_document_folding_range_async(lsp.FoldingRangeParams(own.document))
+    assert (4, 14) in [(one.start_line, one.end_line) for one in folds]
+    tokens = await client.text_document_semantic_tokens_full_async(lsp.SemanticTokensParams(own.document))
+    assert len(tokens.data) % 5 == 0 and len(tokens.data) > 200
+
+
+async def completions(own: Session) -> None:
+    client = own.client
+
+    async def proposed(part: str, more: int) -> list[str]:
+        found = await client.text_document_completion_async(own.placed(lsp.CompletionParams, part, more))
+        return [one.label for one in found.items]
+
+    assert {"p", "q", "Point", "sqrt", "print", "while"} <= set(await proposed("print(area", 2))
+    assert "by=" in await proposed("by=4", 0)
+    own.change(own.text.replace("var q = p.twice(by=4)", "var q = p."))
+    assert await own.diagnostics() == ["syntax-error"]
+    assert await proposed("q = p.", 6) == ["x", "twice"]
+    own.change(own.text.replace("from math import sqrt", "from math import s"))
+    assert "sqrt" in await proposed("from math import s", 18)
+    own.change(own.text.replace("import os", "from co"))
+    assert "collections" in await proposed("from co", 7)
+
+
+async def everything(own: Session) -> None:
+    for part in (questions, changes, lists, completions):
+        await part(own)
+
+
+def test_a_session(folder: Path) -> None:
+    in_session(folder, everything)
+
+
+async def edits(own: Session) -> None:
+    chance = random.Random(5)
+    for _ in range(EDITS):
+        at = chance.randrange(len(own.text))
+        end = at + chance.choice((0, 0, 1, 5))
+        new = chance.choice(("", ".", "(", ")", "\n", "    ", "x", '"', ":", "[", "𝄞", "p."))
+        own.change(own.text[:at] + new + own.text[end:])
+        position = lsp.Position(*Lines(own.text).place(at))
+        await own.client.text_document_completion_async(lsp.CompletionParams(own.document, position))
+        await own.client.text_document_semantic_tokens_full_async(lsp.SemanticTokensParams(own.document))
+        await own.client.text_document_hover_async(lsp.HoverParams(own.document, position))
+    own.change(TEXT)
+    assert await own.diagnostics() == ["unused-import"]
+
+
+def test_random_edits(folder: Path) -> None:
+    in_session(folder, edits)

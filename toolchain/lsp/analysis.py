@@ -1,0 +1,136 @@
+"""One look at one file: its diagnostics and the facts about it. The last good facts stay while a text has errors.
+
+In: open texts. Out: `Analysis`. The elaborator runs on a thread with a large stack.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ktc import config as configs
+from ktc.config import Options
+from ktc.diag.diagnostic import Diagnostic, Sink
+from ktc.diag.source import Source
+from ktc.lsp.facts import Fact, Recorder
+from ktc.lsp.positions import Lines
+from ktc.records import field_names
+from ktc.syntax import ast
+from ktc.syntax.loader import Package
+from ktc.syntax.parser import parse
+from ktc.syntax.tables import Tables, load_tables
+from ktc.tools.checking import check_file
+
+_STACK_BYTES = 256 << 20
+_RECURSION = 20_000
+
+
+@dataclass(slots=True)
+class Analysis:
+    """What is known of a text.
+
+    Args:
+        module: its tree; None if it does not parse.
+        facts: by (start, end). variables: types by where the name stands: (its end, type).
+        package: its modules and those that it imports.
+    """
+
+    text: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    module: ast.Module | None = None
+    facts: dict[tuple[int, int], Fact] = field(default_factory=dict)
+    variables: dict[int, tuple[int, str]] = field(default_factory=dict)
+    package: Package | None = None
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class Document:
+    """An open text.
+
+    Args:
+        good: the last analysis of a text that parsed.
+    """
+
+    path: str
+    text: str
+    version: int
+    lines: Lines
+    analysis: Analysis | None = None
+    good: Analysis | None = None
+
+
+class Workspace:
+    """The open documents, and the folders of the project."""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, Document] = {}
+        self.folders: list[Path] = []
+        self.tables: Tables = load_tables(configs.open_cache())
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION))
+        before = threading.stack_size(_STACK_BYTES)
+        self.pool = ThreadPoolExecutor(1, "analysis")
+        self.pool.submit(int).result()  # the thread starts with the large stack
+        threading.stack_size(before)
+
+    def change(self, path: str, text: str, version: int) -> Document:
+        """Open a text, or give an open one a new content."""
+        text = text.replace("\r\n", "\n")
+        old = self.documents.get(path)
+        document = Document(path, text, version, Lines(text), None, old.good if old is not None else None)
+        self.documents[path] = document
+        return document
+
+    def overlays(self) -> dict[str, Source]:
+        """Return the open texts in place of their files."""
+        return {os.path.abspath(path): Source(path, one.text) for path, one in self.documents.items()}
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        """Do something on the large stack."""
+        return self.pool.submit(work).result()
+
+    def analyse(self, document: Document) -> Analysis:
+        """Look at a document, unless that was done since its last change."""
+        if document.analysis is None:
+            document.analysis = self.run(lambda: analyse(document.path, document.text, self.overlays()))
+            if document.analysis.module is not None:
+                document.good = document.analysis
+        return document.analysis
+
+    def files(self) -> Iterator[Path]:
+        """Give the source files of the project that are not open."""
+        from ktc.tools.files import sources
+
+        for path in sources(self.folders):
+            if os.path.abspath(path) not in self.documents:
+                yield path
+
+
+def analyse(path: str, text: str, overlays: dict[str, Source]) -> Analysis:
+    """Check a text and record what the elaborator finds out; a mistake of ktc itself is a message, not an end."""
+    recorder, sink = Recorder(), Sink()
+    overlays = {**overlays, os.path.abspath(path): Source(path, text)}
+    try:
+        module = parse(Source(path, text), Sink(), configs.open_cache())
+        checked = check_file(Options(Path(), accelerators="cpu"), Path(path), sink, overlays, recorder)
+    except Exception as error:
+        return Analysis(text, problem=f"{type(error).__name__}: {error}")
+    facts, variables = recorder.facts.get(path, {}), recorder.variables.get(path, {})
+    return Analysis(text, checked.diagnostics, module, facts, variables, checked.package)
+
+
+def walk(node: object) -> Iterator[ast.Node]:
+    """Give a node and all below it."""
+    if isinstance(node, ast.Node):
+        yield node
+        names = ast.FunctionDecl.__match_args__[4:] if isinstance(node, ast.FunctionDecl) else field_names(node)
+        for name in names:
+            if name not in ("start", "end", "source"):
+                yield from walk(getattr(node, name))
+    elif isinstance(node, tuple):
+        for one in node:
+            yield from walk(one)

@@ -1,0 +1,16 @@
+"""`ktc lsp`: the language server on standard input and output."""
+
+import importlib.util
+
+import click
+
+
+@click.command("lsp")
+def lsp_command() -> int:
+    """Start the language server, which an editor talks to on standard input and output."""
+    if importlib.util.find_spec("pygls") is None:
+        raise click.ClickException("the language server needs pygls: pip install 'ktc[lsp]'")
+    from ktc.lsp.features import serve
+
+    serve()
+    return 0
