@@ -9,7 +9,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run check format format-check lint types test test-device kernels same-code fuzz fuzz-format differential bench bench-gpu scaling ulp clean
+.PHONY: help setup native wheel run check format format-check lint types test test-device kernels same-code fuzz fuzz-format differential bench bench-gpu scaling ulp library-pages clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -73,6 +73,9 @@ same-code: $(READY) ## compare the LLVM text of all programs with that of a git 
 
 fuzz: $(READY) ## compile 10,000 mutated programs: no traceback, no crash, no hang (COUNT=, SEED=)
 	$(BIN)/python tests/fuzz.py --count $(or $(COUNT),10000) --seed $(or $(SEED),0)
+
+library-pages: $(READY) ## make the library's reference pages in build/library, from its docstrings
+	$(BIN)/ktc doc stdlib -o build/library --title "Library of ktc"
 
 fuzz-format: $(READY) ## format all programs and 2,000 mutants: same tree, same comments, stable (COUNT=, SEED=)
 	$(BIN)/python tests/fuzz_format.py --count $(or $(COUNT),2000) --seed $(or $(SEED),0)

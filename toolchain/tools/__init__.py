@@ -6,6 +6,7 @@ They are imported when they are used: `ktc build` must not load them.
 COMMANDS = {
     "check": "ktc.tools.check:check_command",
     "completion": "ktc.tools.shell:completion_command",
+    "doc": "ktc.tools.doc:doc_command",
     "format": "ktc.tools.format:format_command",
     "lsp": "ktc.tools.lsp:lsp_command",
     "man": "ktc.tools.shell:man_command",

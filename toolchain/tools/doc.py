@@ -1,0 +1,71 @@
+"""`ktc doc`: documentation from docstrings, as pages or as JSON; `--check` says what is missing.
+
+In: files and folders. Out: a folder of HTML, or JSON on standard output. Exit code 1 for files that do not parse, and
+with --check for docstrings that are missing or wrong.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+from ktc import config as configs
+from ktc.diag.diagnostic import Sink
+from ktc.diag.render import render_text
+from ktc.syntax.loader import read_source
+from ktc.syntax.parser import parse
+from ktc.syntax.tables import load_tables
+from ktc.tools.doc_model import Row, module_row, problems
+from ktc.tools.files import sources
+from ktc.tools.harness import module_of
+
+
+@click.command("doc")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "output", type=click.Path(path_type=Path, file_okay=False), default=Path("doc"), show_default=True,
+              help="Folder of the pages.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(("html", "json")), default="html", show_default=True)
+@click.option("--check", "checks", is_flag=True, help="Write nothing; name missing and wrong docstrings.")
+@click.option("--title", default="Library", show_default=True, help="Title of the pages.")
+@click.option("--source", default="", metavar="URL", help="Link to sources; {path} and {line} stand in it.")
+def doc_command(paths: tuple[Path, ...], output: Path, form: str, checks: bool, title: str, source: str) -> int:
+    """Make documentation from the docstrings of modules.
+
+    Names that start with an underscore are left out, and so are tests and files that are programs.
+    """
+    sink, rows = Sink(), []
+    for path, row in _rows(paths, sink):
+        rows.append(row)
+        for line, message in problems(row) if checks else ():
+            click.echo(f"{path}:{line}: {message}")
+    sys.stderr.write(render_text(sink.diagnostics, configs.wants_color(sys.stderr.isatty())))
+    if checks:
+        return int(sink.error_count > 0 or any(True for row in rows for _ in problems(row)))
+    if form == "json":
+        click.echo(json.dumps({"version": 1, "modules": rows}, indent=1, ensure_ascii=False))
+    else:
+        from ktc.tools.doc_pages import pages
+
+        output.mkdir(parents=True, exist_ok=True)
+        files = pages(title, rows, source)
+        for name, text in files.items():
+            (output / name).write_text(text, "utf-8")
+        click.echo(f"wrote {len(rows)} modules to {output / 'index.html'}")
+    return int(sink.error_count > 0)
+
+
+def _rows(paths: tuple[Path, ...], sink: Sink) -> list[tuple[Path, Row]]:
+    tables, found = load_tables(configs.open_cache()), []
+    for path in sources(paths):
+        is_named = path in paths
+        if not is_named and (path.name.startswith(("test_", "_")) and path.stem != "__init__"):
+            continue
+        source = read_source(path, sink, False, {})
+        module = parse(source, sink, tables=tables) if source is not None else None
+        if source is None or module is None:
+            continue
+        module.source = source
+        row = module_row(module_of(path)[1] or path.stem, module)
+        if is_named or any(row[kind] for kind in ("functions", "structs", "traits", "aliases")) or row["summary"]:
+            found.append((path, row))
+    return sorted(found, key=lambda one: str(one[1]["name"]))
