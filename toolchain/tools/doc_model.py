@@ -60,7 +60,8 @@ def _named(module: ast.Module, node: ast.Alias | ast.VarDecl, name: str, start: 
 def _struct(module: ast.Module, node: ast.StructDecl | ast.TraitDecl) -> Row:
     row: Row = {
         "name": node.name, "line": module.source.position(node.name_start)[0],
-        "signature": header(module.source.text, node), "traits": [_text(module, one.start, one.end) for one in node.traits],
+        "signature": header(module.source.text, node),
+        "traits": [_text(module, one.start, one.end) for one in node.traits],
         "parameters": [_argument(module, one) for one in node.params if one.name], **docstring(node.doc),
     }  # fmt: skip
     inner = _members(module, node.body, node.name)

@@ -120,7 +120,8 @@ def _declaration(module: Row, one: Row, source: str) -> Iterator[str]:
     yield f'<h3 id="{_escape(one["name"])}">{_escape(one["name"])}{_source(module, one, source)}</h3>'
     yield f"<pre>{_escape(one['signature'])}</pre>"
     if one.get("traits"):
-        yield f'<p class="traits">Conforms to {", ".join(f"<code>{_escape(name)}</code>" for name in one["traits"])}.</p>'
+        names = ", ".join(f"<code>{_escape(name)}</code>" for name in one["traits"])
+        yield f'<p class="traits">Conforms to {names}.</p>'
     yield _doc(one)
     members = [*one.get("fields", ()), *one.get("aliases", ())]
     if members:
