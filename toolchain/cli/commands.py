@@ -132,10 +132,11 @@ def run(file: str, arguments: tuple[str, ...], **words: Any) -> int:
             task.keep(config, "objects", pickle.dumps(objects))
         else:
             objects = pickle.loads(data)
-        from ktc.emit import jit
+        from ktc.emit import jit, own_process
 
+        start = own_process.run if own_process.is_wanted(objects) else jit.run
         # The program is started from the main thread, which alone may handle signals.
-        task.finish = partial(_run_program, partial(jit.run, objects, (file, *arguments)), task)
+        task.finish = partial(_run_program, partial(start, objects, (file, *arguments)), task)
 
     return task.run(work)
 

@@ -11,7 +11,7 @@ from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Abort, Mismatch
 from ktc.elaborate.model.types import KV, FnVal, StructTy
 from ktc.elaborate.model.values import RV, Arg
-from ktc.elaborate.types import struct_members, struct_types
+from ktc.elaborate.types import struct_members, struct_types, well_known
 from ktc.syntax import ast
 
 
@@ -27,6 +27,8 @@ def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Spa
         help = "write '@fieldwise_init' above the struct, or give it an '__init__'"
         body.fail(Code.NOT_CALLABLE, f"'{ty.info.name}' has no constructor", span, help)
     if ty.info.fieldwise and not ty.symbolic:
+        if _gives_fields(body, ty, pos, kw):
+            return _fieldwise(body, ty, pos, kw, span)
         found = overload_resolution.chosen(body, FnVal(inits, (), (), ty), pos, kw, span, quiet=True)
         if found is None:
             return _fieldwise(body, ty, pos, kw, span)
@@ -34,6 +36,18 @@ def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Spa
     found = overload_resolution.chosen(body, FnVal(inits, (), (), ty), pos, kw, span)
     assert found is not None
     return call_lowering.emit_call(body, found, span)
+
+
+def _gives_fields(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg]) -> bool:
+    """Tell whether the arguments are of the very types of the fields, one for each: then no constructor fits better."""
+    fields = struct_types.fields_of(body.elab, ty)
+    if kw or len(pos) != len(fields):
+        return False
+    given = [getattr(arg.value, "ty", None) for arg in pos]
+    return all(
+        isinstance(one, StructTy) and well_known.materialized(body.elab, one) is kind
+        for one, (_, kind) in zip(given, fields, strict=True)
+    )
 
 
 def _fieldwise(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:

@@ -294,7 +294,7 @@ def _module_of(elab: Elaboration, ref: ImportRef) -> ModuleInfo | None:
         if dotted not in elab.modules.package.failed:
             head = dotted.split(".")[0]
             text = f"there is no module '{dotted}'"
-            if head in ("max", "compiler", "tensor", "python"):
+            if head in ("max", "compiler", "tensor"):
                 text = f"module '{dotted}' is not part of the language: it belongs to another product"
             if missing_in_library(elab.config.stdlib, dotted):
                 text = f"module '{dotted}' is not in this library yet"

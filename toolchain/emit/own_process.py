@@ -1,0 +1,40 @@
+"""Run a program as an executable of its own, for those that cannot live beside ktc's Python.
+
+In: the objects that `link` would get. Out: the exit code that a shell would show.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ktc.emit.link import LinkFailed, find_link_tools, link
+
+_LOADS_PYTHON = b"ktc_python\0"
+"""The variable of stdlib/python/_library.kpy with the library that was loaded, among the symbols of an object."""
+
+
+def is_wanted(objects: Sequence[bytes]) -> bool:
+    """Tell whether a program loads a Python, which can be only one in a process."""
+    return any(_LOADS_PYTHON in data for data in objects)
+
+
+def run(objects: Sequence[bytes], argv: Sequence[str]) -> int:
+    """Link the program into a folder that is removed afterwards, and run it; a linker that is missing is an error."""
+    with tempfile.TemporaryDirectory(prefix="ktc-run-") as folder:
+        program = Path(folder, "program")
+        try:
+            link(objects, program, find_link_tools())
+        except LinkFailed as error:
+            said = " ".join(str(error).split())
+            sys.stderr.write(f"ktc: error[link]: a program that calls Python is linked before it runs: {said}\n")
+            return 1
+        with subprocess.Popen(argv, executable=program) as running:
+            code: int | None = None
+            while code is None:
+                try:
+                    code = running.wait()
+                except KeyboardInterrupt:  # Ctrl-C is the program's: the terminal sends it to both
+                    continue
+    return code if code >= 0 else 128 - code
