@@ -167,7 +167,8 @@ def test_eight_builds_at_once_share_one_cache(place: Path) -> None:
     running = [subprocess.Popen([*words, f"out{number}"], stderr=subprocess.PIPE) for number in range(8)]
     for one in running:
         said = one.communicate(timeout=200)[1]
-        assert one.returncode == 0 and not said, said
+        lines = said.splitlines()  # on a busy machine a phase may take long enough to be announced
+        assert one.returncode == 0 and all(line.endswith(b"find it in the cache") for line in lines), said
     assert len({(place / f"out{number}").read_bytes() for number in range(8)}) == 1
     assert not list((place / "cache").rglob("*.part"))
     assert subprocess.run(["./out7"], capture_output=True, check=True).stdout == b"hello 8\n"

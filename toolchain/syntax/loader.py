@@ -26,6 +26,9 @@ SUFFIXES = (".kpy", ".mojo", ".🔥")
 MAIN = "__main__"
 LIBRARY = "std"
 
+OWN_PACKAGES = frozenset({"archive", "archive_device", "prelude", "linalg", "nn", "ndarray"})
+"""Modules of this library that the language's own library does not have: a user's of the same name goes before them."""
+
 _INIT = "__init__"
 _BOM = "\ufeff"
 
@@ -62,6 +65,8 @@ class Package:
     sources: dict[str, Source] = field(default_factory=dict)
     overlays: Mapping[str, Source] = field(default_factory=dict)
     _asked: dict[tuple[str, bool], ast.Module | None] = field(default_factory=dict)
+    _exists: dict[str, bool] = field(default_factory=dict)
+    _heads: dict[str, bool] = field(default_factory=dict)
 
     def find(self, dotted: str, importer: ast.Module | None = None) -> ast.Module | None:
         """Return the module `dotted`, or None if there is none or it has errors (then it is in `failed`).
@@ -91,6 +96,16 @@ class Package:
         kept = parts[: len(parts) - up]
         return ".".join([*kept, module] if module else kept)
 
+    def has(self, dotted: str) -> bool:
+        """Say whether a module of the user exists, without reading it."""
+        if dotted not in self._exists:
+            parts = dotted.split(".")
+            paths = [path for folder in self.search for path in _candidates(folder, parts)]
+            self._exists[dotted] = any(path.is_file() or os.path.abspath(path) in self.overlays for path in paths)
+            if not self._exists[dotted]:
+                self.reads.update((os.path.abspath(path), None) for path in paths)
+        return self._exists[dotted]
+
     def is_package(self, module: ast.Module) -> bool:
         """Say whether the module is a folder's `__init__` file."""
         return Path(module.source.path).stem == _INIT
@@ -100,11 +115,18 @@ class Package:
         if parts[0] == LIBRARY:
             # `std` alone is the library itself.
             return self._load(dotted, parts[1:], (self.stdlib,), True)
-        if not inside:
+        if not inside and (parts[0] in OWN_PACKAGES or not self._is_of_library(parts[0])):
             found = self._load(dotted, parts, self.search, False)
             if found is not None or dotted in self.failed:
                 return found
         return self._load(f"{LIBRARY}.{dotted}", parts, (self.stdlib,), True)
+
+    def _is_of_library(self, head: str) -> bool:
+        """Say whether the library has a module: a file of that name beside a program does not replace it."""
+        if head not in self._heads:
+            paths = _candidates(self.stdlib, [head])
+            self._heads[head] = f"{LIBRARY}.{head}" in self.packed or any(path.is_file() for path in paths)
+        return self._heads[head]
 
     def _load(self, name: str, parts: list[str], folders: Sequence[Path], is_library: bool) -> ast.Module | None:
         if name in self.modules or name in self.failed:

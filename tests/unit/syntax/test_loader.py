@@ -34,7 +34,7 @@ MODULE = "alias b = 2\n"
 
 
 def test_order_of_the_search(tmp_path: Path) -> None:
-    names = ["m.kpy", "lib/m.kpy", "std/m.kpy"]
+    names = ["std/m.kpy", "m.kpy", "lib/m.kpy"]
     for index in reversed(range(len(names))):
         assert found(tmp_path, {names[index]: MODULE}, "m") == names[index]
 
@@ -50,9 +50,15 @@ def test_std_means_the_library_alone(tmp_path: Path) -> None:
     library = made.find("std.m")
     assert library is not None and library.source.is_library
     assert library.source.path.startswith("stdlib/"), "the same in every installation"
-    assert made.find("m") is not library
+    assert made.find("m") is library, "a file beside the program does not replace it"
     assert made.find("n") is made.find("std.n")
     assert made.find("m", importer=library) is library
+
+
+def test_packages_of_this_library_alone_give_way(tmp_path: Path) -> None:
+    made, _ = package(tmp_path, {"linalg.kpy": MODULE, "std/linalg.kpy": MODULE})
+    assert made is not None
+    assert made.find("linalg") is not made.find("std.linalg")
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def member_of(body: Body, base: Any, name: str, node: Any) -> Any:
     elab = body.elab
     match base:
         case ModuleVal(module):
-            found = modules.module_name(elab, module, name)
+            found = modules.member(elab, module, name)
             if found is None:
                 found = modules.submodule(elab, module, name)
             if found is None:

@@ -223,6 +223,7 @@ class ImportRef:
 
     Args:
         weak: from `import *` of a user: what every module sees goes before it.
+        implied: the `b` of `import a.b`: any declaration goes before it.
     """
 
     module: str
@@ -231,6 +232,7 @@ class ImportRef:
     importer: "ModuleInfo"
     span: Span
     weak: bool = False
+    implied: bool = False
 
 
 @entity

@@ -13,6 +13,7 @@ from ktc.elaborate.model.declarations import (
     AliasInfo,
     FnInfo,
     FnSet,
+    ImportRef,
     ModuleInfo,
     Scope,
     StructInfo,
@@ -164,10 +165,12 @@ class Modules:
     Attributes:
         infos: modules that were entered, by the identity of their trees.
         ids: numbers of declarations.
+        followed: imports that are being followed.
     """
 
     def __init__(self, package: Package) -> None:
         self.package = package
+        self.followed: set[ImportRef] = set()
         self.infos: dict[int, ModuleInfo] = {}
         self.ids: Iterator[int] = itertools.count(1)
         self.prelude_scope: Scope | None = None

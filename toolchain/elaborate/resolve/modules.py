@@ -129,14 +129,7 @@ def add_imports(
     if isinstance(node, ast.Import):
         for written, alias in node.names:
             dotted = written.lstrip(".")
-            level = len(written) - len(dotted)
-            if alias:
-                names[alias] = ImportRef(dotted, level, "", module, span)
-            else:
-                head = dotted.split(".", 1)[0]
-                names.setdefault(head, ImportRef(head, level, "", module, span))
-                if module.name == "__main__" and "." in dotted:
-                    names.setdefault("import " + dotted, ImportRef(dotted, 0, "", module, span))
+            _add_module(names, ImportRef(dotted, len(written) - len(dotted), "", module, span), alias)
         return
     for name, alias in node.names:
         if name == "*":
@@ -147,6 +140,20 @@ def add_imports(
             names[alias or name] = ImportRef(node.module, node.level, name, module, span)
         elif not module.is_library:
             duplicate(elab, alias or name, span)
+
+
+def _add_module(names: dict[str, Any], ref: ImportRef, alias: str) -> None:
+    """Enter what `import a.b` brings: `a`, and `b` where nothing else is called so; with `as` only that name."""
+    if alias:
+        names[alias] = ref
+        return
+    head, _, rest = ref.module.partition(".")
+    names.setdefault(head, ImportRef(head, ref.level, "", ref.importer, ref.span))
+    if rest:
+        last = rest.rpartition(".")[2]
+        names.setdefault(last, ImportRef(ref.module, ref.level, "", ref.importer, ref.span, implied=True))
+        if ref.importer.name == "__main__":  # so that the import is checked, used or not
+            names.setdefault("import " + ref.module, ref)
 
 
 def _star(elab: Elaboration, names: dict[str, Any], ref: ImportRef) -> None:
@@ -258,9 +265,17 @@ def follow(elab: Elaboration, ref: ImportRef) -> Any:
     module = _module_of(elab, ref)
     if module is None:
         return None
-    value = module_name(elab, module, ref.name) if module.scope.names.get(ref.name) is not ref else None
+    if ref in elab.modules.followed:
+        text = f"the import of '{ref.name}' leads back to itself: no module on the way declares it"
+        elab.reporter.sink.report(Diagnostic(Code.NAME_NOT_IN_MODULE, name_place(ref.span, ref.name), text))
+        return None
+    elab.modules.followed.add(ref)
+    try:
+        value = member(elab, module, ref.name, ref)
+    finally:
+        elab.modules.followed.discard(ref)
     if value is None:
-        sub = elab.modules.package.find(f"{_plain(module)}.{ref.name}", ref.importer.node)
+        sub = elab.modules.package.find(f"{module.name}.{ref.name}", ref.importer.node)
         if sub is not None:
             return ModuleVal(enter(elab, sub))
         if ref.name not in module.scope.names:
@@ -272,13 +287,47 @@ def follow(elab: Elaboration, ref: ImportRef) -> Any:
     return value
 
 
-def _plain(module: ModuleInfo) -> str:
-    return module.name
+def member(elab: Elaboration, module: ModuleInfo, name: str, asking: ImportRef | None = None) -> Any:
+    """Return what a module has under a name, seen from outside; None if nothing.
+
+    A submodule hides what the package itself calls so.
+
+    Args:
+        asking: the import that is followed: it does not stand for itself.
+    """
+    package = elab.modules.package
+    if not module.is_library and package.is_package(module.node) and package.has(f"{module.name}.{name}"):
+        return submodule(elab, module, name)
+    found = module.scope.names.get(name)
+    return module_name(elab, module, name) if found is not asking or asking is None else None
+
+
+def enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Any:
+    """Return what a module of a program sees of the packages around it, the innermost first; None if nothing.
+
+    These are the names of each package, its submodules, and its own name.
+    """
+    package = elab.modules.package
+    if module.is_library:
+        return None
+    parts = module.name.split(".")
+    parts = parts if package.is_package(module.node) else parts[:-1]
+    while parts:
+        node = package.find(".".join(parts), module.node)
+        around = enter(elab, node) if node is not None else None
+        if around is not None:
+            found = member(elab, around, name)
+            if found is not None:
+                return found
+            if parts[-1] == name:
+                return ModuleVal(around)
+        parts = parts[:-1]
+    return None
 
 
 def submodule(elab: Elaboration, module: ModuleInfo, name: str) -> ModuleVal | None:
     """Return `module.name` where it is a module."""
-    sub = elab.modules.package.find(f"{_plain(module)}.{name}", module.node)
+    sub = elab.modules.package.find(f"{module.name}.{name}", module.node)
     return ModuleVal(enter(elab, sub)) if sub is not None else None
 
 
@@ -299,6 +348,9 @@ def _module_of(elab: Elaboration, ref: ImportRef) -> ModuleInfo | None:
             if missing_in_library(elab.config.stdlib, dotted):
                 text = f"module '{dotted}' is not in this library yet"
             help = suggest(dotted, module_names(elab.modules.package.search, elab.config.stdlib))
+            if not missing_in_library(elab.config.stdlib, dotted):
+                folders = ", ".join(f"'{folder}'" for folder in elab.modules.package.search)
+                help = help or f"looked for in {folders} and the library; '-I FOLDER' adds a folder"
             elab.reporter.sink.report(Diagnostic(Code.MODULE_NOT_FOUND, module_place(ref.span, ref.module), text, help))
         return None
     return enter(elab, node)
@@ -319,7 +371,7 @@ def _shape(node: Any) -> Any:
 def _is_chosen(ref: ImportRef) -> bool:
     """Whether a program's import names what it brings; what `*` brings gives way to declarations."""
     source = ref.span.source
-    return not source.is_library and not source.text[ref.span.start : ref.span.end].endswith("*")
+    return not (source.is_library or ref.implied or source.text[ref.span.start : ref.span.end].endswith("*"))
 
 
 def prelude_name(elab: Elaboration, name: str) -> Any:

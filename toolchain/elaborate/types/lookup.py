@@ -1,4 +1,5 @@
-"""What a name means in a scope: locals, struct members, the module, the prelude."""
+"""What a name means in a scope: locals, struct members, the module, the prelude,
+the packages around the module."""
 
 from typing import Any
 
@@ -28,4 +29,6 @@ def find(elab: Elaboration, name: str, scope: Scope, module: ModuleInfo) -> Any:
                 return elab.api.alias_value(elab, member, at.struct)
         at = at.parent
     found = modules.module_name(elab, module, name)
-    return modules.prelude_name(elab, name) if found is None else found
+    if found is None:
+        found = modules.prelude_name(elab, name)
+    return modules.enclosing_name(elab, module, name) if found is None else found
