@@ -107,10 +107,12 @@ class Cache:
 
     Args:
         max_bytes: when the store grows above it, what was used longest ago goes.
+        is_kept: it is there for later builds, too.
     """
 
     folder: Path | None
     max_bytes: int = DEFAULT_MAX_BYTES
+    is_kept: bool = True
     _can_write: bool = True
     _written: int = 0
     _has_looked: bool = False

@@ -3,7 +3,9 @@
 In: the words of the command line. Out: an exit code; errors, times and progress on standard error.
 """
 
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import field
@@ -36,6 +38,7 @@ class Task:
         command: for a report.
         session: the driver's, once it runs; it knows the stage.
         finish: what is left to do on the main thread after the compiler.
+        scratch: where the session's cache is if nothing is to be kept; it goes with the command.
     """
 
     command: str
@@ -46,10 +49,15 @@ class Task:
     sink: Sink = field(default_factory=Sink)
     session: Any = None
     finish: Callable[[], int] | None = None
+    scratch: Path | None = None
 
     def run(self, work: Callable[[Config], None]) -> int:
         """Resolve the options, do the work, show the diagnostics; return the exit code."""
-        code = guard.run(partial(self._work, work), self._crash)
+        try:
+            code = guard.run(partial(self._work, work), self._crash)
+        finally:
+            if self.scratch is not None:
+                shutil.rmtree(self.scratch, ignore_errors=True)
         if code == 0 and self.finish is not None:
             code = self.finish()
         return code
@@ -95,7 +103,11 @@ class Task:
         """Load the compiler and start a session."""
         from ktc.driver.pipeline import Session
 
-        self.session = Session(config, self.cache, self.sink)
+        cache = self.cache
+        if cache.folder is None:  # what a build makes of the library serves the rest of this build all the same
+            self.scratch = Path(tempfile.mkdtemp(prefix="ktc-once-"))
+            cache = Cache(self.scratch, is_kept=False)
+        self.session = Session(config, cache, self.sink)
         return self.session
 
     def progress(self) -> Any:

@@ -4,9 +4,9 @@ In: checked units. Out: `LlvmModule`s that parse and verify. Each function is lo
 functions and globals that the kernel reaches.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 
-from ktc.codegen import air, cpu, debug
+from ktc.codegen import air, cpu, debug, headers, partition
 from ktc.codegen.constants import symbol
 from ktc.codegen.context import SHARED_SPACE, Context, Uses
 from ktc.codegen.float_modes import in_mode
@@ -17,8 +17,8 @@ from ktc.codegen.local_pointers import LocalPointers
 from ktc.diag.diagnostic import Bug
 from ktc.diag.source import Span
 from ktc.ir import walk
-from ktc.ir.nodes import Function, Loop, Unit
-from ktc.ir.types import Type, align_of, size_of
+from ktc.ir.nodes import Function, ImageRef, Loop, Unit
+from ktc.ir.types import size_of
 from ktc.records import record, replace
 from ktc.targets.target import Target
 
@@ -83,6 +83,15 @@ def lower_host(unit: Unit, images: Images | None, entry: str = "", debug: int = 
 
 FULL_DEBUG = 2
 """The debug level at which a thread's variables can be looked at: a thread is then one function."""
+
+
+def lower_host_parts(
+    unit: Unit, images: Images | None, entry: str = "", debug: int = 0, level: int = 0
+) -> tuple[LlvmModule, ...]:
+    """Do the same, with several modules for a large host; one of them has C's `main`."""
+    return _Lowering(unit, images, debug, level).host_parts(entry)
+
+
 _FIRST_FLAG = 10_000_000
 """Number of a metadata node; those of debug information are below."""
 _ALWAYS_INLINE = 1
@@ -112,7 +121,7 @@ class _Lowering:
         reached.functions.pop(name)
         metadata: list[str] = []
         flags = self._target.module_flags
-        own = [_define(context, lowered, 0 if lowered.waits else _ALWAYS_INLINE)]
+        own = [headers.define(context, lowered, 0 if lowered.waits else _ALWAYS_INLINE)]
         if context.marks:
             own = [cpu.marked_body(context, lowered)]
         if self._target.entry == "metadata":
@@ -123,10 +132,10 @@ class _Lowering:
             reached.metadata |= places
             metadata = list(cpu.METADATA)
         elif name in reached.named or (lowered.function.values and self._target.value_space):
-            entry, places = debug.wrapped(context, lowered.function, _forward(context, lowered))
+            entry, places = debug.wrapped(context, lowered.function, headers.forward(context, lowered))
             reached.metadata |= places
         else:
-            entry = _direct(context, lowered)
+            entry = headers.direct(context, lowered)
             own = []
         bodies = self._bodies(reached)
         return self._module(name, reached, [entry, *own, *bodies], metadata, flags)
@@ -143,9 +152,39 @@ class _Lowering:
 
     def host(self, entry: str) -> LlvmModule:
         """Return the host's module."""
+        roots, seen = self._host_roots(entry)
+        return self._host_module(_Reached(self, roots, seen), entry)
+
+    def host_parts(self, entry: str) -> tuple[LlvmModule, ...]:
+        """Return the host's modules."""
+        roots, seen = self._host_roots(entry)
+        whole = _Reached(self, roots, seen)
+        parts = partition.divide(whole.functions, whole.named, roots)
+        if len(parts) < 2:
+            return (self._host_module(whole, entry),)
+        shared = [name for name in whole.globals if self._is_shared(name)]
+        return tuple(
+            [
+                self._host_module(
+                    _PartReached(self, part, whole, shared, index == 0), entry if entry in part.roots else ""
+                )
+                for index, part in enumerate(parts)
+            ]
+        )
+
+    def _host_roots(self, entry: str) -> tuple[list[str], list[str]]:
+        """Return the functions and the globals that something outside of the host can ask for."""
         roots = [name for name, function in self._unit.functions.items() if function.linkage in ("export", "hidden")]
         seen = [name for name, held in self._unit.globals.items() if held.linkage == "hidden"]
-        reached = _Reached(self, [*roots, entry] if entry else roots, seen)
+        return [*roots, entry] if entry else roots, seen
+
+    def _is_shared(self, name: str) -> bool:
+        """Say whether a global must exist once, for all modules of the host."""
+        held = self._unit.globals[name]
+        is_image = isinstance(held.content, ImageRef) and self._images is not None
+        return held.linkage == "hidden" or (held.linkage == "internal" and (is_image or not held.constant))
+
+    def _host_module(self, reached: "_Reached", entry: str) -> LlvmModule:
         main = []
         if entry:
             text = (
@@ -167,7 +206,8 @@ class _Lowering:
         """
         context, once = self._context, reached.called_once() if self._level else frozenset()
         return [
-            _define(context, text, _ALWAYS_INLINE if name in once else -1) for name, text in reached.functions.items()
+            headers.define(context, text, _ALWAYS_INLINE if name in once else -1, reached.linkages.get(name))
+            for name, text in reached.functions.items()
         ]
 
     def function(self, name: str) -> FunctionText:
@@ -179,6 +219,13 @@ class _Lowering:
                 raise Bug(f"there is no function '{name}'", "codegen")
             found = self._functions[name] = lower_function(self._context, function)
         return found
+
+    def shared_variable(self, name: str, is_here: bool) -> tuple[str, Uses]:
+        """Return a lowered global that exists once for several modules, its definition or a declaration."""
+        held = self._unit.globals[name]
+        if is_here:
+            return lower_global(self._context, replace(held, linkage="hidden"), self._images)
+        return lower_global(self._context, replace(held, linkage="external", content=None), self._images)
 
     def variable(self, name: str) -> tuple[str, Uses]:
         """Return a lowered global."""
@@ -204,7 +251,7 @@ class _Lowering:
             "\n".join(reached.globals.values()),
             "\n".join([*reached.externals.values(), *reached.intrinsics.values()]),
             *functions,
-            "\n".join(_attributes(target, self._unit.functions[kernel].bounds if kernel else {})),
+            "\n".join(headers.attribute_groups(target, self._unit.functions[kernel].bounds if kernel else {})),
             "\n".join([*metadata, *nodes.values()]),
         ]
         text = "\n\n".join([part for part in parts if part]) + "\n"
@@ -230,6 +277,8 @@ class _Reached:
         self.metadata: dict[int, str] = {}
         self.named: dict[str, int] = {}
         """How often each function is mentioned, as `Uses.functions`."""
+        self.linkages: dict[str, str] = {}
+        """Other linkages than those of the IR, by function; `headers.DECLARED` where another module defines it."""
         self._lowering = lowering
         work = list(reversed(roots))
         self._add(Uses(globals=dict.fromkeys(variables)), work)
@@ -237,7 +286,15 @@ class _Reached:
             name = work.pop()
             if name not in self.functions:
                 text = self.functions[name] = lowering.function(name)
-                self._add(text.uses, work)
+                if self._follows(name, text):
+                    self._add(text.uses, work)
+
+    def _follows(self, name: str, text: FunctionText) -> bool:
+        """Say whether the body of a function belongs to the module."""
+        return True
+
+    def _variable(self, name: str) -> tuple[str, Uses]:
+        return self._lowering.variable(name)
 
     def _add(self, uses: Uses, work: list[str]) -> None:
         work.extend(reversed(uses.functions))
@@ -251,99 +308,41 @@ class _Reached:
         self.metadata |= uses.metadata
         for name in uses.globals:
             if name not in self.globals:
-                self.globals[name], inner = self._lowering.variable(name)
+                self.globals[name], inner = self._variable(name)
                 self._add(inner, work)
 
     def called_once(self) -> Set[str]:
         """Return the functions that one place calls and that nothing says not to inline."""
         return {
             name for name, text in self.functions.items()
-            if self.named.get(name) == 1 and text.function.linkage == "internal"
+            if self.named.get(name) == 1 and text.function.linkage == "internal" and name not in self.linkages
             and not text.function.inline and not text.function.noreturn
         }  # fmt: skip
 
 
-# ---- headers ---------------------------------------------------------------------------------------------------
+class _PartReached(_Reached):
+    """What one of several modules of the host has: its own functions, those that are inlined, and what they mention."""
 
+    def __init__(
+        self, lowering: _Lowering, part: partition.Part, whole: _Reached, shared: Sequence[str], is_first: bool
+    ) -> None:
+        self._part, self._whole, self._is_first = part, whole, is_first
+        self._shared = frozenset(shared)
+        super().__init__(lowering, list(part.roots[::-1]), shared if is_first else ())
 
-def _define(context: Context, text: FunctionText, group: int = -1) -> str:
-    """Return a function that only its module's functions call, or on the host an export."""
-    function = text.function
-    name = symbol(context.body_name(function.symbol))
-    if function.linkage == "external":
-        kinds = ", ".join([" ".join([kind, *name.split()[:-1]]) for kind, name in text.parameters])
-        return f"declare hidden {text.result} {name}({kinds}) #{_group(function)}"
-    parameters = [f"{kind} {name}" for kind, name in text.parameters]
-    listed = ", ".join([*parameters, *text.trailing])
-    number = _group(function) if group < 0 else group
-    word = " presplitcoroutine" if text.waits else ""
-    head = f"define {_linkage(context, function)}{text.result} {name}({listed}){word} #{number}"
-    if context.sections:
-        # The linker drops what a program does not reach, section by section.
-        head += f' section ".text.{function.symbol}"'
-    return f"{head}{text.scope} {{\n{text.body}\n}}"
+    def _follows(self, name: str, text: FunctionText) -> bool:
+        if name in self._part.joined or partition.is_inlined(text) or partition.is_declared(text):
+            return True
+        if name in self._part.roots:
+            self.linkages[name] = "" if text.function.linkage == "export" else headers.HIDDEN
+            return True
+        if partition.is_copied(text, self._whole.named[name]):
+            self.linkages[name] = "available_externally hidden "
+            return True
+        self.linkages[name] = headers.DECLARED
+        return False
 
-
-def _linkage(context: Context, function: Function) -> str:
-    if not context.is_host:
-        return "internal "
-    return {"export": "", "hidden": "hidden "}.get(function.linkage, "internal ")
-
-
-def _group(function: Function) -> int:
-    return {"": 0, "always": 1, "never": 2}[function.inline] + (3 if function.noreturn else 0)
-
-
-def _kernel_head(context: Context, text: FunctionText) -> str:
-    convention = context.target.kernel_convention
-    values = {f"%a{index}": kind for index, kind in text.function.values.items()}
-    # A kernel's arguments come from memory: nothing extends them.
-    parameters = ", ".join(
-        [
-            f"{_whole(context, values[name])} {name}" if name in values else f"{kind} {name.removeprefix('zeroext ')}"
-            for kind, name in text.parameters
-        ]
-    )
-    name = symbol(text.function.symbol)
-    return f"define {convention + ' ' if convention else ''}void {name}({parameters}) #6"
-
-
-def _whole(context: Context, kind: Type) -> str:
-    """Return how a kernel gets the address of a value that the launch passes."""
-    return context.target.value_argument.format(type=context.types.memory(kind), align=align_of(kind))
-
-
-def _direct(context: Context, text: FunctionText) -> str:
-    """Return a kernel that is its function."""
-    return f"{_kernel_head(context, text)}{text.scope} {{\n{text.body}\n}}"
-
-
-def _forward(context: Context, text: FunctionText) -> str:
-    """Return a kernel that calls its function, which others call too."""
-    passed = [f"{kind} {name}" for kind, name in text.parameters]
-    casts, space = "", context.target.value_space
-    for index in text.function.values if space else ():
-        casts += f"  %v{index} = addrspacecast ptr addrspace({space}) %a{index} to ptr\n"
-        passed[passed.index(f"ptr %a{index}")] = f"ptr %v{index}"
-    name = symbol(context.body_name(text.function.symbol))
-    return f"{_kernel_head(context, text)} {{\n{casts}  call void {name}({', '.join(passed)})\n  ret void\n}}"
-
-
-def _attributes(target: Target, bounds: Mapping[str, tuple[int, ...]]) -> list[str]:
-    """Return the attribute groups; their numbers are fixed. The kernel has these bounds."""
-    # Barriers and shuffles lie in callees: LLVM removes the word where it sees none.
-    base = "convergent nounwind" if target.is_convergent else "nounwind"
-    machine = ""
-    if target.names_processor:
-        words: Mapping[str, str] = {"target-cpu": target.cpu, "target-features": target.features}
-        machine = "".join([f' "{name}"="{word}"' for name, word in words.items() if word])
-    groups = [f"{inline}{base}" for inline in ("", "alwaysinline ", "noinline ")]
-    groups += [f"noreturn {group}" for group in groups]
-    groups = [group + machine for group in groups]
-    known = target.bounded_kernel_attributes
-    given = [known[name].format(",".join(map(str, numbers))) for name, numbers in bounds.items() if name in known]
-    if "threads" not in bounds or "threads" not in known:
-        given.append(target.kernel_attributes)
-    kernel = "".join(f" {word}" for word in given if word)
-    groups += [f"{base}{machine}{kernel}", base, "nounwind willreturn memory(none)", base]
-    return [f"attributes #{number} = {{ {group} }}" for number, group in enumerate(groups)]
+    def _variable(self, name: str) -> tuple[str, Uses]:
+        if name in self._shared:
+            return self._lowering.shared_variable(name, self._is_first)
+        return super()._variable(name)

@@ -102,9 +102,10 @@ def _of_host(config: Config, cache: Cache, workers: Workers) -> Archive:
         lock.release()
         return kept
     try:
-        finish = forks.begin(lambda: parse_library(config.stdlib, cache))
+        finish = forks.begin(lambda: parse_library(config.stdlib, cache)) if cache.is_kept else None
         unit, library, names = _elaborate(config, cache)
-        finish()
+        if finish is not None:
+            finish()
         modules = [lower_host(part, {}, "", config.debug, config.level) for part in parts(unit, PARTS)]
     except BaseException:
         lock.release()

@@ -217,8 +217,8 @@ def _front_with_archive(
 def _whole_object(session: Session, program: Program, workers: Workers) -> bytes:
     """Return the host's object with the images in it."""
     images, _ = units.compile_kernels(session, program, workers)
-    host = units.start_host(session, program.host, program.entry, images, workers)
-    return units.host_object(session, host, workers)
+    host = units.start_host(session, program.host, program.entry, images, workers, whole=True)
+    return units.host_objects(session, host, workers)[0]
 
 
 def _emit_kernel(session: Session, unit: Unit, kernel: str, kind: str, workers: Workers) -> bytes:

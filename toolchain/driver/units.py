@@ -14,7 +14,7 @@ from ktc.base.cache import Key
 from ktc.base.fingerprints import emitter_fingerprint
 from ktc.codegen.constants import ImagesNeeded
 from ktc.codegen.globals import image_constants
-from ktc.codegen.module import LlvmModule, lower_device, lower_host
+from ktc.codegen.module import LlvmModule, lower_device, lower_host, lower_host_parts
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Label, Severity
 from ktc.driver import build_cache, per_kernel
@@ -34,18 +34,28 @@ Images = dict[tuple[int, str, str], bytes]
 
 
 @entity
-class Host:
-    """The host's object, made or in the making.
+class Part:
+    """The object of one of the host's modules, made or in the making.
 
     Args:
-        unit: what it is made of.
         ticket: of the job that makes it, if it was not in the cache.
     """
 
-    unit: Unit
     key: Key
     data: bytes | None
     ticket: int = -1
+
+
+@entity
+class Host:
+    """The host's objects; a large host has several.
+
+    Args:
+        unit: what they are made of.
+    """
+
+    unit: Unit
+    parts: list[Part]
 
 
 @entity
@@ -116,7 +126,7 @@ def compile_program(session: Session, program: Program, ahead: Ahead) -> tuple[b
         host = ahead.object_of(unit) or start_host(session, unit, entry, None, workers)
     except ImagesNeeded:
         images, natives = compile_kernels(session, program, workers)
-        return (host_object(session, start_host(session, unit, entry, images, workers), workers), *natives)
+        return (*host_objects(session, start_host(session, unit, entry, images, workers), workers), *natives)
     images, natives = compile_kernels(session, program, workers)
     constants = image_constants(program.host, images)
     held: tuple[bytes, ...] = ()
@@ -124,35 +134,63 @@ def compile_program(session: Session, program: Program, ahead: Ahead) -> tuple[b
         ticket = workers.submit(device.data_job(program.host.target, constants))
         held = (bytes(workers.result(ticket)),)
         session.timeline.job(workers.usage[ticket])
-    return (host_object(session, host, workers), *held, *natives)
+    return (*host_objects(session, host, workers), *held, *natives)
 
 
-def start_host(session: Session, unit: Unit, entry: str, images: Images | None, workers: Workers) -> Host:
-    """Lower the host and have its object made, unless the cache has it.
+def start_host(
+    session: Session, unit: Unit, entry: str, images: Images | None, workers: Workers, whole: bool = False
+) -> Host:
+    """Lower the host and have its objects made, but for those that the cache has.
+
+    Args:
+        whole: make one object, however large the host is.
 
     Raises:
         ImagesNeeded: without images, where a constant of the host holds the size of one.
     """
     with session.stage("lower", "host") as phase:
-        module = lower_host(unit, images, entry, session.config.debug, session.config.level)
-        phase.instructions = instructions(module.text)
-        key = key_of(session, "host-object", module, "object", emitter_fingerprint())
-        data = session.find("the host", key)
-        phase.hits, phase.misses = (0, 1) if data is None else (1, 0)
-    if data is not None:
-        return Host(unit, key, data)
-    return Host(unit, key, None, workers.submit(device.host_job(module, "object", session.config.level)))
+        modules = _host_modules(session, unit, images, entry, whole)
+        phase.instructions = sum(instructions(module.text) for module in modules)
+        parts = [Part(key, session.find(name, key)) for name, key in _host_keys(session, modules)]
+        phase.misses = sum(part.data is None for part in parts)
+        phase.hits = len(parts) - phase.misses
+    for part, module in zip(parts, modules, strict=True):
+        if part.data is None:
+            part.ticket = workers.submit(device.host_job(module, "object", session.config.level))
+    return Host(unit, parts)
 
 
-def host_object(session: Session, host: Host, workers: Workers) -> bytes:
-    """Wait for the host's object."""
-    if host.data is None:
+def _host_modules(
+    session: Session, unit: Unit, images: Images | None, entry: str, whole: bool = False
+) -> tuple[LlvmModule, ...]:
+    config = session.config
+    if whole:
+        return (lower_host(unit, images, entry, config.debug, config.level),)
+    return lower_host_parts(unit, images, entry, config.debug, config.level)
+
+
+def _host_keys(session: Session, modules: Sequence[LlvmModule]) -> Iterator[tuple[str, Key]]:
+    """Give the name and the key of each of the host's modules."""
+    stamp = emitter_fingerprint()
+    for number, module in enumerate(modules, 1):
+        name = f"the host, part {number} of {len(modules)}" if len(modules) > 1 else "the host"
+        yield name, key_of(session, "host-object", module, "object", stamp)
+
+
+def host_objects(session: Session, host: Host, workers: Workers) -> tuple[bytes, ...]:
+    """Wait for the host's objects."""
+    if any(part.data is None for part in host.parts):
         verified(session, host.unit)
+    return tuple([_host_object(session, part, workers) for part in host.parts])
+
+
+def _host_object(session: Session, part: Part, workers: Workers) -> bytes:
+    if part.data is None:
         with session.stage("wait", "host"):
-            host.data = bytes(workers.result(host.ticket))
-        session.timeline.job(workers.usage[host.ticket])
-        session.cache.put(host.key, host.data)
-    return host.data
+            part.data = bytes(workers.result(part.ticket))
+        session.timeline.job(workers.usage[part.ticket])
+        session.cache.put(part.key, part.data)
+    return part.data
 
 
 def compile_kernels(session: Session, program: Program, workers: Workers) -> tuple[Images, tuple[bytes, ...]]:
@@ -190,8 +228,8 @@ def look_up(session: Session, program: Program) -> None:
         for (kernel, kind), key in _keys(session, modules, kinds, _ptxas(modules, kinds)).items():
             session.find(_title(unit, kernel, kind), key)
     with suppress(ImagesNeeded):  # such a host is looked up only when its kernels are there
-        module = lower_host(program.host, None, program.entry, session.config.debug, session.config.level)
-        session.find("the host", key_of(session, "host-object", module, "object", emitter_fingerprint()))
+        for name, key in _host_keys(session, _host_modules(session, program.host, None, program.entry)):
+            session.find(name, key)
 
 
 def _kernels(session: Session, program: Program) -> Iterator[tuple[Unit, tuple[LlvmModule, ...], dict[str, set[str]]]]:
