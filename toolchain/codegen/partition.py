@@ -6,7 +6,7 @@ only while both together are short enough. Where modules begin depends on the na
 so a change inside of one function changes the text of its own module alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from zlib import crc32
 
 from ktc.codegen.functions import FunctionText
@@ -108,7 +108,7 @@ class _Graph:
 
 
 def _join(
-    functions: Mapping[str, FunctionText], graph: _Graph, own: Sequence[str], once: Set[str], alone: Set[str]
+    functions: Mapping[str, FunctionText], graph: _Graph, own: Sequence[str], once: set[str], alone: set[str]
 ) -> dict[str, str]:
     """Return by function the one that it joins: its only caller, where both together are not too long.
 
