@@ -22,7 +22,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parent / "gpu"
 HOST = "host"
-SHARED = ("timing", HOST)
+SHARED = ("timing", "errors", HOST)
 TOLERANCE = 1e-6
 GOAL = 1.05
 
