@@ -91,3 +91,48 @@ def test_explicit_orderings_have_their_fences(program_cache: Path, tmp_path: Pat
         "fence.acq_rel.cta", "atom", "fence.acq_rel.cta",
         "fence.sc.sys", "atom", "fence.acq_rel.sys",
     ]  # fmt: skip
+
+
+ARITHMETIC = """
+    q[t] = sqrt(q[t]) / q[t + 32] + q[t + 64] * q[t + 96]
+"""
+
+
+@pytest.mark.parametrize(
+    ("modes", "wanted"),
+    [
+        ("exact", ["sqrt.rn.f32", "div.rn.f32", "fma.rn.f32"]),
+        ("ftz", ["sqrt.rn.ftz.f32", "div.rn.ftz.f32", "fma.rn.ftz.f32"]),
+        ("approx", ["sqrt.approx.f32", "div.approx.f32", "fma.rn.f32"]),
+        ("no-contract", ["sqrt.rn.f32", "div.rn.f32", "mul.rn.f32", "add.rn.f32"]),
+        ("fast", ["sqrt.approx.ftz.f32", "div.approx.ftz.f32", "fma.rn.ftz.f32"]),
+    ],
+)
+def test_modes_of_arithmetic(
+    modes: str,
+    wanted: list[str],
+    program_cache: Path,
+    tmp_path: Path,
+    workers: Workers,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    head = HEAD.replace("\n\nfn kernel", f'\nfrom math import sqrt\n\n\n@fp_mode("{modes}")\nfn kernel')
+    monkeypatch.setitem(globals(), "HEAD", head)
+    text = ptx(ARITHMETIC, tmp_path, program_cache, workers)
+    assert re.findall(r"^\s*((?:sqrt|div|fma|mul|add)\S*f32)\s", text, re.MULTILINE) == wanted
+
+
+LOOPS = """
+    var sum = Float32(0)
+    for i in range(t, Int(p[0]), 256):
+        sum += q[i]
+    for i in range(64):
+        sum = sum * 3 + Float32(i)
+    q[t] = sum
+"""
+
+
+def test_loops_keep_loads_in_flight_and_count_narrow(program_cache: Path, tmp_path: Path, workers: Workers) -> None:
+    text = ptx(LOOPS, tmp_path, program_cache, workers)
+    assert text.count("ld.global.b32") == 1 + 4 + 1  # the bound, four turns at a time, one turn of the rest
+    assert "cvt.rn.f32.u32" in text and "cvt.rn.f32.u64" not in text and "cvt.rn.f32.s64" not in text
