@@ -35,6 +35,7 @@ EXAMPLES = {
     "new": ("ktc new saxpy",),
     "repl": ("ktc repl",),
     "doc": ("ktc doc src -o site", "ktc doc --check src", "ktc doc --format json mod.kpy"),
+    "explore": ("ktc explore prog.kpy", "ktc explore prog.kpy --no-browser --port 8000"),
     "lsp": ("ktc lsp",),
     "explain": ("ktc explain", "ktc explain type-mismatch"),
     "targets": ("ktc targets", "ktc targets --json"),

@@ -7,6 +7,7 @@ COMMANDS = {
     "check": "ktc.tools.check:check_command",
     "completion": "ktc.tools.shell:completion_command",
     "doc": "ktc.tools.doc:doc_command",
+    "explore": "ktc.tools.explore:explore_command",
     "format": "ktc.tools.format:format_command",
     "lsp": "ktc.tools.lsp:lsp_command",
     "man": "ktc.tools.shell:man_command",

@@ -1,0 +1,131 @@
+"""`ktc explore`: a page on this machine with a program beside what the compiler makes of it.
+
+In: a file. Out: a server on 127.0.0.1 with a token; it needs no network and answers no other page.
+"""
+
+import json
+import secrets
+import sys
+import threading
+import webbrowser
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import click
+
+_HOST = "127.0.0.1"
+_PAGE = Path(__file__).with_name("explore.html")
+_MAX_BYTES = 4 << 20
+_STACK_BYTES = 256 << 20
+_RECURSION = 20_000
+
+
+class Server(ThreadingHTTPServer):
+    """The server of one file."""
+
+    daemon_threads = True
+
+    def __init__(self, path: Path, port: int) -> None:
+        super().__init__((_HOST, port), _Handler)
+        self.path, self.token = path, secrets.token_urlsafe(24)
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION))
+        before = threading.stack_size(_STACK_BYTES)
+        self.pool = ThreadPoolExecutor(1, "explore")
+        self.pool.submit(int).result()  # the thread starts with the large stack
+        threading.stack_size(before)
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://{_HOST}:{self.server_address[1]}/?token={self.token}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers the three requests of the page."""
+
+    server: Server
+
+    def do_GET(self) -> None:
+        """Send the page, or what it starts with."""
+        path, _, query = self.path.partition("?")
+        if path == "/" and f"token={self.server.token}" in query.split("&") and self._is_local():
+            self._send(_PAGE.read_bytes(), "text/html; charset=utf-8")
+        elif path == "/start" and self._is_known():
+            self._json(_start(self.server.path))
+        else:
+            self.send_error(HTTPStatus.FORBIDDEN)
+
+    def do_POST(self) -> None:
+        """Compile."""
+        size = int(self.headers.get("Content-Length") or 0)
+        if self.path != "/compile" or not self._is_known() or size > _MAX_BYTES:
+            self.send_error(HTTPStatus.FORBIDDEN)
+            return
+        from ktc.tools.exploring import explore
+
+        try:
+            request = json.loads(self.rfile.read(size))
+            answer = self.server.pool.submit(partial(explore, self.server.path, request)).result()
+        except Exception as error:  # the page shows it; the server goes on
+            answer = {"diagnostics": [{"severity": "error", "place": None, "message": str(error), "help": ""}]}
+        self._json(answer)
+
+    def _is_local(self) -> bool:
+        """Say whether the request came to this address, not to a name that points here."""
+        return self.headers.get("Host") == f"{_HOST}:{self.server.server_address[1]}"
+
+    def _is_known(self) -> bool:
+        return self._is_local() and secrets.compare_digest(self.headers.get("X-Token") or "", self.server.token)
+
+    def _json(self, value: Any) -> None:
+        self._send(json.dumps(value).encode(), "application/json")
+
+    def _send(self, data: bytes, kind: str) -> None:
+        self.send_response(HTTPStatus.OK)
+        for name, value in (
+            ("Content-Type", kind), ("Content-Length", str(len(data))), ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+            ("Content-Security-Policy", "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"),
+        ):  # fmt: skip
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Keep quiet."""
+
+
+def _start(path: Path) -> dict[str, Any]:
+    from ktc.targets import all_targets, host
+
+    targets = [(one.name, f"{one.name}: {one.title}") for one in all_targets(host.host_target())]
+    text = path.read_text("utf-8").replace("\r\n", "\n")
+    return {"name": path.name, "text": text, "targets": targets, "target": "sm_90" if "enqueue_" in text else ""}
+
+
+@click.command("explore")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port (default: a free one).")
+@click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
+def explore_command(file: Path, port: int, no_browser: bool) -> int:
+    """Open a page with FILE beside its IR, LLVM and assembly for the host and for GPUs.
+
+    Lines have the colour of the source line that they come from. The page compiles again while you type; the file
+    stays as it is. Ctrl-C ends it.
+    """
+    server = Server(file, port)
+    click.echo(f"{server.url}\nCtrl-C ends it", err=False)
+    sys.stdout.flush()
+    if not no_browser:
+        webbrowser.open(server.url)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        server.server_close()
+    return 0
