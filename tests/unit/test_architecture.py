@@ -301,3 +301,43 @@ def test_no_private_name_of_another_file() -> None:
         for node, _ in imports(tree_of(path)):
             for alias in node.names if isinstance(node, ast.ImportFrom) else ():
                 assert not alias.name.startswith("_"), f"{name_of(path)}:{node.lineno} imports {alias.name}"
+
+
+OWNERS: dict[str, tuple[str, ...]] = {
+    "frame": ("statements", "expressions", "calls", "functions", "comptime"),
+    "flow": ("statements", "functions"),
+    "facts": ("calls", "statements", "primitives"),
+    "captures": ("functions",),
+    "site": ("expressions", "statements", "calls", "comptime", "kernels"),
+    "modules": ("checks", ""),
+    "types": ("types", "checks", ""),
+    "instances": ("functions", "kernels", "checks", ""),
+    "comptime": (),
+    "coverage": ("checks", "generics", "calls", "statements"),
+    "reporter": ("checks", "generics", "calls", "types", "expressions", ""),
+}
+"""The rooms that assign attributes of each part of the state (`model/state.py`); "" is what lies above all rooms."""
+
+
+def assigned_attributes(tree: ast.AST) -> Iterator[ast.Attribute]:
+    for node in ast.walk(tree):
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        for target in targets if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) else ():
+            for one in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
+                if isinstance(one, ast.Attribute):
+                    yield one
+
+
+def test_only_owners_assign_the_state() -> None:
+    assigned: dict[str, set[str]] = {part: set() for part in OWNERS}
+    for path in elaborator_files():
+        parts = path.relative_to(TOOLCHAIN).parts
+        room = parts[1] if len(parts) > 2 else ""
+        if room == "model":
+            continue
+        for one in assigned_attributes(tree_of(path)):
+            owner = one.value.attr if isinstance(one.value, ast.Attribute) else ""
+            if owner in OWNERS:
+                assert room in OWNERS[owner], f"{name_of(path)}:{one.lineno} assigns {ast.unparse(one)}"
+                assigned[owner].add(room)
+    assert {part: set(rooms) for part, rooms in OWNERS.items()} == assigned, "take out of OWNERS what no longer assigns"

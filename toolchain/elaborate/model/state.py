@@ -1,4 +1,7 @@
-"""The parts of the elaborator's state, each with the room that owns it: only the owner assigns its attributes.
+"""The parts of the elaborator's state.
+
+The owner of a part is the room that answers for it; which rooms may assign its attributes is a list in
+tests/unit/test_architecture.py that may only get shorter.
 
 `Elaboration` has the parts of a whole run, `Body` those of one function or compile-time expression (`elaboration.py`).
 """
