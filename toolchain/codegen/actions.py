@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from ktc.codegen import coroutine_kernels
+from ktc.codegen import block_atomics, coroutine_kernels
 from ktc.codegen.constants import quoted, symbol
 from ktc.codegen.context import SHARED_SPACE
 from ktc.codegen.operations import PURE_DECLARATION, Operations
@@ -238,9 +238,13 @@ def _from_raw(body: Operations, kind: Type, text: str) -> str:
 # ---- atomics -----------------------------------------------------------------------------------------------
 
 
+def _reach(scope: str, pointer: Value) -> str:
+    return "block" if not scope and _is_shared(pointer) else scope  # nobody else reaches shared memory
+
+
 def _scope(body: Operations, scope: str, pointer: Value | None = None) -> str:
-    if not scope and pointer is not None and _is_shared(pointer):
-        scope = "block"  # nobody else reaches this memory
+    if pointer is not None:
+        scope = _reach(scope, pointer)
     try:
         name = body.context.target.scopes[scope]
     except KeyError:
@@ -253,6 +257,8 @@ def _is_shared(pointer: Value) -> bool:
 
 
 def _atomic_rmw(body: Operations, action: AtomicRmw) -> str:
+    if block_atomics.is_plain(body, _reach(action.scope, action.pointer)):
+        return block_atomics.change(body, action)
     kind = action.type
     scope, ordering = _scope(body, action.scope, action.pointer), _ORDERINGS.get(action.ordering, action.ordering)
     target = body.context.target
@@ -288,10 +294,11 @@ def _compare_exchange(body: Operations, action: CompareExchange) -> str:
     for value in (action.expected, action.desired):
         text = body.to_memory(body.value(value), kind)
         texts.append(body.new(f"bitcast {held} {text} to {whole}") if is_float else text)
-    pair = body.new(
-        f"cmpxchg {body.typed(action.pointer)}, {whole} {texts[0]}, {whole} {texts[1]} {scope}{ordering} {failure}, "
-        f"align {size_of(kind)}"
-    )
+    if block_atomics.is_plain(body, _reach(action.scope, action.pointer)):
+        pair = block_atomics.compare_exchange(body, action, whole, *texts)
+    else:
+        words = f"cmpxchg {body.typed(action.pointer)}, {whole} {texts[0]}, {whole} {texts[1]}"
+        pair = body.new(f"{words} {scope}{ordering} {failure}, align {size_of(kind)}")
     raw = f"{{ {whole}, i1 }}"
     old = body.new(f"extractvalue {raw} {pair}, 0")
     if is_float:
@@ -305,7 +312,7 @@ def _compare_exchange(body: Operations, action: CompareExchange) -> str:
 
 def _fence(body: Operations, action: Fence) -> str:
     ordering = _ORDERINGS.get(action.ordering, action.ordering)
-    if ordering != "monotonic":
+    if ordering != "monotonic" and not block_atomics.is_plain(body, action.scope):
         body.lines.append(f"  fence {_scope(body, action.scope)}{ordering}")
     return _EMPTY
 

@@ -9,6 +9,7 @@ do the same; Karrenberg and Hack, "Improving Performance of OpenCL on CPUs", des
 """
 
 import re
+from contextlib import suppress
 from typing import Any
 
 from ktc.emit.workgroups import leaves
@@ -16,7 +17,7 @@ from ktc.emit.workgroups.cuts import Cut, Uncut, cut, with_stops
 from ktc.emit.workgroups.graph import BLOCK_STOP, WARP_STOP, Graph, read
 from ktc.emit.workgroups.leaves import Leaf, Plan
 from ktc.emit.workgroups.output import Output
-from ktc.emit.workgroups.uniformity import varying_in_block, varying_in_warp
+from ktc.emit.workgroups.uniformity import common_loops, varying_in_block, varying_in_warp
 from ktc.emit.workgroups.writer import BlockWriter
 
 __all__ = ("Uncut", "in_loops")
@@ -81,7 +82,15 @@ def planned(graph: Graph) -> Plan:
         Uncut: it cannot be cut.
     """
     varying = varying_in_block(graph)
-    whole = cut(graph, graph.entry, set(graph.blocks), set(), BLOCK_STOP, varying)
+    loops = common_loops(graph, varying)
+    if loops:
+        with suppress(Uncut):
+            return _planned(graph, varying, loops)
+    return _planned(graph, varying, [])
+
+
+def _planned(graph: Graph, varying: set[str], loops: list[str]) -> Plan:
+    whole = cut(graph, graph.entry, set(graph.blocks), set(), BLOCK_STOP, varying, loops)
     made: list[Leaf] = []
     for number, (head, part) in enumerate(list(whole.parts.items())):
         if not with_stops(graph, part.blocks, WARP_STOP):

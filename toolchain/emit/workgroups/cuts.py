@@ -6,6 +6,8 @@ loops that decide whether a stop is reached are such branches; a way to the func
 that passes no stop ends these threads and lets the others go on.
 """
 
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import field
 
 from ktc.emit.workgroups import flow
@@ -62,24 +64,38 @@ class Cut:
     common: set[str]
 
 
-def cut(graph: Graph, head: str, blocks: set[str], ends: set[str], scope: str, varying: set[str]) -> Cut:
-    """Cut `blocks`, which are entered at `head` and left for `ends`, at the stops of a scope."""
-    return _Cutter(graph, head, set(blocks), ends, scope, varying).cut()
+def cut(
+    graph: Graph, head: str, blocks: set[str], ends: set[str], scope: str, varying: set[str],
+    loops: Collection[str] = (),
+) -> Cut:  # fmt: skip
+    """Cut `blocks`, which are entered at `head` and left for `ends`, at the stops of a scope.
+
+    Args:
+        loops: the first blocks of loops that are to stay outside of the loops over threads, where that is possible.
+    """
+    chosen: list[str] = []
+    for loop in loops:
+        with suppress(Uncut):
+            _Cutter(graph, head, set(blocks), ends, scope, varying, {*chosen, loop}).cut()
+            chosen.append(loop)
+    return _Cutter(graph, head, set(blocks), ends, scope, varying, set(chosen)).cut()
 
 
 class _Cutter:
     def __init__(
-        self, graph: Graph, head: str, blocks: set[str], ends: set[str], scope: str, varying: set[str]
-    ) -> None:
+        self, graph: Graph, head: str, blocks: set[str], ends: set[str], scope: str, varying: set[str],
+        loops: set[str],
+    ) -> None:  # fmt: skip
         self.graph, self.head, self.blocks, self.ends = graph, head, blocks, ends
         self.varying, self.scope = varying, scope
         self.scopes = (BLOCK_STOP,) if scope == BLOCK_STOP else (WARP_STOP,)
+        self.loops = loops
         self.common: set[str] = set()
         self.exits: set[tuple[str, str]] = set()
         self.going: set[str] = set()
 
     def cut(self) -> Cut:
-        stops = {name for name in self.blocks if self._stops(name)}
+        stops = {name for name in self.blocks if self._stops(name)} | self.loops
         onward = {
             name: [one for one in targets if one != END or name not in self._ending]
             for name, targets in self._edges().items()

@@ -256,9 +256,20 @@ class LeafWriter:
         if one.callee == EXCHANGED:
             self._exchanged(one, lines)
         elif one.name:
-            lines.append(f"  {self._renamed(one, self._name(one.name))}")
+            lines.append(f"  {self._renamed(one, self._name(one.name))}{self._access(one)}")
         else:
-            lines.append(f"  {self._text(one.text)}")
+            lines.append(f"  {self._text(one.text)}{self._access(one)}")
+
+    def _access(self, one: Instruction) -> str:
+        """Return the metadata of an access on which no other thread's depends: such a program would have a race."""
+        words = one.text.split(" = ", 1)[-1]
+        if not words.startswith(("load ", "store ")) or words.startswith(
+            ("load atomic", "load volatile", "store atomic", "store volatile")
+        ):
+            return ""
+        if "!llvm.access.group" in words or any(use in self.plan.private for use in one.uses):
+            return ""
+        return self.output.access
 
     def _leave(self, block: Block, lines: list[str]) -> None:
         """Write the end of a block."""

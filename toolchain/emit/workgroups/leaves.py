@@ -63,6 +63,8 @@ class Plan:
     slots: dict[str, str] = field(default_factory=dict)
     confined: set[str] = field(default_factory=set)
     ends_threads: bool = False
+    private: set[str] = field(default_factory=set)
+    """Values that may be addresses of memory of one thread."""
 
     def cost_again(self, name: str) -> int:
         """Return what it costs to compute a value again of indices, arguments and what is kept once; a large number if
@@ -130,6 +132,7 @@ def fill(plan: Plan) -> None:
         if _op(plan.graph, name) != "alloca":
             plan.slots[name] = _kept(plan, name)
     plan.confined = {name for name in _allocas(plan.graph) if _is_confined(plan, name)}
+    plan.private = _private(plan.graph)
     plan.ends_threads = any(leaf.part.ends_threads for leaf in plan.leaves)
 
 
@@ -217,6 +220,31 @@ def _allocas(graph: Graph) -> Iterator[str]:
     for name, (_, one) in graph.values.items():
         if isinstance(one, Instruction) and one.op == "alloca":
             yield name
+
+
+def _private(graph: Graph) -> set[str]:
+    """Return what may be an address of memory of one thread; everything, if such an address is itself in memory."""
+    found = set(_allocas(graph))
+    work = list(found)
+    while work:
+        at = work.pop()
+        for block in graph.blocks.values():
+            for one in block.setters():
+                uses = one.incoming.values() if isinstance(one, Phi) else one.uses
+                if at not in uses:
+                    continue
+                if isinstance(one, Instruction) and (one.op == "ptrtoint" or _gives_away(one, at)):
+                    return set(graph.values)
+                if one.name and one.name not in found and (isinstance(one, Phi) or one.op != "load"):
+                    found.add(one.name)
+                    work.append(one.name)
+    return found
+
+
+def _gives_away(one: Instruction, address: str) -> bool:
+    if one.op == "store":
+        return one.text.split(",")[0].endswith(address)
+    return one.op == "call" and not one.callee.startswith("llvm.")
 
 
 def _is_confined(plan: Plan, name: str) -> bool:

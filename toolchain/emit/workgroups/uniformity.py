@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from ktc.emit.workgroups import flow
 from ktc.emit.workgroups.graph import Graph, Instruction, Phi
+from ktc.emit.workgroups.pure import has_effect
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_LANES, WARP_SLOT
 
 _THREAD = ("%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}")
@@ -146,7 +147,7 @@ class _Analysis:
 
     def _loops(self) -> list[set[str]]:
         if not hasattr(self, "_found_loops"):
-            self._found_loops = loops_of(self.edges, self.graph.entry)
+            self._found_loops = list(loops_of(self.edges, self.graph.entry).values())
         return self._found_loops
 
     def _used_outside(self, loop: set[str]) -> set[str]:
@@ -165,8 +166,28 @@ class _Analysis:
         return {name for name in found if name}
 
 
-def loops_of(edges: Mapping[str, list[str]], root: str) -> list[set[str]]:
-    """Return the natural loops, one for each block that a way leads back to."""
+def common_loops(graph: Graph, varying: set[str]) -> list[str]:
+    """Return the first blocks of loops that all threads leave in the same turn, and that vectors can be made of."""
+    edges = {name: graph.successors(name) for name in graph.blocks}
+    found = []
+    for head, loop in loops_of(edges, graph.entry).items():
+        leaving = [name for name in loop if any(target not in loop for target in edges[name])]
+        if any(graph.blocks[name].end.condition in varying for name in leaving) or not leaving:
+            continue
+        setters = [one for name in loop for one in graph.blocks[name].setters()]
+        if all(_is_scalar(one) for one in setters) and not any(graph.blocks[name].end.stop for name in loop):
+            found.append(head)
+    return found
+
+
+def _is_scalar(one: Instruction | Phi) -> bool:
+    if one.name and one.type.startswith(("<", "{", "[")):
+        return False
+    return isinstance(one, Phi) or one.op in ("load", "store") or not has_effect(one)
+
+
+def loops_of(edges: Mapping[str, list[str]], root: str) -> dict[str, set[str]]:
+    """Return the natural loops by their first blocks."""
     parents = flow.immediate_dominators(edges, root)
     before = flow.reversed_edges(edges)
     found: dict[str, set[str]] = {}
@@ -181,4 +202,4 @@ def loops_of(edges: Mapping[str, list[str]], root: str) -> list[set[str]]:
                 if at not in loop:
                     loop.add(at)
                     work += before[at]
-    return list(found.values())
+    return found
