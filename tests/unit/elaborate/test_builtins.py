@@ -1,47 +1,36 @@
 """The primitives, over a small elaborator that has only them."""
 
 import math
-from dataclasses import dataclass, field
 from fractions import Fraction
-from types import SimpleNamespace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from ktc import native
+from ktc import config
+from ktc.base.cache import Cache
 from ktc.diag.codes import Code
-from ktc.elaborate.instances.library_archive import Defines
-from ktc.elaborate.model.declarations import Ty
-from ktc.elaborate.model.types import KV, OriginValue, PackPV, PrimTy
+from ktc.diag.diagnostic import Sink
+from ktc.diag.source import Span
+from ktc.elaborate import program
+from ktc.elaborate.builder import ir_values
+from ktc.elaborate.model.declarations import StructInfo
+from ktc.elaborate.model.elaboration import Body as RealBody
+from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.types import KV, OriginValue, PackPV, PrimTy, StructTy
 from ktc.elaborate.model.values import LV, RV
 from ktc.elaborate.primitives.table import OPERATIONS, operation
 from ktc.elaborate.primitives.targets import simd_bits
-from ktc.elaborate.types import primitive_types as builtin_types
+from ktc.elaborate.types import primitive_types, struct_types
 from ktc.ir import nodes, types
 from ktc.ir.types import BOOL, I8, I16, I32, I64, PTR, UNIT, StructType, VectorType, size_of
-from ktc.targets.target import Target
+from ktc.records import replace
+from ktc.syntax import ast
+from ktc.syntax.loader import load
 
 DTYPE = {
     "bool": 1, "i8": 2, "u8": 3, "i16": 4, "u16": 5, "i32": 6, "u32": 7, "i64": 8, "u64": 9,
     "f16": 16, "bf16": 17, "f32": 18, "f64": 19, "int": 24, "uint": 25,
 }  # fmt: skip
-
-
-def target(name: str, device: bool = True, features: str = "", triple: str = "nvptx64") -> Target:
-    return Target(name, "nvidia" if device else "cpu", triple, "", "", features, {}, is_device=device, warp_lanes=32)
-
-
-HOST = target("x86_64-linux", False, "+avx,-avx512f", "x86_64-linux")
-DEVICE = target("sm_90")
-
-
-_OWN_CLASS = pytest.mark.skipif(native.is_used(), reason="a class of its own among compiled ones")
-
-
-class Wrapper(Ty):
-    """A struct with one field."""
-
-    def __init__(self, name: str, of: PrimTy) -> None:
-        self.name, self.of = name, of
 
 
 class Failed(Exception):
@@ -51,90 +40,67 @@ class Failed(Exception):
 
 
 class Elab:
-    def __init__(self) -> None:
-        self.known: dict[object, PrimTy] = {}
-        self.config = SimpleNamespace(defines={"n": "0x10", "s": "text"}, host=HOST, accelerators=(DEVICE,))
-        self.defines = Defines(self.config.defines)
+    """An elaboration of a program that has nothing."""
 
-    def targets_of_program(self) -> tuple[Target, ...]:
-        return self.config.accelerators
+    def __init__(self, folder: Path, cache_folder: Path) -> None:
+        sink, cache, root = Sink(), Cache(cache_folder), folder / "program.kpy"
+        root.write_text("fn main():\n    pass\n")
+        options = config.Options(root, defines=("n=0x10", "s=text"), accelerators="sm_90")
+        made = config.resolve(options, sink, cache)
+        assert made is not None
+        package = load(made.root, made.search, made.stdlib, cache, sink)
+        assert package is not None
+        self.real = program.begin(package, made, sink)
 
     def prim(self, name: str, args: tuple = ()) -> PrimTy:
-        key = (name, builtin_types.canonical(self, name, args))
-        if key not in self.known:
-            self.known[key] = builtin_types.make(self, name, args)
-        return self.known[key]
-
-    def base_prim(self, ty: Ty) -> PrimTy | None:
-        return ty.of if isinstance(ty, Wrapper) else None
-
-    def ir(self, ty: Ty) -> types.Type:
-        prim = ty if isinstance(ty, PrimTy) else ty.of
-        return prim.ir if prim.ir is not None else UNIT
-
-    def is_trivial(self, ty: Ty) -> bool:
-        return True
-
-    def moves_plainly(self, value: object) -> bool:
-        return True
-
-    def type_name(self, ty: Ty) -> str:
-        return getattr(ty, "name", str(ty))
-
-    def same_type(self, a: Ty, b: Ty) -> bool:
-        return a is b
-
-    def conforms(self, ty: Ty, trait: Ty) -> bool:
-        return False
+        return primitive_types.prim(self.real, name, args)
 
 
-@dataclass
+class Actions:
+    """The statements of a body, and of a `Let` what it does."""
+
+    def __init__(self, body: RealBody) -> None:
+        self.body = body
+
+    def all(self) -> list:
+        return [one.value if isinstance(one, nodes.Let) else one for one in self.body.statements]
+
+    def pop(self):
+        last = self.all()[-1]
+        self.body.statements.pop()
+        return last
+
+    def __getitem__(self, at: int):
+        return self.all()[at]
+
+
 class Body:
-    elab: Elab = field(default_factory=Elab)
-    target: Target = HOST
-    comptime: bool = False
-    instance: None = None
-    actions: list = field(default_factory=list)
+    def __init__(self, elab: Elab) -> None:
+        self.elab = elab
+        made = elab.real
+        self.real = RealBody(made, made.modules.main, made.modules.main.scope, None)
+        self.real.frame.comptime = False
+        self.actions = Actions(self.real)
 
-    def rvalue(self, val) -> nodes.Value:
-        return val.ir if isinstance(val, RV) else nodes.Const(self.elab.ir(val.ty), val.data)
 
-    def place(self, val) -> LV:
-        return val if isinstance(val, LV) else LV(val.ty, nodes.Argument(9, PTR))
+def wrapper(body: Body, name: str, of: PrimTy) -> StructTy:
+    """Return a struct with one field."""
+    main = body.elab.real.modules.main
+    node = ast.StructDecl(0, 0, name, 0, (), (), (), (), (), "")
+    ty = StructTy(StructInfo(name, node, main, 0, main.scope), ())
+    ty.fields, ty.ir_type, ty.prim, ty.trivial, ty.origins = (("value", of),), of.ir, of, True, ()
+    ty.slots_of = {"value": (0, -2)}
+    return ty
 
-    def let(self, action, type) -> nodes.Value:
-        self.actions.append(action)
-        return nodes.Const(UNIT, ()) if type == types.VOID else nodes.Temp(len(self.actions), type)
 
-    def emit(self, statement) -> None:
-        self.actions.append(statement)
-
-    def fail(self, code, message, span=None, help=""):
-        raise Failed(code, message)
-
-    def string_global(self, text: str) -> nodes.Const:
-        return nodes.Const(builtin_types.STRING, (nodes.Address("text"), len(text.encode())))
-
-    def string_of_const(self, const: nodes.Const) -> str:
-        return f"<{const.value[1]}>"
-
-    def stack_slot(self, type, align):
-        self.actions.append((type, align))
-        return nodes.Argument(8, PTR)
-
-    def shared_global(self, type, space, align, span, name=""):
-        return nodes.GlobalAddress("shared", space)
-
-    def take_place(self, ty, pointer, span):
-        return LV(ty, pointer, owned=True)
-
-    def call_location(self):
-        return "a.kpy", 3, 4
+@pytest.fixture(scope="module")
+def elab(tmp_path_factory: pytest.TempPathFactory, program_cache: Path) -> Elab:
+    return Elab(tmp_path_factory.mktemp("primitives"), program_cache)
 
 
 @pytest.fixture
-def body() -> Body:
-    return Body()
+def body(elab: Elab) -> Body:
+    return Body(elab)
 
 
 def simd(body: Body, dtype: str, lanes: int = 1) -> PrimTy:
@@ -150,7 +116,11 @@ def unknown(ty: PrimTy, index: int = 0) -> RV:
 
 
 def run(body: Body, primitive: str, /, *args, **attrs):
-    return operation(body, primitive, attrs, list(args))
+    sink = body.elab.real.reporter.sink
+    try:
+        return operation(body.real, primitive, attrs, list(args))
+    except Abort:
+        raise Failed(sink.diagnostics[-1].code, sink.diagnostics[-1].message) from None
 
 
 def fold(body: Body, primitive: str, /, *args, **attrs):
@@ -162,7 +132,6 @@ def fold(body: Body, primitive: str, /, *args, **attrs):
 # ---- types ------------------------------------------------------------------------------------------------
 
 
-@_OWN_CLASS
 def test_types(body):
     elab = body.elab
     index = elab.prim("index")
@@ -176,8 +145,8 @@ def test_types(body):
     assert elab.prim("!kgen.pointer", (0,)) is elab.prim("!kgen.pointer")
     assert elab.prim("!pop.array", (3, index)).ir == types.ArrayType(I64, 3)
     # a library value is as good as a number
-    code = Wrapper("DType", simd(body, "u8"))
-    assert elab.prim("!pop.simd", (KV(Wrapper("Int", index), 2), KV(code, 18))) is simd(body, "f32", 2)
+    code = wrapper(body, "DType", simd(body, "u8"))
+    assert elab.prim("!pop.simd", (KV(wrapper(body, "Int", index), 2), KV(code, 18))) is simd(body, "f32", 2)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +156,7 @@ def test_types(body):
 )  # fmt: skip
 def test_bad_types(body, name, args):
     with pytest.raises(ValueError):
-        builtin_types.make(body.elab, name, args)
+        primitive_types.make(body.elab.real, name, args)
 
 
 def test_a_negative_number_of_lanes_is_seen(body):
@@ -196,10 +165,10 @@ def test_a_negative_number_of_lanes_is_seen(body):
 
 
 def test_erase():
-    assert builtin_types.erase(()) == (UNIT, ())
-    assert builtin_types.erase((UNIT, UNIT)) == (UNIT, (-1, -1))
-    assert builtin_types.erase((UNIT, I8)) == (I8, (-1, -2))
-    assert builtin_types.erase((I8, UNIT, I64)) == (StructType((I8, I64)), (0, -1, 1))
+    assert struct_types.erase(()) == (UNIT, ())
+    assert struct_types.erase((UNIT, UNIT)) == (UNIT, (-1, -1))
+    assert struct_types.erase((UNIT, I8)) == (I8, (-1, -2))
+    assert struct_types.erase((I8, UNIT, I64)) == (StructType((I8, I64)), (0, -1, 1))
 
 
 def test_packs(body):
@@ -265,10 +234,9 @@ def test_operation_by_kind(body, name, dtype, op):
     assert result.ty is ty and result.ir.name == op
 
 
-@_OWN_CLASS
 def test_a_struct_stands_for_its_field(body):
     index = body.elab.prim("index")
-    result = run(body, "pop.add", RV(Wrapper("Int", index), nodes.Const(I64, 2)), const(index, 3))
+    result = run(body, "pop.add", RV(wrapper(body, "Int", index), nodes.Const(I64, 2)), const(index, 3))
     assert result.ty is index and result.ir == nodes.Const(I64, 5)
 
 
@@ -375,12 +343,11 @@ def test_select(body):
 # ---- memory -----------------------------------------------------------------------------------------------
 
 
-@_OWN_CLASS
 def test_memory(body):
     pointer, index, f32 = unknown(body.elab.prim("!kgen.pointer")), body.elab.prim("index"), simd(body, "f32")
     yes = KV(body.elab.prim("i1"), 1)
-    loaded = run(body, "pop.load", pointer, _type=Wrapper("Float32", f32), alignment=2, volatile=yes)
-    assert body.actions.pop() == nodes.Load(pointer.ir, types.F32, 2, True) and loaded.ty.name == "Float32"
+    loaded = run(body, "pop.load", pointer, _type=wrapper(body, "Float32", f32), alignment=2, volatile=yes)
+    assert body.actions.pop() == nodes.Load(pointer.ir, types.F32, 2, True) and loaded.ty.info.name == "Float32"
     run(body, "pop.store", RV(f32, nodes.Const(types.F32, 1.0)), pointer)
     assert body.actions.pop() == nodes.Store(pointer.ir, nodes.Const(types.F32, 1.0))
     moved = run(body, "pop.offset", pointer, const(index, 2), elem=f32)
@@ -388,7 +355,8 @@ def test_memory(body):
     run(body, "pop.memmove", pointer, pointer, const(index, 3))
     assert body.actions.pop() == nodes.MemCopy(pointer.ir, pointer.ir, nodes.Const(I64, 3), 1, True)
     slot = run(body, "pop.stack_alloc", count=4, type=f32, alignment=16)
-    assert body.actions.pop() == (types.ArrayType(types.F32, 4), 16) and slot.ty.name == "!kgen.pointer"
+    local = body.real.hoisted[-1].local
+    assert (local.type, local.align) == (types.ArrayType(types.F32, 4), 16) and slot.ty.name == "!kgen.pointer"
     assert run(body, "pop.global_alloc", count=4, type=f32).ty is body.elab.prim("!kgen.pointer", (3,))
     place = run(body, "lit.ref.from_pointer", pointer, _type=f32, mut=KV(body.elab.prim("i1"), 0))
     assert (place.ty, place.pointer, place.mutable) == (f32, pointer.ir, False)
@@ -399,13 +367,15 @@ def test_memory(body):
     assert fold(body, "pop.int_to_ptr", const(index, 64), _type=pointer.ty) == 64
 
 
-def test_aggregates_are_taken_and_underaligned_ones_copied_first(body):
+def test_underaligned_aggregates_are_copied_first(body):
     index, i1 = body.elab.prim("index"), body.elab.prim("i1")
     pack, pointer = body.elab.prim("!kgen.pack", (i1, index)), unknown(body.elab.prim("!kgen.pointer"))
-    assert run(body, "pop.load", pointer, _type=pack).pointer == pointer.ir
-    got = run(body, "pop.load", pointer, _type=pack, alignment=1)
-    assert got.pointer == nodes.Argument(8, PTR)
-    assert body.actions.pop() == nodes.MemCopy(got.pointer, pointer.ir, nodes.Const(I64, size_of(pack.ir)), 1)
+    run(body, "pop.load", pointer, _type=pack)
+    assert body.actions.pop() == nodes.Load(pointer.ir, pack.ir)
+    run(body, "pop.load", pointer, _type=pack, alignment=1)
+    slot = nodes.LocalAddress(body.real.hoisted[-1].local)
+    assert body.actions.pop() == nodes.Load(slot, pack.ir)
+    assert body.actions.pop() == nodes.MemCopy(slot, pointer.ir, nodes.Const(I64, size_of(pack.ir)), 1)
 
 
 @pytest.mark.parametrize(
@@ -419,7 +389,7 @@ def test_atomics(body, how, dtype, op):
     value = unknown(ty, 1)
     run(body, "pop.atomic.rmw", pointer, value, op=how, ordering="relaxed", scope="gpu")
     wanted = nodes.Op("fneg", (value.ir,), ty.ir) if (how, dtype) == ("sub", "f32") else value.ir
-    assert body.actions == [nodes.AtomicRmw(op, pointer.ir, wanted, ty.ir, "relaxed", "gpu")]
+    assert body.actions.all() == [nodes.AtomicRmw(op, pointer.ir, wanted, ty.ir, "relaxed", "gpu")]
 
 
 def test_compare_exchange(body):
@@ -429,12 +399,13 @@ def test_compare_exchange(body):
     assert old.ir == nodes.Op("get", (nodes.Temp(1, body.actions[0].type),), I32, 0)
 
 
-@_OWN_CLASS
 def test_calls(body):
     i32, pointer = simd(body, "i32"), unknown(body.elab.prim("!kgen.pointer"))
-    result = run(body, "pop.external_call", const(i32, 1), pointer, func="f", _type=Wrapper("Int32", i32), fixed=1)
+    result = run(
+        body, "pop.external_call", const(i32, 1), pointer, func="f", _type=wrapper(body, "Int32", i32), fixed=1
+    )
     assert body.actions.pop() == nodes.CallExternal("f", (nodes.Const(I32, 1), pointer.ir), I32, 1)
-    assert result.ty.name == "Int32"
+    assert result.ty.info.name == "Int32"
     nothing = run(body, "pop.external_call", pointer, func="free", _type=body.elab.prim("!kgen.none"))
     assert body.actions.pop().type == types.VOID and nothing.ty.name == "!kgen.none"
     run(body, "pop.call_indirect", pointer, pointer)
@@ -587,10 +558,10 @@ def test_texts(body):
     assert joined == KV(string, "aé")
     assert fold(body, "kgen.string.compare", joined, KV(string, "b"), pred="lt") == 1
     assert fold(body, "kgen.string.size", joined) == 3
-    assert fold(body, "kgen.string.data", joined) == nodes.Address("text")
+    assert fold(body, "kgen.string.data", joined).name.startswith("str$")
     assert run(body, "kgen.string.size", unknown(string)).ir.name == "get"
-    known = const(string, (nodes.Address("text"), 3))
-    assert run(body, "kgen.string.concat", known, joined).data == "<3>aé"
+    known = RV(string, ir_values.string_global(body.real, "xyz"))
+    assert run(body, "kgen.string.concat", known, joined).data == "xyzaé"
     with pytest.raises(Failed) as failure:
         run(body, "kgen.string.concat", unknown(string), joined)
     assert failure.value.code is Code.NOT_COMPILE_TIME
@@ -608,7 +579,9 @@ def test_questions(body):
     assert fold(body, "kgen.env.has", name="m") == 0
     assert fold(body, "kgen.env.int", name="n") == 16
     assert run(body, "kgen.env.string", name="s").data == "text"
-    assert fold(body, "kgen.source.line") == 3 and run(body, "kgen.source.file").data == "a.kpy"
+    main = body.elab.real.modules.main.source
+    body.real.frame.span = Span(main, main.text.index("pass"), main.text.index("pass") + 4)
+    assert fold(body, "kgen.source.line") == 2 and run(body, "kgen.source.file").data == main.path
     assert run(body, "kgen.origin.static").data == OriginValue("static", False)
     assert run(body, "kgen.origin.any", mut=KV(body.elab.prim("i1"), 1)).data == OriginValue("any", True)
     assert run(body, "kgen.variadic.get", index=1, values=PackPV((KV(index, 5), KV(index, 6)))) == KV(index, 6)
@@ -616,15 +589,17 @@ def test_questions(body):
 
 def test_targets(body):
     here = run(body, "kgen.target.current")
-    assert here.data is HOST
+    assert here.data is body.elab.real.config.host
     device = run(body, "kgen.targets.get", index=0)
-    assert device.data is DEVICE and fold(body, "kgen.targets.count") == 1
+    assert device.data is body.elab.real.config.accelerators[0] and fold(body, "kgen.targets.count") == 1
     assert run(body, "kgen.target.info", target=device, key="vendor").data == "nvidia"
     assert fold(body, "kgen.target.info", target=device, key="warp_lanes") == 32
     assert fold(body, "kgen.target.info", target=device, key="index") == 0
     assert fold(body, "kgen.target.info", target=here, key="index") == 2**64 - 1
-    assert fold(body, "kgen.target.info", target=here, key="simd_bits") == 256
-    assert simd_bits(target("h", False, "+avx,+avx512f", "x86_64-linux")) == 512 and simd_bits(DEVICE) == 128
+    assert fold(body, "kgen.target.info", target=here, key="simd_bits") == simd_bits(here.data)
+    wide = replace(here.data, features="+avx,+avx512f")
+    assert simd_bits(wide) == 512 and simd_bits(replace(wide, features="+avx,-avx512f")) == 256
+    assert simd_bits(device.data) == 128
     assert run(body, "kgen.target.find", name="sm_80").data.name == "sm_80"
     with pytest.raises(Failed) as failure:
         run(body, "kgen.target.find", name="sm_9x")
