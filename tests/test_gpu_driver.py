@@ -176,3 +176,12 @@ def test_graphs(folder: Path, other: bool) -> None:
     assert text == f"3 {not other}\n"
     assert sum(line.startswith("graph on") for line in log) == 2
     assert log.count("capture") == 2 and log.count("update") == 1 and log.count("instantiate") == 1 + other
+
+
+@pytest.mark.device
+def test_several_gpus(program_cache: Path, tmp_path: Path) -> None:
+    """With one GPU the example does all on it; with two their links are used."""
+    source = str(TESTS.parent / "examples" / "several_gpus.kpy")
+    done = run_ktc(["run", source, "--rates"], program_cache, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("product: right\nall-reduce: right\n")

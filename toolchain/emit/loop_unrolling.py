@@ -15,7 +15,7 @@ order.
 
 import re
 
-from ktc.emit.blocks import Block, defined, renamed, used
+from ktc.emit.blocks import NAME, Block, defined, renamed, used
 
 _TIMES = 4
 _LONGEST = 40
@@ -27,6 +27,7 @@ _MORE = re.compile(r"^icmp (slt|sgt) i64 (%\S+), (%\S+|\d+)$")
 _SUM = re.compile(r"^add(?: nuw| nsw)* i64 (%\S+), (%\S+|\d+)$")
 _ENDED = re.compile(r"^icmp eq i(?:32|64) (%\S+), (\d+)$")
 _COUNTED = re.compile(r"^add(?: nuw| nsw)* i(?:32|64) (%\S+), (\d+)$")
+_WIDE = re.compile(rf"^  ({NAME}) = zext nneg i32 ({NAME}) to i64$")
 _SMALL_PRODUCT = re.compile(r"^mul nuw nsw i64 ")
 _STORE = re.compile(r"^  (?:store (?!volatile|atomic)|#dbg)")
 _WORKS = re.compile(
@@ -60,7 +61,7 @@ def _repeat(block: Block) -> bool:
     turn = {name: next(value for value, origin in pairs if origin == block.name) for name, _, pairs in phis}
     own = {defined(line) for line in block.lines} - {""}
     # What is used behind the loop keeps its name: it is the last turn that has it.
-    lines, now = _turns(block, phis, turn, times)
+    lines, now = _turns(block, phis, turn, times, _indices(block, branch[0]))
     last = {name: made for made, name in now.items() if made in own and made not in turn}
     heads = [line for line in block.lines if " = phi " in line]
     names = {_again(one, 0): one for one in turn} | last
@@ -176,8 +177,29 @@ def _again(name: str, turn: int) -> str:
     return f'%"{name[1:].strip(chr(34))}.u{turn}"'
 
 
+def _indices(block: Block, condition: str) -> dict[str, int]:
+    """Return the wide forms of the counter that are only indices, with the counter's step.
+
+    In later turns they are the first one's plus a constant, and loads of neighbours become one.
+    """
+    ended = _ENDED.match(block.definition(condition))
+    sum = _COUNTED.match(block.definition(ended[1])) if ended else None
+    found = {}
+    for line in block.lines:
+        wide = _WIDE.match(line)
+        if sum is not None and wide is not None and wide[2] == sum[1]:
+            uses = [one for one in block.lines if wide[1] in used(one)]
+            if all(" = getelementptr " in one for one in uses):
+                found[wide[1]] = int(sum[2])
+    return found
+
+
 def _turns(
-    block: Block, phis: list[tuple[str, str, list[tuple[str, str]]]], turn: dict[str, str], times: int
+    block: Block,
+    phis: list[tuple[str, str, list[tuple[str, str]]]],
+    turn: dict[str, str],
+    times: int,
+    indices: dict[str, int] | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """Return the instructions of several turns, and what each name is called after the last."""
     lines: list[str] = []
@@ -189,7 +211,10 @@ def _turns(
             if " = phi " in line or line.startswith("  #dbg"):
                 continue
             made = defined(line)
-            if made:
+            if number and indices and made in indices:
+                here = f"  {_again(made, number)} = add nuw nsw i64 {_again(made, 0)}, {number * indices[made]}"
+                names[made] = _again(made, number)
+            elif made:
                 here = renamed(line, {**names, made: _again(made, number)})
                 names[made] = _again(made, number)
             else:
