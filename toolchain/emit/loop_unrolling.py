@@ -52,7 +52,9 @@ def unrolled(blocks: list[Block]) -> bool:
 def _repeat(block: Block) -> bool:
     """Put two or four turns into a loop whose number of turns is a multiple of that."""
     branch = block.branch()
-    turns = _turns_of(block, branch[0]) if branch is not None and branch[2] == block.name else 0
+    if branch is None or branch[2] != block.name:
+        return False
+    turns = _turns_of(block, branch[0])
     body = sum(" = phi " not in line for line in block.lines)
     times = next((times for times in (4, 2) if turns > times and turns % times == 0 and times * body <= _MANY), 0)
     if not times:
