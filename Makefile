@@ -9,7 +9,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run check format format-check lint types test test-device kernels same-code fuzz fuzz-format differential bench bench-gpu scaling ulp library-pages clean
+.PHONY: help setup native wheel run check format format-check lint types test test-device kernels same-code fuzz fuzz-format differential bench bench-gpu scaling ulp library-pages vsix clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -76,6 +76,10 @@ fuzz: $(READY) ## compile 10,000 mutated programs: no traceback, no crash, no ha
 
 library-pages: $(READY) ## make the library's reference pages in build/library, from its docstrings
 	$(BIN)/ktc doc stdlib -o build/library --title "Library of ktc"
+
+vsix: ## build the VS Code extension, build/ktc.vsix (wants npm)
+	mkdir -p build
+	cd editors/vscode && npm install --no-audit --no-fund && npm test && npm run package
 
 fuzz-format: $(READY) ## format all programs and 2,000 mutants: same tree, same comments, stable (COUNT=, SEED=)
 	$(BIN)/python tests/fuzz_format.py --count $(or $(COUNT),2000) --seed $(or $(SEED),0)

@@ -33,6 +33,7 @@ ONLY_IN = {
     "lark": ("syntax/",),
     "llvmlite": ("codegen/", "emit/", "targets/host.py", "cli/doctor.py"),
     "click": ("cli/", "tools/"),
+    "pygments": ("tools/highlighting.py",),
     "pygls": ("lsp/",),
     "lsprotocol": ("lsp/",),
     "rich": ("cli/output.py", "cli/bench.py", "bench/report.py"),

@@ -116,10 +116,11 @@ def print_code(data: bytes, kind: str, vendor: str, color: bool) -> None:
     if not color:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return
+    from ktc.tools.highlighting import KpyLexer
     from rich.console import Console
     from rich.syntax import Syntax
 
-    lexer = _PTX if kind == "asm" and vendor == "nvidia" else _LEXERS.get(kind, "python")
+    lexer = _PTX if kind == "asm" and vendor == "nvidia" else _LEXERS.get(kind) or KpyLexer()
     Console(soft_wrap=True).print(Syntax(text.rstrip("\n"), lexer, theme="ansi_dark", background_color="default"))
 
 
