@@ -197,6 +197,7 @@ def test_nothing_is_imported_that_no_distribution_names() -> None:
         "rich",
         "platformdirs",
         "pygls",
+        "pygments",
         "lsprotocol",
         *sys.stdlib_module_names,
     }
