@@ -37,9 +37,9 @@ def test_library(program_cache: Path, tmp_path: Path) -> None:
         dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         if not dotted or dotted.startswith("archive") or dotted in ASKED_ELSEWHERE:
             continue
-        module = made.package.find(f"std.{dotted}")
+        module = made.modules.package.find(f"std.{dotted}")
         assert module is not None, dotted
-        made.main = modules.enter(made, module)
+        made.modules.main = modules.enter(made, module)
         generic_bodies.check_generics(made)
     errors = [one for one in sink.diagnostics if one.severity is Severity.ERROR and not _of_primitive(one.message)]
     assert not errors, [(one.span.location() if one.span else "", one.message) for one in errors]
