@@ -24,6 +24,9 @@ from ktc.targets.target import Target
 EMIT_KINDS = ("exe", "shared-lib", "object", "llvm", "asm")
 OFFLOAD_MODES = ("all-kernel", "per-kernel")
 DIAGNOSTIC_FORMATS = ("text", "json")
+SUFFIXES = (".kpy", ".mojo", ".🔥")
+"""Of source files, in the order in which they are looked for."""
+
 DEFAULT_LEVEL = 3
 DEBUG_LEVELS = ("none", "line-tables", "full")  # by number, as `--debug-level` names them
 _LEVEL_NAME = "__OPTIMIZATION_LEVEL"  # what sys.compile reads, with the values of the build
@@ -151,10 +154,11 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
     host = _host(options, sink, cache)
     if host is None:
         return None
+    root = _program(options.root, sink)
     accelerators = _accelerators(options.accelerators, host, sink, cache, environment)
     accelerators = _with_options(accelerators, options, sink)
     emit = options.emit or "exe"
-    output = options.output or Path(options.root.stem + _suffix(emit))
+    output = options.output or _output(options.root, _suffix(emit))
     if options.writes:
         _check_output(output, options.root, sink)
     if sink.error_count:
@@ -164,8 +168,8 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
     defines |= dict(define.partition("=")[::2] for define in options.defines)
     stdlib = stdlib_folder()
     return Config(
-        root=options.root, host=host, accelerators=accelerators, output=output, stdlib=stdlib,
-        toolchain=toolchain_fingerprint(stdlib), search=options.search, defines=defines, emit=emit,
+        root=root, host=host, accelerators=accelerators, output=output, stdlib=stdlib,
+        toolchain=toolchain_fingerprint(stdlib), search=(*options.search, *_import_path(environment)), defines=defines, emit=emit,
         debug=options.debug or 0,
         level=level,
         jobs=options.jobs or processors(), offload_mode=options.offload_mode or OFFLOAD_MODES[0],
@@ -189,6 +193,31 @@ def _with_options(targets: tuple[Target, ...], options: Options, sink: Sink) -> 
         replace(target, floats=options.fp_mode) if target.vendor in float_modes.VENDORS else target
         for target in targets
     )
+
+
+def _program(root: Path, sink: Sink) -> Path:
+    """Return the file of a program: of a folder its `__main__`."""
+    if not root.is_dir():
+        return root
+    for suffix in SUFFIXES:
+        if (root / f"__main__{suffix}").is_file():
+            return root / f"__main__{suffix}"
+    message = f"'{root}' is a folder, and no program: it has no file '__main__{SUFFIXES[0]}'"
+    sink.report(Diagnostic(Code.FILE_ERROR, None, message, "name the file with 'main' in it"))
+    return root
+
+
+def _output(root: Path, suffix: str) -> Path:
+    """Return what is written where nothing else is said: the program's name, with another ending for a folder's."""
+    if not root.is_dir():
+        return Path(root.stem + suffix)
+    name = root.resolve().name
+    return Path(name + (suffix or (".out" if Path(name).is_dir() else "")))
+
+
+def _import_path(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the folders of `KTC_IMPORT_PATH`, which are searched after those of `-I`."""
+    return tuple(Path(part) for part in environment.get("KTC_IMPORT_PATH", "").split(os.pathsep) if part)
 
 
 def local_gpus(cache: Cache, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
