@@ -169,9 +169,8 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
     stdlib = stdlib_folder()
     return Config(
         root=root, host=host, accelerators=accelerators, output=output, stdlib=stdlib,
-        toolchain=toolchain_fingerprint(stdlib), search=(*options.search, *_import_path(environment)), defines=defines, emit=emit,
-        debug=options.debug or 0,
-        level=level,
+        toolchain=toolchain_fingerprint(stdlib), search=(*options.search, *_import_path(environment)),
+        defines=defines, emit=emit, debug=options.debug or 0, level=level,
         jobs=options.jobs or processors(), offload_mode=options.offload_mode or OFFLOAD_MODES[0],
         embed_cubin=options.embed_cubin,
         cpu_threads=options.cpu_threads or THREAD_FORMS[0],
