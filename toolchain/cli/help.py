@@ -34,6 +34,8 @@ EXAMPLES = {
     "format": ("ktc format src", "ktc format --check .", "ktc format --diff prog.kpy"),
     "new": ("ktc new saxpy",),
     "repl": ("ktc repl",),
+    "debug": ("ktc debug prog.kpy", "ktc debug --stop prog.kpy first second",
+              "ktc debug --batch -x 'break prog.kpy:12' -x run -x bt prog.kpy"),
     "doc": ("ktc doc src -o site", "ktc doc --check src", "ktc doc --format json mod.kpy"),
     "explore": ("ktc explore prog.kpy", "ktc explore prog.kpy --no-browser --port 8000"),
     "lsp": ("ktc lsp",),

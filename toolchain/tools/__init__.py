@@ -6,6 +6,7 @@ They are imported when they are used: `ktc build` must not load them.
 COMMANDS = {
     "check": "ktc.tools.check:check_command",
     "completion": "ktc.tools.shell:completion_command",
+    "debug": "ktc.tools.debug:debug_command",
     "doc": "ktc.tools.doc:doc_command",
     "explore": "ktc.tools.explore:explore_command",
     "format": "ktc.tools.format:format_command",
