@@ -31,7 +31,7 @@ def elaborations(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
     """Make every program one that returns 7; the list gets the config of each elaboration."""
     seen: list[Config] = []
 
-    def elaborate(package: object, config: Config, sink: Sink, library: object, ready: object) -> Program:
+    def elaborate(package: object, config: Config, sink: Sink, library: object, *_: object) -> Program:
         seen.append(config)
         entry = Function("start", "start", (("argc", I32), ("argv", PTR)), I32, (Return(Const(I32, 7)),))
         return Program(Unit(config.host, {"start": entry}), (), "start")
@@ -136,7 +136,7 @@ def test_a_warning_is_told_again_by_a_build_with_nothing_to_do(
 ) -> None:
     quiet = pipeline.elaborate
 
-    def elaborate(package: object, config: Config, sink: Sink, library: object, ready: object) -> Program:
+    def elaborate(package: object, config: Config, sink: Sink, library: object, *_: object) -> Program:
         span = Span(package.root.source, 0, 5)  # type: ignore[attr-defined]
         sink.report(Diagnostic(Code.DEPRECATED, span, "old", severity=Severity.WARNING))
         return quiet(package, config, sink, library, None)  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ def returns(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Make the elaborator give a program that returns the number in the list; counts its calls by growing."""
     numbers = [7]
 
-    def elaborate(package: object, made: config.Config, sink: Sink, library: object, ready: object) -> Program:
+    def elaborate(package: object, made: config.Config, sink: Sink, library: object, *_: object) -> Program:
         numbers.append(numbers[-1])
         body = (Return(Const(I32, numbers[0])),)
         entry = Function("start", "start", (("argc", I32), ("argv", PTR)), I32, body)
@@ -117,7 +117,7 @@ def test_other_options_are_another_build(tmp_path: Path) -> None:
 def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the elaborator give a program with two kernels for each accelerator, whose images the host holds."""
 
-    def elaborate(package: object, made: config.Config, sink: Sink, library: object, ready: object) -> Program:
+    def elaborate(package: object, made: config.Config, sink: Sink, library: object, *_: object) -> Program:
         start = Function("start", "start", (("c", I32), ("v", PTR)), I32, (Return(Const(I32, 7)),), linkage="export")
         host, devices = Unit(made.host, {"start": start}), []
         for index, target in enumerate(made.accelerators):
