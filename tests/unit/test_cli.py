@@ -61,7 +61,7 @@ def test_options_reach_the_config(elaborations: list[Config]) -> None:
     words = ["build", "-O1", "-g1", "-D", "x=1", "-Ilib", "-j", "1", "--target-accelerator", "gfx942,cpu", "prog.kpy"]
     assert main(words) == 0
     (made,) = elaborations
-    assert (made.level, made.debug, made.defines, made.search) == (1, 1, {"x": "1"}, (Path("lib"),))
+    assert (made.level, made.debug, made.defines["x"], made.search) == (1, 1, "1", (Path("lib"),))
     assert [target.name for target in made.accelerators] == ["gfx942", "cpu"]
 
 

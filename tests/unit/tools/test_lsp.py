@@ -16,7 +16,7 @@ from ktc.lsp.positions import Lines
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 
-EDITS = int(os.environ.get("KTC_LSP_EDITS", "12"))
+EDITS = int(os.environ.get("KTC_LSP_EDITS", "6"))
 """Random edits of a session; more of them find more."""
 TEXT = '''from math import sqrt
 from shapes import area
