@@ -16,7 +16,7 @@ from ktc.base.fingerprints import toolchain_fingerprint
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.records import record, replace
-from ktc.targets import float_modes, gpu_detection
+from ktc.targets import checked, float_modes, gpu_detection
 from ktc.targets import host as hosts
 from ktc.targets.cpu import THREAD_FORMS
 from ktc.targets.target import Target
@@ -28,6 +28,7 @@ SUFFIXES = (".kpy", ".mojo", ".🔥")
 """Of source files, in the order in which they are looked for."""
 
 DEFAULT_LEVEL = 3
+CHECKED_LEVEL = 2
 DEBUG_LEVELS = ("none", "line-tables", "full")  # by number, as `--debug-level` names them
 _LEVEL_NAME = "__OPTIMIZATION_LEVEL"  # what sys.compile reads, with the values of the build
 _DEBUG_NAME = "__DEBUG_LEVEL"
@@ -42,6 +43,8 @@ class Options:
         root: the main file.
         accelerators: targets of kernels, with commas between.
         defines: `name=value` or `name`.
+        checks: which mistakes of the program are looked for; None: none.
+        json: whether what the program reports is for tools.
         writes: whether `output` will be written, so that it is worth a look before the work.
     """
 
@@ -61,6 +64,8 @@ class Options:
     fp_mode: int = 0
     embed_cubin: bool = False
     cpu_threads: str | None = None
+    checks: tuple[str, ...] | None = None
+    json: bool = False
     writes: bool = False
 
 
@@ -163,14 +168,22 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
         _check_output(output, options.root, sink)
     if sink.error_count:
         return None
-    level = DEFAULT_LEVEL if options.level is None else options.level
-    defines = {_LEVEL_NAME: str(level), _DEBUG_NAME: DEBUG_LEVELS[options.debug or 0]}
-    defines |= dict(define.partition("=")[::2] for define in options.defines)
+    level, debug = DEFAULT_LEVEL if options.level is None else options.level, options.debug or 0
+    checks: dict[str, str] = {}
+    if options.checks:
+        checks = checked.defines(options.checks, accelerators, options.json)
+        level, debug = CHECKED_LEVEL if options.level is None else options.level, max(debug, 1)
+        host = checked.checked(host, options.checks)
+        processors_of = [target for target in accelerators if target.vendor == "cpu"]
+        processors_of = processors_of or [target for target in (targets.find("cpu", host),) if target is not None]
+        accelerators = tuple([checked.checked(target, options.checks) for target in processors_of])
+    defines = {_LEVEL_NAME: str(level), _DEBUG_NAME: DEBUG_LEVELS[debug]}
+    defines |= dict(define.partition("=")[::2] for define in options.defines) | checks
     stdlib = stdlib_folder()
     return Config(
         root=root, host=host, accelerators=accelerators, output=output, stdlib=stdlib,
         toolchain=toolchain_fingerprint(stdlib), search=(*options.search, *_import_path(environment)),
-        defines=defines, emit=emit, debug=options.debug or 0, level=level,
+        defines=defines, emit=emit, debug=debug, level=level,
         jobs=options.jobs or processors(), offload_mode=options.offload_mode or OFFLOAD_MODES[0],
         embed_cubin=options.embed_cubin,
         cpu_threads=options.cpu_threads or THREAD_FORMS[0],

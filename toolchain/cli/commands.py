@@ -20,7 +20,7 @@ from ktc import native
 from ktc.base.version import VERSION
 from ktc.cli.bench import bench_group
 from ktc.cli.report import report_command
-from ktc.cli.task import Task, compile_options, task_of
+from ktc.cli.task import Command, Task, compile_options, task_of
 from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
@@ -84,7 +84,7 @@ def cli() -> None:
     """Compile .kpy programs: host and GPU code in one native executable."""
 
 
-@cli.command()
+@cli.command(cls=Command)
 @click.argument("file")
 @click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default ./NAME).")
 @click.option("--emit", "emit_kind", type=click.Choice(configs.EMIT_KINDS), help="What to write (default exe).")
@@ -113,7 +113,7 @@ def build(file: str, output: Path | None, emit_kind: str | None, embed_cubin: bo
     return task.run(work)
 
 
-@cli.command(context_settings={"allow_interspersed_args": False})
+@cli.command(cls=Command, context_settings={"allow_interspersed_args": False})
 @click.argument("file")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @compile_options
@@ -152,7 +152,7 @@ def _run_program(program: Callable[[], int], task: Task) -> int:
     return failed or codes[0]
 
 
-@cli.command()
+@cli.command(cls=Command)
 @click.argument("file")
 @click.option("--kind", type=click.Choice(_EMIT_KINDS), default="llvm", show_default=True, help="Which stage.")
 @click.option("--kernel", default="", metavar="NAME", help="Which kernel, where there are several.")
@@ -247,7 +247,7 @@ def cache_clear() -> int:
     return 0
 
 
-@cache_group.command("why")
+@cache_group.command("why", cls=Command)
 @click.argument("file")
 @compile_options
 def cache_why(file: str, **words: Any) -> int:

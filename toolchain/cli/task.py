@@ -24,9 +24,10 @@ from ktc.diag.policy import UnknownWarning, read_policy
 from ktc.diag.render import render_json, render_text
 from ktc.driver import build_cache, guard
 from ktc.records import entity
-from ktc.targets import float_modes
+from ktc.targets import checked, float_modes
 from ktc.targets.cpu import THREAD_FORMS
 
+_SUFFIXES = (".kpy", ".mojo", ".🔥")
 _DEBUG_LEVELS = {name: number for number, name in enumerate(DEBUG_LEVELS)}
 
 
@@ -154,6 +155,13 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("-g0", "debug", flag_value=0, type=int, help="No debug information (default)."),
         click.option("--debug-level", type=click.Choice(list(_DEBUG_LEVELS)), help="The same in words."),
         click.option("-D", "defines", multiple=True, metavar="KEY=VALUE", help="Define a name for sys.param_env."),
+        click.option(
+            "--check", "checks_all", is_flag=True,
+            help="Find mistakes of kernels when the program runs on the CPU device; --check=KINDS for some.",
+        ),
+        click.option(
+            "--checks", metavar="KINDS", hidden=True, help="The same, for some kinds: --check=bounds,races."
+        ),
         click.option("-I", "search", multiple=True, metavar="DIR", help="Search this folder for modules."),
         click.option(
             "--target-accelerator", "accelerators", metavar="NAMES",
@@ -196,6 +204,30 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def _checks(wants_all: bool, chosen: str | None) -> tuple[str, ...] | None:
+    """Return what is to be looked for."""
+    if chosen is None:
+        return checked.parse("") if wants_all else None  # type: ignore[return-value]
+    found = checked.parse(chosen)
+    if isinstance(found, str):
+        known = ", ".join((*checked.KINDS, *checked.MODES))
+        raise click.BadParameter(f"'{found}' is none of {known}", param_hint="--check")
+    return found
+
+
+class Command(click.Command):
+    """A command with `--check`, which takes its words after an equals sign or none at all."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give `--check=bounds` a name of its own, as far as the options go."""
+        for index, word in enumerate(args):
+            if word == "--" or word.endswith(_SUFFIXES):
+                break
+            if word.startswith("--check="):
+                args[index] = word.replace("--check=", "--checks=", 1)
+        return super().parse_args(ctx, args)
+
+
 def task_of(words: dict[str, Any], file: str, **more: Any) -> Task:
     """Make the task of a command from its options."""
     debug = _DEBUG_LEVELS[words["debug_level"]] if words["debug_level"] else words["debug"]
@@ -205,7 +237,7 @@ def task_of(words: dict[str, Any], file: str, **more: Any) -> Task:
         accelerators=words["accelerators"], triple=words["triple"], cpu=words["cpu"], features=words["features"],
         jobs=words["jobs"] or None, offload_mode=words["offload_mode"],
         fp_mode=words["fp_mode"] | (float_modes.FAST if words["fast_math"] else 0), cpu_threads=words["cpu_threads"],
-        **more,
+        checks=_checks(words["checks_all"], words["checks"]), json=words["diagnostic_format"] == "json", **more,
     )  # fmt: skip
     said = [*words["warnings"], *["error"] * words["warnings_fatal"], *["none"] * words["no_warnings"]]
     try:

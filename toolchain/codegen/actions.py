@@ -179,7 +179,7 @@ def _call_intrinsic(body: Operations, action: CallIntrinsic) -> str:
     slot = context.target.system_values.get(action.name)
     if slot is not None:
         return f"%s{slot}"
-    if action.name == EXCHANGED and not context.marks:
+    if action.name == EXCHANGED and EXCHANGED in context.target.waits and not context.marks:
         return coroutine_kernels.exchanged(body, action)
     args = ", ".join([body.typed(arg) for arg in action.args])
     raw = body.types.raw(action.type)

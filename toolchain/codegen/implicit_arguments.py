@@ -21,7 +21,7 @@ def trailing(unit: Unit, target: Target) -> Trailing:
     """Return what each function needs, through its callees too."""
     if not target.system_values:
         return Trailing()
-    offsets, size = _shared_layout(unit) if target.entry == "blocks" else ({}, 0)
+    offsets, size = _shared_layout(unit) if target.entry in ("blocks", "threads") else ({}, 0)
     is_sized = any(at == size for at in offsets.values())
     needs = {name: _direct(function, target, offsets) for name, function in unit.functions.items()}
     callers: dict[str, list[str]] = {}

@@ -6,7 +6,7 @@ functions and globals that the kernel reaches.
 
 from collections.abc import Sequence, Set
 
-from ktc.codegen import air, cpu, debug, headers, partition
+from ktc.codegen import air, checked, cpu, debug, headers, partition
 from ktc.codegen.constants import symbol
 from ktc.codegen.context import SHARED_SPACE, Context, Uses
 from ktc.codegen.float_modes import in_mode
@@ -131,6 +131,9 @@ class _Lowering:
             entry, places = debug.wrapped(context, lowered.function, cpu.entry(context, lowered))
             reached.metadata |= places
             metadata = list(cpu.METADATA)
+        elif self._target.entry == "threads":
+            entry, places = debug.wrapped(context, lowered.function, checked.entry(context, lowered))
+            reached.metadata |= places
         elif name in reached.named or (lowered.function.values and self._target.value_space):
             entry, places = debug.wrapped(context, lowered.function, headers.forward(context, lowered))
             reached.metadata |= places

@@ -101,7 +101,7 @@ def report_unwritable(config: Config, error: OSError, sink: Sink) -> None:
 
 def describe(target: Target) -> str:
     """Return what of a target a user can choose; the rest is ktc's own and in the fingerprints."""
-    return "\n".join((target.name, target.triple, target.cpu, target.features, str(target.floats)))
+    return "\n".join((target.name, target.triple, target.cpu, target.features, str(target.floats), *target.checks))
 
 
 def index_key(config: Config, form: str) -> Key:

@@ -12,6 +12,7 @@ from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from ktc.emit.backend_errors import rejected
+from ktc.emit.checks import instrumented
 from ktc.emit.loops import improved
 from ktc.emit.support import routines
 from ktc.targets.target import Target
@@ -72,6 +73,8 @@ def parsed(text: str, name: str = "") -> Iterator[Any]:
 @contextmanager
 def optimized(text: str, target: Target, level: int, name: str = "") -> Iterator[Any]:
     """Read `text` and run LLVM's default pipeline of -O`level` over it; gives llvmlite's module as `parsed` does."""
+    if target.checks:
+        text = instrumented(text, target.checks, target.is_device, machine(target, level))
     with parsed(text + routines(text, target) if target.vendor == "cpu" else text, name) as module:
         if target.vendor == "apple" and _GENERIC.search(text):
             level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs

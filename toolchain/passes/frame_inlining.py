@@ -144,6 +144,7 @@ class _Copy:
         self.caller, self.args, self.result = caller, args, result
         self.end = caller.fresh()
         self.called_at: Span | None = None
+        self._is_checked = bool(getattr(caller.unit.unit.target, "checks", ()))
         self._waits: Set[str] = getattr(caller.unit.unit.target, "waits", frozenset())
         self._prefix = owner_prefix(callee)
         self._temps: dict[int, ir.Temp] = {}
@@ -161,7 +162,7 @@ class _Copy:
                     self.caller.declared.append(ir.Declare(self._local(local)))
                 case ir.Return(value, span):
                     if value is not None and self.result is not None:
-                        made.append(ir.Store(ir.LocalAddress(self.result), self.node(value), span=span))
+                        made.append(ir.Store(ir.LocalAddress(self.result), self.node(value), span=self.node(span)))
                     made.append(ir.Break(self.end))
                 case ir.Loop(label, inner, span):
                     made.append(ir.Loop(self._label(label), self.body(inner), span))
@@ -187,6 +188,9 @@ class _Copy:
                 return self._temps[number]
             case ir.Argument(index):
                 return self.args[index]
+            case Span():
+                at = self.called_at if self._is_checked and node.source.is_library else None
+                return node if at is None or at.source.is_library else at  # checks name the place in the program
             case ir.LocalAddress(local):
                 return ir.LocalAddress(self._local(local))
             case ir.Local():

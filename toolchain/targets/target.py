@@ -37,7 +37,8 @@ class Target:
         bounded_kernel_attributes: by the name of a kernel's bound (`nodes.Function`) what such a kernel gets, the
             bound's numbers in `{}`; "threads" takes the place of `kernel_attributes`.
         entry: what a driver starts: "function", the kernel; "metadata", the kernel with its arguments described in
-            metadata; "blocks", a function that runs some blocks of the grid, with a layout of their shared memory.
+            metadata; "blocks", a function that runs some blocks of the grid, with a layout of their shared memory;
+            "threads", one that runs one thread.
         module_flags: LLVM text of nodes of `!llvm.module.flags` (`!{i32 1, !"x", i32 2}`).
         scopes: memory scope ("", "gpu", "cluster", "block", "warp") -> LLVM's syncscope name, "" for system.
         warp_lanes: threads of a warp.
@@ -70,6 +71,7 @@ class Target:
         is_convergent: threads run in step, so barriers and shuffles must not move.
         line_tables: LLVM's emission kind where only lines are described. describes_variables: `-g2` has them too.
         device_externals: functions that the driver or its library supplies at load time, so may stay undefined.
+        checks: which mistakes of the program its code looks for, see `targets.checked`.
         title: for people ("NVIDIA Hopper (H100, H200)").
         aliases: other names (`nvidia:90`).
     """
@@ -116,6 +118,7 @@ class Target:
     line_tables: str = "LineTablesOnly"
     describes_variables: bool = False
     device_externals: frozenset[str] = frozenset()
+    checks: tuple[str, ...] = ()
     title: str = ""
     aliases: tuple[str, ...] = ()
 

@@ -42,7 +42,9 @@ def rvalue(body: Body, val: Any) -> Value:
         known = body.unchanged.get(val.pointer.local)
         if known is not None and known.type == kind:
             return known
-    return body.let(nodes.Load(val.pointer, kind), kind)
+    temp = nodes.Temp(body.fresh(), kind)
+    body.emit(nodes.Let(temp, nodes.Load(val.pointer, kind), val.at or body.frame.span))
+    return temp
 
 
 def constant(body: Body, val: KV) -> Value:

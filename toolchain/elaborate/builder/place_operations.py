@@ -36,6 +36,7 @@ def field(body: Body, base: LV, name: str) -> LV:
     if base.local is not None:
         base.local.is_shared = True
     made = LV(ty, pointer, base.mutable, base.local, path, False, base.why, base.loans)
+    made.at = base.at
     if base.via:
         made.via = tuple((root, None if way is None else (*way, path[-1])) for root, way in base.via)
     return made

@@ -105,7 +105,7 @@ def variable(body: Body, var: Var, node: Any, part: bool = False) -> Any:
             _require_behind(body, value, node)
         return LV(
             value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why, value.loans, None,
-            value.via,
+            value.via, value.at,
         )  # fmt: skip
     if isinstance(value, RV):
         why = read_only_argument(var.name) if var.kind == "arg" else f"'{var.name}', which is read only"

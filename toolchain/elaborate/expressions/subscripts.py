@@ -140,4 +140,6 @@ def indexed_value(body: Body, base: Any, node: ast.Subscript) -> Any:
         body.frame.span = span
     made = call_lowering.call_fn(body, fn, args, kw, span, True)
     body.frame.span = outer
+    if body.target.checks and not body.frame.module.is_library and isinstance(made, LV):
+        made.at = span
     return made if kw or body.frame.module.is_library else item_of(body, made, base, args[1:], node)

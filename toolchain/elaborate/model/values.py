@@ -38,12 +38,11 @@ class LV:
     Args:
         pointer: its address.
         mutable: may it be written.
-        local: the local that it is or is a part of, if known.
-        path: which part.
+        local, path: the local that it is or is a part of, if known, and which part.
         owned: a temporary, or transferred with `^`: whoever takes the value may move it.
         why: why it is immutable, for the message.
         loans: the locals in which it lies or into which its value points, where no local is known; None: unknown.
-        back, via: the item or field of a computed value that it is (computed.py); the ways to it (ways.py).
+        back, via, at: the computed value's part that it is (writeback.py); the ways to it (ways.py); where it is named.
     """
 
     ty: Ty
@@ -56,6 +55,7 @@ class LV:
     loans: tuple[nodes.Local, ...] | None = None
     back: Any = None
     via: Any = ()
+    at: Any = None
 
     @property
     def read_only(self) -> bool:

@@ -20,10 +20,10 @@ _DONE = "block.done"
 class BlockWriter:
     """Writes one kernel."""
 
-    def __init__(self, plan: Plan, output: Output, name: str, attributes: str) -> None:
+    def __init__(self, plan: Plan, output: Output) -> None:
         self.plan, self.graph, self.output = plan, plan.graph, output
         self.lines = output.lines
-        self.frame = Frame(plan, name, attributes)
+        self.frame = Frame(plan)
 
     def write(self) -> str:
         """Return the function."""

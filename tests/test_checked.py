@@ -1,0 +1,75 @@
+"""The checked mode: programs in tests/checked, whose lines with `#! KIND` are to be reported, and nothing else."""
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent / "checked"
+FAULT = 134
+_MARK = re.compile(r"#! ([\w-]+)((?: \d+)*)$")
+
+
+def marks(path: Path) -> tuple[Counter[tuple[str, int]], dict[str, tuple[str, list[int]]]]:
+    """Return the marked places of single lines, and the races by their numbers."""
+    single: Counter[tuple[str, int]] = Counter()
+    races: dict[str, tuple[str, list[int]]] = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        match = _MARK.search(line)
+        if match is None:
+            continue
+        kind, pairs = match.groups()
+        for pair in pairs.split():
+            races.setdefault(pair, (kind, []))[1].append(number)
+        if not pairs:
+            single[kind, number] += 1
+    return single, races
+
+
+def run(path: Path, *arguments: str, check: str = "--check") -> tuple[int, str, list[dict[str, object]]]:
+    command = [sys.executable, "-m", "ktc", "run", check, "--target-accelerator", "cpu"]
+    command += ["--diagnostic-format", "json", str(path), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    entries = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    return done.returncode, done.stdout, [entry for entry in entries if entry["severity"] == "error"]
+
+
+def lines(entry: dict[str, object]) -> list[int]:
+    places = [entry, *entry["notes"]]  # type: ignore[misc]
+    return [part["place"]["line"] for part in places if part["place"]]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("name", ["bounds", "races", "storage", "threads"])
+def test_every_fault_of_a_kernel_is_reported_at_its_line(name: str) -> None:
+    path = FOLDER / f"{name}.kpy"
+    single, races = marks(path)
+    code, out, entries = run(path, check="--check=keep-going")
+    found = {(entry["code"], lines(entry)[0]) for entry in entries if "race" not in str(entry["code"])}
+    assert found == set(single)
+    found_races = {(entry["code"], tuple(sorted(lines(entry)))) for entry in entries if "race" in str(entry["code"])}
+    assert found_races == {(kind, tuple(sorted(places))) for kind, places in races.values()}
+    assert (code, out) == (FAULT, "end\n")
+
+
+def test_right_programs_are_not_reported() -> None:
+    code, out, entries = run(FOLDER / "right.kpy")
+    assert not entries
+    assert code == 0
+    assert out.endswith("81 81 10\nc d\n9\nend\n")
+
+
+def test_every_fault_of_the_host_is_reported_at_its_line() -> None:
+    path = FOLDER / "host.kpy"
+    single, _ = marks(path)
+    found = set()
+    for which in range(len(single)):
+        code, _, entries = run(path, str(which))
+        assert code == FAULT, which
+        found.add((entries[0]["code"], lines(entries[0])[0]))
+    assert found == set(single)
+    code, out, entries = run(path, "99")
+    assert (code, out, entries) == (0, "3\n", [])

@@ -1,0 +1,280 @@
+"""Checks of accesses: of kernels to all memory but constants, of the host where a pointer comes from outside."""
+
+import re
+from collections.abc import Callable
+
+from ktc.emit.checks import sites as kinds
+from ktc.emit.checks.body import Body, Instruction
+from ktc.emit.checks.layout import size_of, split
+from ktc.emit.checks.memory import Access, access_of
+from ktc.emit.checks.places import Place
+from ktc.emit.checks.pointers import Pointers
+from ktc.emit.checks.sites import Sites
+from ktc.emit.checks.unset import Unset, byte_count, is_used, is_used_at_once
+
+Placed = Callable[[Instruction], Place | None]
+
+_COPY = re.compile(r"call void @llvm\.(memcpy|memmove|memset)\.")
+_LIFETIME = re.compile(r"call void @llvm\.lifetime\.start\.p0\((?:i64 [^,]+, )?ptr ([^)]+)\)")
+
+
+class Accesses:
+    """The accesses of one function."""
+
+    def __init__(self, body: Body, pointers: Pointers, place_of: Placed, sites: Sites, checks: tuple[str, ...]) -> None:
+        self._body, self._pointers, self._place_of, self._sites = body, pointers, place_of, sites
+        self._follows = "memory" in checks
+        self._shadows: dict[str, str] = {}
+        self._reads: dict[str, str] = {}
+
+    def check(self, is_kernel: bool) -> None:
+        """Put the checks in."""
+        body = self._body
+        self._shade_arrays()
+        found = [(one, access) for one in body.instructions if (access := access_of(one)) is not None]
+        asks = {one.line: self._asks_at_once(one) for one, access in found if access.kind and one.code == "load"}
+        for one, access in found:
+            root = self._pointers.root(access.pointer)
+            if one.code != "load" or asks[one.line] is not None or not self._is_followed(root, is_kernel):
+                continue
+            if self._follows and byte_count(access.kind) and not access.is_atomic and self._place_of(one) is not None:
+                self._reads[one.name] = body.fresh()
+        numbers = Unset(body, self._reads)
+        numbers.spread()
+        for one, access in found:
+            place = self._place_of(one)
+            if place is None:
+                continue
+            root = self._pointers.root(access.pointer)
+            if root in self._pointers.arrays:
+                self._check_array(one, access, root, place, numbers, bool(asks.get(one.line)))
+            elif self._pointers.alloca(root) or self._pointers.is_constant(root):
+                continue
+            elif is_kernel:
+                self._check_kernel(one, access, root, place, numbers, bool(asks.get(one.line)))
+            else:
+                self._check_host(one, access, root, place)
+        for value, use in numbers.sinks():
+            place = self._place_of(use)
+            if place is not None:
+                site = self._sites.at(place)
+                body.put_before(use, f"call void @__ktc_check_use(i64 {numbers.of(value)}, ptr {site})")
+        self._check_copies(is_kernel)
+
+    def _is_followed(self, root: str, is_kernel: bool) -> bool:
+        """Say whether what is read there may never have been written."""
+        if root in self._pointers.arrays:
+            return root in self._shadows
+        return is_kernel and not self._pointers.alloca(root) and not self._pointers.is_constant(root)
+
+    def _asks_at_once(self, one: Instruction) -> bool | None:
+        """Say whether a read is computed with at once; None if nothing of it need be followed, or it is."""
+        if not self._follows or not is_used(self._body, one):
+            return False
+        return True if is_used_at_once(self._body, one) else None
+
+    # ---- kernels -------------------------------------------------------------------------------------------
+
+    def _check_kernel(
+        self, one: Instruction, access: Access, root: str, place: Place, numbers: Unset, asks: bool
+    ) -> None:
+        body = self._body
+        address, start = self._address(one, access.pointer), self._address(one, root)
+        flags = access.flags | (kinds.MUST_BE_SET if asks else 0)
+        if access.is_atomic:
+            site = self._sites.at(place, access.size, access.align, flags)
+            body.put_before(one, f"call void @__ktc_check_atomic(i64 {address}, i64 {start}, ptr {site})")
+            changed = self._changed(one, access)
+            body.put_after(one, f"call void @__ktc_check_atomic_done(ptr {site}, i64 {changed})")
+        elif one.code == "load":
+            site = self._sites.at(place, access.size, access.align, flags)
+            name = self._reads.get(one.name) or body.fresh()
+            body.put_before(one, f"{name} = call i64 @__ktc_check_read(i64 {address}, i64 {start}, ptr {site})")
+        else:
+            value, by_address = self._bits(one, access)
+            site = self._sites.at(place, access.size, access.align, flags | by_address)
+            unset = numbers.of(access.value)
+            body.put_before(
+                one, f"call void @__ktc_check_write(i64 {address}, i64 {start}, ptr {site}, i64 {value}, i64 {unset})"
+            )
+
+    def _address(self, one: Instruction, pointer: str) -> str:
+        if pointer in ("null", "0"):
+            return "0"
+        name = self._body.fresh()
+        self._body.put_before(one, f"{name} = ptrtoint ptr {pointer} to i64")
+        return name
+
+    def _bits(self, one: Instruction, access: Access) -> tuple[str, int]:
+        """Return what is written as a whole number, or its address."""
+        body, kind, value, size = self._body, access.kind, access.value, access.size
+        if kind == "ptr":
+            return self._address(one, value), 0
+        if size <= 8 and size & (size - 1) == 0 and "i1>" not in kind and kind[0] not in "[{":
+            bits = value
+            width = kind if kind[0] == "i" else f"i{8 * size}"
+            if kind[0] != "i":
+                bits = body.fresh()
+                body.put_before(one, f"{bits} = bitcast {kind} {value} to {width}")
+            if width == "i64":
+                return bits, 0
+            wide = body.fresh()
+            body.put_before(one, f"{wide} = zext {width} {bits} to i64")
+            return wide, 0
+        place = body.spill(kind)
+        body.put_before(one, f"store {kind} {value}, ptr {place}, align 1")
+        return self._address(one, place), kinds.BY_ADDRESS
+
+    def _changed(self, one: Instruction, access: Access) -> str:
+        """Return whether an atomic has changed its number, as 0 or 1."""
+        body = self._body
+        if access.changes == "load":
+            return "0"
+        if access.changes == "cmpxchg":
+            flag = body.fresh()
+            body.put_after(one, f"{flag} = extractvalue {{ {access.kind}, i1 }} {one.name}, 1")
+        elif access.changes == "xchg" and access.kind[0] == "i" and one.name:
+            flag = body.fresh()
+            body.put_after(one, f"{flag} = icmp ne {access.kind} {one.name}, {access.value}")
+        else:
+            return "1"
+        wide = body.fresh()
+        body.put_after(one, f"{wide} = zext i1 {flag} to i64")
+        return wide
+
+    # ---- the host ------------------------------------------------------------------------------------------
+
+    def _check_host(self, one: Instruction, access: Access, root: str, place: Place) -> None:
+        address, start = self._address(one, access.pointer), self._address(one, root)
+        flags = access.flags & kinds.WRITE
+        site = self._sites.at(place, access.size, access.align, flags)
+        self._body.put_before(one, f"call void @__ktc_check_host(i64 {address}, i64 {start}, ptr {site})")
+
+    # ---- arrays on the stack -------------------------------------------------------------------------------
+
+    def _shade_arrays(self) -> None:
+        """Give each array whose accesses are all seen a shadow: what of it is set."""
+        if not self._follows:
+            return
+        body = self._body
+        for root, size in self._pointers.arrays.items():
+            if size and not self._pointers.escapes(root):
+                shadow = self._shadows[root] = body.fresh()
+                body.at_entry.append(f"  {shadow} = alloca [{size} x i8], align 16")
+                body.at_entry.append(f"  call void @llvm.memset.p0.i64(ptr {shadow}, i8 0, i64 {size}, i1 false)")
+        for one in body.instructions:
+            match = _LIFETIME.match(one.text)
+            root = match.group(1) if match else ""
+            if root in self._shadows:
+                size = self._pointers.arrays[root]
+                body.put_after(
+                    one, f"call void @llvm.memset.p0.i64(ptr {self._shadows[root]}, i8 0, i64 {size}, i1 false)"
+                )
+
+    def _check_array(
+        self, one: Instruction, access: Access, root: str, place: Place, numbers: Unset, asks: bool
+    ) -> None:
+        body, size = self._body, self._pointers.arrays[root]
+        address, start, offset = self._address(one, access.pointer), self._address(one, root), body.fresh()
+        flags = access.flags | (kinds.MUST_BE_SET if asks else 0)
+        site = self._sites.at(place, access.size, access.align, flags)
+        body.put_before(
+            one,
+            f"{offset} = sub i64 {address}, {start}",
+            f"call void @__ktc_check_local(i64 {offset}, i64 {size}, ptr {site})",
+        )
+        shadow = self._shadows.get(root)
+        if shadow is None:
+            return
+        states = self._address(one, shadow)
+        if one.code == "load":
+            if not (asks or one.name in self._reads):
+                return
+            name = self._reads.get(one.name) or body.fresh()
+            body.put_before(one, f"{name} = call i64 @__ktc_check_local_read(i64 {offset}, i64 {states}, ptr {site})")
+        else:
+            unset = numbers.of(access.value) if access.value else "0"
+            call = f"call void @__ktc_check_local_write(i64 {offset}, i64 {states}, ptr {site}, i64 {unset})"
+            body.put_before(one, call)
+
+    # ---- whole pieces --------------------------------------------------------------------------------------
+
+    def _check_copies(self, is_kernel: bool) -> None:
+        for one in self._body.instructions:
+            match = _COPY.match(one.text)
+            if match is None:
+                continue
+            arguments = [part.split()[-1] for part in split(one.text[one.text.index("(") + 1 : one.text.rindex(")")])]
+            if match.group(1) == "memset":
+                self._set_array(one, arguments[0], arguments[2], "")
+                self._check_fill(one, arguments, is_kernel)
+                continue
+            self._set_array(one, arguments[0], arguments[2], arguments[1])
+            if is_kernel:
+                self._check_copy(one, arguments)
+
+    def _check_fill(self, one: Instruction, arguments: list[str], is_kernel: bool) -> None:
+        place, root = self._place_of(one), self._pointers.root(arguments[0])
+        if place is None or not is_kernel or self._pointers.alloca(root):
+            return
+        site = self._sites.at(place, 1, 1, kinds.WRITE)
+        address, start = self._address(one, arguments[0]), self._address(one, root)
+        call = f"call void @__ktc_check_fill(i64 {address}, i64 {start}, i64 {arguments[2]}, ptr {site})"
+        self._body.put_before(one, call)
+
+    def _check_copy(self, one: Instruction, arguments: list[str]) -> None:
+        place = self._place_of(one)
+        roots = [self._pointers.root(pointer) for pointer in arguments[:2]]
+        ours = [bool(self._pointers.alloca(root)) or self._pointers.is_constant(root) for root in roots]
+        if place is None or all(ours):
+            return
+        names = []
+        for pointer, root, is_own in zip(arguments[:2], roots, ours, strict=True):
+            names += [self._address(one, pointer), "0" if is_own else self._address(one, root)]
+        write = self._sites.at(place, 1, 1, kinds.WRITE | kinds.BY_ADDRESS)
+        read = self._sites.at(place, 1, 1, 0)
+        listed = ", ".join([f"i64 {name}" for name in names])
+        self._body.put_before(
+            one, f"call void @__ktc_check_copy({listed}, i64 {arguments[2]}, ptr {read}, ptr {write})"
+        )
+
+    def _set_array(self, one: Instruction, target: str, count: str, source: str) -> None:
+        """Note what a copy sets of an array on the stack: as much as was set of its source, if that is one."""
+        root = self._pointers.root(target)
+        if root not in self._shadows:
+            return
+        body, shadow = self._body, self._shadows[root]
+        place = self._address(one, target)
+        base, start, at = self._address(one, root), body.fresh(), body.fresh()
+        body.put_before(
+            one, f"{start} = sub i64 {place}, {base}", f"{at} = getelementptr i8, ptr {shadow}, i64 {start}"
+        )
+        origin = self._shadows.get(self._pointers.root(source)) if source else None
+        is_fresh = source and self._is_never_set(self._pointers.root(source))
+        if origin == shadow:
+            return
+        if origin is not None:
+            where, low, far, began = self._address(one, source), body.fresh(), body.fresh(), self._pointers.root(source)
+            other = self._address(one, began)
+            body.put_before(
+                one,
+                f"{low} = sub i64 {where}, {other}",
+                f"{far} = getelementptr i8, ptr {origin}, i64 {low}",
+                f"call void @llvm.memcpy.p0.p0.i64(ptr {at}, ptr {far}, i64 {count}, i1 false)",
+            )
+        else:
+            body.put_before(
+                one, f"call void @llvm.memset.p0.i64(ptr {at}, i8 {0 if is_fresh else 1}, i64 {count}, i1 false)"
+            )
+
+    def _is_never_set(self, root: str) -> bool:
+        """Say whether a local is only ever copied from: it stands for a value that is not set."""
+        if not self._pointers.alloca(root) or not size_of(self._pointers.alloca(root)):
+            return False
+        for use in self._body.uses.get(root, ()):
+            is_copied = use.code == "call" and re.search(
+                r"@llvm\.(memcpy|memmove)\.[^(]*\([^,]+, ptr [^,]*?" + re.escape(root) + r"[,)]", use.text
+            )
+            if not is_copied and "@llvm.lifetime" not in use.text:
+                return False
+        return True

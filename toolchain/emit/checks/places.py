@@ -1,0 +1,97 @@
+"""Where an instruction comes from: the line of the program, not that of the library that was inlined there."""
+
+import re
+from collections.abc import Iterable
+
+from ktc.records import record
+
+_NODE = re.compile(r"^(!\d+) = (?:distinct )?!(DI\w+)\((.*)\)$")
+_FIELD = re.compile(r'(\w+): (?:"((?:[^"\\]|\\.)*)"|([^,]+))')
+_LIBRARY = "stdlib"
+
+
+@record
+class Place:
+    """A place in the program.
+
+    Args:
+        title: of the function. outer: the lines of the calls around it, innermost first.
+    """
+
+    path: str
+    line: int
+    column: int
+    title: str = ""
+    outer: tuple[tuple[str, int, int], ...] = ()
+
+
+class Places:
+    """The places of a module's instructions, by number of the metadata node."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._nodes: dict[str, tuple[str, dict[str, str]]] = {}
+        for line in lines:
+            match = _NODE.match(line)
+            if match is not None:
+                fields = {name: text or word for name, text, word in _FIELD.findall(match.group(3))}
+                self._nodes[match.group(1)] = (match.group(2), fields)
+        self._known: dict[str, Place | None] = {}
+
+    def of(self, node: str) -> Place | None:
+        """Return the innermost place in the program itself; None if there is none."""
+        if node not in self._known:
+            self._known[node] = self._find(node)
+        return self._known[node]
+
+    def is_whole(self, node: str) -> bool:
+        """Say whether a place is only that of the function that it is in."""
+        _, fields = self._nodes.get(node, ("", {}))
+        kind, scope = self._nodes.get(fields.get("scope", ""), ("", {}))
+        return kind == "DISubprogram" and fields.get("line") == scope.get("line")
+
+    def of_function(self, node: str) -> Place | None:
+        """Return where a function is declared, if the program does."""
+        kind, fields = self._nodes.get(node, ("", {}))
+        path = self._file(fields.get("file", ""))
+        if kind != "DISubprogram" or is_library(path):
+            return None
+        return Place(path, int(fields.get("line", "0")), 1, fields.get("name", ""))
+
+    def _find(self, node: str) -> Place | None:
+        chain: list[tuple[str, int, int, str]] = []
+        while node:
+            kind, fields = self._nodes.get(node, ("", {}))
+            if kind != "DILocation":
+                break
+            path, title = self._scope(fields.get("scope", ""))
+            if not is_library(path):
+                chain.append((path, int(fields.get("line", "0")), int(fields.get("column", "1")), title))
+            node = fields.get("inlinedAt", "")
+        if not chain or not chain[0][1]:
+            return None
+        path, line, column, title = chain[0]
+        return Place(path, line, column, title, tuple([one[:3] for one in chain[1:]]))
+
+    def _scope(self, node: str) -> tuple[str, str]:
+        """Return the file of a scope and the name of its function."""
+        path = ""
+        while node:
+            kind, fields = self._nodes.get(node, ("", {}))
+            if not path and "file" in fields:
+                path = self._file(fields["file"])
+            if kind == "DISubprogram":
+                if "DIFlagArtificial" in fields.get("flags", ""):
+                    return "", ""  # code of ours around a function
+                return path, fields.get("name", "")
+            node = fields.get("scope", "") if kind.startswith("DILexical") else ""
+        return path, ""
+
+    def _file(self, node: str) -> str:
+        _, fields = self._nodes.get(node, ("", {}))
+        folder, name = fields.get("directory", ""), fields.get("filename", "")
+        return f"{folder}/{name}" if folder else name
+
+
+def is_library(path: str) -> bool:
+    """Say whether a file is one of the standard library."""
+    return not path or path.startswith(f"{_LIBRARY}/")

@@ -1,0 +1,122 @@
+"""Where a pointer comes from: the pointer that it was computed from, which says what memory is meant."""
+
+import re
+
+from ktc.emit.checks.body import Body, Instruction, incoming
+from ktc.emit.checks.layout import constant_offset, size_of, split, type_end
+from ktc.records import record
+
+_GEP = re.compile(r"getelementptr (?:inbounds |nuw |nusw |inrange\([^)]*\) )*")
+_SHARED = re.compile(r"%shared(?:\.i\d*)*$")
+_GLOBAL = re.compile(r'@(?:"[^"]+"|[\w.$-]+)')
+_PLAIN = ("freeze", "bitcast", "addrspacecast")
+
+
+@record
+class Step:
+    """A `getelementptr`: from `base`, by constants or not."""
+
+    kind: str
+    base: str
+    indices: tuple[str, ...]
+
+    @property
+    def distance(self) -> int | None:
+        """How far it goes in bytes, if that is constant."""
+        return constant_offset(self.kind, list(self.indices))
+
+
+def step_of(one: Instruction) -> Step | None:
+    """Return what a `getelementptr` says."""
+    match = _GEP.match(one.text)
+    if match is None:
+        return None
+    end = type_end(one.text, match.end())
+    parts = split(one.text[end + 1 :])
+    if not parts:
+        return None
+    return Step(one.text[match.end() : end], parts[0].removeprefix("ptr "), tuple(parts[1:]))
+
+
+class Pointers:
+    """The pointers of one function."""
+
+    def __init__(self, body: Body, constants: frozenset[str]) -> None:
+        self._body, self._constants = body, constants
+        self._roots: dict[str, str] = {}
+        self.arrays = self._find_arrays()
+
+    def root(self, value: str) -> str:
+        """Return what a pointer was computed from: an alloca, a global, an argument, or what was loaded or chosen."""
+        if value not in self._roots:
+            self._roots[value] = self._root(value, set())
+        return self._roots[value]
+
+    def _root(self, value: str, seen: set[str]) -> str:
+        if value in seen:
+            return ""
+        seen.add(value)
+        one = self._body.defined.get(value)
+        if one is None:
+            named = _GLOBAL.search(value)
+            return named.group() if named else value
+        if one.code == "getelementptr":
+            step = step_of(one)
+            if step is None:
+                return value
+            if _SHARED.match(step.base) and step.distance is not None:
+                return value  # one of the variables in shared memory
+            return self._root(step.base, seen)
+        if one.code in _PLAIN:
+            return self._root(one.text.split()[2], seen)
+        if one.code in ("phi", "select"):
+            if one.code == "phi":
+                values = [arm for arm, _ in incoming(one)]
+            else:
+                values = [part.split()[-1] for part in split(one.text[len("select ") :])[1:]]
+            roots = {self._root(arm, seen) for arm in values} - {""}
+            return roots.pop() if len(roots) == 1 else value
+        return value
+
+    def is_constant(self, root: str) -> bool:
+        """Say whether a root is a constant of the module."""
+        return root in self._constants
+
+    def alloca(self, root: str) -> str:
+        """Return the type of the local that a root is, or ""."""
+        one = self._body.defined.get(root)
+        if one is None or one.code != "alloca":
+            return ""
+        parts = split(one.text[len("alloca ") :])
+        return parts[0] if len(parts) < 2 or parts[1].startswith("align") else ""
+
+    def _find_arrays(self) -> dict[str, int]:
+        """Return the sizes of the locals that are indexed with what is not constant."""
+        found: dict[str, int] = {}
+        for one in self._body.instructions:
+            if one.code != "getelementptr":
+                continue
+            step = step_of(one)
+            if step is None or step.distance is not None:
+                continue
+            root = self.root(step.base)
+            kind = self.alloca(root)
+            if kind:
+                found[root] = size_of(kind)
+        return found
+
+    def escapes(self, root: str) -> bool:
+        """Say whether a local's address goes where its accesses are not seen."""
+        work, seen = [root], {root}
+        while work:
+            value = work.pop()
+            for use in self._body.uses.get(value, ()):
+                if use.code == "load" or (use.code == "store" and not use.text.startswith(f"store ptr {value},")):
+                    continue
+                if use.code == "getelementptr" and use.name:
+                    if use.name not in seen:
+                        seen.add(use.name)
+                        work.append(use.name)
+                elif use.code != "call" or "@llvm." not in use.text:
+                    return True
+        return False
