@@ -130,7 +130,7 @@ def test_devices_and_the_host_fuse():
         ("relaxed", []),
         ("acquire", ["atom", "fence.acq_rel.gpu"]),
         ("release", ["fence.acq_rel.gpu", "atom"]),
-        ("seq_cst", ["fence.acq_rel.gpu", "atom", "fence.acq_rel.gpu"]),
+        ("seq_cst", ["fence.sc.gpu", "atom", "fence.acq_rel.gpu"]),
     ],
 )
 def test_nvidia_orders_atomics_with_fences(ordering, expected):
