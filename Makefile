@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN ?= $(VENV)/bin
+INSTALLED := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/.installed)
 READY := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/.ready)
 SOURCES := toolchain tests benchmarks
 JOBS ?= 2
@@ -16,28 +17,26 @@ help: ## show this list
 
 setup: $(READY) ## make .venv with ktc (editable) and what the tests need
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e .
 	$(VENV)/bin/python -m compileall -q toolchain # where PYTHONDONTWRITEBYTECODE is set, nothing else would
+	@touch $@
+
+$(VENV)/.ready: $(VENV)/.installed
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	@touch $@
 
 native: $(READY) ## compile ktc's own modules: two minutes, once; builds then take three to four fifths of the time
 	-$(BIN)/python -m ktc.native
 
-# An installer's RECORD is what tells compiled modules that they are of these sources, so they are made in the unpacked wheel.
-wheel: $(READY) ## make a wheel for this Python and machine in dist/, with ktc's own modules compiled
+wheel: $(READY) ## make a wheel for this Python and machine in dist/, with ktc's own modules and its library compiled
 	rm -rf build/wheel && mkdir -p build/wheel dist
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w build/wheel .
-	$(BIN)/python -m wheel unpack -d build/wheel build/wheel/*.whl && rm build/wheel/*.whl
-	cd build/wheel/ktc-* && PYTHONPATH=. $(abspath $(BIN))/python -m ktc.native && find . -name __pycache__ -prune -exec rm -r {} +
-	$(BIN)/python -m wheel pack -d build/wheel build/wheel/ktc-*
-	$(BIN)/python -c "import sys, sysconfig as s; v = 'cp%d%d' % sys.version_info[:2]; print('--python-tag', v, '--abi-tag', v, '--platform-tag', s.get_platform().replace('-', '_').replace('.', '_'))" \
-	  | xargs $(BIN)/python -m wheel tags --remove build/wheel/*.whl
-	mv build/wheel/*.whl dist/
+	$(BIN)/python packaging/compile_wheel.py build/wheel/*.whl dist
 
-run: $(READY) ## build examples/vector_addition.kpy for what this machine has, and run it
+run: $(INSTALLED) ## build examples/vector_addition.kpy for what this machine has, and run it
 	@mkdir -p build
 	$(BIN)/ktc build examples/vector_addition.kpy -o build/vector_addition
 	./build/vector_addition

@@ -113,6 +113,10 @@ class Config:
         return self.debug < FULL_DEBUG
 
 
+PREBUILT = Path(__file__).resolve().parent / "prebuilt"
+"""What a wheel carries of the library, compiled (`driver/prebuilt.py`); a checkout has none."""
+
+
 def stdlib_folder() -> Path:
     """Return the standard library's folder: beside this one in a checkout, inside it where ktc is installed."""
     here = Path(__file__).resolve().parent
@@ -134,7 +138,7 @@ def open_cache(environment: Mapping[str, str] = os.environ) -> Cache:
     """Return the cache; KTC_CACHE_SIZE is its bound in MiB."""
     size = environment.get("KTC_CACHE_SIZE", "")
     bound = int(size) << 20 if size.isdecimal() else DEFAULT_MAX_BYTES
-    return Cache(cache_folder(environment), bound)
+    return Cache(cache_folder(environment), bound, spare=PREBUILT if PREBUILT.is_dir() else None)
 
 
 def environment_with(changes: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:

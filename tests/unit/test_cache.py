@@ -142,3 +142,14 @@ def test_one_process_at_a_time_holds_a_lock(tmp_path: Path) -> None:
     held.release()
     assert other.communicate(timeout=60)[0] == "mine\n"
     Cache(None).lock("name").release()
+
+
+def test_a_spare_store_is_only_read(tmp_path: Path) -> None:
+    Cache(tmp_path / "spare").put("a" * 64, b"from the spare")
+    before = sorted(tmp_path.rglob("*"))
+    for folder in (None, tmp_path / "own"):
+        cache = Cache(folder, spare=tmp_path / "spare")
+        assert cache.get("a" * 64) == b"from the spare" and cache.get("b" * 64) is None
+    assert sorted(tmp_path.rglob("*")) == before
+    cache.put("a" * 64, b"own")
+    assert cache.get("a" * 64) == b"own" and Cache(tmp_path / "spare").get("a" * 64) == b"from the spare"

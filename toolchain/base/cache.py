@@ -108,11 +108,13 @@ class Cache:
     Args:
         max_bytes: when the store grows above it, what was used longest ago goes.
         is_kept: it is there for later builds, too.
+        spare: a store that is only read, for what `folder` does not have: what came with ktc.
     """
 
     folder: Path | None
     max_bytes: int = DEFAULT_MAX_BYTES
     is_kept: bool = True
+    spare: Path | None = None
     _can_write: bool = True
     _written: int = 0
     _has_looked: bool = False
@@ -121,8 +123,12 @@ class Cache:
     def get(self, key: str | Key) -> bytes | None:
         """Return what was put under this key, or None."""
         path = self._path(key)
-        if path is None:
-            return None
+        found = None if path is None else self._read(path, is_own=True)
+        if found is None and self.spare is not None:
+            return self._read(_place(self.spare, key), is_own=False)
+        return found
+
+    def _read(self, path: Path, is_own: bool) -> bytes | None:
         try:
             with path.open("rb") as file:
                 head, data = file.read(_HEADER_BYTES), file.read()
@@ -130,10 +136,11 @@ class Cache:
         except OSError:
             return None
         if head != _MAGIC + sha256(data).digest():
-            with suppress(OSError):
-                path.unlink()
+            if is_own:
+                with suppress(OSError):
+                    path.unlink()
             return None
-        if time.time() - used > _TOUCH_SECONDS:
+        if is_own and time.time() - used > _TOUCH_SECONDS:
             with suppress(OSError):
                 os.utime(path)
         return data
@@ -200,10 +207,7 @@ class Cache:
         return removed
 
     def _path(self, key: str | Key) -> Path | None:
-        if self.folder is None:
-            return None
-        name = key.name if isinstance(key, Key) else key
-        return self.folder / _ENTRIES / name[:2] / name[2:]
+        return None if self.folder is None else _place(self.folder, key)
 
     def _entries(self) -> Iterator[tuple[Path, int, float]]:
         """Give (path, bytes, time of last use) of each entry, and remove what dead processes left."""
@@ -261,3 +265,8 @@ class Cache:
         with suppress(OSError):
             if self.folder is not None:
                 (self.folder / _SWEPT).write_bytes(b"")
+
+
+def _place(folder: Path, key: str | Key) -> Path:
+    name = key.name if isinstance(key, Key) else key
+    return folder / _ENTRIES / name[:2] / name[2:]

@@ -107,7 +107,7 @@ class Task:
         cache = self.cache
         if cache.folder is None:  # what a build makes of the library serves the rest of this build all the same
             self.scratch = Path(tempfile.mkdtemp(prefix="ktc-once-"))
-            cache = Cache(self.scratch, is_kept=False)
+            cache = Cache(self.scratch, is_kept=False, spare=cache.spare)
         self.session = Session(config, cache, self.sink)
         return self.session
 

@@ -8,6 +8,7 @@ program becomes the same executable on every machine.
 import pickle
 import sys
 from collections.abc import Sequence
+from importlib.util import MAGIC_NUMBER
 
 from ktc import passes as passes_package
 from ktc.base.cache import Cache, Key, Lock
@@ -28,6 +29,9 @@ from ktc.targets.target import Target
 
 SEED = "archive.kpy"
 DEVICE_SEED = "archive_device.kpy"
+
+_PYTHON = f"{sys.implementation.cache_tag} {MAGIC_NUMBER.hex()}"
+"""Pythons that can read each other's code."""
 
 PARTS = 2
 """Objects of the archive: LLVM works on them at the same time."""
@@ -166,7 +170,7 @@ def _kept(config: Config, cache: Cache, base: Key) -> object:
 
 def _base_key(config: Config, target: Target) -> Key:
     return Key.of(
-        "archive", python=sys.version, toolchain=config.toolchain, target=build_cache.describe(target),
+        "archive", python=_PYTHON, toolchain=config.toolchain, target=build_cache.describe(target),
         level=str(config.level), debug=str(config.debug),
     )  # fmt: skip
 

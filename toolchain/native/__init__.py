@@ -49,14 +49,14 @@ def stamp() -> str:
                     seen.append(f"{name} {status.st_size} {status.st_mtime_ns}")
                 elif "." not in entry.name and entry.name not in _NOT_SOURCES and entry.is_dir():
                     left.append(f"{name}/")
-    return "\n".join(sorted(_recorded(latest) or seen))
+    return "\n".join(sorted([line for line in recorded(latest) if _is_source(line)] or seen))
 
 
-def _recorded(latest: int) -> list[str]:
-    """Return the lines of the installer's RECORD for the sources; nothing if they are not installed, or changed since.
+def recorded(latest: int) -> list[str]:
+    """Return the lines of the installer's RECORD for files of ktc; nothing if they are not installed, or changed since.
 
     Args:
-        latest: when a source was last written, in nanoseconds.
+        latest: when one of them was last written, in nanoseconds.
     """
     around, own = os.path.split(HOME)
     found = [name for name in os.listdir(around) if name.startswith(f"{own}-") and name.endswith(".dist-info")]
@@ -65,7 +65,7 @@ def _recorded(latest: int) -> list[str]:
         with open(record, encoding="utf-8") as file:
             if latest > os.fstat(file.fileno()).st_mtime_ns:
                 return []
-            return [line for line in file.read().splitlines() if line.startswith(f"{own}/") and _is_source(line)]
+            return [line for line in file.read().splitlines() if line.startswith(f"{own}/")]
     except OSError:
         return []
 
