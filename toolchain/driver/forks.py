@@ -9,14 +9,15 @@ import pickle
 import selectors
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ktc.diag.diagnostic import Bug
 
+_Result = TypeVar("_Result")
 _READ_BYTES = 1 << 16
 
 
-def run(calls: Sequence[Callable[[], Any]], jobs: int) -> list[Any]:
+def run(calls: Sequence[Callable[[], _Result]], jobs: int) -> list[_Result]:
     """Run each call in a copy of this process, at most `jobs` at once; raises what a call raised.
 
     Raises:
@@ -52,22 +53,23 @@ def run(calls: Sequence[Callable[[], Any]], jobs: int) -> list[Any]:
     return [_unpack(results[number]) for number in range(len(calls))]
 
 
-def begin(call: Callable[[], Any]) -> Callable[[], Any]:
+def begin(call: Callable[[], _Result]) -> Callable[[], _Result]:
     """Run a call in a copy of this process, beside it; what is returned waits for the result, as `run`."""
     sys.stdout.flush()
     sys.stderr.flush()
     pid, pipe = _start(call)
 
-    def finish() -> Any:
+    def finish() -> _Result:
         with os.fdopen(pipe, "rb") as file:
             data = file.read()
         os.waitpid(pid, 0)
-        return _unpack(data)
+        result: _Result = _unpack(data)
+        return result
 
     return finish
 
 
-def _start(call: Callable[[], Any]) -> tuple[int, int]:
+def _start(call: Callable[[], object]) -> tuple[int, int]:
     read, write = os.pipe()
     pid = os.fork()
     if pid:
@@ -83,7 +85,7 @@ def _start(call: Callable[[], Any]) -> tuple[int, int]:
         os._exit(status)
 
 
-def _outcome(call: Callable[[], Any]) -> tuple[bool, Any]:
+def _outcome(call: Callable[[], object]) -> tuple[bool, object]:
     try:
         return True, call()
     except BaseException as error:  # whatever it was, the parent raises it

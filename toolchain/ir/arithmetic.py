@@ -275,11 +275,11 @@ def smulhi(kind: IntType, _: IntType, a: int, b: int) -> int:
 # ---- comparisons ---------------------------------------------------------------------------------------
 
 
-def eq(_: object, __: IntType, a: Any, b: Any) -> int:
+def eq(_: object, __: IntType, a: object, b: object) -> int:
     return int(a == b)
 
 
-def ne(_: object, __: IntType, a: Any, b: Any) -> int:
+def ne(_: object, __: IntType, a: object, b: object) -> int:
     return int(a != b)
 
 

@@ -15,33 +15,36 @@ from typing import Any
 from ktc.ir import ops
 from ktc.ir.arithmetic import ROUND, signed
 from ktc.ir.memory import Failure, Memory
-from ktc.ir.nodes import INTERPRETED
+from ktc.ir.nodes import INTERPRETED, Plain
 from ktc.ir.types import FloatType, IntType, StructType, Type, VectorType
 
-Foreign = Callable[[Memory, tuple[Type, ...], tuple[Any, ...], Type], Any]
+Arguments = tuple[Any, ...]
+"""Plain values of a call; the declaration says which kinds they have."""
+
+Foreign = Callable[[Memory, tuple[Type, ...], Arguments, Type], Plain | None]
 
 # ---- C functions ---------------------------------------------------------------------------------------
 
 
-def _malloc(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> int:
+def _malloc(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> int:
     return memory.allocate(args[0], heap=True)
 
 
-def _calloc(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> int:
+def _calloc(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> int:
     return memory.allocate(args[0] * args[1], heap=True)
 
 
-def _aligned_alloc(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> int:
+def _aligned_alloc(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> int:
     return memory.allocate(args[1], args[0], heap=True)
 
 
-def _posix_memalign(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> int:
+def _posix_memalign(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> int:
     place, align, size = args
     memory.write(IntType(64), place, memory.allocate(size, align, heap=True))
     return 0
 
 
-def _realloc(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> int:
+def _realloc(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> int:
     old, size = args
     new = memory.allocate(size, heap=True)
     if old:
@@ -51,17 +54,17 @@ def _realloc(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], res
     return new
 
 
-def _free(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> None:
+def _free(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> None:
     memory.free(args[0])
 
 
-def _memcpy(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> int:
+def _memcpy(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> int:
     target, origin, size = args
     memory.write_bytes(target, memory.read_bytes(origin, size))
     return target  # type: ignore[no-any-return]
 
 
-def _memset(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> int:
+def _memset(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> int:
     target, byte, size = args
     if size:
         block, offset = memory.writable(target, size)
@@ -74,23 +77,23 @@ def _order(a: bytes, b: bytes, result: Type) -> int:
     return ((a > b) - (a < b)) & ((1 << result.bits) - 1)
 
 
-def _memcmp(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> int:
+def _memcmp(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> int:
     a, b, size = args
     return _order(memory.read_bytes(a, size), memory.read_bytes(b, size), result)
 
 
-def _strcmp(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> int:
+def _strcmp(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> int:
     return _order(memory.c_string(args[0]), memory.c_string(args[1]), result)
 
 
-def _strlen(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> int:
+def _strlen(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> int:
     return len(memory.c_string(args[0]))
 
 
 _CONVERSION = re.compile(rb"%([-+ #0]*\d*(?:\.\d+)?)(?:hh|h|ll|l|z|j|t)?([diuxXcsfFeEgG%])")
 
 
-def _snprintf(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> int:
+def _snprintf(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> int:
     """The conversions of numbers, characters and C strings; `%a`, `%p`, `%n` and `*` are not done."""
     target, size, form = args[0], args[1], memory.c_string(args[2])
     values = iter(zip(types[3:], args[3:], strict=True))
@@ -118,13 +121,13 @@ def _snprintf(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], re
 
 
 def _ends(message: str) -> Foreign:
-    def run(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> None:
+    def run(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> None:
         raise Failure("trap", message)
 
     return run
 
 
-def _write(memory: Memory, _: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> int:
+def _write(memory: Memory, _: tuple[Type, ...], args: Arguments, result: Type) -> int:
     """What a program prints while it is compiled goes to the standard error of the compiler."""
     descriptor, address, size = args
     if descriptor not in (1, 2):
@@ -134,7 +137,7 @@ def _write(memory: Memory, _: tuple[Type, ...], args: tuple[Any, ...], result: T
     return int(size)
 
 
-def _uncaught(memory: Memory, _: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> None:
+def _uncaught(memory: Memory, _: tuple[Type, ...], args: Arguments, result: Type) -> None:
     """An error that nobody catches ends an evaluation."""
     address, size = args
     raise Failure("trap", f"an error is raised: {memory.read_bytes(address, size).decode(errors='replace')}")
@@ -151,7 +154,7 @@ def _math(function: Callable[..., float]) -> Foreign:
         except OverflowError:
             return math.inf
 
-    def run(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> Any:
+    def run(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> Plain | None:
         if isinstance(result, VectorType) and isinstance(result.element, FloatType):
             kind = result.element
             return tuple(one(kind, *lane) for lane in zip(*args, strict=True))
@@ -213,7 +216,7 @@ _FUNCTIONS: Mapping[str, Callable[..., float]] = MappingProxyType(
 def _operation(name: str, arity: int) -> Foreign:
     """Return what runs the operation `name` of `ir.ops`; operands after `arity` are flags."""
 
-    def run(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> Any:
+    def run(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> Plain | None:
         return ops.evaluate(name, types[:arity], args[:arity], result)
 
     return run
@@ -271,7 +274,7 @@ def _overflow(name: str, sign: bool) -> Foreign:
     steps: dict[str, Callable[[int, int], int]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
     step = steps[name]
 
-    def run(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> Any:
+    def run(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> Plain | None:
         kind = types[0]
         if not isinstance(kind, IntType) or not isinstance(result, StructType):
             raise Failure("unsupported", "overflow checks on vectors cannot run at compile time")
@@ -283,15 +286,16 @@ def _overflow(name: str, sign: bool) -> Foreign:
     return run
 
 
-def _nothing(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> None:
+def _nothing(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> None:
     return None
 
 
-def _first(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> Any:
-    return args[0]
+def _first(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> Plain | None:
+    first: Plain = args[0]
+    return first
 
 
-def _powi(memory: Memory, types: tuple[Type, ...], args: tuple[Any, ...], result: Type) -> Any:
+def _powi(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> Plain | None:
     kind = types[1]
     assert isinstance(kind, IntType)
     power = float(signed(kind, args[1]))

@@ -99,7 +99,7 @@ class Interpreter:
         made = self._translate(function)
         return lambda args: self._run(lambda: made, args)
 
-    def _run(self, find: Callable[[], Callable[..., Any]], args: Sequence[ir.Plain]) -> Any:
+    def _run(self, find: Callable[[], Any], args: Sequence[ir.Plain]) -> Any:
         outer_limit, outer = sys.getrecursionlimit(), self._running
         if not outer:
             self._steps[0] = self.max_steps
@@ -176,7 +176,7 @@ class Interpreter:
             return known
         name = f"f{len(self._namespace)}"
 
-        def first(*args: Any) -> Any:
+        def first(*args: object) -> object:
             # finding a function may elaborate it, which needs frames that are not the program's
             limit = sys.getrecursionlimit()
             sys.setrecursionlimit(limit + 20_000)
@@ -196,7 +196,7 @@ class Interpreter:
     def foreign(self, which: str, name: str) -> str:
         """Return the name of what runs a C function or an intrinsic."""
 
-        def fail(*_: Any) -> None:
+        def fail(*_: object) -> None:
             raise Failure("unsupported", f"'{name}' cannot be called at compile time")
 
         def find() -> Foreign:
@@ -264,11 +264,11 @@ class Interpreter:
 
     def _atomic(self, op: str, kind: Type, pointer: int, operand: Any) -> Any:
         old = self.memory.read(kind, pointer)
-        new = operand if op == "xchg" else evaluate(op, (kind, kind), (old, operand), kind)
+        new: Any = operand if op == "xchg" else evaluate(op, (kind, kind), (old, operand), kind)
         self.memory.write(kind, pointer, new)
         return old
 
-    def _exchange(self, kind: Type, pointer: int, expected: Any, desired: Any) -> tuple[Any, int]:
+    def _exchange(self, kind: Type, pointer: int, expected: ir.Plain, desired: ir.Plain) -> tuple[ir.Plain, int]:
         old = self.memory.read(kind, pointer)
         if old != expected:
             return old, 0

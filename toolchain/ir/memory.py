@@ -8,11 +8,12 @@ so writing to it fails by itself; a freed one is no longer there.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ktc.diag.diagnostic import Bug
 from ktc.ir.arithmetic import float_from_bits, float_to_bits
+from ktc.ir.nodes import Plain
 from ktc.ir.types import (
     BF16,
     ArrayType,
@@ -57,6 +58,11 @@ def scalar_letter(kind: Type) -> str:
             return ""
 
 
+Scalar = int | float | bytes
+Build = Callable[[Iterator[Any]], Any]
+Spread = Callable[[Any, list[Scalar]], None]
+
+
 @record
 class Codec:
     """How values of one type lie in memory.
@@ -68,16 +74,16 @@ class Codec:
     """
 
     packer: struct.Struct
-    build: Callable[[Iterator[Any]], Any]
-    spread: Callable[[Any, list[Any]], None]
+    build: Build
+    spread: Spread
 
     def read(self, block: bytes | bytearray, offset: int) -> Any:
         """Return the value at `offset`."""
         return self.build(iter(self.packer.unpack_from(block, offset)))
 
-    def write(self, block: bytearray, offset: int, value: Any) -> None:
+    def write(self, block: bytearray, offset: int, value: Plain) -> None:
         """Write a value at `offset`."""
-        scalars: list[Any] = []
+        scalars: list[Scalar] = []
         self.spread(value, scalars)
         self.packer.pack_into(block, offset, *scalars)
 
@@ -88,10 +94,10 @@ def codec(kind: Type) -> Codec:
     return Codec(struct.Struct("<" + letters), build, spread)
 
 
-_Parts = tuple[str, Callable[[Iterator[Any]], Any], Callable[[Any, list[Any]], None]]
+_Parts = tuple[str, Build, Spread]
 
 
-def _spread_scalar(value: Any, out: list[Any]) -> None:
+def _spread_scalar(value: Scalar, out: list[Scalar]) -> None:
     out.append(value)
 
 
@@ -116,16 +122,16 @@ def _parts(kind: Type) -> _Parts:
 def _wide(words: int) -> _Parts:
     """An integer of several words of 64 bits, the lowest first."""
 
-    def build(parts: Iterator[Any]) -> Any:
+    def build(parts: Iterator[int]) -> int:
         return sum(next(parts) << 64 * place for place in range(words))
 
-    def spread(value: Any, out: list[Any]) -> None:
+    def spread(value: int, out: list[Scalar]) -> None:
         out += (value >> 64 * place & (1 << 64) - 1 for place in range(words))
 
     return "Q" * words, build, spread
 
 
-def _spread_bf16(value: Any, out: list[Any]) -> None:
+def _spread_bf16(value: float, out: list[Scalar]) -> None:
     out.append(float_to_bits(BF16, value))
 
 
@@ -138,7 +144,7 @@ def _repeated(element: Type, count: int) -> _Parts:
             lambda value, out: out.extend(value),
         )
 
-    def spread_all(value: Any, out: list[Any]) -> None:
+    def spread_all(value: Sequence[Plain], out: list[Scalar]) -> None:
         for part in value:
             spread(part, out)
 
@@ -158,7 +164,7 @@ def _struct(kind: StructType) -> _Parts:
     builds = [build for _, build, _ in members]
     spreads = [spread for _, _, spread in members]
 
-    def spread_all(value: Any, out: list[Any]) -> None:
+    def spread_all(value: Sequence[Plain], out: list[Scalar]) -> None:
         for spread, part in zip(spreads, value, strict=True):
             spread(part, out)
 
@@ -265,7 +271,7 @@ class Memory:
         block, offset = self.check(address, size_of(kind))
         return self.codec(kind).read(block, offset)
 
-    def write(self, kind: Type, address: int, value: Any) -> None:
+    def write(self, kind: Type, address: int, value: Plain) -> None:
         """Write a plain value of type `kind`; pointers are integers."""
         block, offset = self.writable(address, size_of(kind))
         self.codec(kind).write(block, offset, value)

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from ktc.ir.nodes import Const, Op, Value
+from ktc.ir.nodes import Const, Op, Plain, Value
 from ktc.ir.op_rules import element_of
 from ktc.ir.types import BOOL, IntType, Type, VectorType
 
 Simplifier = Callable[[tuple[Value, ...], Type, Any], "Value | None"]
 
 
-def _splat_of(value: Value) -> Any:
+def _splat_of(value: Value) -> Plain | None:
     """Return the scalar that a constant is, or has in all lanes; None for all else."""
     if value.__class__ is not Const:
         return None
@@ -35,7 +35,7 @@ def _ones(kind: Type) -> int:
 def _neutral(right: int, left: int | None = None, absorbing: int | None = None) -> Simplifier:
     """x op right -> x, left op x -> x, and either side absorbing -> that constant."""
 
-    def simplify(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+    def simplify(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
         a, b = args
         if b.__class__ is Const:
             plain = _splat_of(b)
@@ -60,7 +60,7 @@ def _all_lanes(value: Value, text: str) -> bool:
 def _float_neutral(right: str, left: str = "") -> Simplifier:
     """As `_neutral`; floats by their text, since -0.0 == 0.0."""
 
-    def simplify(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+    def simplify(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
         a, b = args
         if b.__class__ is Const:
             return a if _all_lanes(b, right) else None
@@ -71,7 +71,7 @@ def _float_neutral(right: str, left: str = "") -> Simplifier:
     return simplify
 
 
-def _and(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+def _and(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
     for one, other in (args, args[::-1]):
         if one.__class__ is Const:
             plain = _splat_of(one)
@@ -82,7 +82,7 @@ def _and(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
     return None
 
 
-def _or(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+def _or(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
     for one, other in (args, args[::-1]):
         if one.__class__ is Const:
             plain = _splat_of(one)
@@ -99,7 +99,7 @@ _INVERSES: Mapping[str, str] = MappingProxyType(
 )  # fmt: skip
 
 
-def _not(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+def _not(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
     a = args[0]
     if not isinstance(a, Op):
         return None
@@ -110,14 +110,14 @@ def _not(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
 
 
 def _twice(name: str) -> Simplifier:
-    def simplify(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+    def simplify(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
         a = args[0]
         return a.args[0] if isinstance(a, Op) and a.name == name else None
 
     return simplify
 
 
-def _xor(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+def _xor(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
     for one, other in (args, args[::-1]):
         if one.__class__ is Const:
             plain = _splat_of(one)
@@ -131,7 +131,7 @@ def _xor(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
 def _bool_test(wanted: int) -> Simplifier:
     """Comparison of an i1 with a constant: itself or its inverse."""
 
-    def simplify(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+    def simplify(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
         for one, other in (args, args[::-1]):
             if one.__class__ is Const and one.type == BOOL:
                 if one.value == wanted:
@@ -142,14 +142,14 @@ def _bool_test(wanted: int) -> Simplifier:
     return simplify
 
 
-def _same_type(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+def _same_type(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
     return args[0] if args[0].type == type else None
 
 
 def _inverse_cast(*names: str) -> Simplifier:
     """A cast to its own type, and a cast back to where the value comes from."""
 
-    def simplify(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+    def simplify(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
         a = args[0]
         if a.type == type:
             return a
@@ -163,7 +163,7 @@ def _inverse_cast(*names: str) -> Simplifier:
 def _widen(name: str) -> Simplifier:
     """A widening of the same widening is one; a sext of a zext is a zext."""
 
-    def simplify(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+    def simplify(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
         a = args[0]
         if a.type == type:
             return a
@@ -174,7 +174,7 @@ def _widen(name: str) -> Simplifier:
     return simplify
 
 
-def _int_to_pointer(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+def _int_to_pointer(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
     a = args[0]
     # a narrower integer has lost bits of the address
     if isinstance(a, Op) and a.name == "ptrtoint" and a.args[0].type == type and a.type == IntType(64):
@@ -182,17 +182,17 @@ def _int_to_pointer(args: tuple[Value, ...], type: Type, attr: Any) -> Value | N
     return None
 
 
-def _pointer_to_int(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+def _pointer_to_int(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
     a = args[0]
     return a.args[0] if isinstance(a, Op) and a.name == "inttoptr" and a.args[0].type == type == IntType(64) else None
 
 
-def _bswap(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+def _bswap(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
     # LLVM has no llvm.bswap of one byte
     return args[0] if element_of(type) == IntType(8) else None
 
 
-def _select(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+def _select(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
     mask, yes, no = args
     if mask.__class__ is Const and mask.value.__class__ is int:
         return yes if mask.value else no
@@ -208,17 +208,17 @@ def _select(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
 def _one_lane(at: int) -> Simplifier:
     """A 'vector' of one lane is its scalar."""
 
-    def simplify(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+    def simplify(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
         return None if args[0].type.__class__ is VectorType else args[at]
 
     return simplify
 
 
-def _splat(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+def _splat(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
     return None if type.__class__ is VectorType else args[0]
 
 
-def _extract(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+def _extract(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
     vector, index = args
     if vector.type.__class__ is not VectorType:
         return vector
@@ -293,7 +293,7 @@ def _field(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
     return args[0] if attr[0].offsets[attr[1]] == 0 else None
 
 
-def _offset(args: tuple[Value, ...], type: Type, attr: Any) -> Value | None:
+def _offset(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
     index = args[1]
     return args[0] if index.__class__ is Const and index.value == 0 else None
 

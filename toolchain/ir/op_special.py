@@ -12,9 +12,12 @@ from ktc.ir import arithmetic as ints
 from ktc.ir import float_arithmetic as floats
 from ktc.ir.nodes import Address, ImageSize, Plain
 from ktc.ir.op_rules import element_of
-from ktc.ir.types import FloatType, IntType, StructType, Type, VectorType, size_of
+from ktc.ir.types import FloatType, IntType, Type, VectorType, size_of
 
-Evaluator = Callable[[tuple[Type, ...], tuple[Any, ...], Type, Any], "Plain | None"]
+Values = tuple[Any, ...]
+"""Plain values of operands; the operation's row says which kinds they have."""
+
+Evaluator = Callable[[tuple[Type, ...], Values, Type, Any], "Plain | None"]
 
 _ADDRESS_MASK = (1 << 64) - 1
 
@@ -72,41 +75,41 @@ def from_bits(kind: Type, bits: int) -> Plain:
     return bits
 
 
-def has_symbol(value: Any) -> bool:
+def has_symbol(value: object) -> bool:
     """Does a plain value hold an address or the size of an image: a number that only the linker knows."""
     if isinstance(value, tuple):
         return any(map(has_symbol, value))
     return isinstance(value, Address | ImageSize)
 
 
-def _bitcast(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
+def _bitcast(types: tuple[Type, ...], values: Values, result: Type, attr: object) -> Plain | None:
     if types[0] == result:
         return values[0]  # type: ignore[no-any-return]
     return None if has_symbol(values[0]) else from_bits(result, to_bits(types[0], values[0]))
 
 
-def _pointer_to_int(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
+def _pointer_to_int(types: tuple[Type, ...], values: Values, result: Type, attr: object) -> Plain | None:
     value = values[0]
     return value & ((1 << result.bits) - 1) if isinstance(value, int) and isinstance(result, IntType) else None
 
 
-def _int_to_pointer(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
+def _int_to_pointer(types: tuple[Type, ...], values: Values, result: Type, attr: object) -> Plain | None:
     return values[0] & _ADDRESS_MASK if isinstance(values[0], int) else None
 
 
-def _space_cast(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
+def _space_cast(types: tuple[Type, ...], values: Values, result: Type, attr: object) -> Plain | None:
     # what null or a global's address becomes in another space is the target's business
     return values[0] if types[0] == result else None
 
 
-def _select(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
+def _select(types: tuple[Type, ...], values: Values, result: Type, attr: object) -> Plain | None:
     mask, yes, no = values
     if isinstance(mask, tuple):
         return tuple(y if m else n for m, y, n in zip(mask, yes, no, strict=True))
     return (yes if mask else no) if isinstance(mask, int) else None
 
 
-def _splat(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
+def _splat(types: tuple[Type, ...], values: Values, result: Type, attr: object) -> Plain | None:
     return (values[0],) * result.lanes if isinstance(result, VectorType) else values[0]
 
 
@@ -114,30 +117,30 @@ def _zero(kind: Type) -> Plain:
     return 0.0 if isinstance(kind, FloatType) else 0
 
 
-def _extract(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
+def _extract(types: tuple[Type, ...], values: Values, result: Type, attr: object) -> Plain | None:
     lanes, at = values
     if not isinstance(lanes, tuple):
         return lanes  # type: ignore[no-any-return]
     return lanes[at] if at < len(lanes) else _zero(result)
 
 
-def _insert(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
+def _insert(types: tuple[Type, ...], values: Values, result: Type, attr: object) -> Plain | None:
     lanes, lane, at = values
     if not isinstance(lanes, tuple):
         return lane  # type: ignore[no-any-return]
     return (*lanes[:at], lane, *lanes[at + 1 :]) if at < len(lanes) else (_zero(types[1]),) * len(lanes)
 
 
-def _shuffle(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
+def _shuffle(types: tuple[Type, ...], values: Values, result: Type, attr: Any) -> Plain | None:
     lanes = tuple(lane for value in values for lane in (value if isinstance(value, tuple) else (value,)))
     picked = tuple(lanes[at] for at in attr)
     return picked if isinstance(result, VectorType) else picked[0]
 
 
-def _reduce(step: Callable[..., Any]) -> Evaluator:
+def _reduce(step: Callable[..., Plain]) -> Evaluator:
     """In halves: v[0:n/2] op v[n/2:n] until one lane is left."""
 
-    def run(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
+    def run(types: tuple[Type, ...], values: Values, result: Type, attr: object) -> Plain | None:
         lanes = values[0]
         if not isinstance(lanes, tuple):
             return lanes  # type: ignore[no-any-return]
@@ -152,15 +155,15 @@ def _reduce(step: Callable[..., Any]) -> Evaluator:
     return run
 
 
-def _make(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
+def _make(types: tuple[Type, ...], values: Values, result: Type, attr: object) -> Plain | None:
     return values
 
 
-def _get(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
+def _get(types: tuple[Type, ...], values: Values, result: Type, attr: Any) -> Plain | None:
     return values[0][attr]  # type: ignore[no-any-return]
 
 
-def _set(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Any) -> Plain | None:
+def _set(types: tuple[Type, ...], values: Values, result: Type, attr: Any) -> Plain | None:
     whole, part = values
     return (*whole[:attr], part, *whole[attr + 1 :])
 
@@ -173,12 +176,12 @@ def move_address(pointer: Plain, distance: int) -> Plain:
     return pointer + distance & _ADDRESS_MASK
 
 
-def _field(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: tuple[StructType, int]) -> Plain:
+def _field(types: tuple[Type, ...], values: Values, result: Type, attr: Any) -> Plain:
     kind, index = attr
     return move_address(values[0], kind.offsets[index])
 
 
-def _offset(types: tuple[Type, ...], values: tuple[Any, ...], result: Type, attr: Type) -> Plain | None:
+def _offset(types: tuple[Type, ...], values: Values, result: Type, attr: Any) -> Plain | None:
     pointer, index = values
     kind = types[1]
     if not isinstance(index, int):

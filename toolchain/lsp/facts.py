@@ -5,7 +5,6 @@ In: the elaborator's calls of `Recorder`. Out: `Fact`s by place, for every file 
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
 from ktc.diag.source import Source
 from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, ImportRef, ModuleInfo, StructInfo, TraitInfo
@@ -68,7 +67,7 @@ class Recorder:
     facts: dict[str, dict[tuple[int, int], Fact]] = field(default_factory=dict)
     variables: dict[str, dict[int, tuple[int, str]]] = field(default_factory=dict)
 
-    def __call__(self, body: Body, node: Any, value: Any) -> None:
+    def __call__(self, body: Body, node: ast.Node, value: object) -> None:
         module: ModuleInfo = body.frame.module
         if module.is_library:
             return
@@ -111,7 +110,7 @@ class Recorder:
         own = self.variables.setdefault(var.span.source.path, {})
         own.setdefault(var.span.start, (var.span.start + len(var.name), shown_type(var.ty)))
 
-    def _name(self, body: Body, node: ast.Name, value: Any) -> Fact | None:
+    def _name(self, body: Body, node: ast.Name, value: object) -> Fact | None:
         found = _find(body, node.id)
         if isinstance(found, Var):
             self._variable(found)
@@ -120,7 +119,7 @@ class Recorder:
             return Fact(node.start, node.end, kind, node.id, shown_type(found.ty), place, owner=_owner(found.ty))
         return describe(node.start, node.end, node.id, found if not isinstance(found, ImportRef) else value, value)
 
-    def _attribute(self, body: Body, node: ast.Attribute, value: Any) -> Fact | None:
+    def _attribute(self, body: Body, node: ast.Attribute, value: object) -> Fact | None:
         start, end = node.name_start, node.name_start + len(node.name)
         if isinstance(value, Method):
             functions = tuple(value.fn.set.functions)
@@ -136,7 +135,7 @@ class Recorder:
         return fact or Fact(start, end, "value", node.name, _type_of(value))
 
 
-def describe(start: int, end: int, name: str, found: Any, value: Any = None) -> Fact | None:
+def describe(start: int, end: int, name: str, found: object, value: object = None) -> Fact | None:
     """Return what is known of a name that means `found`."""
     for one in (found, value):
         match one:
@@ -177,7 +176,7 @@ def _declaration(start: int, end: int, name: str, info: StructInfo | TraitInfo |
     return Fact(start, end, kind, name, declared=place, node=node, owner=owner)
 
 
-def _find(body: Body, name: str) -> Any:
+def _find(body: Body, name: str) -> object:
     for scope in body.frame.scope.chain():
         if name in scope.names:
             return scope.names[name]
@@ -202,7 +201,7 @@ def _base_owner(body: Body, node: ast.Expr) -> StructInfo | None:
     return None
 
 
-def _base_type(body: Body, node: ast.Expr) -> Any:
+def _base_type(body: Body, node: ast.Expr) -> object:
     if isinstance(node, ast.Name):
         found = _find(body, node.id)
         return found.ty if isinstance(found, Var) else None
@@ -213,7 +212,7 @@ def _base_type(body: Body, node: ast.Expr) -> Any:
     return None
 
 
-def _owner(ty: Any) -> StructInfo | None:
+def _owner(ty: object) -> StructInfo | None:
     return ty.info if isinstance(ty, StructTy) else None
 
 
@@ -224,12 +223,12 @@ def _field_place(owner: StructInfo, name: str) -> Declared | None:
     return None
 
 
-def _type_of(value: Any) -> str:
+def _type_of(value: object) -> str:
     ty = getattr(value, "ty", None)
     return shown_type(ty) if ty is not None else ""
 
 
-def shown_type(ty: Any) -> str:
+def shown_type(ty: object) -> str:
     """Return a type as a person writes it."""
     text = str(ty).replace(_INVISIBLE, "")
     text = _SCALAR.sub(lambda found: _SCALARS.get(found[1], found[0]), text)

@@ -25,7 +25,7 @@ class BaseBuilder:
         field: parses the expression of an f-string's field, given its offsets.
     """
 
-    def __init__(self, text: str, tokens: Tokens, field: Callable[[int, int], Any]) -> None:
+    def __init__(self, text: str, tokens: Tokens, field: Callable[[int, int], ast.Expr]) -> None:
         self.text = text
         self.token_starts, self.token_ends = tokens.starts, tokens.ends
         self.parse_field = field
@@ -46,14 +46,14 @@ class BaseBuilder:
         """Keep a syntax error; the tree goes on."""
         self.errors.append(LexError(Code.SYNTAX_ERROR, start, end, message, help))
 
-    def as_tuple(self, kids: Kids, start: int, end: int) -> tuple[Any, ...]:
+    def as_tuple(self, kids: Kids, start: int, end: int) -> tuple[object, ...]:
         return tuple(kids)
 
-    def first(self, kids: Kids, start: int, end: int) -> Any:
+    def first(self, kids: Kids, start: int, end: int) -> object:
         return kids[0]
 
-    def optional(self, kids: Kids, start: int, end: int) -> Any:
+    def optional(self, kids: Kids, start: int, end: int) -> object:
         return kids[0] if kids else None
 
-    def optional_tuple(self, kids: Kids, start: int, end: int) -> Any:
+    def optional_tuple(self, kids: Kids, start: int, end: int) -> object:
         return kids[0] if kids else ()

@@ -26,14 +26,18 @@ class _Mark:
     text: str
 
 
-def docstring(body: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+Block = tuple[Any, ...]
+"""Statements of a body: the grammar says of which kinds they are."""
+
+
+def docstring(body: Block) -> tuple[str, Block]:
     """Part the docstring from a body."""
     if body and isinstance(body[0], ast.ExprStmt) and isinstance(body[0].value, ast.StrLit):
         return body[0].value.value, body[1:]
     return "", body
 
 
-def declared(block: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+def declared(block: Block) -> tuple[str, Block]:
     """Like `docstring`, for a body of declarations: a string after one of them documents it, and is left out."""
     doc, body = docstring(block)
     return doc, tuple(i for i in body if not (isinstance(i, ast.ExprStmt) and isinstance(i.value, ast.StrLit)))
@@ -110,7 +114,7 @@ class DeclarationBuilder(ExpressionBuilder):
         return ast.Param(start, end, self.word(kids[0]), kids[1], kids[3], "any", "", (), False, kids[2])
 
     # ("where" expr)?
-    def opt_where(self, kids: Kids, start: int, end: int) -> Any:
+    def opt_where(self, kids: Kids, start: int, end: int) -> object:
         return kids[0] if kids else None
 
     # convention NAME opt_type opt_default
@@ -130,15 +134,15 @@ class DeclarationBuilder(ExpressionBuilder):
         return ast.Param(start, end, self.word(kids[-2]), kids[-1], None, "starstar", convention, origin, False)
 
     # (":" expr)?
-    def star_type(self, kids: Kids, start: int, end: int) -> tuple[Any, bool]:
+    def star_type(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr | None, bool]:
         return (kids[0] if kids else None), False
 
     # ":" "*" expr
-    def splat_type(self, kids: Kids, start: int, end: int) -> tuple[Any, bool]:
+    def splat_type(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr | None, bool]:
         return kids[0], True
 
     # CONVENTION | VAR | REF | REF_ORIGIN | REF_ORIGIN "[" expr_list "]"
-    def convention(self, kids: Kids, start: int, end: int) -> tuple[str, tuple[Any, ...]]:
+    def convention(self, kids: Kids, start: int, end: int) -> tuple[str, tuple[ast.Expr, ...]]:
         word = self.word(kids[0])
         if word in _OLD_CONVENTIONS:
             self.wrong(start, end, f"'{word}' is not in the language any more", self._instead_of(word, start))
@@ -156,7 +160,7 @@ class DeclarationBuilder(ExpressionBuilder):
                 help = f"write '{param.name}: ' and a type"
                 self.wrong(param.start, param.end, f"{what} '{param.name}' needs a type", help)
 
-    def check_no_method(self, item: Any) -> None:
+    def check_no_method(self, item: ast.Node) -> None:
         """A function that stands in no struct or trait has no `self`."""
         if isinstance(item, ast.FunctionDecl):
             for arg in item.args:
@@ -174,7 +178,7 @@ class DeclarationBuilder(ExpressionBuilder):
     def fn_arg_convention(self, kids: Kids, start: int, end: int) -> ast.Param:
         return self._fn_arg(kids[0], kids[1:], start, end)
 
-    def _fn_arg(self, convention: tuple[str, Any], kids: Kids, start: int, end: int) -> ast.Param:
+    def _fn_arg(self, convention: tuple[str, tuple[ast.Expr, ...]], kids: Kids, start: int, end: int) -> ast.Param:
         name, type_ = self._named_type(kids[0], kids[1])
         return ast.Param(start, end, name, type_, kids[2], "any", convention[0], convention[1], False)
 
@@ -190,7 +194,7 @@ class DeclarationBuilder(ExpressionBuilder):
         name, type_ = self._named_type(kids[0], kids[1])
         return ast.Param(start, end, name, type_, None, "starstar", "", (), False)
 
-    def _named_type(self, first: Any, type_: Any) -> tuple[str, Any]:
+    def _named_type(self, first: ast.Expr, type_: ast.Expr | None) -> tuple[str, ast.Expr | None]:
         """Return (name, type) of a function type's argument, which may be only a type."""
         if type_ is None:
             if isinstance(first, ast.Name) and first.id == "self":
@@ -210,7 +214,7 @@ class DeclarationBuilder(ExpressionBuilder):
     # ---- functions ----
 
     # effect*
-    def effects(self, kids: Kids, start: int, end: int) -> tuple[bool, tuple[str, ...], Any]:
+    def effects(self, kids: Kids, start: int, end: int) -> tuple[bool, tuple[str, ...], object]:
         """Return (raises, effects, captures)."""
         if not kids:
             return False, (), None
@@ -218,20 +222,20 @@ class DeclarationBuilder(ExpressionBuilder):
         captures = next((captured for name, captured in kids if name == "unified"), None)
         return any(name == "raises" for name, _ in kids), names, captures
 
-    def effect_raises(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
+    def effect_raises(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
         return "raises", None
 
-    def effect_capturing(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
+    def effect_capturing(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
         return "capturing", None
 
-    def effect_escaping(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
+    def effect_escaping(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
         return "escaping", None
 
     # "unified" "{" (capture ("," capture)* ","?)? "}"
-    def effect_unified(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
+    def effect_unified(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
         return "unified", tuple(kids)
 
-    def effect_unified_type(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
+    def effect_unified_type(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
         return "unified", None
 
     # NAME | (CONVENTION | VAR | REF) NAME | VAR NAME TRANSFER
@@ -244,21 +248,21 @@ class DeclarationBuilder(ExpressionBuilder):
         alone = words[0] in ("read", "mut", "var", "ref")  # a default for whatever is captured
         return (words[0], "") if alone else ("", words[0])
 
-    def result_none(self, kids: Kids, start: int, end: int) -> tuple[Any, Any]:
+    def result_none(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr | None, tuple[ast.Expr, ...] | None]:
         return None, None
 
     # "->" expr
-    def result_type(self, kids: Kids, start: int, end: int) -> tuple[Any, Any]:
+    def result_type(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr | None, tuple[ast.Expr, ...] | None]:
         if isinstance(kids[0], ast.TupleLit):
             self.wrong(kids[0].start, kids[0].end, "a tuple of types is no type", "write 'Tuple[…]'")
         return kids[0], None
 
     # "->" REF expr | "->" REF_ORIGIN "[" expr_list "]" expr
-    def result_ref(self, kids: Kids, start: int, end: int) -> tuple[Any, Any]:
+    def result_ref(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr | None, tuple[ast.Expr, ...] | None]:
         return kids[-1], kids[1] if len(kids) == 3 else ()
 
     # where*
-    def wheres(self, kids: Kids, start: int, end: int) -> tuple[Any, ...]:
+    def wheres(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr, ...]:
         return tuple(condition for clause in kids for condition in clause)
 
     # _fn_word NAME params "(" param_list ")" effects result wheres ":" block

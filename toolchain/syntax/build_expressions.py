@@ -22,9 +22,10 @@ class ExpressionBuilder(BaseBuilder):
     comp_if = BaseBuilder.first
 
     # exprs: expr ("," expr)* trailing
-    def exprs(self, kids: Kids, start: int, end: int) -> Any:
+    def exprs(self, kids: Kids, start: int, end: int) -> ast.Expr:
         if len(kids) == 2 and not kids[1]:
-            return kids[0]
+            alone: ast.Expr = kids[0]
+            return alone
         return ast.TupleLit(start, end, tuple(kids[:-1]))
 
     # targets: target ("," target)* trailing
@@ -128,11 +129,11 @@ class ExpressionBuilder(BaseBuilder):
         return ast.ForClause(start, end, kids[0][1], kids[1], tuple(kids[2:]))
 
     # targets | mixed
-    def pattern(self, kids: Kids, start: int, end: int) -> Any:
+    def pattern(self, kids: Kids, start: int, end: int) -> object:
         return kids[0]
 
     # pattern | VAR targets | REF targets
-    def binding(self, kids: Kids, start: int, end: int) -> tuple[str, Any]:
+    def binding(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
         """Return (convention, target)."""
         convention, target = self.word(kids[0]) if len(kids) == 2 else "", kids[-1]
         bounds = [one for one in target.items if isinstance(one, ast.Bound)] if isinstance(target, ast.TupleLit) else []
@@ -156,7 +157,7 @@ class ExpressionBuilder(BaseBuilder):
         self.bounds[start] = node
         return node
 
-    def check_target(self, target: Any, what: str) -> None:
+    def check_target(self, target: ast.Expr, what: str) -> None:
         """Only names, or tuples of names, can stand here."""
         for item in target.items if isinstance(target, ast.TupleLit) else (target,):
             if isinstance(item, ast.TupleLit):
@@ -219,9 +220,11 @@ class ExpressionBuilder(BaseBuilder):
         args, keywords = self.arguments(kids[1], mixed=True)  # `LayoutTensor[mut=True, dtype]` is legal
         return ast.Subscript(start, end, kids[0], args, keywords)
 
-    def arguments(self, items: tuple[Any, ...], mixed: bool = False) -> tuple[tuple[Any, ...], tuple[ast.Keyword, ...]]:
+    def arguments(
+        self, items: tuple[Any, ...], mixed: bool = False
+    ) -> tuple[tuple[ast.Expr, ...], tuple[ast.Keyword, ...]]:
         """Part positional arguments from keyword arguments."""
-        args: list[Any] = []
+        args: list[ast.Expr] = []
         keywords: list[ast.Keyword] = []
         for item in items:
             if isinstance(item, ast.Keyword):

@@ -1,11 +1,10 @@
 """Structs, extensions, traits, aliases and decorators: each method stands below its production."""
 
 from itertools import pairwise
-from typing import Any
 
 from ktc.syntax import ast
 from ktc.syntax.build_base import Kids
-from ktc.syntax.build_declarations import DeclarationBuilder, conditions, declared
+from ktc.syntax.build_declarations import Block, DeclarationBuilder, conditions, declared
 
 
 class StructBuilder(DeclarationBuilder):
@@ -21,7 +20,7 @@ class StructBuilder(DeclarationBuilder):
         where = (*conditions(params), *where)
         return ast.StructDecl(start, end, self.word(name), at, params, traits, where, body, (), doc)
 
-    def _check_fields(self, body: tuple[Any, ...]) -> None:
+    def _check_fields(self, body: Block) -> None:
         """Only declarations stand in a struct, and its fields have types."""
         for item in body:
             if isinstance(item, ast.VarDecl) and item.kind == "var":
@@ -45,7 +44,7 @@ class StructBuilder(DeclarationBuilder):
                 self.wrong(item.start, item.end, "only methods and aliases can stand in an extension")
         return ast.Extension(start, end, self.word(name), self.token_starts[name], traits, body)
 
-    def extended(self, body: tuple[Any, ...]) -> tuple[Any, ...]:
+    def extended(self, body: Block) -> Block:
         """Give the members of extensions to their structs, which stand in the same file."""
         if not any(isinstance(item, ast.Extension) for item in body):
             return body
@@ -76,12 +75,13 @@ class StructBuilder(DeclarationBuilder):
                 self.wrong(item.start, item.end, "only methods and aliases can stand in a trait")
         return ast.TraitDecl(start, end, self.word(name), self.token_starts[name], params, traits, body, (), doc)
 
-    def _required(self, item: Any) -> Any:
+    def _required(self, item: ast.Node) -> ast.Node:
         """Return what stands in a trait, without a body for a method whose body is `...`."""
-        body = item.body if isinstance(item, ast.FunctionDecl) else None
-        return item.as_requirement() if body and len(body) == 1 and self.is_ellipsis(body[0]) else item
+        if isinstance(item, ast.FunctionDecl) and item.body and len(item.body) == 1 and self.is_ellipsis(item.body[0]):
+            return item.as_requirement()
+        return item
 
-    def is_ellipsis(self, node: Any) -> bool:
+    def is_ellipsis(self, node: object) -> bool:
         """Tell whether a statement is `...`."""
         return isinstance(node, ast.Pass) and self.text.startswith("...", node.start)
 
@@ -95,7 +95,7 @@ class StructBuilder(DeclarationBuilder):
         return node
 
     # decorator+ (function | struct | trait | if_stmt | for_stmt | alias)
-    def decorated(self, kids: Kids, start: int, end: int) -> Any:
+    def decorated(self, kids: Kids, start: int, end: int) -> object:
         decorators, node = tuple(kids[:-1]), kids[-1]
         for decorator, following in pairwise(kids):
             if "\n" not in self.text[decorator.end : following.start]:

@@ -40,7 +40,7 @@ class Builder(StructBuilder):
             self.wrong(alias.start, alias.end, f"alias '{alias.name}' needs a value", "write '=' and its value")
         return ast.Module(0, len(self.text), body, doc)
 
-    def check_file_scope(self, item: Any) -> None:
+    def check_file_scope(self, item: ast.Node) -> None:
         """Only declarations stand at file scope."""
         self.check_no_method(item)
         if isinstance(item, ast.VarDecl):
@@ -55,7 +55,7 @@ class Builder(StructBuilder):
     # ---- simple statements ----
 
     # exprs
-    def expr_stmt(self, kids: Kids, start: int, end: int) -> Any:
+    def expr_stmt(self, kids: Kids, start: int, end: int) -> object:
         if isinstance(kids[0], ast.EllipsisLit):
             return ast.Pass(start, end)
         return ast.ExprStmt(start, end, kids[0])
@@ -69,7 +69,7 @@ class Builder(StructBuilder):
             return ast.VarDecl(start, end, first.convention, first.target, None, kids[-1])
         return ast.Assign(start, end, tuple(kids[:-1]), None, kids[-1])
 
-    def check_assignable(self, target: Any) -> None:
+    def check_assignable(self, target: ast.Expr) -> None:
         """A place, or a tuple of places, stands left of `=`."""
         if isinstance(target, (ast.TupleLit, ast.ListLit)):
             for item in target.items:
@@ -81,7 +81,7 @@ class Builder(StructBuilder):
             self.wrong(target.start, target.end, "this cannot be assigned to", help)
 
     # postfix ":" expr opt_value
-    def annotated(self, kids: Kids, start: int, end: int) -> Any:
+    def annotated(self, kids: Kids, start: int, end: int) -> object:
         target, type_, value = kids
         if value is None and isinstance(target, ast.Name):
             return ast.VarDecl(start, end, "var", target, type_, None)
@@ -166,7 +166,7 @@ class Builder(StructBuilder):
         return ast.If(start, end, condition, body, orelse, False)
 
     # "elif" condition ":" block
-    def elif_(self, kids: Kids, start: int, end: int) -> tuple[int, Any, Any]:
+    def elif_(self, kids: Kids, start: int, end: int) -> tuple[int, ast.Expr, tuple[ast.Stmt, ...]]:
         return start, kids[0], kids[1]
 
     # "while" condition ":" block opt_else
@@ -179,7 +179,7 @@ class Builder(StructBuilder):
         return ast.For(start, end, target, convention, iterable, body, orelse, False)
 
     # "comptime" if_stmt
-    def comptime_if(self, kids: Kids, start: int, end: int) -> Any:
+    def comptime_if(self, kids: Kids, start: int, end: int) -> object:
         self.at_compile_time(kids[0])
         kids[0].start = start
         return kids[0]

@@ -264,9 +264,9 @@ def _may_be_deep(tokens: Tokens) -> bool:
     return any(after - line > MAX_DEPTH // 2 for line, after in pairwise(lines))
 
 
-def _is_deep(root: Any) -> bool:
+def _is_deep(root: object) -> bool:
     """Tell whether a tree has more than `MAX_DEPTH` levels, without recursion."""
-    stack: list[tuple[Any, int]] = [(root, 0)]
+    stack: list[tuple[object, int]] = [(root, 0)]
     while stack:
         node, depth = stack.pop()
         if depth > MAX_DEPTH:

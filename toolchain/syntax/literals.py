@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.syntax import ast
@@ -56,9 +55,11 @@ def joined(values: Iterable[str]) -> str:
     return "".join(values).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
-def fstring(text: str, start: int, end: int, raw: bool, field: Callable[[int, int], Any]) -> list[Any]:
+def fstring(
+    text: str, start: int, end: int, raw: bool, field: Callable[[int, int], ast.Expr]
+) -> list[ast.StrLit | ast.FField]:
     """Return the parts of an f-string's content; `field` parses the expression of a field."""
-    parts: list[Any] = []
+    parts: list[ast.StrLit | ast.FField] = []
     at = begin = start
     while at < end:
         char = text[at]
@@ -82,12 +83,12 @@ def fstring(text: str, start: int, end: int, raw: bool, field: Callable[[int, in
     return parts
 
 
-def _add_text(parts: list[Any], text: str, start: int, end: int, raw: bool) -> None:
+def _add_text(parts: list[ast.StrLit | ast.FField], text: str, start: int, end: int, raw: bool) -> None:
     if end > start:
         parts.append(ast.StrLit(start, end, text[start:end] if raw else unescape(text, start, end)))
 
 
-def _field(text: str, start: int, end: int, field: Callable[[int, int], Any]) -> tuple[Any, int]:
+def _field(text: str, start: int, end: int, field: Callable[[int, int], ast.Expr]) -> tuple[ast.FField, int]:
     """Parse `{value!conversion:spec}` at `start`; return the node and where it ends."""
     at = stop = _field_end(text, start + 1, end)
     conversion = spec = ""
