@@ -10,7 +10,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run check format format-check lint types test test-device kernels same-code fuzz fuzz-format differential bench bench-gpu scaling ulp library-pages vsix clean
+.PHONY: help setup native wheel run check quick format format-check lint types test test-device kernels same-code fuzz fuzz-format differential bench bench-gpu scaling ulp library-pages vsix clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -57,6 +57,9 @@ lint: $(READY)
 types: $(READY) ## check the types strictly
 	@mkdir -p $(TYPES) && ln -sfn ../../toolchain $(TYPES)/ktc
 	MYPYPATH=$(TYPES) $(BIN)/mypy --config-file pyproject.toml -p ktc
+
+quick: format lint types ## format, lint, types, and the unit tests of what differs from main (BASE=)
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not device" $$($(BIN)/python tests/changed.py $(or $(BASE),main))
 
 test: $(READY) ## run all tests that need no GPU
 	$(BIN)/python -m pytest -n $(JOBS) -m "not device"

@@ -5,12 +5,22 @@ NAME.contains  lines that occur in this order    NAME.args    arguments, as in a
 NAME.in        standard input                    NAME.flags   options for the compiler
 """
 
+import ctypes
+import faulthandler
+import functools
+import gc
+import importlib
 import os
 import shlex
+import signal
 import subprocess
 import sys
+import tempfile
+import time
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, NoReturn
 
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
@@ -56,11 +66,75 @@ def environment(cache: Path) -> dict[str, str]:
 
 
 def run_ktc(words: list[str], cache: Path, folder: Path, text_in: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command line in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "ktc", *words], input=text_in, capture_output=True, text=True, timeout=SECONDS,
-        cwd=folder, env=environment(cache), check=False,
-    )  # fmt: skip
+    """Run the command line in a folder, in a copy of this process: loading ktc costs more than most programs."""
+    load_ktc()
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        given.write(text_in.encode())
+        given.seek(0)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid == 0:
+            _become_ktc(words, environment(cache), folder, (given.fileno(), out.fileno(), errors.fileno()))
+        status = _wait(pid, words)
+        texts = [_text_of(file) for file in (out, errors)]
+    return subprocess.CompletedProcess(words, os.waitstatus_to_exitcode(status), *texts)
+
+
+@functools.cache
+def load_ktc() -> None:
+    """Load what a build needs, once in this process."""
+    for name in ("cli.commands", "driver.pipeline", "emit.host", "emit.kernel", "emit.jit", "syntax.lalr"):
+        importlib.import_module(f"ktc.{name}")
+    gc.collect()
+    gc.freeze()
+
+
+def _become_ktc(words: list[str], environment: dict[str, str], folder: Path, files: tuple[int, int, int]) -> NoReturn:
+    """Go on as the command `ktc`; never returns into the tests."""
+    code = 1
+    try:
+        os.setpgid(0, 0)
+        faulthandler.disable()
+        gc.disable()
+        for number, file in enumerate(files):
+            os.dup2(file, number)
+        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.environ.clear()
+        os.environ.update(environment)
+        os.chdir(folder)
+        sys.argv = ["ktc", *words]
+        commands = importlib.import_module("ktc.cli.commands")
+        commands.entry()
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        ctypes.CDLL(None).fflush(None)  # what the program has written
+        os._exit(code)
+
+
+def _wait(pid: int, words: list[str]) -> int:
+    end, pause = time.monotonic() + SECONDS, 0.002
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return status
+        if time.monotonic() > end:
+            os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            raise subprocess.TimeoutExpired(words, SECONDS)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+
+
+def _text_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode().replace("\r\n", "\n").replace("\r", "\n")
 
 
 def check(program: Program, done: subprocess.CompletedProcess[str]) -> None:
