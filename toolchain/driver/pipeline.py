@@ -50,7 +50,7 @@ def build(session: Session) -> Executable:
 
 
 def compile_objects(session: Session) -> tuple[bytes, ...]:
-    """Compile to what `link` and `jit` take: the host's object, those of kernels for the processor, the library's."""
+    """Compile to what `link` and `jit` take: the host's object, those of kernels for the CPU, the library's."""
     with Workers(session.config.jobs) as workers:  # LLVM loads beside the stages before it
         ahead = units.Ahead(session, workers)
         program, archive = _front_with_archive(session, workers, ahead)

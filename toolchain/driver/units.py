@@ -120,7 +120,7 @@ def fail(session: Session, diagnostic: Diagnostic) -> NoReturn:
 
 
 def compile_program(session: Session, program: Program, ahead: Ahead) -> tuple[bytes, ...]:
-    """Return the host's object, one of the images if there are any, and those of kernels for the processor."""
+    """Return the host's object, one of the images if there are any, and those of kernels for the CPU."""
     workers, unit, entry = ahead.workers, program.host, program.entry
     try:
         host = ahead.object_of(unit) or start_host(session, unit, entry, None, workers)
