@@ -93,6 +93,7 @@ bench: native ## measure builds, against mojo and nvcc where they are found (MOJ
 	$(BIN)/python benchmarks/compile.py
 	$(BIN)/python benchmarks/ordinary.py
 	KTC=$(BIN)/ktc $(BIN)/python benchmarks/run_time.py
+	KTC=$(BIN)/ktc $(BIN)/python benchmarks/cpu_device.py
 	@mkdir -p build
 	$(BIN)/ktc bench compile $(BENCHED) --json build/compile_flows.json $(if $(CHART),--chart $(CHART))
 

@@ -170,7 +170,17 @@ def build_ktc(folder: Path, flags: list[str]) -> Path:
     text = (HERE / "kernels.kpy").read_text("utf-8").replace("@RUNS@", "\n".join(runs))
     source, program = folder / "kernels.kpy", folder / "ktc"
     source.write_text(text, "utf-8")
-    command = ["ktc", "build", "--target-accelerator", "cpu", *flags, "-W", "none", "-W", "coroutine-kernel"]
+    command = [
+        os.environ.get("KTC", "ktc"),
+        "build",
+        "--target-accelerator",
+        "cpu",
+        *flags,
+        "-W",
+        "none",
+        "-W",
+        "coroutine-kernel",
+    ]
     subprocess.run([*command, "-o", str(program), str(source)], check=True)
     return program
 

@@ -25,7 +25,7 @@ def cut(body: str) -> str:
     with llvm.parsed(text, "k") as module:
         made = in_loops(module, "k")
     with llvm.parsed(made, "k"):  # which verifies it
-        return made[made.index("define internal void @k.block") :]
+        return made[made.index("define internal void @k.") :]
 
 
 def loops(text: str) -> list[str]:
@@ -157,3 +157,40 @@ def test_private_memory_that_lives_across_a_barrier_is_each_threads_own() -> Non
     text = cut("  %m = alloca [4 x i32], align 4\n  store i32 %s0, ptr %m\n  %v = load i32, ptr %m\n"
                f"  store i32 %v, ptr %a0\n{WAIT}  ret void")  # fmt: skip
     assert "alloca [4 x i32]" in text and "1024" not in text
+
+
+def test_large_private_memory_is_taken_from_the_heap() -> None:
+    body = "  %m = alloca [{count} x i32], align 4\n  store i32 %s0, ptr %m\n" + WAIT + (
+        "  %v = load i32, ptr %m\n  store i32 %v, ptr %a0\n  ret void"
+    )  # fmt: skip
+    text = cut(body.format(count=1 << 16))
+    assert f"call ptr @aligned_alloc(i64 64, i64 {4 << 26})" in text and "call void @free(ptr %m.m)" in text
+    with pytest.raises(Uncut, match="a thread of it keeps 1048576 bytes"):
+        cut(body.format(count=1 << 18))
+
+
+SUM = """
+  br label %loop
+loop:
+  %k = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %sum = phi float [ 0.0, %entry ], [ %more, %loop ]
+  %at = add i32 %k, %s0
+  %i = zext i32 %at to i64
+  %p = getelementptr float, ptr %a0, i64 %i
+  %v = load float, ptr %p
+  %more = fadd float %sum, %v
+  %next = add i32 %k, 1
+  %again = icmp ult i32 %next, {bound}
+  br i1 %again, label %loop, label %exit
+exit:
+  store float %more, ptr %p
+  ret void
+"""
+
+
+def test_a_loop_that_all_take_alike_has_the_threads_inside() -> None:
+    text = cut(SUM.format(bound="%s9"))
+    assert "define internal void @k.wide(" in text and "define internal void @k.narrow(" in text
+    wide = text[text.index("@k.wide(") : text.index("@k.narrow(")]
+    assert "[1024 x float]" in wide and "icmp uge i32 %s6, 8" in text
+    assert "@k.wide(" not in cut(SUM.format(bound="%s0"))

@@ -14,6 +14,7 @@ from typing import Any
 
 from ktc.emit.workgroups import leaves
 from ktc.emit.workgroups.cuts import Cut, Uncut, cut, with_stops
+from ktc.emit.workgroups.frames import listed_parameters
 from ktc.emit.workgroups.graph import BLOCK_STOP, WARP_STOP, Graph, read
 from ktc.emit.workgroups.leaves import Leaf, Plan
 from ktc.emit.workgroups.output import Output
@@ -45,14 +46,19 @@ def in_loops(module: Any, kernel: str) -> str:
     start = _start(text, kernel)
     end = text.index("\n}", start)
     graph = read(_QUOTED.sub(r"\1\2", text[start:end]).split("\n"), types)
-    plan = planned(graph)
+    plans = planned(graph)
     group = _GROUP.search(text)
     first = 1 + max((int(number) for number in _NODE.findall(text)), default=0)
     access = int(group.group(1)) if group else first
     output = Output(access, first + 1)
-    writer = BlockWriter(plan, output)
-    writer.frame.attributes = " nounwind" + "".join(dict.fromkeys(_MACHINE.findall(text)))
-    written = writer.write()
+    attributes = " nounwind" + "".join(dict.fromkeys(_MACHINE.findall(text)))
+    functions = []
+    for plan, name in zip(plans, ("block",) if len(plans) == 1 else ("wide", "narrow"), strict=True):
+        output.lines.clear()
+        functions.append(BlockWriter(plan, output, f"{kernel}.{name}", attributes).write())
+    if len(plans) > 1:
+        functions.append(_chosen(graph, kernel, attributes))
+    written = "\n\n".join(functions)
     nodes = [] if group else [f"!{first} = distinct !{{}}"]
     rest = text[:start] + written + text[end + 2 :]
     rest = re.sub(rf"^declare .*@(?:{re.escape(kernel)}\.block|ktc\.cpu\.[\w.]+)\(.*\n", "", rest, flags=re.MULTILINE)
@@ -60,6 +66,22 @@ def in_loops(module: Any, kernel: str) -> str:
         if f"@{name}(" in written and f"{declared.split('(')[0]}(" not in rest:
             rest += declared + "\n"
     return rest + "\n".join([*nodes, *output.nodes, ""])
+
+
+def _chosen(graph: Graph, kernel: str, attributes: str) -> str:
+    """Return the function that runs a block in the way that suits its size."""
+    listed = listed_parameters(graph)
+    return f"""define internal void @{kernel}.block({listed}){attributes} {{
+entry:
+  %is.wide = icmp uge i32 %s6, {_WIDE}
+  br i1 %is.wide, label %wide, label %narrow
+wide:
+  call void @{kernel}.wide({listed})
+  ret void
+narrow:
+  call void @{kernel}.narrow({listed})
+  ret void
+}}"""
 
 
 def _start(text: str, kernel: str) -> int:
@@ -70,23 +92,35 @@ def _start(text: str, kernel: str) -> int:
 
 
 _DECLARED = {
+    "aligned_alloc": "declare ptr @aligned_alloc(i64, i64)",
+    "free": "declare void @free(ptr)",
     "llvm.umin.i32": "declare i32 @llvm.umin.i32(i32, i32)",
     "llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
 }
 
 
-def planned(graph: Graph) -> Plan:
+_WIDE = 8
+"""From so many threads in x on a loop of threads inside the kernel's own loops is worth its while."""
+
+
+def planned(graph: Graph) -> list[Plan]:
     """Cut a kernel, and decide what becomes of its values.
+
+    Returns:
+        one plan; or one for blocks that are wide in x, with the kernel's own loops outside, and one for others.
 
     Raises:
         Uncut: it cannot be cut.
     """
     varying = varying_in_block(graph)
     loops = common_loops(graph, varying)
+    plans = []
     if loops:
         with suppress(Uncut):
-            return _planned(graph, varying, loops)
-    return _planned(graph, varying, [])
+            plan = _planned(graph, varying, loops)
+            if plan.block_cut.loops:
+                plans.append(plan)
+    return [*plans, _planned(graph, varying, [])]
 
 
 def _planned(graph: Graph, varying: set[str], loops: list[str]) -> Plan:

@@ -58,10 +58,15 @@ class Part:
 
 @entity
 class Cut:
-    """The parts by head, the first to run first. `common`: blocks whose branch is taken by all alike."""
+    """The parts by head, the first to run first.
+
+    Args:
+        common: blocks whose branch is taken by all alike. loops: first blocks of loops without stops that stay outside.
+    """
 
     parts: dict[str, Part]
     common: set[str]
+    loops: set[str] = field(default_factory=set)
 
 
 def cut(
@@ -110,7 +115,7 @@ class _Cutter:
                 break
             heads |= again
         ordered = [self.head, *sorted(heads - {self.head})]
-        return Cut({head: parts[head] for head in ordered if head in self._run(parts)}, self.common)
+        return Cut({head: parts[head] for head in ordered if head in self._run(parts)}, self.common, self.loops)
 
     @property
     def _ending(self) -> set[str]:

@@ -6,21 +6,47 @@ In: a `Plan`. Out: the beginning and end of the function, and text of loads and 
 import re
 
 from ktc.emit.workgroups import pure
-from ktc.emit.workgroups.graph import Instruction, exchanged_words
+from ktc.emit.workgroups.cuts import Uncut
+from ktc.emit.workgroups.graph import Graph, Instruction, exchanged_words
 from ktc.emit.workgroups.leaves import LANES, SCALAR, THREADS, Plan
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_LANES, WARP_SLOT
 
 THREADS_AT_MOST = 1024
 _ALIGN = 64
+_MOST_ON_THE_STACK = 1 << 9
+"""Bytes of one variable of a thread, kept for each of them."""
+_MOST_OF_A_THREAD = 1 << 19
+"""As on NVIDIA's GPUs."""
 _ALLOCA = re.compile(r"alloca (.+?)(?:, align (\d+))?(?:, !.*)?$")
 _LEFT_OUT = ("%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}")
+
+
+_SIZES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "ptr": 8}
+
+
+def size_of(kind: str) -> int:
+    """Return how many bytes a type takes at most, its fields at the widest alignment that they may have."""
+    if kind[0] == "[" or kind[0] == "<":
+        count, element = kind[1:-1].split(" x ", 1)
+        return int(count) * size_of(element)
+    if kind[0] == "{":
+        depth, fields = 0, [""]
+        for char in kind[1:-1]:
+            depth += (char in "{[<") - (char in "}]>")
+            if char == "," and not depth:
+                fields.append("")
+            else:
+                fields[-1] += char
+        return sum([(size_of(one.strip()) + 7) // 8 * 8 for one in fields])
+    return _SIZES[kind] if kind in _SIZES else max(1, int(kind[1:]) // 8)
 
 
 class Frame:
     """The memory of one block's threads."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.graph = plan, plan.graph
+    def __init__(self, plan: Plan, name: str, attributes: str) -> None:
+        self.plan, self.graph, self._name, self._attributes = plan, plan.graph, name, attributes
+        self._freed: list[str] = []
         self.allocas: list[str] = []
         self._words: dict[str, str] = {}
         self._conditions: dict[str, str] = {}
@@ -31,9 +57,9 @@ class Frame:
             self.allocas.append(f"  %ended = alloca [{THREADS_AT_MOST} x i8], align {_ALIGN}")
         if any(leaf.is_lanes for leaf in plan.leaves):
             self.add_words("%words")
-        for number, (name, how) in enumerate(sorted(plan.slots.items())):
-            _, one = self.graph.values[name]
-            self._places[name] = place = f"%k{number}"
+        for number, (value, how) in enumerate(sorted(plan.slots.items())):
+            _, one = self.graph.values[value]
+            self._places[value] = place = f"%k{number}"
             kind = "i8" if one.type == "i1" and how != SCALAR else one.type
             count = {SCALAR: 0, LANES: WARP_LANES, THREADS: THREADS_AT_MOST}[how]
             self.allocas.append(f"  {place} = alloca {f'[{count} x {kind}], align {_ALIGN}' if count else kind}")
@@ -78,12 +104,24 @@ class Frame:
         is_one = one.name in self.plan.confined
         if one.name not in self._places:
             self._places[one.name] = name
-            whole = kind if is_one else f"[{THREADS_AT_MOST} x {kind}]"
-            self.allocas.append(f"  {name} = alloca {whole}, align {align if is_one else max(int(align), 16)}")
+            self._add_private(name, kind, int(align), is_one)
         if is_one:
             lines.append(f"  {made} = getelementptr inbounds i8, ptr {name}, i64 0")
         else:
             lines.append(f"  {made} = getelementptr inbounds {kind}, ptr {name}, i64 {thread}")
+
+    def _add_private(self, name: str, kind: str, align: int, is_one: bool) -> None:
+        size = size_of(kind)
+        if is_one:
+            self.allocas.append(f"  {name} = alloca {kind}, align {align}")
+        elif size > _MOST_OF_A_THREAD:
+            raise Uncut(f"a thread of it keeps {size} bytes of its own across a barrier")
+        elif size > _MOST_ON_THE_STACK:
+            whole = (size * THREADS_AT_MOST + _ALIGN - 1) // _ALIGN * _ALIGN
+            self.allocas.append(f"  {name} = call ptr @aligned_alloc(i64 {_ALIGN}, i64 {whole})")
+            self._freed.append(name)
+        else:
+            self.allocas.append(f"  {name} = alloca [{THREADS_AT_MOST} x {kind}], align {max(align, 16)}")
 
     def load(self, name: str, kind: str, made: str, indices: tuple[str, str], lines: list[str], access: str) -> None:
         """Write how a kept value is read."""
@@ -118,10 +156,8 @@ class Frame:
 
     def head(self) -> list[str]:
         """Return the function's beginning."""
-        listed = ", ".join([f"{kind} {name}" for name, kind in self.graph.parameters.items() if name not in _LEFT_OUT])
-        name = self.graph.head[self.graph.head.index("@") :].split("(", 1)[0]
         lines = [
-            f"define internal void {name.replace('.body', '.block')}({listed}){self.attributes} {{",
+            f"define internal void @{self._name}({listed_parameters(self.graph)}){self._attributes} {{",
             "entry:",
             *self.allocas,
             "  %plane = mul nuw nsw i32 %s6, %s7",
@@ -142,8 +178,11 @@ class Frame:
         first = next(iter(self.plan.block_cut.parts))
         return [*lines, f"  br label %b.{first}"]
 
-    attributes = ""
-
     def end(self, done: str) -> list[str]:
         """Return the function's end."""
-        return [f"{done}:", "  ret void"]
+        return [f"{done}:", *(f"  call void @free(ptr {name})" for name in self._freed), "  ret void"]
+
+
+def listed_parameters(graph: Graph) -> str:
+    """Return the parameters of the function that runs a block."""
+    return ", ".join([f"{kind} {name}" for name, kind in graph.parameters.items() if name not in _LEFT_OUT])

@@ -20,10 +20,10 @@ _DONE = "block.done"
 class BlockWriter:
     """Writes one kernel."""
 
-    def __init__(self, plan: Plan, output: Output) -> None:
+    def __init__(self, plan: Plan, output: Output, name: str, attributes: str) -> None:
         self.plan, self.graph, self.output = plan, plan.graph, output
         self.lines = output.lines
-        self.frame = Frame(plan)
+        self.frame = Frame(plan, name, attributes)
 
     def write(self) -> str:
         """Return the function."""
