@@ -62,11 +62,25 @@ def _target_info(use: Use) -> Result:
     return use.string(fact) if isinstance(fact, str) else use.index(fact)
 
 
+_PREFIXES = {"nvidia": "sm_", "amdgpu": "", "metal": "apple-m"}
+
+
+def _plain_name(name: str) -> str:
+    """Return a target's name without its vendor: `sm_90a` for `nvidia:90a` and `nvidia:sm_90a`."""
+    vendor, colon, rest = name.partition(":")
+    if not colon or vendor not in _PREFIXES:
+        return name
+    return _PREFIXES[vendor] + rest.removeprefix(_PREFIXES[vendor])
+
+
 def _target_find(use: Use) -> Result:
-    name, config = use.text("name"), use.elab.config
-    for device in use.elab.targets_of_program():
-        if device.name == name:
+    name, config = _plain_name(use.text("name")), use.elab.config
+    devices = use.elab.targets_of_program()
+    for device in devices:
+        if name in (device.name, ""):
             return _target(use, device)
+    if not name:
+        return _target(use, config.host)
     found = targets.find(name, config.host)
     if found is None:
         near = ", ".join(f"'{likely}'" for likely in targets.nearest(name))
