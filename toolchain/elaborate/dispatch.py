@@ -20,7 +20,7 @@ from ktc.elaborate.expressions import (
     subscripts,
 )
 from ktc.elaborate.functions import destructors, function_bodies
-from ktc.elaborate.generics import archetypes
+from ktc.elaborate.generics import archetypes, parameter_binding
 from ktc.elaborate.instances import function_instances
 from ktc.elaborate.model.calls import Candidate, Computed
 from ktc.elaborate.model.declarations import AliasInfo, FnSet, ModuleInfo, Scope, Ty
@@ -218,6 +218,9 @@ class Dispatch(ElaborationApi):
         self, elab: Elaboration, type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo
     ) -> Any:
         return evaluation.typed_constant(elab, type_node, value, scope, module)
+
+    def whole_type(self, elab: Elaboration, value: Any) -> Any:
+        return parameter_binding.whole(elab, value)
 
     def unify_function(self, elab: Elaboration, pattern: FnTy, actual: Any, bound: dict[Sym, Any]) -> bool:
         return function_instances.unify_function(elab, pattern, actual, bound)

@@ -96,7 +96,7 @@ def evaluate_open(elab: Elaboration, node: ast.Expr, scope: Scope, module: Modul
     value = body.api.expr(body, node, None)
     if isinstance(value, (Sym, Opaque)):
         return value
-    return param(body, value, Span(module.source, node.start, node.end))
+    return parameter_binding.open_alias(elab, param(body, value, Span(module.source, node.start, node.end)))
 
 
 def alias_value(elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -> Any:

@@ -66,7 +66,7 @@ def resolve(body: Body, found: Any, node: Any) -> Any:
             return (
                 struct_types.struct_type(body.elab, found, ())
                 if not found.node.params
-                else PartialTy(found, (None,) * len(found.node.params))
+                else PartialTy(found, (None,) * len(found.node.params), is_bare=True)
             )
         case TraitInfo():
             return struct_members.trait_type(body.elab, (found,))

@@ -15,6 +15,7 @@ from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import (
     KV,
     OPAQUE,
+    BoundAlias,
     FnTy,
     FnVal,
     OriginValue,
@@ -32,7 +33,7 @@ from ktc.syntax import ast
 
 def type_of_param(elab: Elaboration, value: Any) -> Any:
     """Return the type of a parameter value, for inference of what its declared type names."""
-    if isinstance(value, KV):
+    if isinstance(value, KV | Sym):
         return value.ty
     return function_types.fn_type_of(elab, value) if isinstance(value, FnVal) else None
 
@@ -61,7 +62,7 @@ def settle(
             except Symbolic:
                 value = OPAQUE
         if value is None and allow_open:
-            scope.names[param.name] = Sym(param.name, -1)
+            scope.names[param.name] = Sym(param.name, -1, ty=_origin_type(elab, param, scope, module))
             continue
         value = function_types.only_value(elab, param, scope, module) if value is None else value
         if value is None:
@@ -72,6 +73,15 @@ def settle(
         except Mismatch as why:
             raise at_parameter(why, param.name, place_of(param, params)) from None
     return given
+
+
+def _origin_type(elab: Elaboration, param: ast.Param, scope: Scope, module: Any) -> StructTy | None:
+    """Return the declared type of a parameter that is an origin, as far as it is known."""
+    try:
+        want = elab.api.evaluate(elab, param.type, scope, module) if param.type is not None else None
+    except Symbolic:
+        return None
+    return want if isinstance(want, StructTy) and want.info is well_known.library_info(elab, "Origin") else None
 
 
 def _infer_from_values(
@@ -120,6 +130,7 @@ def _declared_one(elab: Elaboration, param: ast.Param, value: Any, scope: Scope,
     except Symbolic:
         return value
     if isinstance(want, TraitTy):
+        value = whole(elab, value)
         check_conforms(elab, param, value, want, what)
         return value
     if isinstance(want, StructTy) and isinstance(value, KV) and value.ty is not want and not want.symbolic:
@@ -166,6 +177,68 @@ def apply_struct(
     return elab.instances.state.memo.setdefault(key, made)
 
 
+def settle_struct(elab: Elaboration, open_ty: PartialTy) -> StructTy:
+    """Return the type that a partial one means where nothing else says its parameters: their defaults do.
+
+    Raises:
+        Mismatch: one has none, or is left open by '_'.
+    """
+    info = open_ty.info
+    given = {p.name: v for p, v in zip(info.node.params, open_ty.params, strict=True) if v is not None}
+    scope = Scope(info.scope, "function")
+    found = settle(elab, info.node.params, given, scope, info.module, f"'{info.name}'")
+    return struct_types.struct_type(elab, info, tuple(found[p.name] for p in info.node.params))
+
+
+def whole(elab: Elaboration, value: Any) -> Any:
+    """Return the type that the name of a struct means alone, if all of its parameters have defaults."""
+    if isinstance(value, PartialTy) and value.is_bare:
+        params = value.info.node.params
+        if all(param.default is not None or param.kind == "star" for param in params):
+            return settle_struct(elab, value)
+    if isinstance(value, AliasInfo) and all(param.default is not None for param in value.node.params):
+        return apply_alias(elab, value, (), (), None)
+    return value
+
+
+def open_alias(elab: Elaboration, value: Any) -> Any:
+    """Return what a type means where it may be open: of an alias with parameters all of these are."""
+    if isinstance(value, AliasInfo):
+        return _apply_open(elab, value, {}, None)
+    if isinstance(value, BoundAlias):
+        return _apply_open(elab, value.alias, {}, value.self_ty)
+    return value
+
+
+def _apply_open(elab: Elaboration, alias: AliasInfo, given: dict[str, Any], self_ty: StructTy | None) -> Any:
+    """Return an alias of which some parameters stay open, as a partial type."""
+    params = alias.node.params
+    parent = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
+    scope = Scope(parent, "function")
+    unbound = [param.name for param in params if param.name not in given]
+    settle(elab, params, given, scope, alias.module, f"'{alias.name}'", allow_open=True, unbound=unbound)
+    assert alias.node.value is not None
+    found = elab.api.evaluate_open(elab, alias.node.value, scope, alias.module)
+    made, symbols = _without_symbols(found, list[Sym]())
+    if isinstance(made, PartialTy) and len(symbols) != len(set(symbols)):
+        made = PartialTy(made.info, made.params, found)
+    return made
+
+
+def _without_symbols(value: Any, found: list[Sym]) -> tuple[Any, list[Sym]]:
+    """Return a type with what only an alias names left open, and these symbols."""
+    match value:
+        case Sym(owner=-1):
+            found.append(value)
+            return None, found
+        case StructTy(symbolic=True) | PartialTy():
+            params = tuple(_without_symbols(part, found)[0] for part in value.params)
+            return (value if params == value.params else PartialTy(value.info, params)), found
+        case PackPV(items):
+            return PackPV(tuple(_without_symbols(part, found)[0] for part in items), value.kind), found
+    return value, found
+
+
 def apply_alias(
     elab: Elaboration, alias: AliasInfo, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
     self_ty: StructTy | None,
@@ -173,6 +246,11 @@ def apply_alias(
     """Give parameters to an alias that has some."""
     params = alias.node.params
     given = parameter_assignment.give(elab, params, positional, named, f"'{alias.name}'")
+    rest_open = given.pop("", elab) is None
+    rest_open |= any(p.default is None and p.kind in ("pos", "any") and p.name not in given for p in params)
+    if rest_open or None in given.values():
+        given = {name: value for name, value in given.items() if value is not None}
+        return _apply_open(elab, alias, given, self_ty)
     parent = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
     scope = Scope(parent, "function")
     given = settle(elab, params, given, scope, alias.module, f"'{alias.name}'")

@@ -7,7 +7,7 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.generics import function_types, parameter_binding
+from ktc.elaborate.generics import function_types, parameter_binding, unification
 from ktc.elaborate.generics.conformance import unmet
 from ktc.elaborate.generics.function_types import convention_of
 from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope, StructInfo, Ty
@@ -86,7 +86,7 @@ def declared_type(elab: Elaboration, arg: ast.Param, scope: Scope, fn: FnInfo, s
     if isinstance(arg.type, ast.Star):
         assert arg.type.value is not None
         return elab.api.evaluate(elab, arg.type.value, scope, fn.module)
-    value = elab.api.evaluate(elab, arg.type, scope, fn.module)
+    value = parameter_binding.open_alias(elab, elab.api.evaluate(elab, arg.type, scope, fn.module))
     if isinstance(value, KV) and isinstance(arg.type, ast.TupleLit):
         return value.ty
     if isinstance(value, FnVal) and not _is_function(elab, arg.type, scope, fn):  # of a parameter of function type
@@ -193,7 +193,9 @@ def known(elab: Elaboration, kind: Any, have: Any) -> Ty:
         return kind if found is None else function_types.fn_type_of(elab, found)
     if isinstance(kind, PartialTy):
         if isinstance(have, StructTy) and have.info is kind.info:
-            if not all(map(partial(_given_fits, elab), kind.info.node.params, have.params, kind.params)):
+            if not all(map(partial(_given_fits, elab), kind.info.node.params, have.params, kind.params)) or (
+                kind.shape is not None and not unification.unify(elab, kind.shape, have, {})
+            ):
                 text = f"a '{type_printer.type_name(elab, have)}' is given, and what is wanted has other parameters"
                 raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
             return struct_types.canonical(elab, have)  # type: ignore[no-any-return]
@@ -210,22 +212,13 @@ def known(elab: Elaboration, kind: Any, have: Any) -> Ty:
     return kind  # type: ignore[no-any-return]
 
 
-def settle_struct(elab: Elaboration, open_ty: PartialTy) -> StructTy:
-    """Return the type that a partial one means where nothing else says its parameters: their defaults do.
-
-    Raises:
-        Mismatch: one has none, or is left open by '_'.
-    """
-    info = open_ty.info
-    given = {p.name: v for p, v in zip(info.node.params, open_ty.params, strict=True) if v is not None}
-    scope = Scope(info.scope, "function")
-    found = parameter_binding.settle(elab, info.node.params, given, scope, info.module, f"'{info.name}'")
-    return struct_types.struct_type(elab, info, tuple(found[p.name] for p in info.node.params))
-
-
 def _given_fits(elab: Elaboration, param: ast.Param, have: Any, want: Any) -> bool:
     """Does a parameter of an argument's type fit what a partial type says, if it says it: it may be a default."""
-    return want is None or param.default is not None or type_relations.param_fits(elab, have, want)
+    if want is None or param.default is not None:
+        return True
+    if isinstance(want, (PackPV, PartialTy)):
+        return unification.unify(elab, want, have, {})
+    return type_relations.param_fits(elab, have, want)
 
 
 def _arg(elab: Elaboration, fn: FnInfo, arg: ast.Param, kind: Any, have: Any) -> ArgSig:

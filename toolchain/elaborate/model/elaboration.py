@@ -197,6 +197,10 @@ class ElaborationApi:
         """Compute `value`, converted to the type if one is written."""
         raise NotImplementedError
 
+    def whole_type(self, elab: "Elaboration", value: Any) -> Any:
+        """Return the type that the name of a struct means alone, if all of its parameters have defaults."""
+        raise NotImplementedError
+
     def unify_function(self, elab: "Elaboration", pattern: FnTy, actual: Any, bound: dict[Sym, Any]) -> bool:
         """Bind what a function type leaves open by a function's own type."""
         raise NotImplementedError

@@ -187,10 +187,17 @@ class PackPV:
 
 @record
 class PartialTy:
-    """A struct with some of its parameters given (`List`, `Mat[2, _]`); positions without a value hold None."""
+    """A struct with some of its parameters given (`List`, `Mat[2, _]`); positions without a value hold None.
+
+    Args:
+        shape: where a parameter of an alias stands in several positions, the struct with a symbol in each of them.
+        is_bare: written without brackets, so that defaults may say the rest.
+    """
 
     info: "StructInfo"
     params: tuple["PV | None", ...]
+    shape: "PartialTy | StructTy | None" = None
+    is_bare: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return self.info.name
@@ -206,11 +213,18 @@ class BoundAlias:
 
 @entity
 class Sym:
-    """A parameter without a value yet, in the pattern of a signature; `pack`: a variadic one."""
+    """A parameter without a value yet, in the pattern of a signature.
+
+    Args:
+        owner: id of the declaration, negative for one that is only tried.
+        pack: a variadic parameter.
+        ty: the type of its values, if that is a type of origins.
+    """
 
     name: str
     owner: int
     pack: bool = False
+    ty: "StructTy | None" = None
 
 
 class Opaque:

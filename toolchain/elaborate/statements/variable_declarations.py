@@ -7,7 +7,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
 from ktc.elaborate.calls import argument_passing
 from ktc.elaborate.comptime import evaluation
-from ktc.elaborate.instances import signatures
+from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
@@ -120,7 +120,7 @@ def variable_type(body: Body, node: ast.Expr) -> Any:
     if not isinstance(want, PartialTy) or body.frame.module.is_library:
         return want
     try:
-        return signatures.settle_struct(body.elab, want)
+        return parameter_binding.settle_struct(body.elab, want)
     except Mismatch as why:
         text = f"'{want.info.name}' is not complete here: {why.message}"
         body.fail(Code.CANNOT_INFER, text, body.at(node), "write its parameters, or leave the type out")

@@ -56,6 +56,7 @@ def fields_of(elab: Elaboration, ty: StructTy) -> tuple[tuple[str, Ty], ...]:
 def _find_field(elab: Elaboration, ty: StructTy, node: ast.VarDecl) -> tuple[str, Ty]:
     assert ty.scope is not None and isinstance(node.target, ast.Name)
     kind = elab.api.evaluate(elab, node.type, ty.scope, ty.info.module) if node.type is not None else None
+    kind = elab.api.whole_type(elab, kind)
     if not isinstance(kind, Ty) or isinstance(kind, TraitTy):
         span = Span(ty.info.module.source, (node.type or node).start, (node.type or node).end)
         text = f"the type of field '{node.target.id}' is not complete"
