@@ -50,7 +50,7 @@ EXPRESSIONS: Mapping[type[ast.Expr], Callable[[Body, Any, Ty | None], Any]] = Ma
         ast.Compare: lambda body, node, _: comparisons.compare(body, node),
         ast.BoolOp: lambda body, node, _: conditions.bool_op(body, node),
         ast.Ternary: conditions.ternary,
-        ast.TupleLit: lambda body, node, _: literals.tuple_of(body, node, node.items),
+        ast.TupleLit: lambda body, node, expected: literals.tuple_of(body, node, node.items, expected),
         ast.ListLit: lambda body, node, expected: collection_literals.display(body, node, node.items, "List", expected),
         ast.SetLit: lambda body, node, expected: collection_literals.display(body, node, node.items, "Set", expected),
         ast.DictLit: lambda body, node, expected: collection_literals.dict_of(body, node, node.items, expected),

@@ -43,6 +43,10 @@ def chosen(
     quiet: bool = False,
 ) -> Candidate | None:
     """Choose a function, or take what was chosen for arguments of the same types before."""
+    if any(isinstance(value, (Sym, Opaque)) for value in fn.params) or any(
+        isinstance(value, (Sym, Opaque)) for _, value in fn.named
+    ):
+        raise Symbolic
     key = _site_key(body, fn, pos, kw, receiver)
     memo = body.state.memo
     found: Candidate | None = None
@@ -133,6 +137,8 @@ def choose(
 
 def _settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list[Candidate]:
     """Of candidates that cost the same the ones with the fewest open types; several of a user's are an error."""
+    fixed = [found for found in best if not _spreads(found.instance.fn)]
+    best = fixed or best  # one that names its parameters goes before one that takes any number
     fewest = min(map(partial(_open_types, body), best))
     best = [found for found in best if _open_types(body, found) == fewest]
     unfit = [_unfit(found) for found in best]
@@ -156,6 +162,11 @@ def _settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> lis
     help = "convert an argument to the type that is meant"
     body.elab.report(Code.AMBIGUOUS_CALL, text, span, help, body.frame.instance, notes)
     raise Abort
+
+
+def _spreads(fn: FnInfo) -> bool:
+    """Does a function take any number of parameters that a call may write."""
+    return any(param.kind == "star" for param in fn.node.params)
 
 
 def _open_types(body: Body, found: Candidate) -> int:

@@ -16,12 +16,19 @@ from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import KV, FnTy, FnVal, TraitTy
 from ktc.elaborate.model.values import LV, RV, Arg
+from ktc.elaborate.types import mangling
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 
 
 def function_value(body: Body, fn: FnVal, want: FnTy, span: Span | None) -> RV | LV | None:
     """Return the address of the function that a type means by a name, or a closure; None if none fits."""
+    if body.frame.comptime and (want.ast is not None or ("capturing" in want.effects and not want.kept)):
+        single = function_instances.fn_as(body.elab, fn, want)
+        if single is None:
+            return None
+        address = function_types.as_constant(body.elab, single, mangling.key_text(body.elab, single))
+        return RV(want, nodes.Const(types.PTR, address))
     if not function_types.is_plain(body.elab, want):
         return None
     instance = function_instances.instance_as(body.elab, fn, want)

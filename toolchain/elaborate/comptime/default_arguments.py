@@ -1,5 +1,6 @@
 """Values of arguments that a call leaves out."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -7,11 +8,13 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder.materialization import points_to_heap, renewed, renewed_block
 from ktc.elaborate.calls import conversions
 from ktc.elaborate.comptime import evaluation, running
-from ktc.elaborate.model.declarations import FnInfo, Scope, Ty
+from ktc.elaborate.instances.signatures import with_arguments
+from ktc.elaborate.model.declarations import AliasInfo, FnInfo, Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.instance import ArgSig, Instance
 from ktc.elaborate.model.types import KV, StructTy
 from ktc.elaborate.model.values import LV, RV, Var
+from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.tree.free_variables import parts
 from ktc.elaborate.types import lookup, struct_types
 from ktc.records import record
@@ -53,7 +56,7 @@ def _first(body: Body, instance: Instance, sig: ArgSig, where: Span) -> Any:
                 instance.defaults[sig.name] = made
                 return made
     placed, body.site.placed = body.site.placed, False
-    value = evaluate_in(body, node, instance.scope, module, sig.ty)
+    value = evaluate_in(body, node, _scope_of(instance, node), module, sig.ty)
     if isinstance(value, KV) and not body.site.placed:
         instance.defaults[sig.name] = value
     body.site.placed = placed or body.site.placed
@@ -62,9 +65,11 @@ def _first(body: Body, instance: Instance, sig: ArgSig, where: Span) -> Any:
 
 def check_dynamic(elab: Elaboration, fn: FnInfo, arg: ast.Param) -> None:
     """Report a default that names another argument of the function, or a variable around it, and abort."""
-    others = {other.name for other in fn.node.args}
+    others = {other.name: other for other in fn.node.args}
+    known: set[ast.Node] = set()
     for part in parts(arg.default):
-        if not isinstance(part, ast.Name):
+        known.update(_type_parts(elab, fn, part, others))
+        if not isinstance(part, ast.Name) or part in known:
             continue
         found = lookup.find(elab, part.id, fn.scope, fn.module)
         is_variable = isinstance(found, Var) and not isinstance(found.value, KV)
@@ -74,10 +79,43 @@ def check_dynamic(elab: Elaboration, fn: FnInfo, arg: ast.Param) -> None:
             elab.fail(Code.NOT_COMPILE_TIME, text, Span(fn.module.source, part.start, part.end), help)
 
 
+def _type_parts(elab: Elaboration, fn: FnInfo, node: ast.Node, others: Mapping[str, ast.Param]) -> Sequence[ast.Node]:
+    """Return the names of arguments of which an expression asks only what their types say."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name) as owner, name=member) if name in others:
+            info = _declared_struct(elab, fn, others[name].type)
+            if info is not None and any(param.name == member for param in info.node.params):
+                return (owner,)
+        case ast.Call(func=ast.Name(id="type_of" | "__type_of"), args=args):
+            return args
+    return ()
+
+
+def _declared_struct(elab: Elaboration, fn: FnInfo, node: ast.Expr | None) -> StructInfo | None:
+    """Return the struct that a written type is of."""
+    scope, module = fn.scope, fn.module
+    while True:
+        while isinstance(node, ast.Subscript):
+            node = node.base
+        found = lookup.find(elab, node.id, scope, module) if isinstance(node, ast.Name) else None
+        if not isinstance(found, AliasInfo):
+            return found if isinstance(found, StructInfo) else None
+        node, scope, module = found.node.value, found.scope, found.module
+
+
+def _scope_of(instance: Instance, node: ast.Expr) -> Scope:
+    """Return the scope of a default value, in which the arguments stand for their types."""
+    arguments = {arg.name for arg in instance.fn.node.args}
+    if not names_in(node) & arguments:
+        return instance.scope
+    return with_arguments(instance.fn, instance.signature.args, instance.scope)
+
+
 def elaborated(elab: Elaboration, instance: Instance, sig: ArgSig, span: Span) -> tuple[Any, Any]:
     """Elaborate a default value at compile time, and return the body that computes it and what it gives."""
-    body = Body(elab, instance.fn.module, instance.scope, elab.instances.current)
     assert sig.node.default is not None
+    scope = _scope_of(instance, sig.node.default)
+    body = Body(elab, instance.fn.module, scope, elab.instances.current)
     return body, conversions.convert(body, body.api.expr(body, sig.node.default, sig.ty), sig.ty, span)
 
 

@@ -8,7 +8,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import variables
 from ktc.elaborate.calls import conversions
 from ktc.elaborate.comptime import running
-from ktc.elaborate.generics import archetypes, parameter_binding
+from ktc.elaborate.generics import archetypes, function_types, parameter_binding
 from ktc.elaborate.instances import function_instances
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, Scope, StructInfo, TraitInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
@@ -185,8 +185,8 @@ def param(body: Body, value: Any, span: Span | None) -> Any:
     if isinstance(value, Var):
         value = value.value
     if isinstance(value, RV) and isinstance(value.ir, nodes.Const):
-        return KV(value.ty, value.ir.value)
-    if isinstance(value, LV) and isinstance(value.ty, FnTy):
+        return _function_or(body.elab, KV(value.ty, value.ir.value))
+    if isinstance(value, LV) and isinstance(value.ty, FnTy) and not body.frame.comptime:
         body.fail(Code.NOT_COMPILE_TIME, "this function is known only at run time", span)
     if isinstance(value, (RV, LV)):
         if not body.frame.comptime:
@@ -194,8 +194,14 @@ def param(body: Body, value: Any, span: Span | None) -> Any:
         if types.size_of(struct_types.ir_type(body.elab, value.ty)) == 0:
             return KV(value.ty, zero_of(struct_types.ir_type(body.elab, value.ty)))
         where = span or body.frame.span or body.elab.main_span()
-        return running.run(body.elab, body, value, where)
+        return _function_or(body.elab, running.run(body.elab, body, value, where))
     return value
+
+
+def _function_or(elab: Elaboration, value: KV) -> KV | FnVal:
+    """Return the function that a constant is, if it is one."""
+    found = function_types.constant_function(elab, value.data) if isinstance(value.ty, FnTy) else None
+    return value if found is None else found
 
 
 def param_arg(body: Body, node: ast.Expr) -> Any:

@@ -38,6 +38,19 @@ def late_arg(body: Body, node: ast.Expr) -> Arg:
     return operands.arg(body, node)
 
 
+def late_operand(body: Body, node: ast.Expr) -> Any:
+    """Elaborate the right operand of an operator; what a display becomes, the operator's method says."""
+    if isinstance(node, (ast.ListLit, ast.SetLit, ast.DictLit)):
+        return late_arg(body, node).value
+    return body.api.expr(body, node)
+
+
+def beside(body: Body, late: DisplayVal, other: Any) -> Any:
+    """Make the value of a display on one side of an operator: of the type on the other side, if it can be."""
+    want = getattr(other, "ty", None)
+    return build_display(body, late, want if isinstance(want, Ty) and display_cost(body, late, want) is not None else None)
+
+
 def _late(
     body: Body, name: str, keys: tuple[ast.Expr, ...], values: tuple[ast.Expr, ...], node: ast.Expr,
     keywords: tuple[ast.Keyword, ...] = (),

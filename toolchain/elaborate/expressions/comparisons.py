@@ -6,14 +6,14 @@ from typing import Any
 from ktc.elaborate.builder import ir_values, locals
 from ktc.elaborate.calls import conversions
 from ktc.elaborate.calls.writeback import taken
-from ktc.elaborate.expressions import conditions, operands, operators
+from ktc.elaborate.expressions import collection_literals, conditions, operands, operators
 from ktc.elaborate.model.calls import Waiting
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.operator_names import COMPARE
 from ktc.elaborate.model.types import Opaque, Sym
-from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.model.values import LV, RV, DisplayVal
 from ktc.elaborate.types import struct_types, well_known
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
@@ -21,12 +21,14 @@ from ktc.syntax import ast
 
 def compare(body: Body, node: ast.Compare) -> Any:
     """Elaborate a chain of comparisons; each operand is evaluated once."""
-    left = operands.operand(body, node.first, partial(body.api.expr, body))
-    if len(node.ops) == 1:
+    only = len(node.ops) == 1
+    late = body.api.expr if not only or "in" in node.ops[0] else collection_literals.late_operand
+    left = operands.operand(body, node.first, partial(late, body))
+    if only:
         right = (
             operands.operand(body, node.rest[0], partial(body.api.expr, body))
             if isinstance(left, Waiting)
-            else body.api.expr(body, node.rest[0])
+            else late(body, node.rest[0])
         )
         left = taken(body, left)
         return compare_two(body, node.ops[0], left, taken(body, right), node)
@@ -65,6 +67,7 @@ def compare_two(body: Body, op: str, left: Any, right: Any, node: Any) -> Any:
             operators.no_operator(body, "in", left, right, node)
         return negated(body, made, node) if op == "not-in" else made
     if op in ("is", "is-not"):
+        right = collection_literals.beside(body, right, left) if isinstance(right, DisplayVal) else right
         made = operators.dunder(body, left, "__is__" if op == "is" else "__isnot__", [right], node)
         if made is None:
             operators.no_operator(body, op.replace("-", " "), left, right, node)
@@ -73,7 +76,12 @@ def compare_two(body: Body, op: str, left: Any, right: Any, node: Any) -> Any:
         same = (left is right) == (op == "==")
         return well_known.bool_constant(body.elab, same)
     name = COMPARE[op]
+    if isinstance(left, DisplayVal):
+        left = collection_literals.beside(body, left, right)
     made = operators.dunder(body, left, f"__{name}__", [right], node)
+    if made is None and isinstance(right, DisplayVal):
+        right = collection_literals.beside(body, right, left)
+        made = operators.dunder(body, left, f"__{name}__", [right], node)
     if made is None:
         plain = conversions.materialize(body, left)
         if plain is not left:

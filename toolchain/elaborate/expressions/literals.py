@@ -1,6 +1,7 @@
 """Tuples, slices, f-strings, transfers and function types."""
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any, NoReturn
@@ -17,7 +18,7 @@ from ktc.elaborate.generics.function_types import convention_of
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import KV, FnTy, Opaque, StructTy, Sym
+from ktc.elaborate.model.types import KV, FnTy, Opaque, PackPV, StructTy, Sym
 from ktc.elaborate.model.values import LV, RV, Arg, Var
 from ktc.elaborate.types import struct_types, well_known
 from ktc.syntax import ast
@@ -36,15 +37,30 @@ def slice_of(body: Body, node: ast.Slice) -> Any:
     return call_lowering.call(body, well_known.library_type(body.elab, "Slice"), args, [], body.at(node))
 
 
-def tuple_of(body: Body, node: Any, items: tuple[ast.Expr, ...]) -> Any:
+def tuple_of(body: Body, node: Any, items: tuple[ast.Expr, ...], expected: Ty | None = None) -> Any:
     """Make a tuple; of types, the type of tuples."""
-    values = [operands.operand(body, item, partial(body.api.expr, body)) for item in items]
+    wanted = _wanted_items(body, expected, len(items))
+    values = [
+        operands.operand(body, item, partial(body.api.expr, body))
+        if want is None or not isinstance(item, (ast.ListLit, ast.SetLit, ast.DictLit, ast.TupleLit))
+        else body.api.expr(body, item, want)
+        for item, want in zip(items, wanted, strict=True)
+    ]
     values = [taken(body, value) for value in values]
     if any(isinstance(v, (Sym, Opaque)) for v in values):
         raise Symbolic
     if values and all(isinstance(v, Ty) for v in values):
         return well_known.tuple_type(body.elab, tuple(values))
     return tuple_made(body, [conversions.materialize(body, v) for v in values], node)
+
+
+def _wanted_items(body: Body, expected: Ty | None, count: int) -> Sequence[Ty | None]:
+    """Return the types that are wanted of the items of a tuple, for displays among them."""
+    if isinstance(expected, StructTy) and expected.info is well_known.library_info(body.elab, "Tuple"):
+        pack = expected.params[0]
+        if isinstance(pack, PackPV) and len(pack.items) == count:
+            return [kind if isinstance(kind, Ty) else None for kind in pack.items]
+    return [None] * count
 
 
 def tuple_made(body: Body, values: list[Any], node: Any) -> Any:

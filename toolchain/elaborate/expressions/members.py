@@ -19,7 +19,7 @@ from ktc.elaborate.model.types import KV, FnTy, FnVal, ModuleVal, Opaque, PackPV
 from ktc.elaborate.model.values import LV, RV, Arg, Method, PackVal, Var
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.resolve.suggestions import suggest_member
-from ktc.elaborate.types import primitive_types, struct_members, struct_types, type_printer, well_known
+from ktc.elaborate.types import primitive_types, struct_members, struct_types, triviality, type_printer, well_known
 from ktc.syntax import ast
 
 _MAKERS = ("__init__", "__copyinit__", "__moveinit__")
@@ -129,6 +129,11 @@ def type_member(body: Body, ty: StructTy, name: str, node: Any) -> Any:
         return FnVal(FnSet(name, []), (), (), ty)
     if ty.symbolic:
         raise Symbolic
+    if name in triviality.FLAGS and (ty.info.bound is None or triviality.promises(body.elab, ty, name)):
+        if ty.info.bound is not None:
+            body.elab.coverage.uncertainty = max(body.elab.coverage.uncertainty, 1)
+            return well_known.bool_constant(body.elab, body.elab.coverage.choice % 2 == 0)
+        return well_known.bool_constant(body.elab, triviality.is_trivial(body.elab, ty, name))
     no_member(body, ty, name, node)
     return None
 

@@ -10,14 +10,14 @@ from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, place_operations
 from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
 from ktc.elaborate.calls.writeback import taken
-from ktc.elaborate.expressions import operands
+from ktc.elaborate.expressions import collection_literals, operands
 from ktc.elaborate.model.calls import Waiting
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Abort
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.operator_names import BINARY, COMPARE
 from ktc.elaborate.model.types import KV, FnVal, Opaque, StructTy, Sym, TraitTy
-from ktc.elaborate.model.values import LV, RV, Arg, Method
+from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal, Method
 from ktc.elaborate.resolve.suggestions import operand_help
 from ktc.elaborate.types import struct_members, type_printer, well_known
 from ktc.elaborate.types.type_printer import said
@@ -26,7 +26,7 @@ from ktc.syntax import ast
 
 def binary(body: Body, node: ast.Binary) -> Any:
     """Elaborate `left op right`."""
-    left = operands.operand(body, node.left, partial(body.api.expr, body))
+    left = operands.operand(body, node.left, partial(collection_literals.late_operand, body))
     if isinstance(left, TraitTy) and node.op == "&":
         right = body.api.expr(body, node.right)
         if not isinstance(right, TraitTy):
@@ -35,7 +35,7 @@ def binary(body: Body, node: ast.Binary) -> Any:
     right = (
         operands.operand(body, node.right, partial(body.api.expr, body))
         if isinstance(left, Waiting)
-        else body.api.expr(body, node.right)
+        else collection_literals.late_operand(body, node.right)
     )
     left = taken(body, left)
     return operate(body, node.op, left, taken(body, right), node)
@@ -46,7 +46,12 @@ def operate(body: Body, op: str, left: Any, right: Any, node: Any) -> Any:
     if isinstance(left, (Sym, Opaque)) or isinstance(right, (Sym, Opaque)):
         raise Symbolic
     name = BINARY[op]
+    if isinstance(left, DisplayVal):
+        left = collection_literals.beside(body, left, right)
     made = dunder(body, left, f"__{name}__", [right], node)
+    if made is None and isinstance(right, DisplayVal):
+        right = collection_literals.beside(body, right, left)
+        made = dunder(body, left, f"__{name}__", [right], node)
     if made is None:
         made = dunder(body, right, f"__r{name}__", [left], node)
     if made is None and isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV)):

@@ -72,7 +72,7 @@ def apply(body: Body, base: Any, node: ast.Subscript) -> Any:
                 Code.PARAMETER_COUNT, f"'{type_printer.type_name(body.elab, base)}' takes no more parameters"
             )
         case FnVal():
-            return function_types.partial_of(body.elab, base, *evaluation.param_list(body, node))
+            return parameter_binding.give(body.elab, base, *evaluation.param_list(body, node))
         case Method(value, fn):
             return Method(value, function_types.partial_of(body.elab, fn, *evaluation.param_list(body, node)))
         case BoundAlias(alias, owner):

@@ -123,7 +123,7 @@ def own_type(elab: Elaboration, info: StructInfo) -> StructTy:
 
 
 def _stand_in(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> Any:
-    if param.type is None:
+    if param.type is None or (isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Some"):
         raise NoStandIn
     want = elab.api.evaluate(elab, param.type, scope, module)
     if isinstance(want, FnTy) and want.ast is not None:

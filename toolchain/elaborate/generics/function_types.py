@@ -1,5 +1,7 @@
 """Function types: made from declarations, printed, given parameters."""
 
+import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 from ktc.elaborate.generics import parameter_assignment
@@ -8,7 +10,7 @@ from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.instance import ArgSig, Signature
 from ktc.elaborate.model.types import KV, PV, FnTy, FnVal, PackPV, PartialTy, StructTy, TraitTy, is_symbolic
 from ktc.elaborate.types import struct_types
-from ktc.ir import types
+from ktc.ir import nodes, types
 from ktc.syntax import ast
 
 _CONVENTIONS = {"owned": "var", "": "read", "borrowed": "read", "inout": "mut"}
@@ -33,7 +35,7 @@ def partial_of(
         params = tuple(next(rest, None) if value is None else value for value in params)
         positional = tuple(rest)
     named = tuple(one for one in named if one[1] is not None)
-    return FnVal(fn.set, params + positional, fn.named + named, fn.self_ty, fn.env)
+    return FnVal(fn.set, params + positional, fn.named + named, fn.self_ty, fn.env, fn.leads)
 
 
 def give_function(elab: Elaboration, params: tuple[ast.Param, ...], fn: FnVal, what: str) -> dict[str, Any]:
@@ -44,13 +46,13 @@ def give_function(elab: Elaboration, params: tuple[ast.Param, ...], fn: FnVal, w
 
 def function_type(
     elab: Elaboration, args: tuple[tuple[str, Any], ...], result: Any, raises: bool, effects: tuple[str, ...],
-    nodes: tuple[ast.Param, ...] = (), result_ref: bool | None = None,
+    written: tuple[ast.Param, ...] = (), result_ref: bool | None = None,
 ) -> FnTy:  # fmt: skip
     """Return the function type; the names of arguments are no part of it."""
     key = (args, result, raises, effects, result_ref)
     found = elab.types.functions.get(key)
     if found is None:
-        found = elab.types.functions[key] = FnTy(args, result, raises, effects, nodes, result_ref)
+        found = elab.types.functions[key] = FnTy(args, result, raises, effects, written, result_ref)
         found.symbolic = any(is_symbolic(kind) for _, kind in args) or is_symbolic(result)
     return found
 
@@ -95,7 +97,19 @@ def only_value(elab: Elaboration, param: ast.Param, scope: Scope, module: Any) -
     return KV(ty, ())
 
 
-def environments(values: tuple[Any, ...]) -> tuple[FnVal, ...]:
+def as_constant(elab: Elaboration, fn: FnVal, key: str) -> nodes.Address:
+    """Return what stands for a function in a constant, as in an `Optional` that is a parameter's value."""
+    name = "fn$" + hashlib.sha256(key.encode()).hexdigest()[:24]
+    elab.types.constant_functions[name] = fn
+    return nodes.Address(name)
+
+
+def constant_function(elab: Elaboration, data: Any) -> FnVal | None:
+    """Return the function that an address in a constant stands for."""
+    return elab.types.constant_functions.get(data.name) if isinstance(data, nodes.Address) else None
+
+
+def environments(elab: Elaboration, values: tuple[Any, ...]) -> tuple[FnVal, ...]:
     """Return the closures in parameter values, each once: their environments are passed along."""
     found: dict[FnInfo, FnVal] = {}
     work = list(reversed(values))
@@ -109,7 +123,17 @@ def environments(values: tuple[Any, ...]) -> tuple[FnVal, ...]:
                 work.append(fn)
             case StructTy(params=params) | PackPV(params):
                 work += params
+            case KV(data=tuple() | nodes.Address() as data) if elab.types.constant_functions:
+                work += _functions_in(elab, data)
     return tuple(found.values())
+
+
+def _functions_in(elab: Elaboration, data: Any) -> Iterator[FnVal]:
+    if isinstance(data, tuple):
+        for part in data:
+            yield from _functions_in(elab, part)
+    elif (found := constant_function(elab, data)) is not None:
+        yield found
 
 
 def is_complete(kind: Any) -> bool:

@@ -75,6 +75,11 @@ def settle(
     return given
 
 
+def is_some(param: ast.Param) -> bool:
+    """Is a parameter a value of any type that conforms to a trait: `[x: Some[Writable]]`."""
+    return isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Some"
+
+
 def _origin_type(elab: Elaboration, param: ast.Param, scope: Scope, module: Any) -> StructTy | None:
     """Return the declared type of a parameter that is an origin, as far as it is known."""
     try:
@@ -128,6 +133,9 @@ def _declared_one(elab: Elaboration, param: ast.Param, value: Any, scope: Scope,
     try:
         want = elab.api.evaluate(elab, param.type, scope, module)
     except Symbolic:
+        return value
+    if isinstance(want, TraitTy) and isinstance(value, KV) and is_some(param):
+        check_conforms(elab, param, value.ty, want, what)
         return value
     if isinstance(want, TraitTy):
         value = whole(elab, value)
@@ -199,6 +207,20 @@ def whole(elab: Elaboration, value: Any) -> Any:
     if isinstance(value, AliasInfo) and all(param.default is not None for param in value.node.params):
         return apply_alias(elab, value, (), (), None)
     return value
+
+
+def give(
+    elab: Elaboration, fn: FnVal, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...]
+) -> FnVal:  # fmt: skip
+    """Give (more) parameters to a function value; the first of a method of an open struct are the struct's."""
+    if fn.leads and fn.self_ty is not None:
+        rest = iter(positional)
+        own = tuple(next(rest, None) if isinstance(value, Sym) else value for value in fn.self_ty.params)
+        given = tuple((p.name, v) for p, v in zip(fn.self_ty.info.node.params, own, strict=True) if v is not None)
+        self_ty = apply_struct(elab, fn.self_ty.info, (), given)
+        if isinstance(self_ty, StructTy):
+            fn, positional = FnVal(fn.set, fn.params, fn.named, self_ty, fn.env), tuple(rest)
+    return function_types.partial_of(elab, fn, positional, named)
 
 
 def open_alias(elab: Elaboration, value: Any) -> Any:

@@ -14,6 +14,7 @@ from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import Instance, Signature, Symbolic
 from ktc.elaborate.model.types import KV, FnTy, FnVal, Sym
 from ktc.elaborate.types import type_printer, type_relations
+from ktc.records import replace
 from ktc.syntax import ast
 
 
@@ -128,6 +129,9 @@ def _as_one(elab: Elaboration, fn: FnVal, info: FnInfo, want: FnTy) -> tuple[FnV
     single = FnVal(single_set(elab, fn.set, info), *rest(fn)) if len(fn.set.functions) > 1 else fn
     if want.ast is not None:
         takes = len(info.node.params) - len(fn.params) - len(fn.named) + fn.params.count(None)
+        if single.self_ty is not None and single.self_ty.symbolic:
+            takes += sum(isinstance(value, Sym) for value in single.self_ty.params)
+            single = replace(single, leads=True)
         return (single, None) if takes >= len(want.ast.params) else None
     if not all(is_complete(kind) for _, kind in want.args) or want.symbolic:
         return single, None

@@ -63,7 +63,7 @@ def instance(
             symbol = _numbered(symbol, state.by_symbol)
         signature = signatures.signature(elab, fn, canonical_self, scope, declared, actual)
         found = Instance(fn, symbol, values, scope, canonical_self, state, signature, parent, call_span, depth)
-        found.envs = environments((*values, *open_types, canonical_self))
+        found.envs = environments(elab, (*values, *open_types, canonical_self))
         if env is not None and all(known.set.functions[0] is not fn for known in found.envs):
             found.envs = (*found.envs, FnVal(FnSet(fn.name, [fn]), (), (), None, env))
         found.kernel = kernel

@@ -24,7 +24,7 @@ from ktc.elaborate.model.declarations import (
     Ty,
 )  # fmt: skip
 from ktc.elaborate.model.instance import Instance, Trial, UnitState
-from ktc.elaborate.model.types import FnTy, PrimTy, StructTy, TraitTy
+from ktc.elaborate.model.types import FnTy, FnVal, PrimTy, StructTy, TraitTy
 from ktc.elaborate.model.values import LV, Var
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
@@ -185,6 +185,7 @@ class TypeTable:
 
     Attributes:
         primitives, traits, functions: interned types; `function_sets`: one for each declaration.
+        constant_functions: by the name of the address that stands for it, each function that is part of a constant.
         library: types of the library that the language builds on, by name.
         nesting, open_fields: types whose origins, and whose fields, are being found.
         archetypes: stand-ins for type parameters, by name.
@@ -196,6 +197,7 @@ class TypeTable:
         self.traits: dict[tuple[TraitInfo, ...], TraitTy] = {}
         self.functions: dict[Any, FnTy] = {}
         self.function_sets: dict[FnInfo, FnSet] = {}
+        self.constant_functions: dict[str, FnVal] = {}
         self.library: dict[Any, Any] = {}
         self.nesting = 0
         self.open_fields: set[StructTy] = set()

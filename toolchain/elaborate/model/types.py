@@ -151,6 +151,7 @@ class FnVal:
         params, named: parameters that were given already, by position (None: `_` leaves it open) and by name.
         self_ty: the struct for methods.
         env: for a nested function that captures: the body in which it stands.
+        leads: of a method of an open struct: the first parameters that it is given are the struct's.
     """
 
     set: "FnSet"
@@ -158,6 +159,7 @@ class FnVal:
     named: tuple[tuple[str, "PV | None"], ...] = ()
     self_ty: "StructTy | None" = None
     env: Any = None
+    leads: bool = False
 
     def __str__(self) -> str:
         shown = [show(p) for p in self.params] + [f"{name}={show(p)}" for name, p in self.named]

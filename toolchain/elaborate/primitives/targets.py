@@ -124,7 +124,7 @@ def _kernel_codes(use: Use) -> Result:
 
 
 def _is_closure(use: Use) -> Result:
-    return use.truth(bool(environments((use.function(),))))
+    return use.truth(bool(environments(use.elab, (use.function(),))))
 
 
 def _kernel_captures(use: Use) -> Result:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import materialization, variables
 from ktc.elaborate.calls.writeback import lend, taken, waits
-from ktc.elaborate.expressions import operands, operators
+from ktc.elaborate.expressions import collection_literals, operands, operators
 from ktc.elaborate.model.calls import Waiting
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
@@ -34,10 +34,10 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
         body.site.deferred_operand, outer = target, body.site.deferred_operand
         late = setter is not None and waits(body, base, target)
         body.site.deferred_operand = outer
-        value = body.api.expr(body, node.value) if late else None
+        value = collection_literals.late_operand(body, node.value) if late else None
         old = item_assignments.apply_index(body, base, args, target)
         if setter is not None:
-            value = value if late else body.api.expr(body, node.value)
+            value = value if late else collection_literals.late_operand(body, node.value)
             item_assignments.put_item(
                 body, base, setter, args, Arg(_changed(body, old, value, node), body.at(target)), target
             )
@@ -47,11 +47,11 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
         place = operands.operand(body, target, partial(body.api.expr, body))
     after: list[Any] = []
     late = isinstance(place, Waiting)
-    value = body.api.expr(body, node.value) if late else None
+    value = collection_literals.late_operand(body, node.value) if late else None
     place = taken(body, place)
     if isinstance(place, (RV, LV)) and place.back is not None:
         place = lend(body, place, after)
-    value = value if late else body.api.expr(body, node.value)
+    value = value if late else collection_literals.late_operand(body, node.value)
     if isinstance(place, (RV, KV)) or (isinstance(place, LV) and not place.mutable):
         _read_only(body, place, target)
     if not isinstance(place, LV):

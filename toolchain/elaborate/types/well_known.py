@@ -71,7 +71,8 @@ def owned_type(elab: Elaboration, sig: ArgSig) -> StructTy:
     """Return the type of `var *args`, which are the function's to destroy."""
     if sig.variadic == "pack":
         return struct_types.struct_type(elab, library_info(elab, "_OwnedVariadicPack"), (PackPV(sig.pack),))
-    return struct_types.struct_type(elab, library_info(elab, "_OwnedVariadicList"), (sig.ty,))
+    given = (bool_constant(elab, True), sig.ty, origin_constant(elab, OriginValue("any")), bool_constant(elab, True))
+    return struct_types.struct_type(elab, library_info(elab, "VariadicListMem"), given)
 
 
 def list_info(elab: Elaboration) -> StructInfo:

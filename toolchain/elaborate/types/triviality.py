@@ -1,0 +1,38 @@
+"""`T.__del__is_trivial` and the like: whether destroying, copying or moving a value runs no code of its own."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ktc.elaborate.model.declarations import AliasInfo, Ty
+from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.types import FnTy, StructTy
+from ktc.elaborate.types import struct_members, struct_types
+
+FLAGS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "__del__is_trivial": ("__del__", "AnyType"),
+        "__copyinit__is_trivial": ("__copyinit__", "Copyable"),
+        "__moveinit__is_trivial": ("__moveinit__", "Movable"),
+    }
+)
+"""Each flag with the method that it speaks of and the trait that promises it."""
+
+
+def promises(elab: Elaboration, ty: StructTy, flag: str) -> bool:
+    """Does the bound of an archetype promise a flag."""
+    trait = FLAGS[flag][1]
+    return trait == "AnyType" or any(one.name == trait for one in struct_members.traits_of(elab, ty.info))
+
+
+def is_trivial(elab: Elaboration, ty: Ty, flag: str) -> bool:
+    """Say whether a method of a type is not written, and trivial for all of its fields; an alias of the type decides."""
+    if not isinstance(ty, StructTy):
+        return not isinstance(ty, FnTy) or not ty.kept
+    own = ty.info.members.get(flag)
+    if isinstance(own, AliasInfo):
+        return bool(getattr(elab.api.alias_value(elab, own, ty), "data", False))
+    if ty.info.register_trivial:
+        return True
+    if FLAGS[flag][0] in ty.info.members:
+        return False
+    return all(is_trivial(elab, kind, flag) for _, kind in struct_types.fields_of(elab, ty))
