@@ -26,6 +26,10 @@ def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Spa
         place_operations.promised(body, KV(ty, ()), "__init__", ast.Pass(span.start, span.end))
         help = "write '@fieldwise_init' above the struct, or give it an '__init__'"
         body.fail(Code.NOT_CALLABLE, f"'{ty.info.name}' has no constructor", span, help)
+    if ty.info.module.is_library and not body.frame.module.is_library:
+        for arg in kw:
+            if arg.name in ("mlir_value", "_mlir_value"):  # as packages call it
+                arg.name = "__mlir_value"
     if ty.info.fieldwise and not ty.symbolic:
         if _gives_fields(body, ty, pos, kw):
             return _fieldwise(body, ty, pos, kw, span)

@@ -17,11 +17,13 @@ from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.spelling import suggest
 from ktc.elaborate.model.types import KV, FnTy, FnVal, ModuleVal, Opaque, PackPV, PartialTy, StructTy, Sym
 from ktc.elaborate.model.values import LV, RV, Arg, Method, PackVal, Var
+from ktc.elaborate.primitives import spellings
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.resolve.suggestions import suggest_member
-from ktc.elaborate.types import primitive_types, struct_members, struct_types, triviality, type_printer, well_known
+from ktc.elaborate.types import struct_members, struct_types, triviality, type_printer, well_known
 from ktc.syntax import ast
 
+_WRAPPED = ("_mlir_value", "address")
 _MAKERS = ("__init__", "__copyinit__", "__moveinit__")
 """They make a new value, whatever value stands before the dot."""
 
@@ -29,10 +31,11 @@ _MAKERS = ("__init__", "__copyinit__", "__moveinit__")
 def attribute(body: Body, node: ast.Attribute) -> Any:
     """Elaborate `value.name`."""
     if isinstance(node.value, ast.Name) and node.value.id == "__mlir_type":
-        try:
-            return primitive_types.prim(body.elab, node.name)
-        except ValueError as why:
-            body.fail(Code.UNDEFINED_NAME, str(why), body.at(node))
+        return spellings.type_named(body, node.name, body.at(node))
+    if isinstance(node.value, ast.Name) and node.value.id == "__mlir_attr":
+        return spellings.attribute(body, node.name, body.at(node))
+    if isinstance(node.value, ast.Name) and node.value.id == "__mlir_op":
+        body.fail(Code.SYNTAX_ERROR, "a primitive operation is only called", body.at(node))
     return required(body, part(body, node), node)
 
 
@@ -156,12 +159,15 @@ def value_member(body: Body, base: Any, name: str, node: Any) -> Any:
     """Return a member of a value."""
     ty = base.ty
     if not isinstance(ty, StructTy):
-        if name in ("value", "__mlir_value"):
+        if name in ("value", "__mlir_value", "_mlir_value"):
             return base
         if name == "copy" and isinstance(ty, FnTy):  # a value as any other to what is generic
             return Method(base, well_known.startup_function(body.elab, "__ktc_copy_function__"))
         no_member(body, ty, name, node)
     member = struct_members.member(body.elab, ty, name)
+    if member is None and name in _WRAPPED and ty.info.module.is_library:  # what a package calls the primitive in it
+        name = "__mlir_value"
+        member = struct_members.member(body.elab, ty, name)
     if isinstance(member, ast.VarDecl):
         if (
             body.frame.builtin_self is not None

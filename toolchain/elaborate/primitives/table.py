@@ -17,6 +17,7 @@ from ktc.elaborate.primitives.arithmetic import ARITHMETIC
 from ktc.elaborate.primitives.literals import LITERALS
 from ktc.elaborate.primitives.memory import MEMORY
 from ktc.elaborate.primitives.reflection import COMPTIME
+from ktc.elaborate.primitives.spellings import SAME, SPELLED
 from ktc.elaborate.primitives.targets import TARGETS
 from ktc.elaborate.primitives.use import Use
 from ktc.records import record
@@ -40,7 +41,7 @@ class Operation:
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
         name: Operation(*row)
-        for table in (ARITHMETIC, MEMORY, COMPTIME, TARGETS, LITERALS)
+        for table in (ARITHMETIC, MEMORY, COMPTIME, TARGETS, LITERALS, SPELLED)
         for name, row in table.items()
     }
 )
@@ -54,6 +55,7 @@ def operation(body: Body, name: str, attrs: Mapping[str, Any], args: Sequence[An
     UNKNOWN_ARGUMENT, TYPE_MISMATCH, NOT_COMPILE_TIME, CONSTRAINT_FAILED, UNKNOWN_TARGET, COMPILE_TIME_FAILED,
     COMPILE_TIME_LIMIT.
     """
+    name = SAME.get(name, name)
     row = OPERATIONS.get(name)
     if row is None:
         near = get_close_matches(name, OPERATIONS, n=1)

@@ -36,7 +36,7 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
         body.site.deferred_operand = outer
         value = collection_literals.late_operand(body, node.value) if late else None
         old = item_assignments.apply_index(body, base, args, target)
-        if setter is not None:
+        if setter is not None and not _changes_there(body, old):
             value = value if late else collection_literals.late_operand(body, node.value)
             item_assignments.put_item(
                 body, base, setter, args, Arg(_changed(body, old, value, node), body.at(target)), target
@@ -63,6 +63,12 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
         current = variable_declarations.held(body, LV(place.ty, place.pointer, True, place.local, place.path))
         overwrites.store_place(body, place, operators.operate(body, node.op, current, value, node), body.at(target), "")
     put_back(body, after)
+
+
+def _changes_there(body: Body, old: Any) -> bool:
+    """Is an item a place that can be changed, with a value that could not be copied out of it and stored again."""
+    is_place = isinstance(old, LV) and old.mutable and not old.owned
+    return is_place and not struct_members.is_copied_implicitly(body.elab, old.ty)
 
 
 def _changed(body: Body, old: Any, value: Any, node: ast.AugAssign) -> Any:
