@@ -278,6 +278,8 @@ class DeclarationBuilder(ExpressionBuilder):
             self.check_no_method(inner)
         where = (*conditions(params), *where)
         at, is_def = self.token_starts[name], self.word(word) == "def"
+        if is_def and raises:
+            self.wrong(start, at + len(self.word(name)), "a 'def' raises already", "leave 'raises' out, or write 'fn'")
         head = ast.FunctionHead(params, args, type_, ref, raises, effects, captures, where, is_def, doc)
         return ast.FunctionDecl(start, end, self.word(name), at, (), head, body)
 

@@ -370,6 +370,12 @@ def through_only_field(body: Body, have: Ty, want: StructTy) -> bool:
 def implicit_init(body: Body, have: Ty, want: StructTy) -> Candidate | None:
     """Return the implicit constructor of `want` that takes a `have`; kept for the next time."""
     memo = body.state.memo
+    if (
+        isinstance(have, StructTy)
+        and have.info is want.info is well_known.library_info(body.elab, "UnsafePointer")
+        and not body.frame.module.is_library
+    ):
+        return None  # what does not fit has another origin, or may not be changed
     key = ("convert", have, want, body.frame.comptime)
     if key in memo:
         found: Candidate | None = memo[key]

@@ -178,9 +178,10 @@ def apply_struct(
     unbound = {p.name for p in params if (given[p.name] is None if p.name in given else rest_open)}
     given = {name: value for name, value in given.items() if value is not None}
     scope = Scope(info.scope, "function")
+    written = frozenset(given)
     given = settle(elab, params, given, scope, info.module, what, allow_open=True, unbound=unbound)
     values: Any = tuple(given.get(p.name) for p in params)
-    made = PartialTy(info, values) if None in values else struct_types.struct_type(elab, info, values)
+    made = PartialTy(info, values, written=written) if None in values else struct_types.struct_type(elab, info, values)
     check_where(elab, info.node.where, scope, info.module, what, made)
     return elab.instances.state.memo.setdefault(key, made)
 

@@ -4,6 +4,7 @@ from dataclasses import field
 from functools import partial
 from typing import Any
 
+from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.generics import function_types, parameter_assignment
 from ktc.elaborate.model.declarations import FnInfo, ModuleInfo, Scope, StructInfo, Ty
@@ -106,6 +107,8 @@ def _make_pattern(elab: Elaboration, fn: FnInfo, self_ty: StructTy | None) -> Pa
     for param in fn.node.params:
         pattern.params[param.name] = _pattern_of(elab, param.type, scope, fn) if param.type is not None else None
     for arg in fn.node.args:
+        if isinstance(arg.type, ast.Name) and not fn.module.is_library:
+            _check_type_parameter(elab, fn, arg.type.id, pattern)
         if arg.type is None:
             pattern.args.append(self_ty if arg.name == "self" or fn.owner is not None else OPAQUE)
         else:
@@ -116,6 +119,18 @@ def _make_pattern(elab: Elaboration, fn: FnInfo, self_ty: StructTy | None) -> Pa
             origin = parameter_assignment.lookup_quiet(elab, scope, arg.origin[0].id, fn)
         pattern.origins.append(origin)
     return pattern
+
+
+def _check_type_parameter(elab: Elaboration, fn: FnInfo, name: str, pattern: Pattern) -> None:
+    """Report a parameter that is used as a type and declared by a struct, so that it is a value."""
+    kind = pattern.params.get(name)
+    if not isinstance(kind, StructTy) or kind.symbolic:
+        return
+    declared = next(param.type for param in fn.node.params if param.name == name)
+    if declared is not None and kind.info.scope is not None:
+        text = f"'{kind}' is a struct, so '{name}' is a value and no type: only a trait bounds a type"
+        span = Span(fn.module.source, declared.start, declared.end)
+        elab.fail(Code.TYPE_MISMATCH, text, span, f"write '{kind}' where the type is wanted, or a trait here")
 
 
 def _pattern_binding(elab: Elaboration, arg: ast.Param, kind: Any, fn: FnInfo) -> Any:

@@ -193,7 +193,7 @@ def known(elab: Elaboration, kind: Any, have: Any) -> Ty:
         return kind if found is None else function_types.fn_type_of(elab, found)
     if isinstance(kind, PartialTy):
         if isinstance(have, StructTy) and have.info is kind.info:
-            if not all(map(partial(_given_fits, elab), kind.info.node.params, have.params, kind.params)) or (
+            if not all(map(partial(_given_fits, elab, kind), kind.info.node.params, have.params, kind.params)) or (
                 kind.shape is not None and not unification.unify(elab, kind.shape, have, {})
             ):
                 text = f"a '{type_printer.type_name(elab, have)}' is given, and what is wanted has other parameters"
@@ -212,9 +212,9 @@ def known(elab: Elaboration, kind: Any, have: Any) -> Ty:
     return kind  # type: ignore[no-any-return]
 
 
-def _given_fits(elab: Elaboration, param: ast.Param, have: Any, want: Any) -> bool:
+def _given_fits(elab: Elaboration, kind: PartialTy, param: ast.Param, have: Any, want: Any) -> bool:
     """Does a parameter of an argument's type fit what a partial type says, if it says it: it may be a default."""
-    if want is None or param.default is not None:
+    if want is None or (param.default is not None and param.name not in kind.written):
         return True
     if isinstance(want, (PackPV, PartialTy)):
         return unification.unify(elab, want, have, {})

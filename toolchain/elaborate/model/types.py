@@ -194,12 +194,14 @@ class PartialTy:
     Args:
         shape: where a parameter of an alias stands in several positions, the struct with a symbol in each of them.
         is_bare: written without brackets, so that defaults may say the rest.
+        written: names of the parameters that are written, not there by default.
     """
 
     info: "StructInfo"
     params: tuple["PV | None", ...]
     shape: "PartialTy | StructTy | None" = None
     is_bare: bool = field(default=False, compare=False)
+    written: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __str__(self) -> str:
         return self.info.name

@@ -41,6 +41,8 @@ def param_fits(elab: Elaboration, a: PV | None, b: PV | None) -> bool:
         return True
     if isinstance(a, KV) and isinstance(b, KV):
         if isinstance(a.data, OriginValue) and isinstance(b.data, OriginValue):
+            if a.data.kind == b.data.kind == "local" and a.data.local is not b.data.local:
+                return False
             # what points anywhere points to no constant of the program
             return (a.data.mutable or not b.data.mutable) and (is_static(a) or not is_static(b))
         prim = struct_types.base_prim(elab, a.ty)
