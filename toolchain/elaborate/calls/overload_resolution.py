@@ -5,13 +5,11 @@ candidates can be tried and given up.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
-from ktc.elaborate.calls import parameter_inference
+from ktc.elaborate.calls import overload_ties, parameter_inference
 from ktc.elaborate.calls.call_errors import no_match
 from ktc.elaborate.calls.overload_filter import worth_a_try
 from ktc.elaborate.calls.parameter_equations import solve_calls
@@ -23,9 +21,9 @@ from ktc.elaborate.instances.signatures import with_arguments
 from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import Instance, Symbolic
-from ktc.elaborate.model.types import KV, FnTy, FnVal, Opaque, PartialTy, StructTy, Sym, TraitTy
+from ktc.elaborate.model.types import KV, FnTy, FnVal, Opaque, StructTy, Sym, TraitTy
 from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal, PackVal
 from ktc.elaborate.resolve.suggestions import mutability_help
 from ktc.elaborate.types import struct_members, struct_types, type_printer, type_relations, well_known
@@ -122,7 +120,7 @@ def choose(
         elif found.cost == best[0].cost:
             best.append(found)
     if len(best) > 1 and not quiet:
-        best = _settle_tie(body, best, fns.name, span)
+        best = overload_ties.settle_tie(body, best, fns.name, span)
     if best:
         return best[0]
     if quiet:
@@ -133,46 +131,6 @@ def choose(
     failures.sort(key=lambda failure: functions.index(failure[0]))
     no_match(body, fns.name, failures, pos, kw, span)
     return None
-
-
-def _settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list[Candidate]:
-    """Of candidates that cost the same the ones with the fewest open types; several of a user's are an error."""
-    fixed = [found for found in best if not _spreads(found.instance.fn)]
-    best = fixed or best  # one that names its parameters goes before one that takes any number
-    fewest = min(map(partial(_open_types, body), best))
-    best = [found for found in best if _open_types(body, found) == fewest]
-    unfit = [_unfit(found) for found in best]
-    best = [found for found, count in zip(best, unfit, strict=True) if count == min(unfit)]
-    words = {
-        tuple(
-            sig.convention
-            for sig, slot in zip(found.instance.signature.args, found.slots, strict=True)
-            if slot is not None
-        )
-        for found in best
-    }
-    if (
-        len(best) == 1
-        or any("ref" in word for word in words)
-        or any(found.instance.fn.module.is_library for found in best)
-    ):
-        return best
-    notes = tuple(Label(found.instance.fn.span(), "this overload fits") for found in best[:10])
-    text = f"{len(best)} overloads of '{name}' fit this call equally well"
-    help = "convert an argument to the type that is meant"
-    body.elab.report(Code.AMBIGUOUS_CALL, text, span, help, body.frame.instance, notes)
-    raise Abort
-
-
-def _spreads(fn: FnInfo) -> bool:
-    """Does a function take any number of parameters that a call may write."""
-    return any(param.kind == "star" for param in fn.node.params)
-
-
-def _open_types(body: Body, found: Candidate) -> int:
-    fn = found.instance.fn
-    pattern = unification.signature_pattern(body.elab, fn, found.instance.self_ty)
-    return sum(isinstance(kind, (TraitTy, PartialTy)) for kind in pattern.args)
 
 
 def _try(
@@ -391,18 +349,3 @@ def implicit_init(body: Body, have: Ty, want: StructTy) -> Candidate | None:
         body.site.inferring = outer
     memo[key] = found
     return found
-
-
-def _unfit(found: Candidate) -> int:
-    """Return how many arguments are kept by the caller where the function takes them, or given away where it does not.
-
-    A value of registers is never given away.
-    """
-    count = 0
-    for sig, slot in zip(found.instance.signature.args, found.slots, strict=True):
-        if not isinstance(slot, Arg) or sig.convention == "out":
-            continue
-        in_registers = isinstance(sig.ty, StructTy) and sig.ty.info.register_trivial
-        given = not in_registers and not (isinstance(slot.value, LV) and not slot.value.owned)
-        count += given != (sig.convention in ("var", "owned", "deinit"))
-    return count

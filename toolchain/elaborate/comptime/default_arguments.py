@@ -56,6 +56,7 @@ def _first(body: Body, instance: Instance, sig: ArgSig, where: Span) -> Any:
                 instance.defaults[sig.name] = made
                 return made
     placed, body.site.placed = body.site.placed, False
+    assert node is not None
     value = evaluate_in(body, node, _scope_of(instance, node), module, sig.ty)
     if isinstance(value, KV) and not body.site.placed:
         instance.defaults[sig.name] = value

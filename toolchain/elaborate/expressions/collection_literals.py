@@ -48,7 +48,8 @@ def late_operand(body: Body, node: ast.Expr) -> Any:
 def beside(body: Body, late: DisplayVal, other: Any) -> Any:
     """Make the value of a display on one side of an operator: of the type on the other side, if it can be."""
     want = getattr(other, "ty", None)
-    return build_display(body, late, want if isinstance(want, Ty) and display_cost(body, late, want) is not None else None)
+    fits = isinstance(want, Ty) and display_cost(body, late, want) is not None
+    return build_display(body, late, want if fits else None)
 
 
 def _late(

@@ -8,7 +8,7 @@ from ktc.elaborate.calls import call_lowering
 from ktc.elaborate.calls.writeback import attribute_of, field_of, waits
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import names
-from ktc.elaborate.generics import unification
+from ktc.elaborate.generics import archetypes, unification
 from ktc.elaborate.model.calls import Waiting
 from ktc.elaborate.model.declarations import AliasInfo, FnSet, Ty
 from ktc.elaborate.model.elaboration import UNIT_CONST, Body
@@ -134,8 +134,7 @@ def type_member(body: Body, ty: StructTy, name: str, node: Any) -> Any:
         raise Symbolic
     if name in triviality.FLAGS and (ty.info.bound is None or triviality.promises(body.elab, ty, name)):
         if ty.info.bound is not None:
-            body.elab.coverage.uncertainty = max(body.elab.coverage.uncertainty, 1)
-            return well_known.bool_constant(body.elab, body.elab.coverage.choice % 2 == 0)
+            return archetypes.promised_truth(body.elab)
         return well_known.bool_constant(body.elab, triviality.is_trivial(body.elab, ty, name))
     no_member(body, ty, name, node)
     return None

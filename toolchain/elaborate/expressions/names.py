@@ -18,6 +18,10 @@ from ktc.elaborate.resolve.suggestions import suggest_name
 from ktc.elaborate.types import lookup, struct_members, struct_types
 from ktc.syntax import ast
 
+_NEVER_ALONE = (
+    "__mlir_type", "__mlir_op", "__mlir_attr", "__type_of", "type_of", "__origin_of", "origin_of", "Some",
+)  # fmt: skip
+
 
 def name(body: Body, node: ast.Name) -> Any:
     """Elaborate a name."""
@@ -29,7 +33,7 @@ def name(body: Body, node: ast.Name) -> Any:
 
 def unknown(body: Body, node: ast.Name) -> Any:
     """Handle the few names that the language itself defines, else report."""
-    if node.id in ("__mlir_type", "__mlir_op", "__mlir_attr", "__type_of", "type_of", "__origin_of", "origin_of", "Some"):
+    if node.id in _NEVER_ALONE:
         body.fail(Code.SYNTAX_ERROR, f"'{node.id}' cannot stand alone", body.at(node))
     if node.id == "_":
         return None

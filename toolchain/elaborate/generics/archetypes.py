@@ -81,6 +81,12 @@ def promised_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None, sco
     return ty.aliases[key]
 
 
+def promised_truth(elab: Elaboration) -> KV:
+    """Return some truth value for a flag that every type has."""
+    elab.coverage.uncertainty = max(elab.coverage.uncertainty, 1)
+    return well_known.bool_constant(elab, elab.coverage.choice % 2 == 0)
+
+
 def stand_ins(
     elab: Elaboration, params: tuple[ast.Param, ...], scope: Scope, module: ModuleInfo, given: dict[str, Any],
     is_open: bool = False,

@@ -25,7 +25,7 @@ def promises(elab: Elaboration, ty: StructTy, flag: str) -> bool:
 
 
 def is_trivial(elab: Elaboration, ty: Ty, flag: str) -> bool:
-    """Say whether a method of a type is not written, and trivial for all of its fields; an alias of the type decides."""
+    """Say whether a type has no such method, nor any of its fields; an alias of the type decides."""
     if not isinstance(ty, StructTy):
         return not isinstance(ty, FnTy) or not ty.kept
     own = ty.info.members.get(flag)

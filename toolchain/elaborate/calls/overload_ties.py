@@ -1,0 +1,73 @@
+"""Ties: candidates of a call that cost the same.
+
+In: candidates that fit equally well. Out: those that are meant, by how much of a function's types is open and how its
+arguments are passed; several of a user's are an error.
+"""
+
+from functools import partial
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Label
+from ktc.diag.source import Span
+from ktc.elaborate.generics import unification
+from ktc.elaborate.model.calls import Candidate
+from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.types import PartialTy, StructTy, TraitTy
+from ktc.elaborate.model.values import LV, Arg
+
+
+def settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list[Candidate]:
+    """Of candidates that cost the same the ones with the fewest open types; several of a user's are an error."""
+    fixed = [found for found in best if not _spreads(found.instance.fn)]
+    best = fixed or best  # one that names its parameters goes before one that takes any number
+    fewest = min(map(partial(_open_types, body), best))
+    best = [found for found in best if _open_types(body, found) == fewest]
+    unfit = [_unfit(found) for found in best]
+    best = [found for found, count in zip(best, unfit, strict=True) if count == min(unfit)]
+    words = {
+        tuple(
+            sig.convention
+            for sig, slot in zip(found.instance.signature.args, found.slots, strict=True)
+            if slot is not None
+        )
+        for found in best
+    }
+    if (
+        len(best) == 1
+        or any("ref" in word for word in words)
+        or any(found.instance.fn.module.is_library for found in best)
+    ):
+        return best
+    notes = tuple(Label(found.instance.fn.span(), "this overload fits") for found in best[:10])
+    text = f"{len(best)} overloads of '{name}' fit this call equally well"
+    help = "convert an argument to the type that is meant"
+    body.elab.report(Code.AMBIGUOUS_CALL, text, span, help, body.frame.instance, notes)
+    raise Abort
+
+
+def _spreads(fn: FnInfo) -> bool:
+    """Does a function take any number of parameters that a call may write."""
+    return any(param.kind == "star" for param in fn.node.params)
+
+
+def _open_types(body: Body, found: Candidate) -> int:
+    fn = found.instance.fn
+    pattern = unification.signature_pattern(body.elab, fn, found.instance.self_ty)
+    return sum(isinstance(kind, (TraitTy, PartialTy)) for kind in pattern.args)
+
+
+def _unfit(found: Candidate) -> int:
+    """Return how many arguments are kept by the caller where the function takes them, or given away where it does not.
+
+    A value of registers is never given away.
+    """
+    count = 0
+    for sig, slot in zip(found.instance.signature.args, found.slots, strict=True):
+        if not isinstance(slot, Arg) or sig.convention == "out":
+            continue
+        in_registers = isinstance(sig.ty, StructTy) and sig.ty.info.register_trivial
+        given = not in_registers and not (isinstance(slot.value, LV) and not slot.value.owned)
+        count += given != (sig.convention in ("var", "owned", "deinit"))
+    return count
