@@ -219,7 +219,7 @@ class Dispatch(ElaborationApi):
     ) -> Any:
         return evaluation.typed_constant(elab, type_node, value, scope, module)
 
-    def whole_type(self, elab: Elaboration, value: Any) -> Any:
+    def whole_type(self, elab: Elaboration, value: object) -> object:
         return parameter_binding.whole(elab, value)
 
     def unify_function(self, elab: Elaboration, pattern: FnTy, actual: Any, bound: dict[Sym, Any]) -> bool:

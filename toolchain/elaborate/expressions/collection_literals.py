@@ -45,7 +45,7 @@ def late_operand(body: Body, node: ast.Expr) -> Any:
     return body.api.expr(body, node)
 
 
-def beside(body: Body, late: DisplayVal, other: Any) -> Any:
+def beside(body: Body, late: DisplayVal, other: object) -> Any:
     """Make the value of a display on one side of an operator: of the type on the other side, if it can be."""
     want = getattr(other, "ty", None)
     fits = isinstance(want, Ty) and display_cost(body, late, want) is not None

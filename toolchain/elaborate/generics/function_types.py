@@ -104,7 +104,7 @@ def as_constant(elab: Elaboration, fn: FnVal, key: str) -> nodes.Address:
     return nodes.Address(name)
 
 
-def constant_function(elab: Elaboration, data: Any) -> FnVal | None:
+def constant_function(elab: Elaboration, data: object) -> FnVal | None:
     """Return the function that an address in a constant stands for."""
     return elab.types.constant_functions.get(data.name) if isinstance(data, nodes.Address) else None
 
@@ -128,7 +128,7 @@ def environments(elab: Elaboration, values: tuple[Any, ...]) -> tuple[FnVal, ...
     return tuple(found.values())
 
 
-def _functions_in(elab: Elaboration, data: Any) -> Iterator[FnVal]:
+def _functions_in(elab: Elaboration, data: object) -> Iterator[FnVal]:
     if isinstance(data, tuple):
         for part in data:
             yield from _functions_in(elab, part)

@@ -15,6 +15,7 @@ from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import (
     KV,
     OPAQUE,
+    PV,
     BoundAlias,
     FnTy,
     FnVal,
@@ -80,7 +81,7 @@ def is_some(param: ast.Param) -> bool:
     return isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Some"
 
 
-def _origin_type(elab: Elaboration, param: ast.Param, scope: Scope, module: Any) -> StructTy | None:
+def _origin_type(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> StructTy | None:
     """Return the declared type of a parameter that is an origin, as far as it is known."""
     try:
         want = elab.api.evaluate(elab, param.type, scope, module) if param.type is not None else None
@@ -199,7 +200,7 @@ def settle_struct(elab: Elaboration, open_ty: PartialTy) -> StructTy:
     return struct_types.struct_type(elab, info, tuple(found[p.name] for p in info.node.params))
 
 
-def whole(elab: Elaboration, value: Any) -> Any:
+def whole(elab: Elaboration, value: object) -> object:
     """Return the type that the name of a struct means alone, if all of its parameters have defaults."""
     if isinstance(value, PartialTy) and value.is_bare:
         params = value.info.node.params
@@ -211,7 +212,7 @@ def whole(elab: Elaboration, value: Any) -> Any:
 
 
 def give(
-    elab: Elaboration, fn: FnVal, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...]
+    elab: Elaboration, fn: FnVal, positional: tuple[PV | None, ...], named: tuple[tuple[str, PV | None], ...]
 ) -> FnVal:  # fmt: skip
     """Give (more) parameters to a function value; the first of a method of an open struct are the struct's."""
     if fn.leads and fn.self_ty is not None:
@@ -224,7 +225,7 @@ def give(
     return function_types.partial_of(elab, fn, positional, named)
 
 
-def open_alias(elab: Elaboration, value: Any) -> Any:
+def open_alias(elab: Elaboration, value: object) -> object:
     """Return what a type means where it may be open: of an alias with parameters all of these are."""
     if isinstance(value, AliasInfo):
         return _apply_open(elab, value, {}, None)

@@ -197,7 +197,7 @@ class ElaborationApi:
         """Compute `value`, converted to the type if one is written."""
         raise NotImplementedError
 
-    def whole_type(self, elab: "Elaboration", value: Any) -> Any:
+    def whole_type(self, elab: "Elaboration", value: object) -> object:
         """Return the type that the name of a struct means alone, if all of its parameters have defaults."""
         raise NotImplementedError
 

@@ -7,7 +7,6 @@ means. What none of them means is reported by its name.
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -45,7 +44,7 @@ _TYPES: Mapping[str, str] = MappingProxyType(
 def type_named(body: Body, name: str, span: Span) -> PrimTy:
     """Return the primitive type of a name as it stands behind `__mlir_type`; report what is none."""
     plain = _TYPES.get(name, name)
-    args: tuple[Any, ...] = ()
+    args: tuple[int, ...] = ()
     vector = _VECTOR.fullmatch(name)
     if vector is not None and (vector[1] or vector[3]) in _ELEMENTS:
         plain, args = "!pop.simd", (int(vector[2] or 1), _ELEMENTS[vector[1] or vector[3]])

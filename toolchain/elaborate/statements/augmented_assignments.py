@@ -65,10 +65,11 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
     put_back(body, after)
 
 
-def _changes_there(body: Body, old: Any) -> bool:
+def _changes_there(body: Body, old: object) -> bool:
     """Is an item a place that can be changed, with a value that could not be copied out of it and stored again."""
-    is_place = isinstance(old, LV) and old.mutable and not old.owned
-    return is_place and not struct_members.is_copied_implicitly(body.elab, old.ty)
+    if not isinstance(old, LV) or not old.mutable or old.owned:
+        return False
+    return not struct_members.is_copied_implicitly(body.elab, old.ty)
 
 
 def _changed(body: Body, old: Any, value: Any, node: ast.AugAssign) -> Any:
