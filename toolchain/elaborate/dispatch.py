@@ -23,11 +23,11 @@ from ktc.elaborate.functions import destructors, function_bodies
 from ktc.elaborate.generics import archetypes, parameter_binding
 from ktc.elaborate.instances import function_instances
 from ktc.elaborate.model.calls import Candidate, Computed
-from ktc.elaborate.model.declarations import AliasInfo, FnSet, ModuleInfo, Scope, Ty
+from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration, ElaborationApi
-from ktc.elaborate.model.instance import ArgSig, Instance
-from ktc.elaborate.model.types import KV, FnTy, FnVal, StructTy, Sym
-from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal
+from ktc.elaborate.model.instance import ArgumentSignature, Instance
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy, Sym
+from ktc.elaborate.model.values import Arg, CollectionLiteral, Place, RValue
 from ktc.elaborate.statements import assignments, augmented_assignments, blocks, exits, item_assignments, loops
 from ktc.elaborate.types import well_known
 from ktc.ir import nodes
@@ -41,7 +41,7 @@ EXPRESSIONS: Mapping[type[ast.Expr], Callable[[Body, Any, Ty | None], Any]] = Ma
         ast.FloatLit: lambda body, node, _: literals.real(body, node),
         ast.StrLit: lambda body, node, _: literals.text(body, node),
         ast.BoolLit: lambda body, node, _: well_known.bool_constant(body.elab, node.value),
-        ast.NoneLit: lambda body, _, __: KV(well_known.library_type(body.elab, "NoneType"), ()),
+        ast.NoneLit: lambda body, _, __: ConstValue(well_known.library_type(body.elab, "NoneType"), ()),
         ast.Attribute: lambda body, node, _: members.attribute(body, node),
         ast.Subscript: subscripts.subscript,
         ast.Call: call_expressions.call_node,
@@ -113,22 +113,26 @@ class Dispatch(ElaborationApi):
     def block(self, body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Any] | None = None) -> None:
         return blocks.block(body, statements, names)
 
-    def build_display(self, body: Body, late: DisplayVal, want: Ty | None) -> Any:
+    def build_display(self, body: Body, late: CollectionLiteral, want: Ty | None) -> Any:
         return collection_literals.build_display(body, late, want)
 
-    def call_fn(self, body: Body, fn: FnVal, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False) -> Any:
+    def call_fn(
+        self, body: Body, fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False
+    ) -> Any:
         return call_lowering.call_fn(body, fn, pos, kw, span, receiver)
 
-    def call_init(self, body: Body, ty: Ty, init: FnSet, pointer: Value, val: LV) -> None:
+    def call_init(self, body: Body, ty: Ty, init: OverloadSet, pointer: Value, val: Place) -> None:
         return conversions.call_init(body, ty, init, pointer, val)
 
-    def call_value(self, body: Body, callee: RV | LV | KV, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+    def call_value(
+        self, body: Body, callee: RValue | Place | ConstValue, pos: list[Arg], kw: list[Arg], span: Span
+    ) -> Any:
         return function_pointers.call_value(body, callee, pos, kw, span)
 
     def choose(
         self,
         body: Body,
-        fns: FnSet,
+        fns: OverloadSet,
         self_ty: StructTy | None,
         params: tuple[Any, ...],
         named: tuple[tuple[str, Any], ...],
@@ -150,22 +154,22 @@ class Dispatch(ElaborationApi):
     def construct(self, body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
         return construction.construct(body, ty, pos, kw, span)
 
-    def convert_constant(self, elab: Elaboration, value: KV, want: Ty) -> KV | None:
+    def convert_constant(self, elab: Elaboration, value: ConstValue, want: Ty) -> ConstValue | None:
         return evaluation.convert_constant(elab, value, want)
 
-    def declared_function(self, elab: Elaboration, param: ast.Param, value: Any, want: FnTy, what: str) -> Any:
+    def declared_function(self, elab: Elaboration, param: ast.Param, value: Any, want: FunctionTy, what: str) -> Any:
         return function_instances.declared_function(elab, param, value, want, what)
 
-    def default_value(self, body: Body, instance: Instance, sig: ArgSig, span: Span) -> Any:
+    def default_value(self, body: Body, instance: Instance, sig: ArgumentSignature, span: Span) -> Any:
         return default_arguments.default_value(body, instance, sig, span)
 
     def destructor(self, elab: Elaboration, ty: StructTy) -> str:
         return destructors.destructor(elab, ty)
 
-    def display_cost(self, body: Body, late: DisplayVal, want: Ty) -> int | None:
+    def display_cost(self, body: Body, late: CollectionLiteral, want: Ty) -> int | None:
         return collection_literals.display_cost(body, late, want)
 
-    def draw_destructor(self, elab: Elaboration, ty: StructTy, symbol: str) -> None:
+    def synthesize_destructor(self, elab: Elaboration, ty: StructTy, symbol: str) -> None:
         return destructors.synthesize_destructor(elab, ty, symbol)
 
     def elaborate_instance(self, elab: Elaboration, instance: Instance) -> None:
@@ -174,7 +178,7 @@ class Dispatch(ElaborationApi):
     def emit_call(self, body: Body, found: Candidate, span: Span) -> Any:
         return call_lowering.emit_call(body, found, span)
 
-    def environment(self, body: Body, env: FnVal, span: Span | None) -> Value:
+    def environment(self, body: Body, env: FunctionValue, span: Span | None) -> Value:
         return captures.environment(body, env, span)
 
     def evaluate(
@@ -185,17 +189,19 @@ class Dispatch(ElaborationApi):
     def evaluate_open(self, elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
         return evaluation.evaluate_open(elab, node, scope, module)
 
-    def fits_function(self, elab: Elaboration, have: FnTy, want: FnTy) -> bool:
+    def fits_function(self, elab: Elaboration, have: FunctionTy, want: FunctionTy) -> bool:
         return function_instances.fits_function(elab, have, want)
 
-    def fn_as(self, elab: Elaboration, fn: FnVal, want: FnTy) -> FnVal | None:
+    def fn_as(self, elab: Elaboration, fn: FunctionValue, want: FunctionTy) -> FunctionValue | None:
         return function_instances.fn_as(elab, fn, want)
 
-    def function_value(self, body: Body, fn: FnVal, want: FnTy, span: Span | None) -> RV | LV | None:
+    def function_value(
+        self, body: Body, fn: FunctionValue, want: FunctionTy, span: Span | None
+    ) -> RValue | Place | None:
         return function_pointers.function_value(body, fn, want, span)
 
     def instance_of(
-        self, elab: Elaboration, fn: FnVal, span: Span | None, asking: Body | None, kernel: bool = False
+        self, elab: Elaboration, fn: FunctionValue, span: Span | None, asking: Body | None, kernel: bool = False
     ) -> Instance:
         return function_instances.instance_of(elab, fn, span, asking, kernel)
 
@@ -205,13 +211,13 @@ class Dispatch(ElaborationApi):
     def promised_alias(self, elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Any:
         return archetypes.promised_alias(elab, alias, ty, scope)
 
-    def put_back(self, body: Body, after: list[tuple[Computed, LV]]) -> None:
+    def put_back(self, body: Body, after: list[tuple[Computed, Place]]) -> None:
         return item_assignments.put_back(body, after)
 
     def run_finals(self, body: Body, depth: int) -> None:
         return exits.run_finals(body, depth)
 
-    def thin_type(self, elab: Elaboration, fn: FnVal) -> FnTy | None:
+    def thin_type(self, elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
         return function_pointers.thin_type(elab, fn)
 
     def typed_constant(
@@ -222,5 +228,5 @@ class Dispatch(ElaborationApi):
     def whole_type(self, elab: Elaboration, value: object) -> object:
         return parameter_binding.whole(elab, value)
 
-    def unify_function(self, elab: Elaboration, pattern: FnTy, actual: Any, bound: dict[Sym, Any]) -> bool:
+    def unify_function(self, elab: Elaboration, pattern: FunctionTy, actual: Any, bound: dict[Sym, Any]) -> bool:
         return function_instances.unify_function(elab, pattern, actual, bound)

@@ -19,11 +19,11 @@ from ktc.elaborate.instances import function_instances, instance_table, work_que
 from ktc.elaborate.instances.instance_table import TARGETS_TABLE
 from ktc.elaborate.instances.library_archive import Library, archive_unit, packed_bodies
 from ktc.elaborate.model.body_store import Bodies, Packed
-from ktc.elaborate.model.declarations import FnSet, ImportRef
+from ktc.elaborate.model.declarations import ImportRef, OverloadSet
 from ktc.elaborate.model.elaboration import Body, Elaboration, Observe
-from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import UnitState
-from ktc.elaborate.model.types import FnVal
+from ktc.elaborate.model.types import FunctionValue
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import primitive_types, type_printer, well_known
 from ktc.ir import nodes, types
@@ -55,7 +55,7 @@ def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Progra
     """
     _check_main_imports(elab)
     entry = ""
-    with contextlib.suppress(Abort):
+    with contextlib.suppress(ErrorReported):
         entry = _entry(elab)
     work_queue.drain(elab, elab.instances.states["host"])
     host = function_bodies.unit_of(elab, elab.instances.states["host"])
@@ -97,27 +97,27 @@ def _archive(elab: Elaboration) -> nodes.Unit:
 
 def _entry(elab: Elaboration) -> str:
     found = elab.modules.main.scope.names.get("main")
-    if not isinstance(found, FnSet):
+    if not isinstance(found, OverloadSet):
         span = Span(elab.modules.main.source, 0, 0)
         elab.reporter.sink.report(Diagnostic(Code.MAIN, span, "the program has no function 'main'"))
-        raise Abort
+        raise ErrorReported
     main = found.functions[0]
     if main.node.args or main.node.params:
         elab.reporter.sink.report(Diagnostic(Code.MAIN, main.span(), "'main' takes no arguments and no parameters"))
-        raise Abort
+        raise ErrorReported
     result = main.node.result
     if result is not None and not isinstance(result, ast.NoneLit) and getattr(result, "id", "") != "NoneType":
         text = "'main' returns nothing; an exit code is given with 'sys.exit'"
         elab.reporter.sink.report(Diagnostic(Code.MAIN, Span(elab.modules.main.source, result.start, result.end), text))
-        raise Abort
+        raise ErrorReported
     body = Body(elab, elab.modules.main, elab.modules.main.scope, None)
     call_span = main.span()
     # the user's main first, so that its errors are told first and without the starter's frames
-    instance = function_instances.instance_of(elab, FnVal(found), call_span, body)
+    instance = function_instances.instance_of(elab, FunctionValue(found), call_span, body)
     function_bodies.elaborate_instance(elab, instance)
     fn = well_known.startup_function(elab, ENTRY).set.functions[0]
     made = instance_table.instance(
-        elab, fn, None, {fn.node.params[0].name: FnVal(found)}, [None] * len(fn.node.args), None, body
+        elab, fn, None, {fn.node.params[0].name: FunctionValue(found)}, [None] * len(fn.node.args), None, body
     )
     work_queue.request(elab, made)
     elab.instances.entry = made.symbol

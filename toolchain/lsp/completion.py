@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ktc import config as configs
-from ktc.elaborate.model.declarations import AliasInfo, FnSet, StructInfo
+from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, StructInfo
 from ktc.elaborate.resolve.suggestions import module_names
 from ktc.lsp import queries
 from ktc.lsp.analysis import Analysis, Document, Workspace, analyse, walk
@@ -84,7 +84,7 @@ def _members_of(owner: StructInfo) -> list[Proposal]:
     for name, member in members.items():
         if name.startswith("_"):
             continue
-        if isinstance(member, FnSet):
+        if isinstance(member, OverloadSet):
             first = member.functions[0]
             detail = queries.header(first.module.source.text, first.node)
             found.append(Proposal(name, "method", detail, queries.clean(first.node.doc)))

@@ -7,10 +7,18 @@ import re
 from dataclasses import dataclass, field
 
 from ktc.diag.source import Source
-from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, ImportRef, ModuleInfo, StructInfo, TraitInfo
+from ktc.elaborate.model.declarations import (
+    AliasInfo,
+    FunctionInfo,
+    ImportRef,
+    ModuleInfo,
+    OverloadSet,
+    StructInfo,
+    TraitInfo,
+)
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import FnVal, PartialTy, StructTy, TraitTy
-from ktc.elaborate.model.values import LV, RV, Method, Var
+from ktc.elaborate.model.types import FunctionValue, PartialTy, StructTy, TraitTy
+from ktc.elaborate.model.values import Method, Place, RValue, Var
 from ktc.syntax import ast
 
 _SCALAR = re.compile(r"SIMD\[DType\.(\w+), 1\]")
@@ -50,7 +58,7 @@ class Fact:
     name: str = ""
     type: str = ""
     declared: Declared | None = None
-    functions: tuple[FnInfo, ...] = ()
+    functions: tuple[FunctionInfo, ...] = ()
     node: ast.Node | None = None
     owner: StructInfo | None = None
 
@@ -83,7 +91,7 @@ class Recorder:
         elif isinstance(node, ast.VarDecl | ast.Assign | ast.AugAssign | ast.For):
             for target in _targets(node):
                 self._target(body, path, target)
-        elif isinstance(value, LV | RV) or _type_of(value):
+        elif isinstance(value, Place | RValue) or _type_of(value):
             owner = _owner(getattr(value, "ty", None))
             self._add(path, Fact(node.start, node.end, "value", type=_type_of(value), owner=owner))
 
@@ -139,9 +147,9 @@ def describe(start: int, end: int, name: str, found: object, value: object = Non
     """Return what is known of a name that means `found`."""
     for one in (found, value):
         match one:
-            case FnSet():
+            case OverloadSet():
                 return _function(start, end, name, tuple(one.functions), "function")
-            case FnVal():
+            case FunctionValue():
                 return _function(start, end, name, tuple(one.set.functions), "function")
             case StructInfo():
                 return _declaration(start, end, name, one, "struct")
@@ -162,7 +170,7 @@ def describe(start: int, end: int, name: str, found: object, value: object = Non
     return Fact(start, end, "value", name, _type_of(value)) if _type_of(value) else None
 
 
-def _function(start: int, end: int, name: str, functions: tuple[FnInfo, ...], kind: str) -> Fact:
+def _function(start: int, end: int, name: str, functions: tuple[FunctionInfo, ...], kind: str) -> Fact:
     first = functions[0]
     place = Declared(first.module.source, first.node.name_start, first.node.name_start + len(first.node.name))
     kind = "method" if first.owner is not None else kind

@@ -15,9 +15,9 @@ from ktc.elaborate import program
 from ktc.elaborate.builder import ir_values
 from ktc.elaborate.model.declarations import StructInfo
 from ktc.elaborate.model.elaboration import Body as RealBody
-from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.types import KV, OriginValue, PackPV, PrimTy, StructTy
-from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.types import ConstValue, OriginValue, ParameterPack, PrimTy, StructTy
+from ktc.elaborate.model.values import Place, RValue
 from ktc.elaborate.primitives.table import OPERATIONS, operation
 from ktc.elaborate.primitives.targets import simd_bits
 from ktc.elaborate.types import primitive_types, struct_types
@@ -107,19 +107,19 @@ def simd(body: Body, dtype: str, lanes: int = 1) -> PrimTy:
     return body.elab.prim("!pop.simd", (lanes, DTYPE[dtype]))
 
 
-def const(ty: PrimTy, value) -> RV:
-    return RV(ty, nodes.Const(ty.ir, value))
+def const(ty: PrimTy, value) -> RValue:
+    return RValue(ty, nodes.Const(ty.ir, value))
 
 
-def unknown(ty: PrimTy, index: int = 0) -> RV:
-    return RV(ty, nodes.Argument(index, ty.ir))
+def unknown(ty: PrimTy, index: int = 0) -> RValue:
+    return RValue(ty, nodes.Argument(index, ty.ir))
 
 
 def run(body: Body, primitive: str, /, *args, **attrs):
     sink = body.elab.real.reporter.sink
     try:
         return operation(body.real, primitive, attrs, list(args))
-    except Abort:
+    except ErrorReported:
         raise Failed(sink.diagnostics[-1].code, sink.diagnostics[-1].message) from None
 
 
@@ -146,7 +146,9 @@ def test_types(body):
     assert elab.prim("!pop.array", (3, index)).ir == types.ArrayType(I64, 3)
     # a library value is as good as a number
     code = wrapper(body, "DType", simd(body, "u8"))
-    assert elab.prim("!pop.simd", (KV(wrapper(body, "Int", index), 2), KV(code, 18))) is simd(body, "f32", 2)
+    assert elab.prim("!pop.simd", (ConstValue(wrapper(body, "Int", index), 2), ConstValue(code, 18))) is simd(
+        body, "f32", 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_bad_types(body, name, args):
 
 def test_a_negative_number_of_lanes_is_seen(body):
     with pytest.raises(ValueError, match="-4"):
-        body.elab.prim("!pop.simd", (KV(body.elab.prim("index"), 2**64 - 4), 18))
+        body.elab.prim("!pop.simd", (ConstValue(body.elab.prim("index"), 2**64 - 4), 18))
 
 
 def test_erase():
@@ -174,9 +176,9 @@ def test_erase():
 def test_packs(body):
     index, none, i1 = (body.elab.prim(name) for name in ("index", "!kgen.none", "i1"))
     pack = body.elab.prim("!kgen.pack", (i1, none, index))
-    assert pack.ir == StructType((BOOL, I64)) and pack.args == (PackPV((i1, none, index)),)
-    assert body.elab.prim("!kgen.pack", (PackPV((i1, none, index)),)) is pack
-    place = LV(pack, nodes.Argument(0, PTR), mutable=False)
+    assert pack.ir == StructType((BOOL, I64)) and pack.args == (ParameterPack((i1, none, index)),)
+    assert body.elab.prim("!kgen.pack", (ParameterPack((i1, none, index)),)) is pack
+    place = Place(pack, nodes.Argument(0, PTR), mutable=False)
     got = run(body, "kgen.pack.get", place, index=2)
     assert got.ty is index and not got.mutable
     assert got.pointer == nodes.Op("field", (place.pointer,), PTR, (pack.ir, 1))
@@ -186,7 +188,7 @@ def test_packs(body):
     assert got.ty is none and got.pointer == nodes.Op("get", (nodes.Argument(0, refs.ir),), PTR, 1)
     one = unknown(body.elab.prim("!kgen.refs", (i1,)))
     assert one.ir.type == PTR and run(body, "kgen.pack.get", one, index=0).pointer == one.ir
-    assert fold(body, "kgen.pack.size", types=PackPV((i1, none))) == 2
+    assert fold(body, "kgen.pack.size", types=ParameterPack((i1, none))) == 2
     with pytest.raises(Failed) as failure:
         run(body, "kgen.pack.get", place, index=3)
     assert failure.value.code is Code.CONSTRAINT_FAILED
@@ -236,7 +238,7 @@ def test_operation_by_kind(body, name, dtype, op):
 
 def test_a_struct_stands_for_its_field(body):
     index = body.elab.prim("index")
-    result = run(body, "pop.add", RV(wrapper(body, "Int", index), nodes.Const(I64, 2)), const(index, 3))
+    result = run(body, "pop.add", RValue(wrapper(body, "Int", index), nodes.Const(I64, 2)), const(index, 3))
     assert result.ty is index and result.ir == nodes.Const(I64, 5)
 
 
@@ -311,14 +313,14 @@ def test_lanes(body):
     assert lane.ty is one and lane.ir == nodes.Const(I32, 3)
     assert fold(body, "pop.simd.insert", vector, const(one, 9), const(index, 1)) == (1, 9, 3, 4)
     assert fold(body, "pop.simd.insert", const(one, 1), const(one, 9), const(index, 0)) == 9
-    mask = PackPV((KV(index, 3), KV(index, 4)))
+    mask = ParameterPack((ConstValue(index, 3), ConstValue(index, 4)))
     pair = run(body, "pop.simd.shuffle", vector, vector, mask=mask, _type=simd(body, "i32", 2))
     assert pair.ir.value == (4, 1)
-    assert fold(body, "pop.simd.shuffle", vector, vector, mask=PackPV((KV(index, 6),)), _type=one) == 3
+    assert fold(body, "pop.simd.shuffle", vector, vector, mask=ParameterPack((ConstValue(index, 6),)), _type=one) == 3
     join = run(body, "pop.simd.shuffle", const(one, 5), const(one, 6), mask=mask_of(index, 0, 1), _type=pair.ty)
     assert join.ir.value == (5, 6)
     with pytest.raises(Failed):
-        run(body, "pop.simd.shuffle", vector, vector, mask=PackPV((KV(index, 8),)), _type=one)
+        run(body, "pop.simd.shuffle", vector, vector, mask=ParameterPack((ConstValue(index, 8),)), _type=one)
     total = run(body, "pop.simd.reduce", vector, kind="add")
     assert total.ty is one and total.ir.value == 10
     assert fold(body, "pop.simd.reduce", const(simd(body, "i8", 2), (0xFF, 1)), kind="max") == 1
@@ -329,8 +331,8 @@ def test_lanes(body):
     assert packed.ir == nodes.Const(I32, 0x04030201)
 
 
-def mask_of(index: PrimTy, *lanes: int) -> KV:
-    return KV(index, lanes)
+def mask_of(index: PrimTy, *lanes: int) -> ConstValue:
+    return ConstValue(index, lanes)
 
 
 def test_select(body):
@@ -345,10 +347,10 @@ def test_select(body):
 
 def test_memory(body):
     pointer, index, f32 = unknown(body.elab.prim("!kgen.pointer")), body.elab.prim("index"), simd(body, "f32")
-    yes = KV(body.elab.prim("i1"), 1)
+    yes = ConstValue(body.elab.prim("i1"), 1)
     loaded = run(body, "pop.load", pointer, _type=wrapper(body, "Float32", f32), alignment=2, volatile=yes)
     assert body.actions.pop() == nodes.Load(pointer.ir, types.F32, 2, True) and loaded.ty.info.name == "Float32"
-    run(body, "pop.store", RV(f32, nodes.Const(types.F32, 1.0)), pointer)
+    run(body, "pop.store", RValue(f32, nodes.Const(types.F32, 1.0)), pointer)
     assert body.actions.pop() == nodes.Store(pointer.ir, nodes.Const(types.F32, 1.0))
     moved = run(body, "pop.offset", pointer, const(index, 2), elem=f32)
     assert moved.ir == nodes.Op("offset", (pointer.ir, nodes.Const(I64, 2)), PTR, types.F32)
@@ -358,7 +360,7 @@ def test_memory(body):
     local = body.real.hoisted[-1].local
     assert (local.type, local.align) == (types.ArrayType(types.F32, 4), 16) and slot.ty.name == "!kgen.pointer"
     assert run(body, "pop.global_alloc", count=4, type=f32).ty is body.elab.prim("!kgen.pointer", (3,))
-    place = run(body, "lit.ref.from_pointer", pointer, _type=f32, mut=KV(body.elab.prim("i1"), 0))
+    place = run(body, "lit.ref.from_pointer", pointer, _type=f32, mut=ConstValue(body.elab.prim("i1"), 0))
     assert (place.ty, place.pointer, place.mutable) == (f32, pointer.ir, False)
     assert run(body, "lit.ref.to_pointer", place).ir == pointer.ir
     far = run(body, "pop.space_cast", pointer, _type=body.elab.prim("!kgen.pointer", (3,)))
@@ -410,7 +412,7 @@ def test_calls(body):
     assert body.actions.pop().type == types.VOID and nothing.ty.name == "!kgen.none"
     run(body, "pop.call_indirect", pointer, pointer)
     assert body.actions.pop() == nodes.CallIndirect(pointer.ir, (pointer.ir,), types.VOID)
-    no = KV(body.elab.prim("i1"), 0)
+    no = ConstValue(body.elab.prim("i1"), 0)
     vector = unknown(simd(body, "f32", 4))
     run(body, "pop.call_llvm_intrinsic", vector, intrin="llvm.sin.v4f32", _type=vector.ty, has_side_effect=no)
     assert body.actions.pop() == nodes.CallIntrinsic("llvm.sin.v4f32", (vector.ir,), vector.ty.ir, True)
@@ -423,12 +425,12 @@ def test_calls(body):
 # ---- literals ---------------------------------------------------------------------------------------------
 
 
-def whole(body: Body, value: int) -> KV:
-    return KV(body.elab.prim("!kgen.int_literal"), value)
+def whole(body: Body, value: int) -> ConstValue:
+    return ConstValue(body.elab.prim("!kgen.int_literal"), value)
 
 
-def real(body: Body, value) -> KV:
-    return KV(body.elab.prim("!kgen.float_literal"), value)
+def real(body: Body, value) -> ConstValue:
+    return ConstValue(body.elab.prim("!kgen.float_literal"), value)
 
 
 def calculate(body: Body, op: str, a, b):
@@ -545,7 +547,7 @@ def test_exact_literals(body):
     assert math.isnan(calculate(body, "**", Fraction(-4), Fraction(1, 2)))
     assert calculate(body, "**", Fraction(-10), Fraction(10**9 + 1)) == -math.inf
     assert run(body, "kgen.float_literal.to_int", real(body, Fraction(-7, 2))).data == -3
-    assert run(body, "kgen.int_literal.to_float", whole(body, 3)) == KV(
+    assert run(body, "kgen.int_literal.to_float", whole(body, 3)) == ConstValue(
         body.elab.prim("!kgen.float_literal"), Fraction(3)
     )
     with pytest.raises(Failed, match="decimal point"):
@@ -554,13 +556,13 @@ def test_exact_literals(body):
 
 def test_texts(body):
     string = body.elab.prim("!kgen.string")
-    joined = run(body, "kgen.string.concat", KV(string, "a"), KV(string, "é"))
-    assert joined == KV(string, "aé")
-    assert fold(body, "kgen.string.compare", joined, KV(string, "b"), pred="lt") == 1
+    joined = run(body, "kgen.string.concat", ConstValue(string, "a"), ConstValue(string, "é"))
+    assert joined == ConstValue(string, "aé")
+    assert fold(body, "kgen.string.compare", joined, ConstValue(string, "b"), pred="lt") == 1
     assert fold(body, "kgen.string.size", joined) == 3
     assert fold(body, "kgen.string.data", joined).name.startswith("str$")
     assert run(body, "kgen.string.size", unknown(string)).ir.name == "get"
-    known = RV(string, ir_values.string_global(body.real, "xyz"))
+    known = RValue(string, ir_values.string_global(body.real, "xyz"))
     assert run(body, "kgen.string.concat", known, joined).data == "xyzaé"
     with pytest.raises(Failed) as failure:
         run(body, "kgen.string.concat", unknown(string), joined)
@@ -583,8 +585,10 @@ def test_questions(body):
     body.real.frame.span = Span(main, main.text.index("pass"), main.text.index("pass") + 4)
     assert fold(body, "kgen.source.line") == 2 and run(body, "kgen.source.file").data == main.path
     assert run(body, "kgen.origin.static").data == OriginValue("static", False)
-    assert run(body, "kgen.origin.any", mut=KV(body.elab.prim("i1"), 1)).data == OriginValue("any", True)
-    assert run(body, "kgen.variadic.get", index=1, values=PackPV((KV(index, 5), KV(index, 6)))) == KV(index, 6)
+    assert run(body, "kgen.origin.any", mut=ConstValue(body.elab.prim("i1"), 1)).data == OriginValue("any", True)
+    assert run(
+        body, "kgen.variadic.get", index=1, values=ParameterPack((ConstValue(index, 5), ConstValue(index, 6)))
+    ) == ConstValue(index, 6)
 
 
 def test_targets(body):
@@ -610,9 +614,9 @@ def test_targets(body):
 
 def test_constraints(body):
     i1 = body.elab.prim("i1")
-    run(body, "kgen.constrained", cond=KV(i1, 1), message="no")
+    run(body, "kgen.constrained", cond=ConstValue(i1, 1), message="no")
     with pytest.raises(Failed, match=r"^no$") as failure:
-        run(body, "kgen.constrained", cond=const(i1, 0), message=KV(body.elab.prim("!kgen.string"), "no"))
+        run(body, "kgen.constrained", cond=const(i1, 0), message=ConstValue(body.elab.prim("!kgen.string"), "no"))
     assert failure.value.code is Code.CONSTRAINT_FAILED
     with pytest.raises(Failed) as failure:
         run(body, "kgen.constrained", cond=unknown(i1), message="no")

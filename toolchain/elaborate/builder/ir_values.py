@@ -7,8 +7,8 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import KV, ModuleVal, OriginValue, PartialTy, StructTy
-from ktc.elaborate.model.values import LV, RV, Method
+from ktc.elaborate.model.types import ConstValue, ModuleValue, OriginValue, PartialTy, StructTy
+from ktc.elaborate.model.values import Method, Place, RValue
 from ktc.elaborate.types import mangling, string_constants, struct_types, type_printer
 from ktc.elaborate.types.struct_types import zero_of
 from ktc.ir import nodes, ops, types
@@ -18,7 +18,7 @@ from ktc.ir.nodes import Value
 def fail_no_value(body: Body, val: Any, span: Span | None = None) -> NoReturn:
     """Report that something that is no value stands where one is wanted."""
     match val:
-        case ModuleVal():
+        case ModuleValue():
             text, help = "a module is no value", "name something of it"
         case Ty() | PartialTy():
             text, help = f"the type '{type_printer.type_name(body.elab, val)}' is no value", "call it to make one"
@@ -31,9 +31,9 @@ def fail_no_value(body: Body, val: Any, span: Span | None = None) -> NoReturn:
 
 def rvalue(body: Body, val: Any) -> Value:
     """Return the IR value of a value that is passed directly; loads it from a place."""
-    if isinstance(val, RV):
+    if isinstance(val, RValue):
         return val.ir
-    if isinstance(val, KV):
+    if isinstance(val, ConstValue):
         return constant(body, val)
     kind = struct_types.ir_type(body.elab, val.ty)
     if types.size_of(kind) == 0:
@@ -47,7 +47,7 @@ def rvalue(body: Body, val: Any) -> Value:
     return temp
 
 
-def constant(body: Body, val: KV) -> Value:
+def constant(body: Body, val: ConstValue) -> Value:
     """Return the IR constant of a constant."""
     if isinstance(val.data, str):
         return string_global(body, val.data)
@@ -89,7 +89,7 @@ def constant_global(body: Body, text: str, kind: types.Type, data: Any) -> nodes
     return nodes.GlobalAddress(name)
 
 
-def constant_places(body: Body, items: list[KV]) -> Value:
+def constant_places(body: Body, items: list[ConstValue]) -> Value:
     """Return where the addresses of constants lie, one after the other."""
     texts = [mangling.key_text(body.elab, item) for item in items]
     made = [
@@ -99,12 +99,12 @@ def constant_places(body: Body, items: list[KV]) -> Value:
     return constant_addresses(body, tuple(nodes.Address(one.name) for one in made))
 
 
-def constant_items(body: Body, ty: Ty, items: list[Any]) -> list[LV] | None:
+def constant_items(body: Body, ty: Ty, items: list[Any]) -> list[Place] | None:
     """Return places in one constant array for many values of a trivial type, or None if one is no constant."""
     data = []
     for item in items:
-        known = item.data if isinstance(item, KV) else getattr(getattr(item, "ir", None), "value", None)
-        if known is None or item.ty is not ty or not (isinstance(item, KV) or isinstance(item.ir, nodes.Const)):
+        known = item.data if isinstance(item, ConstValue) else getattr(getattr(item, "ir", None), "value", None)
+        if known is None or item.ty is not ty or not (isinstance(item, ConstValue) or isinstance(item.ir, nodes.Const)):
             return None
         data.append(known)
     kind = struct_types.ir_type(body.elab, ty)
@@ -112,7 +112,7 @@ def constant_items(body: Body, ty: Ty, items: list[Any]) -> list[LV] | None:
     name = constant_global(body, text, types.ArrayType(kind, len(data)), tuple(data)).name
     size = types.size_of(kind)
     places = (nodes.Const(types.PTR, nodes.Address(name, size * i)) for i in range(len(data)))
-    return [LV(ty, place, False, why="a constant") for place in places]
+    return [Place(ty, place, False, why="a constant") for place in places]
 
 
 def constant_addresses(body: Body, addresses: tuple[Any, ...]) -> Value:
@@ -122,9 +122,9 @@ def constant_addresses(body: Body, addresses: tuple[Any, ...]) -> Value:
 
 def origin_of(body: Body, val: Any, mutable: bool) -> OriginValue:
     """Return where a place is."""
-    if isinstance(val, LV) and val.local is not None:
+    if isinstance(val, Place) and val.local is not None:
         return OriginValue("local", mutable, val.local)
-    if isinstance(val, LV) and val.loans is not None:
+    if isinstance(val, Place) and val.loans is not None:
         return OriginValue("local", mutable, val.loans[0]) if len(val.loans) == 1 else OriginValue("some", mutable)
     return OriginValue("any", mutable)
 

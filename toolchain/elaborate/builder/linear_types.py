@@ -12,8 +12,8 @@ from ktc.diag.source import Span
 from ktc.elaborate.generics import archetypes
 from ktc.elaborate.model.declarations import StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.types import PackPV, StructTy
+from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.types import ParameterPack, StructTy
 from ktc.elaborate.types import struct_types, type_printer
 
 
@@ -37,7 +37,7 @@ def check_fields(elab: Elaboration, info: StructInfo) -> None:
         return
     try:
         fields = struct_types.fields_of(elab, archetypes.own_type(elab, info))
-    except Abort:
+    except ErrorReported:
         return
     for name, kind in fields:
         if isinstance(kind, StructTy) and kind.info.explicit_destroy is not None:
@@ -57,6 +57,6 @@ def _is_linear(body: Body, ty: StructTy) -> bool:
 
 
 def _holds(given: Any, ty: StructTy) -> bool:
-    if isinstance(given, PackPV):
+    if isinstance(given, ParameterPack):
         return any(_holds(one, ty) for one in given.items)
     return given is ty or (isinstance(given, StructTy) and any(_holds(one, ty) for one in given.params))

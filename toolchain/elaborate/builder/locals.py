@@ -11,7 +11,7 @@ from ktc.elaborate.instances import function_instances, work_queue
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import StructTy
-from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.model.values import Place, RValue
 from ktc.elaborate.types import struct_types, well_known
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
@@ -60,9 +60,9 @@ def pin_more(body: Body, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, .
 
 def loans_of(body: Body, value: Any) -> tuple[nodes.Local, ...] | None:
     """Return the locals into which a value points, None if that is not known."""
-    if not isinstance(value, (RV, LV)) or not struct_types.origins_of(body.elab, value.ty):
+    if not isinstance(value, (RValue, Place)) or not struct_types.origins_of(body.elab, value.ty):
         return ()
-    if isinstance(value, LV) and value.local is not None:
+    if isinstance(value, Place) and value.local is not None:
         return None if value.local.pins_all else value.local.pins
     return value.loans
 
@@ -74,10 +74,10 @@ def stack_slot(body: Body, type: types.Type, align: int) -> Value:
     return nodes.LocalAddress(local)
 
 
-def temporary(body: Body, ty: Ty, name: str = "", loans: tuple[nodes.Local, ...] | None = None) -> LV:
+def temporary(body: Body, ty: Ty, name: str = "", loans: tuple[nodes.Local, ...] | None = None) -> Place:
     """Return a new place without a value, owned by whoever fills it."""
     local = new_local(body, struct_types.ir_type(body.elab, ty), name, ty, loans=loans)
-    return LV(ty, nodes.LocalAddress(local), True, local, owned=True)
+    return Place(ty, nodes.LocalAddress(local), True, local, owned=True)
 
 
 def drop_symbol(body: Body, ty: Ty) -> str:
@@ -104,7 +104,7 @@ def library_symbol(body: Body, name: str) -> str:
 
 def effect(body: Body, value: Any) -> None:
     """Drop the value of an expression."""
-    if isinstance(value, LV) and value.local is not None and value.owned and not value.local.name:
+    if isinstance(value, Place) and value.local is not None and value.owned and not value.local.name:
         body.emit(nodes.Mark("use", value.local))
 
 

@@ -6,8 +6,8 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, locals, partial_moves
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import KV
-from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.model.types import ConstValue
+from ktc.elaborate.model.values import Place, RValue
 from ktc.elaborate.types import mangling, struct_members, struct_types, type_printer
 from ktc.ir import nodes, types, walk
 from ktc.ir.freeze import PREFIX
@@ -21,7 +21,7 @@ Pointers = list[tuple[int, nodes.Address]]
 """Where pointers lie in a block, and what they point to."""
 
 
-def check_materialized(body: Body, made: KV) -> None:
+def check_materialized(body: Body, made: ConstValue) -> None:
     """Report a constant at run time of a type whose values are not copied by themselves."""
     elab = body.elab
     if body.frame.comptime or body.frame.module.is_library or struct_types.is_trivial(elab, made.ty):
@@ -37,10 +37,10 @@ def points_to_heap(data: Any) -> bool:
     return isinstance(data, tuple | nodes.Address) and any(map(_is_heap, walk.addresses_of(data)))
 
 
-def renewed(body: Body, made: KV) -> LV:
+def renewed(body: Body, made: ConstValue) -> Place:
     """Return a constant as a value of its own."""
     kind: types.Type = struct_types.ir_type(body.elab, made.ty)
-    target: LV = locals.temporary(body, made.ty)
+    target: Place = locals.temporary(body, made.ty)
     if types.size_of(kind):
         body.emit(nodes.Store(target.pointer, ir_values.constant(body, made), span=body.frame.span))
         renew(body, kind, made.data, target.pointer)
@@ -48,10 +48,10 @@ def renewed(body: Body, made: KV) -> LV:
     return target
 
 
-def renewed_block(body: Body, ty: Any, name: str) -> LV:
+def renewed_block(body: Body, ty: Any, name: str) -> Place:
     """Return the bytes of a constant of the compile-time run as a value of its own."""
     held = body.elab.instances.globals[name]
-    target: LV = locals.temporary(body, ty)
+    target: Place = locals.temporary(body, ty)
     kind = struct_types.ir_type(body.elab, ty)
     body.refs.add(name)
     count = nodes.Const(types.I64, types.size_of(kind))
@@ -152,28 +152,28 @@ def _renew_all(body: Body, places: Pointers, blocks: dict[str, Pointers], target
     body.let(nodes.Call(symbol, (target, source_table, count, move_table, steps), types.VOID), types.VOID)
 
 
-def as_place(body: Body, val: Any) -> LV:
+def as_place(body: Body, val: Any) -> Place:
     """Return a value as a place in memory."""
-    if isinstance(val, LV):
+    if isinstance(val, Place):
         return val
-    if not isinstance(val, (RV, KV)):
+    if not isinstance(val, (RValue, ConstValue)):
         ir_values.fail_no_value(body, val)
     kind = struct_types.ir_type(body.elab, val.ty)
-    if isinstance(val, KV) and struct_types.abi(body.elab, val.ty) == "memory":
+    if isinstance(val, ConstValue) and struct_types.abi(body.elab, val.ty) == "memory":
         return _constant_place(body, val, kind)
     ir = ir_values.rvalue(body, val)
     local = locals.new_local(body, kind, "", val.ty, loans=locals.loans_of(body, val))
-    if isinstance(val, RV) and val.via:
+    if isinstance(val, RValue) and val.via:
         body.facts.access_paths[local] = val.via
     if types.size_of(kind):
         body.emit(nodes.Store(nodes.LocalAddress(local), ir, span=body.frame.span))
-    return LV(val.ty, nodes.LocalAddress(local), False, local, owned=True, why="a temporary")
+    return Place(val.ty, nodes.LocalAddress(local), False, local, owned=True, why="a temporary")
 
 
-def unchanged_place(body: Body, val: Any) -> LV:
+def unchanged_place(body: Body, val: Any) -> Place:
     """Return a value as a place that nobody changes: of a constant, what is read from there stays known."""
     place = as_place(body, val)
-    if place.local is not None and not isinstance(val, LV):
+    if place.local is not None and not isinstance(val, Place):
         ir = ir_values.rvalue(body, val)
         if isinstance(ir, nodes.Const):
             if body.unchanged is None:
@@ -182,11 +182,11 @@ def unchanged_place(body: Body, val: Any) -> LV:
     return place
 
 
-def _constant_place(body: Body, val: KV, kind: types.Type) -> LV:
+def _constant_place(body: Body, val: ConstValue, kind: types.Type) -> Place:
     check_materialized(body, val)
     if not (body.frame.comptime or body.frame.module.is_library) and points_to_heap(val.data):
         return renewed(body, val)  # a copy of it may change what it points to
-    return LV(
+    return Place(
         val.ty,
         ir_values.constant_global(body, mangling.key_text(body.elab, val), kind, val.data),
         False,

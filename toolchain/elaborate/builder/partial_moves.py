@@ -6,7 +6,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import locals
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import StructTy
-from ktc.elaborate.model.values import LV
+from ktc.elaborate.model.values import Place
 from ktc.elaborate.types import struct_members, struct_types
 from ktc.ir import nodes, types
 
@@ -45,7 +45,7 @@ def _slots(body: Body, ty: StructTy) -> dict[str, tuple[int, Any]]:
     return {name: one for name, one in found.items() if one[0] != -1}
 
 
-def mark(body: Body, kind: str, place: LV, span: Span | None = None) -> None:
+def mark(body: Body, kind: str, place: Place, span: Span | None = None) -> None:
     """Emit a mark for the local of a place."""
     if place.local is not None and place.path:
         taken_apart(body, place.local, place.path)

@@ -9,8 +9,8 @@ from ktc.elaborate.builder.materialization import check_materialized, renewed
 from ktc.elaborate.generics import conformance
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import KV, OriginValue, StructTy
-from ktc.elaborate.model.values import LV, RV, Val
+from ktc.elaborate.model.types import ConstValue, OriginValue, StructTy
+from ktc.elaborate.model.values import Place, RValue, Val
 from ktc.elaborate.tree.argument_uses import replaced
 from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.elaborate.types.struct_types import zero_of
@@ -18,7 +18,7 @@ from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 
 
-def field(body: Body, base: LV, name: str) -> LV:
+def field(body: Body, base: Place, name: str) -> Place:
     """Return the place of a field."""
     assert isinstance(base.ty, StructTy)
     number, slot = struct_types.slot_of(body.elab, base.ty, name)
@@ -35,28 +35,28 @@ def field(body: Body, base: LV, name: str) -> LV:
     path = (*base.path, max(slot, 0))
     if base.local is not None:
         base.local.is_shared = True
-    made = LV(ty, pointer, base.mutable, base.local, path, False, base.why, base.loans)
+    made = Place(ty, pointer, base.mutable, base.local, path, False, base.why, base.loans)
     made.at = base.at
     if base.via:
         made.via = tuple((root, None if way is None else (*way, path[-1])) for root, way in base.via)
     return made
 
 
-def field_value(body: Body, val: RV | KV, name: str) -> Val:
+def field_value(body: Body, val: RValue | ConstValue, name: str) -> Val:
     """Return a field of a value that is not in memory."""
     assert isinstance(val.ty, StructTy)
     number, slot = struct_types.slot_of(body.elab, val.ty, name)
     ty = struct_types.fields_of(body.elab, val.ty)[number][1]
-    if isinstance(val, KV):
+    if isinstance(val, ConstValue):
         if slot == -2 or isinstance(val.data, OriginValue):  # which takes no memory
-            return KV(ty, val.data)
-        return KV(ty, val.data[slot] if slot >= 0 else zero_of(struct_types.ir_type(body.elab, ty)))
+            return ConstValue(ty, val.data)
+        return ConstValue(ty, val.data[slot] if slot >= 0 else zero_of(struct_types.ir_type(body.elab, ty)))
     if slot == -2:
-        return RV(ty, val.ir, val.why, loans=val.loans)
+        return RValue(ty, val.ir, val.why, loans=val.loans)
     if slot == -1:
         kind = struct_types.ir_type(body.elab, ty)
-        return RV(ty, nodes.Const(kind, zero_of(kind)))
-    return RV(ty, ops.build("get", (val.ir,), None, slot), val.why, loans=val.loans)
+        return RValue(ty, nodes.Const(kind, zero_of(kind)))
+    return RValue(ty, ops.build("get", (val.ir,), None, slot), val.why, loans=val.loans)
 
 
 def store_bits(body: Body, pointer: Value, val: Val) -> None:
@@ -79,16 +79,16 @@ def init_place(body: Body, ty: Ty, pointer: Value, val: Val, span: Span | None, 
     if struct_types.is_trivial(body.elab, ty):
         check_copy(body, val, span)
         is_struct = isinstance(ty, StructTy) and not ty.info.register_passable
-        if is_struct and isinstance(val, LV) and val.owned and val.local in body.late_locals and not passed:
+        if is_struct and isinstance(val, Place) and val.owned and val.local in body.late_locals and not passed:
             check_movable(body, ty, span)
         store_bits(body, pointer, val)
-        if isinstance(val, LV) and val.owned and val.local in body.late_locals:
+        if isinstance(val, Place) and val.owned and val.local in body.late_locals:
             partial_moves.mark(body, "consume", val, span)
         return
-    if isinstance(val, KV) and isinstance(ty, StructTy):
+    if isinstance(val, ConstValue) and isinstance(ty, StructTy):
         check_materialized(body, val)
         val, passed = renewed(body, val), True
-    if isinstance(val, LV) and val.owned:
+    if isinstance(val, Place) and val.owned:
         named = val.local is not None and val.local.name and val.local not in body.flow.awaited and not passed
         if named:
             check_movable(body, ty, span)
@@ -101,7 +101,7 @@ def init_place(body: Body, ty: Ty, pointer: Value, val: Val, span: Span | None, 
         return
     # a copy of what nobody uses any more becomes a move
     body.open()
-    owned = LV(ty, place.pointer, True, local, place.path, True)
+    owned = Place(ty, place.pointer, True, local, place.path, True)
     move_bits(body, ty, pointer, owned, passed and not place.path)  # what is taken out of a field is moved
     instead = renamed = body.close()
     if not place.path and not passed and not local.kept and not struct_types.moves_plainly(body.elab, ty):
@@ -115,7 +115,7 @@ def init_place(body: Body, ty: Ty, pointer: Value, val: Val, span: Span | None, 
     body.emit(nodes.Block(body.fresh(), copy))
 
 
-def _may_end(body: Body, local: nodes.Local, place: LV) -> bool:
+def _may_end(body: Body, local: nodes.Local, place: Place) -> bool:
     """May it be of interest whether a place is used after it was copied: of a field only if the function gives it
     another value, else it ends with the whole."""
     if not place.path:
@@ -132,10 +132,12 @@ def _may_end(body: Body, local: nodes.Local, place: LV) -> bool:
     return any(f"{local.name}.{name}" in given for name in first) and partial_moves.taken_apart(body, local, place.path)
 
 
-def mark_copied(body: Body, place: LV, value: Val) -> None:
+def mark_copied(body: Body, place: Place, value: Val) -> None:
     """Note that what follows copies a value to a local, or to a field of one: if nobody looks at it, nothing is
     copied. The next `init` mark of the place is the end."""
-    is_copy = isinstance(value, LV) and not value.owned and not body.frame.module.is_library and not body.frame.comptime
+    is_copy = (
+        isinstance(value, Place) and not value.owned and not body.frame.module.is_library and not body.frame.comptime
+    )
     if is_copy and place.local is not None and place.local.name and not struct_types.is_trivial(body.elab, value.ty):
         partial_moves.mark(body, "copied", place)
 
@@ -149,7 +151,7 @@ def check_movable(body: Body, ty: Ty, span: Span | None) -> None:
 
 def init_moved(body: Body, ty: Ty, pointer: Value, val: Val, span: Span | None) -> None:
     """Construct as `init_place`; a temporary has its own place first, and `__moveinit__` is called."""
-    if isinstance(val, LV) and val.owned and not struct_types.moves_plainly(body.elab, ty):
+    if isinstance(val, Place) and val.owned and not struct_types.moves_plainly(body.elab, ty):
         _move_parts(body, ty, pointer, val)
         partial_moves.mark(body, "consume", val, body.frame.span)
     else:
@@ -163,7 +165,7 @@ def _may_move(body: Body, ty: Ty) -> bool:
     )
 
 
-def move_bits(body: Body, ty: Ty, pointer: Value, val: LV, passed: bool = False) -> None:
+def move_bits(body: Body, ty: Ty, pointer: Value, val: Place, passed: bool = False) -> None:
     """Move an owned value to other memory; its old place holds none then."""
     # a temporary is made in its final place, as far as a program can see
     temporary = val.local is not None and not val.local.name and not val.path
@@ -177,26 +179,26 @@ def move_bits(body: Body, ty: Ty, pointer: Value, val: LV, passed: bool = False)
     partial_moves.mark(body, "consume", val, body.frame.span)
 
 
-def _move_parts(body: Body, ty: Ty, pointer: Value, val: LV) -> None:
+def _move_parts(body: Body, ty: Ty, pointer: Value, val: Place) -> None:
     init = struct_members.method_set(body.elab, ty, "__moveinit__")
     if init is not None:
         body.api.call_init(body, ty, init, pointer, val)
     elif struct_types.moves_plainly(body.elab, ty):
-        store_bits(body, pointer, LV(ty, val.pointer))
+        store_bits(body, pointer, Place(ty, val.pointer))
     else:
         assert isinstance(ty, StructTy)
-        source, target = LV(ty, val.pointer), LV(ty, pointer)
+        source, target = Place(ty, val.pointer), Place(ty, pointer)
         for name, kind in struct_types.fields_of(body.elab, ty):
             _move_parts(body, kind, field(body, target, name).pointer, field(body, source, name))
 
 
-def copy_to(body: Body, ty: Ty, pointer: Value, val: LV, span: Span | None, explicit: bool = False) -> None:
+def copy_to(body: Body, ty: Ty, pointer: Value, val: Place, span: Span | None, explicit: bool = False) -> None:
     """Copy a value to memory that holds none."""
     if not explicit and not struct_members.is_copied_implicitly(body.elab, ty):
         _not_copyable(body, ty, span)
     init = struct_members.method_set(body.elab, ty, "__copyinit__")
     if init is not None:
-        body.api.call_init(body, ty, init, pointer, LV(ty, val.pointer, False, val.local, val.path))
+        body.api.call_init(body, ty, init, pointer, Place(ty, val.pointer, False, val.local, val.path))
     elif struct_types.is_trivial(body.elab, ty):
         store_bits(body, pointer, val)
     elif not isinstance(ty, StructTy):
@@ -204,7 +206,7 @@ def copy_to(body: Body, ty: Ty, pointer: Value, val: LV, span: Span | None, expl
         body.let(nodes.Call(locals.library_symbol(body, "__ktc_share_closure__"), (closure,), types.VOID), types.VOID)
         body.emit(nodes.Store(pointer, closure, span=span))
     else:
-        target = LV(ty, pointer)
+        target = Place(ty, pointer)
         for name, kind in struct_types.fields_of(body.elab, ty):
             copy_to(body, kind, field(body, target, name).pointer, field(body, val, name), span, True)
 
@@ -228,8 +230,8 @@ def _not_copyable(body: Body, ty: Ty, span: Span | None) -> NoReturn:
 
 def check_copy(body: Body, val: Val, span: Span | None) -> None:
     """Report that a value would have to be copied whose type does not do so by itself."""
-    is_kept = isinstance(val, LV) and not val.owned
-    is_kept = is_kept or (isinstance(val, RV) and val.read_only and not body.frame.module.is_library)
+    is_kept = isinstance(val, Place) and not val.owned
+    is_kept = is_kept or (isinstance(val, RValue) and val.read_only and not body.frame.module.is_library)
     if is_kept and not struct_members.is_copied_implicitly(body.elab, val.ty):
         _not_copyable(body, val.ty, span)
 
@@ -237,21 +239,21 @@ def check_copy(body: Body, val: Val, span: Span | None) -> None:
 def take_place(body: Body, ty: Ty, pointer: Value, span: Span | None) -> Val:
     """Move a value out of memory."""
     if struct_types.abi(body.elab, ty) != "memory":
-        return load_place(body, LV(ty, pointer))
+        return load_place(body, Place(ty, pointer))
     made = locals.temporary(body, ty)
     if struct_types.is_trivial(body.elab, ty):
-        store_bits(body, made.pointer, LV(ty, pointer))
+        store_bits(body, made.pointer, Place(ty, pointer))
     else:
-        move_bits(body, ty, made.pointer, LV(ty, pointer, owned=True))
+        move_bits(body, ty, made.pointer, Place(ty, pointer, owned=True))
     partial_moves.mark(body, "init", made)
     return made
 
 
-def load_place(body: Body, place: LV) -> Val:
+def load_place(body: Body, place: Place) -> Val:
     """Return a directly passed value as a value, others as they are."""
     if struct_types.abi(body.elab, place.ty) == "memory":
         return place
-    return RV(place.ty, ir_values.rvalue(body, place), loans=locals.loans_of(body, place))
+    return RValue(place.ty, ir_values.rvalue(body, place), loans=locals.loans_of(body, place))
 
 
 def destroy_place(body: Body, ty: Ty, pointer: Value, span: Span | None) -> None:

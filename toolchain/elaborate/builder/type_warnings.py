@@ -5,10 +5,10 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Severity
 from ktc.diag.source import Span
-from ktc.elaborate.model.declarations import FnInfo, StructInfo
+from ktc.elaborate.model.declarations import FunctionInfo, StructInfo
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.types import KV, FnVal, StructTy
-from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy
+from ktc.elaborate.model.values import Place, RValue
 from ktc.elaborate.types import type_printer
 from ktc.syntax import ast
 
@@ -20,10 +20,10 @@ def warn_unused(elab: Elaboration, body: Body, value: Any, node: ast.Expr) -> No
     """Warn about the value of an expression that is a statement."""
     if body.frame.comptime or isinstance(node, _MEANT):
         return
-    if isinstance(value, FnVal) and isinstance(node, ast.Name | ast.Attribute):
+    if isinstance(value, FunctionValue) and isinstance(node, ast.Name | ast.Attribute):
         text = "this names a function, and does not call it"
         _warn(elab, Code.UNUSED_VALUE, body.at(node), text, "write '()' behind it")
-    if not isinstance(value, RV | LV | KV):
+    if not isinstance(value, RValue | Place | ConstValue):
         return
     if not isinstance(value.ty, StructTy) or value.ty.info.name == "NoneType":
         return
@@ -40,7 +40,7 @@ def warn_unreached(elab: Elaboration, body: Body, handler: ast.Handler) -> None:
     _warn(elab, Code.UNREACHABLE_CODE, span, text, "remove the 'try'")
 
 
-def warn_deprecated(elab: Elaboration, info: FnInfo | StructInfo, span: Span) -> None:
+def warn_deprecated(elab: Elaboration, info: FunctionInfo | StructInfo, span: Span) -> None:
     """Warn about the use of what is marked with `@deprecated`."""
     why = "" if info.deprecated == info.name else f": {info.deprecated}"
     notes = () if info.module.is_library else (Label(info.span(), "declared here"),)

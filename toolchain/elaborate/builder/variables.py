@@ -3,10 +3,10 @@
 from typing import Any
 
 from ktc.elaborate.builder import partial_moves
-from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import KV
-from ktc.elaborate.model.values import FOREIGN, LV, RV, Var
+from ktc.elaborate.model.types import ConstValue
+from ktc.elaborate.model.values import FOREIGN, Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import read_only_argument
 from ktc.elaborate.types import lookup
 from ktc.ir import nodes, ops, types
@@ -14,7 +14,7 @@ from ktc.ir.nodes import Value
 from ktc.syntax import ast
 
 
-def captured_variable(body: Body, var: Var) -> LV | None:
+def captured_variable(body: Body, var: Var) -> Place | None:
     """Return a variable of an enclosing body through the environment; None where there is none."""
     if body.captures.env_value is None or body.frame.instance is None:
         return None
@@ -24,33 +24,33 @@ def captured_variable(body: Body, var: Var) -> LV | None:
     if around is None:
         return None
     pointer = from_environment(body, var)
-    mutable = isinstance(var.value, LV) and var.value.mutable
+    mutable = isinstance(var.value, Place) and var.value.mutable
     mutable = mutable and capture_mode(body.frame.instance.fn, var.name) != "read"
-    return LV(var.ty, pointer, mutable, why="" if mutable else f"'{var.name}', which is read only")
+    return Place(var.ty, pointer, mutable, why="" if mutable else f"'{var.name}', which is read only")
 
 
-def from_environment(body: Body, item: Var | FnInfo) -> Value:
+def from_environment(body: Body, item: Var | FunctionInfo) -> Value:
     """Return the address that stands for a variable or a closure in this function's environment."""
     assert body.frame.instance is not None and body.captures.env_value is not None
     slots = captures_of(body.frame.instance.fn.parent, body.frame.instance.fn)
     if item not in slots:
         slots.append(item)
-        if isinstance(item, Var) and isinstance(item.value, LV) and item.value.local is not None:
+        if isinstance(item, Var) and isinstance(item.value, Place) and item.value.local is not None:
             item.value.local.is_shared = True
     at = ops.build("offset", (body.captures.env_value, nodes.Const(types.I64, slots.index(item))), None, types.PTR)
     return body.let(nodes.Load(at, types.PTR), types.PTR)
 
 
-def is_by_value(body: Body, var: Var, fn: FnInfo) -> bool:
+def is_by_value(body: Body, var: Var, fn: FunctionInfo) -> bool:
     """Does a nested function have a copy of a variable around it, or a value that cannot change."""
-    if not isinstance(var.value, LV) or not var.value.mutable:
+    if not isinstance(var.value, Place) or not var.value.mutable:
         return True
     if fn.parameter or "capturing" in fn.node.effects:
         return any(isinstance(item, ast.Name) and item.id == var.name for item in fn.copied)
     return capture_mode(fn, var.name) in ("var", "move")
 
 
-def captures_of(body: Body, fn: FnInfo) -> list[Any]:
+def captures_of(body: Body, fn: FunctionInfo) -> list[Any]:
     """Return what a function nested in this body reaches through its environment; the list grows.
 
     It is one list for all targets, so that the host can give a kernel what the kernel turned out to use.
@@ -58,7 +58,7 @@ def captures_of(body: Body, fn: FnInfo) -> list[Any]:
     return body.captures.closures.setdefault(fn, [])
 
 
-def capture_mode(fn: FnInfo, name: str) -> str:
+def capture_mode(fn: FunctionInfo, name: str) -> str:
     """Return how a nested function captures a variable: as its list says, else "var"; "" where the list has no word."""
     if fn.node.captures is None:
         return "var"
@@ -71,7 +71,7 @@ def find(body: Body, name: str) -> Any:
     return lookup.find(body.elab, name, body.frame.scope, body.frame.module)
 
 
-def require(body: Body, place: LV, node: Any, leaves: bool = False) -> None:
+def require(body: Body, place: Place, node: Any, leaves: bool = False) -> None:
     """A value must be in this place; `leaves`: for it is the function's result."""
     local = place.local
     if local is None or local in body.facts.trusted or not partial_moves.tracked(body, local):
@@ -79,7 +79,7 @@ def require(body: Body, place: LV, node: Any, leaves: bool = False) -> None:
     body.emit(nodes.Mark("result" if leaves else "require", local, place.path, body.at(node)))
 
 
-def _require_behind(body: Body, value: LV, node: Any) -> None:
+def _require_behind(body: Body, value: Place, node: Any) -> None:
     """A reference is used: what it surely refers to must still be there."""
     own = value.local
     behind = value.loans if own is None else None if own.pins_all else own.pins
@@ -98,26 +98,26 @@ def variable(body: Body, var: Var, node: Any, part: bool = False) -> Any:
             return body.frame.builtin_self["whole"]
         return var.value
     value = var.value
-    if isinstance(value, LV):
+    if isinstance(value, Place):
         if value.local is not None and not part:
             require(body, value, node)
         if not body.frame.module.is_library:
             _require_behind(body, value, node)
-        return LV(
+        return Place(
             value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why, value.loans, None,
             value.via, value.at,
         )  # fmt: skip
-    if isinstance(value, RV):
+    if isinstance(value, RValue):
         why = read_only_argument(var.name) if var.kind == "arg" else f"'{var.name}', which is read only"
-        return RV(value.ty, value.ir, why, value.loans, None, value.via)
+        return RValue(value.ty, value.ir, why, value.loans, None, value.via)
     return value
 
 
 def foreign(body: Body, var: Var, node: Any) -> Any:
     """Return a variable of another body: captured, or known only by its type."""
-    if isinstance(var.value, KV):
+    if isinstance(var.value, ConstValue):
         return var.value
     captured = captured_variable(body, var)
     if captured is not None:
         return captured
-    return LV(var.ty, nodes.LocalAddress(FOREIGN), False, None, (), False, "foreign")
+    return Place(var.ty, nodes.LocalAddress(FOREIGN), False, None, (), False, "foreign")

@@ -13,9 +13,9 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, locals, materialization, partial_moves, place_operations
 from ktc.elaborate.instances import work_queue
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.instance import ArgSig, Instance, Signature
-from ktc.elaborate.model.types import KV, FnVal
-from ktc.elaborate.model.values import LV, RV, Arg, PackVal
+from ktc.elaborate.model.instance import ArgumentSignature, Instance, Signature
+from ktc.elaborate.model.types import ConstValue, FunctionValue
+from ktc.elaborate.model.values import Arg, PackValue, Place, RValue
 from ktc.elaborate.ownership.access_paths import note_place, of_result
 from ktc.elaborate.types import struct_types, well_known
 from ktc.elaborate.types.struct_types import zero_of
@@ -23,21 +23,21 @@ from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 
 
-def _lend(body: Body, target: LV, values: list[Any]) -> None:
+def _lend(body: Body, target: Place, values: list[Any]) -> None:
     """A changed argument may keep pointers that stand in the others."""
     if target.local is None or not any(o.kind == "some" for o in struct_types.origins_of(body.elab, target.ty)):
         return
     for value in values:
-        for one in value.items if isinstance(value, PackVal) else (value,):
-            if one is not target and isinstance(one, (LV, RV)) and struct_types.origins_of(body.elab, one.ty):
+        for one in value.items if isinstance(value, PackValue) else (value,):
+            if one is not target and isinstance(one, (Place, RValue)) and struct_types.origins_of(body.elab, one.ty):
                 locals.pin_more(body, target.local, target.ty, locals.loans_of(body, one))
 
 
-def own(body: Body, value: Any, span: Span, passed: bool = False) -> LV:
+def own(body: Body, value: Any, span: Span, passed: bool = False) -> Place:
     """Return a place whose value the callee may take; `passed` as in `init_place`."""
-    if isinstance(value, LV) and value.owned:
+    if isinstance(value, Place) and value.owned:
         return value
-    if not isinstance(value, (RV, LV, KV)):
+    if not isinstance(value, (RValue, Place, ConstValue)):
         ir_values.fail_no_value(body, value, span)
     made = locals.temporary(body, value.ty, "", locals.loans_of(body, value))
     place_operations.init_place(body, value.ty, made.pointer, value, span, passed)
@@ -56,11 +56,11 @@ def emit(body: Body, instance: Instance, values: list[Any], span: Span) -> Any:
 
 def emit_through(
     body: Body, call: Callable[[tuple[Value, ...], types.Type], nodes.Action], signature: Signature, values: list[Any],
-    envs: Sequence[FnVal | Value], name: str, span: Span,
+    envs: Sequence[FunctionValue | Value], name: str, span: Span,
 ) -> Any:  # fmt: skip
     """Emit a call whose action `call` makes."""
     args: list[Value] = []
-    result: LV | None = None
+    result: Place | None = None
     body.facts.last_call = None
     loans: tuple[nodes.Local, ...] | None = ()
     points = False
@@ -71,7 +71,7 @@ def emit_through(
         if signature.result == "ref":
             local = locals.new_local(body, types.PTR, "", None)
             local.pins, local.pins_all = loans or (), loans is None
-            result = LV(signature.result_ty, nodes.LocalAddress(local), loans=loans)
+            result = Place(signature.result_ty, nodes.LocalAddress(local), loans=loans)
         else:
             # what a 'try' waits for has a place of its own, from which it is moved
             named = "result" if signature.raises and body.flow.handlers else ""
@@ -79,42 +79,43 @@ def emit_through(
             if named and result.local is not None:
                 body.flow.awaited.add(result.local)
         args.append(result.pointer)
-    consumed: list[LV] = []
+    consumed: list[Place] = []
     for sig, value in zip(signature.args, values, strict=True):
         if sig.convention != "out":
-            if sig.convention in ("mut", "ref") and isinstance(value, LV) and value.local is not None:
+            if sig.convention in ("mut", "ref") and isinstance(value, Place) and value.local is not None:
                 value.local.is_shared = True
                 if sig.convention == "mut":
                     _lend(body, value, values)
             _pass(body, sig, value, args, consumed, span)
     for env in envs:
-        args.append(body.api.environment(body, env, span) if isinstance(env, FnVal) else env)
+        args.append(body.api.environment(body, env, span) if isinstance(env, FunctionValue) else env)
     made = _call_action(body, call, signature, name, args, consumed, result, span)
-    if isinstance(made, LV) and signature.result == "ref":
+    if isinstance(made, Place) and signature.result == "ref":
         made.loans = loans
         if not body.frame.module.is_library:
             note_place(body, made, signature, values)
         made.mutable = signature.result_mutable and all(
             values[i].mutable if signature.args[i].convention == "ref" else signature.args[i].convention != "read"
             for i in signature.named
-            if isinstance(values[i], LV)
+            if isinstance(values[i], Place)
         )
         made.why = "" if made.mutable else "a reference that is read only"
-    elif isinstance(made, RV):
+    elif isinstance(made, RValue):
         made.loans = loans
         if points:
             made.via = of_result(body, signature, values)
-    elif points and isinstance(made, LV) and made.local is not None:
+    elif points and isinstance(made, Place) and made.local is not None:
         body.facts.access_paths[made.local] = of_result(body, signature, values)
     if signature.noreturn:
         body.emit(nodes.Unreachable())
-    if isinstance(made, LV) and made.local is not None:
+    if isinstance(made, Place) and made.local is not None:
         body.facts.last_call = made.local, values
     return made
 
 
 def _call_action(
-    body: Body, call: Any, signature: Signature, name: str, args: list[Value], consumed: list[LV], result: LV | None,
+    body: Body, call: Any, signature: Signature, name: str, args: list[Value], consumed: list[Place],
+    result: Place | None,
     span: Span,
 ) -> Any:  # fmt: skip
     if signature.raises:
@@ -128,19 +129,19 @@ def _call_action(
         for place in consumed:
             partial_moves.mark(body, "consume", place, span)
         if direct:
-            return RV(signature.result_ty, value)
+            return RValue(signature.result_ty, value)
         if signature.result == "ref":
-            return LV(signature.result_ty, value)
+            return Place(signature.result_ty, value)
     if signature.result == "none":
         kind = struct_types.ir_type(body.elab, signature.result_ty)
-        return RV(signature.result_ty, nodes.Const(kind, zero_of(kind)))
+        return RValue(signature.result_ty, nodes.Const(kind, zero_of(kind)))
     assert result is not None
     if signature.result == "ref":
         pointer = body.let(nodes.Load(result.pointer, types.PTR), types.PTR)
-        return LV(signature.result_ty, pointer)
+        return Place(signature.result_ty, pointer)
     partial_moves.mark(body, "init", result)
     if signature.result == "direct":
-        return RV(signature.result_ty, ir_values.rvalue(body, result))
+        return RValue(signature.result_ty, ir_values.rvalue(body, result))
     return result
 
 
@@ -149,12 +150,12 @@ def loans_of_call(body: Body, signature: Signature, values: list[Any]) -> tuple[
     found: list[nodes.Local] = []
     for i, value in enumerate(values):
         lent = i in signature.lends
-        for one in value.items if isinstance(value, PackVal) else (value,):
-            if lent and isinstance(one, LV):
+        for one in value.items if isinstance(value, PackValue) else (value,):
+            if lent and isinstance(one, Place):
                 if one.local is None and one.loans is None:
                     return None
                 found += (one.local,) if one.local is not None else one.loans or ()
-            elif isinstance(one, FnVal) and one.env is not None:
+            elif isinstance(one, FunctionValue) and one.env is not None:
                 return None
             inside = locals.loans_of(body, one)
             if inside is None:
@@ -163,7 +164,7 @@ def loans_of_call(body: Body, signature: Signature, values: list[Any]) -> tuple[
     return tuple(dict.fromkeys(found))
 
 
-def _call_raising(body: Body, call: Any, name: str, args: list[Value], consumed: list[LV], span: Span) -> None:
+def _call_raising(body: Body, call: Any, name: str, args: list[Value], consumed: list[Place], span: Span) -> None:
     if body.flow.handlers:
         label, local = body.flow.handlers[-1]
         pointer: Value = nodes.LocalAddress(local)
@@ -183,7 +184,7 @@ def _call_raising(body: Body, call: Any, name: str, args: list[Value], consumed:
         partial_moves.mark(body, "consume", place, span)
     body.open()
     if label < 0:
-        error = Arg(LV(well_known.error_type(body.elab), pointer, False, local), span)
+        error = Arg(Place(well_known.error_type(body.elab), pointer, False, local), span)
         body.api.call_fn(body, well_known.startup_function(body.elab, "__ktc_uncaught__"), [error], [], span)
     leave_raising(body, label, local)
     then = body.close()
@@ -204,14 +205,14 @@ def leave_raising(body: Body, label: int, local: nodes.Local | None) -> None:
         body.emit(nodes.Return(nodes.Const(types.BOOL, 1), body.frame.span))
 
 
-def _pass(body: Body, sig: ArgSig, value: Any, args: list[Value], consumed: list[LV], span: Span) -> None:
-    if isinstance(value, PackVal):
+def _pass(body: Body, sig: ArgumentSignature, value: Any, args: list[Value], consumed: list[Place], span: Span) -> None:
+    if isinstance(value, PackValue):
         pass_pack(body, sig, value, args, consumed)
         return
-    if sig.passing == "none" or isinstance(value, FnVal):
+    if sig.passing == "none" or isinstance(value, FunctionValue):
         return
     if sig.passing == "direct":
-        if sig.convention in ("var", "deinit") and isinstance(value, LV):
+        if sig.convention in ("var", "deinit") and isinstance(value, Place):
             if value.owned:
                 consumed.append(value)
             else:
@@ -230,8 +231,8 @@ def _pass(body: Body, sig: ArgSig, value: Any, args: list[Value], consumed: list
     args.append(pointer)
 
 
-def pass_pack(body: Body, sig: ArgSig, value: PackVal, args: list[Value], consumed: list[LV]) -> None:
-    places = [item for item in value.items if isinstance(item, LV)]
+def pass_pack(body: Body, sig: ArgumentSignature, value: PackValue, args: list[Value], consumed: list[Place]) -> None:
+    places = [item for item in value.items if isinstance(item, Place)]
     if sig.variadic == "pack":
         args.extend(place.pointer for place in places)
     elif places and len(fixed := [p.pointer.value for p in places if isinstance(p.pointer, nodes.Const)]) == len(

@@ -1,4 +1,4 @@
-"""Why a call means no function. In: each overload with what keeps it from fitting. Out: one error, and `Abort`."""
+"""Why a call means no function: one error from what keeps each overload from fitting."""
 
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -8,9 +8,9 @@ from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
 from ktc.elaborate.calls import parameter_inference
 from ktc.elaborate.calls.parameter_spans import written_parameter
-from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.values import Arg
 from ktc.elaborate.types import type_printer, well_known
 
@@ -23,13 +23,18 @@ _ORDER = (2, 5, 4, 1, 3, 0)
 
 
 def no_match(
-    body: Body, name: str, failures: list[tuple[FnInfo, Mismatch]], pos: Sequence[Arg], kw: Sequence[Arg], span: Span
+    body: Body,
+    name: str,
+    failures: list[tuple[FunctionInfo, Mismatch]],
+    pos: Sequence[Arg],
+    kw: Sequence[Arg],
+    span: Span,
 ) -> NoReturn:
     """Report why nothing fits: the reason of the one overload that is nearest, or all reasons."""
     if not failures:
         body.fail(Code.NO_MATCHING_CALL, f"'{name}' cannot be called here", span)
     if any(arg.start == arg.end for fn, _ in failures for arg in fn.node.args[:1]):
-        raise Abort  # the declaration has a mistake, which is reported there
+        raise ErrorReported  # the declaration has a mistake, which is reported there
     failures = sorted(failures, key=lambda failure: _ORDER.index(failure[1].weight))
     near = [one for one in failures if one[1].weight == failures[0][1].weight]
     fn, why = near[0]
@@ -40,7 +45,7 @@ def no_match(
             _argument_of(body, why.culprit, (*pos, *kw), span) if written is None else body.at(written)
         )
         body.elab.report(why.code, why.message, where, why.help(), body.frame.instance, notes[:3])
-        raise Abort
+        raise ErrorReported
     told = dict[str, Label]()
     for one, reason in failures if len(failures) <= FEW else near:
         told.setdefault(reason.message, Label(one.span(), reason.message))
@@ -50,7 +55,7 @@ def no_match(
     hints = [why.help() for _, why in failures if why.code is Code.TRAIT_NOT_MET]
     help = next(filter(None, hints), "")
     body.elab.report(Code.NO_MATCHING_CALL, text, span, help, body.frame.instance, tuple(told.values())[:MANY])
-    raise Abort
+    raise ErrorReported
 
 
 def _argument_of(body: Body, kind: Any, given: Sequence[Arg], span: Span) -> Span:
@@ -63,7 +68,7 @@ def _argument_of(body: Body, kind: Any, given: Sequence[Arg], span: Span) -> Spa
     return next(found, span)
 
 
-def _is_unmet(failure: tuple[FnInfo, Mismatch]) -> bool:
+def _is_unmet(failure: tuple[FunctionInfo, Mismatch]) -> bool:
     """Whether an overload of the library's asks for a trait that is not met: the first such speaks for all."""
     return failure[1].code is Code.TRAIT_NOT_MET and failure[0].module.is_library
 

@@ -16,9 +16,9 @@ from ktc.elaborate.generics.function_types import NAMELESS
 from ktc.elaborate.instances.reference_mutability import seen_result
 from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.instance import ArgSig
-from ktc.elaborate.model.types import KV, FnTy, FnVal, PackPV, PartialTy, StructTy, TraitTy
-from ktc.elaborate.model.values import LV, RV, Arg, Method, PackVal
+from ktc.elaborate.model.instance import ArgumentSignature
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, ParameterPack, PartialTy, StructTy, TraitTy
+from ktc.elaborate.model.values import Arg, Method, PackValue, Place, RValue
 from ktc.elaborate.ownership.access_paths import note_place
 from ktc.elaborate.ownership.exclusivity import check_call
 from ktc.elaborate.ownership.reference_escapes import check_kept
@@ -33,7 +33,7 @@ MANY_ITEMS = 32
 def call(body: Body, callee: Any, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
     """Call what an expression gave."""
     match callee:
-        case FnVal():
+        case FunctionValue():
             return call_fn(body, callee, pos, kw, span)
         case Method(base, fn):
             if base is None:
@@ -54,19 +54,19 @@ def call(body: Body, callee: Any, pos: list[Arg], kw: list[Arg], span: Span) -> 
         case PartialTy(info, params):
             if (
                 len(pos) == 1
-                and isinstance(pos[0].value, (PackPV, PackVal))
+                and isinstance(pos[0].value, (ParameterPack, PackValue))
                 and info is well_known.list_info(body.elab)
             ):
                 return _list_of(body, pos[0].value)
             open_ty = unification.symbolic_struct(body.elab, info)
             values = tuple(b if p is None else p for p, b in zip(params, open_ty.params, strict=True))
             return body.api.construct(body, struct_types.struct_type(body.elab, info, values), pos, kw, span)
-        case RV() | LV() | KV():
-            if isinstance(callee.ty, FnTy):
+        case RValue() | Place() | ConstValue():
+            if isinstance(callee.ty, FunctionTy):
                 return body.api.call_value(body, callee, pos, kw, span)
             fns = struct_members.method_set(body.elab, callee.ty, "__call__")
             if fns is not None:
-                return call_fn(body, FnVal(fns, (), (), callee.ty), [Arg(callee, span), *pos], kw, span, True)  # type: ignore[arg-type]
+                return call_fn(body, FunctionValue(fns, (), (), callee.ty), [Arg(callee, span), *pos], kw, span, True)  # type: ignore[arg-type]
             body.fail(
                 Code.NOT_CALLABLE,
                 f"a value of type '{type_printer.type_name(body.elab, callee.ty)}' cannot be called",
@@ -80,7 +80,7 @@ def call(body: Body, callee: Any, pos: list[Arg], kw: list[Arg], span: Span) -> 
             body.fail(Code.NOT_CALLABLE, "this cannot be called", span)
 
 
-def call_fn(body: Body, fn: FnVal, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False) -> Any:
+def call_fn(body: Body, fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False) -> Any:
     """Call a function with the parameters that it was given."""
     found = overload_resolution.chosen(body, fn, pos, kw, span, receiver)
     assert found is not None
@@ -112,14 +112,18 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Any:
             made = inlining.expand(body, instance, values, span)
             if not body.frame.module.is_library:
                 note_place(body, made, instance.signature, values)
-            behind = isinstance(made, LV) and made.local is None and not body.frame.module.is_library
+            behind = isinstance(made, Place) and made.local is None and not body.frame.module.is_library
             if (
-                isinstance(made, (RV, LV))
+                isinstance(made, (RValue, Place))
                 and made.loans is None
                 and (behind or struct_types.origins_of(body.elab, made.ty))
             ):
                 made.loans = argument_passing.loans_of_call(body, instance.signature, values)
-        if not body.frame.module.is_library and isinstance(made, (RV, LV)) and made.ty is instance.signature.result_ty:
+        if (
+            not body.frame.module.is_library
+            and isinstance(made, (RValue, Place))
+            and made.ty is instance.signature.result_ty
+        ):
             made.ty = seen_result(body.elab, instance.signature, values)
         return made
     finally:
@@ -139,53 +143,55 @@ def _values(body: Body, found: Candidate, span: Span) -> list[Any]:
             if not found.instance.rest_spans:
                 found.instance.rest_spans = tuple(arg.span for arg in slot)
             values.append(_star(body, sig, slot, span, found.instance.fn.module.is_library))
-        elif isinstance(slot.value, FnVal) and isinstance(sig.ty, FnTy) and sig.ty.of is not None:
+        elif isinstance(slot.value, FunctionValue) and isinstance(sig.ty, FunctionTy) and sig.ty.of is not None:
             values.append(sig.ty.of)
         else:
             values.append(conversions.convert(body, slot.value, sig.ty, slot.span, sig.convention))
     return values
 
 
-def _keywords(body: Body, sig: ArgSig, slot: list[Arg], span: Span) -> Any:
+def _keywords(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span) -> Any:
     """Gather the keyword arguments that no argument is named for in a dictionary."""
     assert isinstance(sig.ty, StructTy)
     made = materialization.as_place(body, call(body, sig.ty, [], [], span))
     inner = sig.ty.params[0]
-    insert = FnVal(well_known.known_methods(body.elab, sig.ty, "_insert"), (), (), sig.ty)
+    insert = FunctionValue(well_known.known_methods(body.elab, sig.ty, "_insert"), (), (), sig.ty)
     for arg in slot:
-        target = LV(sig.ty, made.pointer, True, made.local)
+        target = Place(sig.ty, made.pointer, True, made.local)
         name = well_known.literal(body.elab, "StringLiteral", "!kgen.string", arg.name)
         value = Arg(conversions.convert(body, arg.value, inner, arg.span), arg.span)  # type: ignore[arg-type]
         call_fn(body, insert, [Arg(target, span), Arg(name, arg.span), value], [], span, True)
     return made
 
 
-def _constants(body: Body, args: list[Arg], want: Any) -> PackVal | None:
-    items = [body.elab.api.convert_constant(body.elab, arg.value, want) for arg in args if isinstance(arg.value, KV)]
+def _constants(body: Body, args: list[Arg], want: Any) -> PackValue | None:
+    items = [
+        body.elab.api.convert_constant(body.elab, arg.value, want) for arg in args if isinstance(arg.value, ConstValue)
+    ]
     found = tuple(item for item in items if item is not None)
-    return PackVal(found) if len(found) == len(args) else None
+    return PackValue(found) if len(found) == len(args) else None
 
 
-def _list_of(body: Body, pack: PackPV | PackVal) -> Any:
+def _list_of(body: Body, pack: ParameterPack | PackValue) -> Any:
     """Return the values of a variadic parameter as a list; of types and functions it has only the length."""
     items: list[Any] = list(pack.items)
     empty = getattr(pack, "kind", None)
-    kind: Any = empty if isinstance(empty, (StructTy, FnTy)) else well_known.library_type(body.elab, "NoneType")
+    kind: Any = empty if isinstance(empty, (StructTy, FunctionTy)) else well_known.library_type(body.elab, "NoneType")
     start: Value | None = nodes.Const(types.PTR, 0)
-    if items and (isinstance(pack, PackVal) or all(isinstance(item, KV) for item in items)):
+    if items and (isinstance(pack, PackValue) or all(isinstance(item, ConstValue) for item in items)):
         items = [conversions.materialize(body, item) for item in items]
         kind, start = items[0].ty, None
-        if body.frame.comptime and all(isinstance(item, KV) for item in items):
+        if body.frame.comptime and all(isinstance(item, ConstValue) for item in items):
             start = ir_values.constant_places(
                 body, items
             )  # the list may become a constant, and outlive this evaluation
-    sig = ArgSig("", kind, "read", "star", NAMELESS, "memory", "list")
+    sig = ArgumentSignature("", kind, "read", "star", NAMELESS, "memory", "list")
     if start is not None:
         return inlining.variadic_value(body, sig, [start, nodes.Const(types.I64, len(items))])
-    return inlining.pack_value(body, sig, PackVal(tuple(materialization.as_place(body, item) for item in items)))
+    return inlining.pack_value(body, sig, PackValue(tuple(materialization.as_place(body, item) for item in items)))
 
 
-def _star(body: Body, sig: ArgSig, slot: list[Arg], span: Span, library: bool) -> Any:
+def _star(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span, library: bool) -> Any:
     """Gather variadic arguments: the addresses of the values in an array or a pack.
 
     Args:
@@ -193,7 +199,7 @@ def _star(body: Body, sig: ArgSig, slot: list[Arg], span: Span, library: bool) -
     """
     items: list[Any] = []
     for arg in slot:
-        items += [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackVal) else [arg]
+        items += [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackValue) else [arg]
     if sig.variadic == "pack":
         values = [conversions.convert(body, a.value, kind, a.span) for a, kind in zip(items, sig.pack, strict=True)]
     else:
@@ -205,11 +211,11 @@ def _star(body: Body, sig: ArgSig, slot: list[Arg], span: Span, library: bool) -
         ):
             constants = ir_values.constant_items(body, sig.ty, values)
             if constants is not None:
-                return PackVal(tuple(constants))
+                return PackValue(tuple(constants))
     owned = sig.convention in ("var", "owned")
     places = []
     for value, arg in zip(values, items, strict=True):
-        if sig.convention == "mut" and not (isinstance(value, LV) and value.mutable and not value.owned):
+        if sig.convention == "mut" and not (isinstance(value, Place) and value.mutable and not value.owned):
             body.fail(Code.IMMUTABLE, f"'*{sig.name}' changes its arguments, and this one cannot be", arg.span)
         shown = (
             partial(materialization.unchanged_place, body)
@@ -217,4 +223,4 @@ def _star(body: Body, sig: ArgSig, slot: list[Arg], span: Span, library: bool) -
             else partial(materialization.as_place, body)
         )
         places.append(argument_passing.own(body, value, arg.span) if owned else shown(value))
-    return PackVal(tuple(places))
+    return PackValue(tuple(places))

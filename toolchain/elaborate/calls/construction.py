@@ -8,9 +8,9 @@ from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operat
 from ktc.elaborate.calls import argument_passing, call_lowering, conversions, overload_resolution, parameter_inference
 from ktc.elaborate.generics import unification
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import Abort, Mismatch
-from ktc.elaborate.model.types import KV, FnVal, StructTy
-from ktc.elaborate.model.values import RV, Arg
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
+from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy
+from ktc.elaborate.model.values import Arg, RValue
 from ktc.elaborate.types import struct_members, struct_types, well_known
 from ktc.syntax import ast
 
@@ -23,7 +23,7 @@ def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Spa
     if inits is None:
         if len(pos) == 1 and not kw and getattr(pos[0].value, "ty", None) is ty:
             return pos[0].value
-        place_operations.promised(body, KV(ty, ()), "__init__", ast.Pass(span.start, span.end))
+        place_operations.promised(body, ConstValue(ty, ()), "__init__", ast.Pass(span.start, span.end))
         help = "write '@fieldwise_init' above the struct, or give it an '__init__'"
         body.fail(Code.NOT_CALLABLE, f"'{ty.info.name}' has no constructor", span, help)
     if ty.info.module.is_library and not body.frame.module.is_library:
@@ -33,11 +33,11 @@ def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Spa
     if ty.info.fieldwise and not ty.symbolic:
         if _gives_fields(body, ty, pos, kw):
             return _fieldwise(body, ty, pos, kw, span)
-        found = overload_resolution.chosen(body, FnVal(inits, (), (), ty), pos, kw, span, quiet=True)
+        found = overload_resolution.chosen(body, FunctionValue(inits, (), (), ty), pos, kw, span, quiet=True)
         if found is None:
             return _fieldwise(body, ty, pos, kw, span)
         return call_lowering.emit_call(body, found, span)
-    found = overload_resolution.chosen(body, FnVal(inits, (), (), ty), pos, kw, span)
+    found = overload_resolution.chosen(body, FunctionValue(inits, (), (), ty), pos, kw, span)
     assert found is not None
     return call_lowering.emit_call(body, found, span)
 
@@ -58,7 +58,7 @@ def _fieldwise(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Sp
     names = [n.target.id for n in ty.info.field_nodes]  # type: ignore[union-attr]
     given: dict[str, Arg] = {}
     if len(names) < sum(isinstance(node, ast.VarDecl) for node in ty.info.node.body):
-        raise Abort  # a field of a name that another one has was reported
+        raise ErrorReported  # a field of a name that another one has was reported
     if len(pos) > len(names):
         text = f"'{ty.info.name}' has {len(names)} field{'s' * (len(names) != 1)}, but {len(pos)} values are given"
         body.fail(Code.TOO_MANY_ARGUMENTS, text, pos[len(names)].span)
@@ -79,7 +79,7 @@ def _fieldwise(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Sp
     values = {name: conversions.convert(body, given[name].value, kind, given[name].span) for name, kind in fields}
     if struct_types.abi(body.elab, ty) != "memory":
         parts = {name: ir_values.rvalue(body, value) for name, value in values.items()}
-        return RV(ty, ir_values.build_struct(body, ty, parts), loans=loans)
+        return RValue(ty, ir_values.build_struct(body, ty, parts), loans=loans)
     for name, kind in fields:  # as for a call's arguments: all are made before one is moved
         if not (body.frame.module.is_library or struct_types.is_trivial(body.elab, kind)):
             values[name] = argument_passing.own(body, values[name], given[name].span, True)

@@ -9,18 +9,18 @@ from ktc.elaborate.calls import argument_passing, overload_resolution
 from ktc.elaborate.generics import function_types
 from ktc.elaborate.instances import work_queue
 from ktc.elaborate.model.calls import Candidate
-from ktc.elaborate.model.declarations import FnSet, Ty
+from ktc.elaborate.model.declarations import OverloadSet, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.spelling import conversion_help
-from ktc.elaborate.model.types import KV, FnTy, FnVal, StructTy, TraitTy
-from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal, Method, PackVal
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy, TraitTy
+from ktc.elaborate.model.values import Arg, CollectionLiteral, Method, PackValue, Place, RValue
 from ktc.elaborate.types import type_printer, type_relations, well_known
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 from ktc.records import replace
 
 
-def call_init(body: Body, ty: Ty, init: FnSet, pointer: Value, val: LV) -> None:
+def call_init(body: Body, ty: Ty, init: OverloadSet, pointer: Value, val: Place) -> None:
     """Run `__copyinit__` or `__moveinit__` on a place."""
     assert isinstance(ty, StructTy)
     span = body.frame.span or body.elab.main_span()
@@ -39,20 +39,20 @@ def call_init(body: Body, ty: Ty, init: FnSet, pointer: Value, val: LV) -> None:
 def convert(body: Body, value: Any, want: Ty | None, span: Span, convention: str = "read") -> Any:
     """Return a value converted implicitly to a type; an error if it cannot be."""
     kind = type(value)
-    if (kind is RV or kind is LV or kind is KV) and value.ty is want:
+    if (kind is RValue or kind is Place or kind is ConstValue) and value.ty is want:
         return value
-    if want is None or isinstance(want, TraitTy) or isinstance(value, PackVal):
-        return body.api.build_display(body, value, None) if isinstance(value, DisplayVal) else value
-    if isinstance(value, DisplayVal):
+    if want is None or isinstance(want, TraitTy) or isinstance(value, PackValue):
+        return body.api.build_display(body, value, None) if isinstance(value, CollectionLiteral) else value
+    if isinstance(value, CollectionLiteral):
         value = body.api.build_display(body, value, want)
     made = try_convert(body, value, want, span)
     if made is None:
-        if isinstance(value, FnVal):
+        if isinstance(value, FunctionValue):
             text = f"'{value.set.name}', a '{value.described()}', is no '{type_printer.type_name(body.elab, want)}'"
             body.fail(Code.TYPE_MISMATCH, text, span)
         if isinstance(value, Method):
             ir_values.fail_no_value(body, value, span)
-        if not isinstance(value, (RV, LV, KV)):
+        if not isinstance(value, (RValue, Place, ConstValue)):
             body.fail(
                 Code.TYPE_MISMATCH, f"a value of type '{type_printer.type_name(body.elab, want)}' is wanted here", span
             )
@@ -64,23 +64,23 @@ def convert(body: Body, value: Any, want: Ty | None, span: Span, convention: str
 
 def try_convert(body: Body, value: Any, want: Ty, span: Span | None) -> Any:
     """Return a value converted implicitly to a type, or None."""
-    if isinstance(value, FnVal):
+    if isinstance(value, FunctionValue):
         return _function_to(body, value, want, span)
-    if not isinstance(value, (RV, LV, KV)):
+    if not isinstance(value, (RValue, Place, ConstValue)):
         return None
     if value.ty is want:
         return value
     if type_relations.fits(body.elab, value.ty, want):
-        if isinstance(value, LV):
+        if isinstance(value, Place):
             return replace(value, ty=want)
-        return RV(want, value.ir, loans=value.loans) if isinstance(value, RV) else KV(want, value.data)
+        return RValue(want, value.ir, loans=value.loans) if isinstance(value, RValue) else ConstValue(want, value.data)
     if not isinstance(want, StructTy) or want.symbolic:
         return None
     return _through_init(body, value, value.ty, want, span)
 
 
-def _function_to(body: Body, value: FnVal, want: Ty, span: Span | None) -> Any:
-    if isinstance(want, FnTy):
+def _function_to(body: Body, value: FunctionValue, want: Ty, span: Span | None) -> Any:
+    if isinstance(want, FunctionTy):
         return value if want.of is not None else body.api.function_value(body, value, want, span)
     if isinstance(want, StructTy) and not want.symbolic:
         return _through_init(body, value, function_types.fn_type_of(body.elab, value), want, span)
@@ -101,18 +101,18 @@ def _through_init(body: Body, value: Any, have: Ty, want: StructTy, span: Span |
     given = Arg(value, where)
     slots = [given if isinstance(slot, Arg) else [given] if slot else slot for slot in found.slots]
     made = body.api.emit_call(body, Candidate(found.instance, slots, 0), where)
-    if isinstance(made, (RV, LV)) and made.ty is not want:
+    if isinstance(made, (RValue, Place)) and made.ty is not want:
         made.ty = want
     return made
 
 
 def materialize(body: Body, value: Any) -> Any:
     """Turn a literal into a value of its run-time type."""
-    if isinstance(value, (RV, LV, KV)):
+    if isinstance(value, (RValue, Place, ConstValue)):
         want = well_known.materialized(body.elab, value.ty, False)
         if want is not value.ty:
             return convert(body, value, want, body.frame.span or body.elab.main_span())
-    elif isinstance(value, FnVal):
+    elif isinstance(value, FunctionValue):
         thin = body.elab.api.thin_type(body.elab, value)
         return value if thin is None else convert(body, value, thin, body.frame.span or body.elab.main_span())
     return value

@@ -8,10 +8,10 @@ struct: `UnsafePointer` of `UnsafePointer[T, origin]`. Heads are read from the s
 from collections.abc import Sequence
 from typing import Any
 
-from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, ModuleInfo, StructInfo
+from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, ModuleInfo, OverloadSet, StructInfo
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.types import KV, StructTy
-from ktc.elaborate.model.values import LV, RV, Arg
+from ktc.elaborate.model.types import ConstValue, StructTy
+from ktc.elaborate.model.values import Arg, Place, RValue
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import well_known
 from ktc.syntax import ast
@@ -20,8 +20,8 @@ Heads = tuple[StructInfo | None, ...]
 
 
 def worth_a_try(
-    elab: Elaboration, functions: Sequence[FnInfo], pos: Sequence[Arg], receiver: bool, strict: bool
-) -> list[FnInfo]:
+    elab: Elaboration, functions: Sequence[FunctionInfo], pos: Sequence[Arg], receiver: bool, strict: bool
+) -> list[FunctionInfo]:
     """Return the functions whose arguments may be of the structs that are given.
 
     Args:
@@ -36,13 +36,13 @@ def worth_a_try(
 
 def _given(elab: Elaboration, value: Any) -> Heads:
     """The struct of a value's type, and for a literal the one that it has at run time; nothing if there is none."""
-    if not isinstance(value, (RV, LV, KV)) or not isinstance(value.ty, StructTy):
+    if not isinstance(value, (RValue, Place, ConstValue)) or not isinstance(value.ty, StructTy):
         return ()
     plain = well_known.materialized(elab, value.ty, False) if value.ty.info.materialized is not None else None
     return (value.ty.info, plain.info) if isinstance(plain, StructTy) else (value.ty.info,)
 
 
-def _may_take(elab: Elaboration, fn: FnInfo, given: Sequence[Heads], strict: bool) -> bool:
+def _may_take(elab: Elaboration, fn: FunctionInfo, given: Sequence[Heads], strict: bool) -> bool:
     for want, have in zip(_heads(elab, fn), given, strict=False):
         if want is not None and have and want not in have and (strict or not _may_convert(elab, have, want)):
             return False
@@ -58,12 +58,12 @@ def _may_convert(elab: Elaboration, have: Heads, want: StructInfo) -> bool:
     found: bool | None = memo.get(key)
     if found is None:
         inits = want.members.get("__init__")
-        functions = [fn for fn in inits.functions if fn.implicit] if isinstance(inits, FnSet) else []
+        functions = [fn for fn in inits.functions if fn.implicit] if isinstance(inits, OverloadSet) else []
         found = memo[key] = any(_may_take(elab, fn, (have,), True) for fn in functions)
     return found
 
 
-def _heads(elab: Elaboration, fn: FnInfo) -> Heads:
+def _heads(elab: Elaboration, fn: FunctionInfo) -> Heads:
     """Return the head of each argument by position, None where the syntax does not tell."""
     if not fn.module.is_library or fn.parent is not None:
         return ()
@@ -76,7 +76,7 @@ def _heads(elab: Elaboration, fn: FnInfo) -> Heads:
     return found
 
 
-def _head(elab: Elaboration, node: Any, fn: FnInfo) -> StructInfo | None:
+def _head(elab: Elaboration, node: Any, fn: FunctionInfo) -> StructInfo | None:
     name = _name(node)
     owner = fn.owner
     if not name or any(param.name == name for param in fn.node.params):

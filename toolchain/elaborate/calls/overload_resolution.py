@@ -19,12 +19,12 @@ from ktc.elaborate.generics.parameter_assignment import wants_constant
 from ktc.elaborate.instances import instance_table
 from ktc.elaborate.instances.signatures import with_arguments
 from ktc.elaborate.model.calls import Candidate
-from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope, Ty
+from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import Instance, Symbolic
-from ktc.elaborate.model.types import KV, FnTy, FnVal, Opaque, StructTy, Sym, TraitTy
-from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal, PackVal
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Opaque, StructTy, Sym, TraitTy
+from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, RValue
 from ktc.elaborate.resolve.suggestions import mutability_help
 from ktc.elaborate.types import struct_members, struct_types, type_printer, type_relations, well_known
 
@@ -33,7 +33,7 @@ CONVERSION, LITERAL, VARIADIC, GENERIC = 1000, 10, 100, 1
 
 def chosen(
     body: Body,
-    fn: FnVal,
+    fn: FunctionValue,
     pos: Sequence[Arg],
     kw: Sequence[Arg],
     span: Span,
@@ -63,19 +63,19 @@ def chosen(
     return found
 
 
-def _site_key(body: Body, fn: FnVal, pos: Sequence[Arg], kw: Sequence[Arg], receiver: bool) -> Any:
+def _site_key(body: Body, fn: FunctionValue, pos: Sequence[Arg], kw: Sequence[Arg], receiver: bool) -> Any:
     """Return what the choice depends on, or None where it depends on more than types."""
     if fn.env is not None or not fn.set.by_types():
         return None
     kinds: list[Any] = []
     for arg in (*pos, *kw) if kw else pos:
         value = arg.value
-        if not isinstance(value, (RV, LV, KV)) or isinstance(value.ty, FnTy):
+        if not isinstance(value, (RValue, Place, ConstValue)) or isinstance(value.ty, FunctionTy):
             return None
         kinds.append(value.ty)
-        if not isinstance(value, KV) and value.back is not None:
+        if not isinstance(value, ConstValue) and value.back is not None:
             kinds.append("back")
-        if isinstance(value, LV):
+        if isinstance(value, Place):
             origins = struct_types.origins_of(body.elab, value.ty)
             if origins and any(o.kind == "local" for o in origins):
                 return None
@@ -86,20 +86,20 @@ def _site_key(body: Body, fn: FnVal, pos: Sequence[Arg], kw: Sequence[Arg], rece
 
 
 def choose(
-    body: Body, fns: FnSet, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
+    body: Body, fns: OverloadSet, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
     pos: Sequence[Arg], kw: Sequence[Arg], span: Span, env: Any = None, implicit_only: bool = False,
     quiet: bool = False, receiver: bool = False,
 ) -> Candidate | None:  # fmt: skip
     """Return the best candidate; reports an error and aborts if there is none, or returns None if `quiet`."""
     best: list[Candidate] = []
-    failures: list[tuple[FnInfo, Mismatch]] = []
+    failures: list[tuple[FunctionInfo, Mismatch]] = []
     functions = [fn for fn in fns.functions if fn.implicit] if implicit_only else fns.functions
     names = {arg.name for arg in kw}
     fitting = [fn for fn in functions if fn.arity.fits(len(pos) - (receiver and fn.static), names)]
     if len(fitting) > 1 or implicit_only:
         fitting = worth_a_try(body.elab, fitting, pos, receiver, implicit_only)
 
-    def attempt(fn: FnInfo) -> Candidate | None:
+    def attempt(fn: FunctionInfo) -> Candidate | None:
         arguments = pos[1:] if receiver and fn.static else pos
         try:
             return _try(body, fn, self_ty, params, named, arguments, kw, env, implicit_only)
@@ -134,7 +134,7 @@ def choose(
 
 
 def _try(
-    body: Body, fn: FnInfo, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
+    body: Body, fn: FunctionInfo, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
     pos: Sequence[Arg], kw: Sequence[Arg], env: Any, strict: bool,
 ) -> Candidate:  # fmt: skip
     elab = body.elab
@@ -179,11 +179,11 @@ def _try(
     return Candidate(instance, slots, cost)
 
 
-def _has_typed_self(fn: FnInfo) -> bool:
+def _has_typed_self(fn: FunctionInfo) -> bool:
     return bool(fn.node.args) and fn.owner is not None and not fn.static and fn.node.args[0].type is not None
 
 
-def _slots(body: Body, fn: FnInfo, pos: Sequence[Arg], kw: Sequence[Arg], constructor: bool) -> list[Any]:
+def _slots(body: Body, fn: FunctionInfo, pos: Sequence[Arg], kw: Sequence[Arg], constructor: bool) -> list[Any]:
     """Assign arguments to the declaration's; the `out self` of a constructor has no argument."""
     formals = fn.node.args
     slots: list[Any] = [None] * len(formals)
@@ -241,14 +241,14 @@ def _conversions(body: Body, instance: Instance, slots: list[Any], strict: bool)
         if isinstance(slot, list):
             cost += VARIADIC
             if sig.variadic == "pack":
-                given = sum(len(a.value.items) if isinstance(a.value, PackVal) else 1 for a in slot)
+                given = sum(len(a.value.items) if isinstance(a.value, PackValue) else 1 for a in slot)
                 if given != len(sig.pack):
                     plural = "s" if len(sig.pack) != 1 else ""
                     text = f"{instance.fn.title} takes {len(sig.pack)} argument{plural} here, but {given} are given"
                     raise Mismatch(Code.MISSING_ARGUMENT, text, None, 1)
             if sig.variadic == "list":
                 for arg in slot:
-                    if isinstance(arg.value, PackVal):
+                    if isinstance(arg.value, PackValue):
                         continue
                     cost += _conversion_cost(body, arg, sig.ty, sig.name, instance, strict)
             continue
@@ -259,7 +259,7 @@ def _conversions(body: Body, instance: Instance, slots: list[Any], strict: bool)
         if sig.convention == "mut" and not body.frame.module.is_library and _is_temporary(slot.value):
             text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed is a value without"
             raise Mismatch(Code.IMMUTABLE, f"{text} a place", slot.span, 2, hint="put it into a variable first")
-        if sig.convention == "mut" and isinstance(slot.value, (RV, LV)) and slot.value.read_only:
+        if sig.convention == "mut" and isinstance(slot.value, (RValue, Place)) and slot.value.read_only:
             text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed cannot be"
             if slot.value.why:
                 text += f": it is {slot.value.why}"
@@ -268,25 +268,25 @@ def _conversions(body: Body, instance: Instance, slots: list[Any], strict: bool)
 
 
 def _is_temporary(value: Any) -> bool:
-    if isinstance(value, (LV, RV)) and value.back is not None:
+    if isinstance(value, (Place, RValue)) and value.back is not None:
         return False
-    if isinstance(value, LV):
+    if isinstance(value, Place):
         return value.owned and value.local is not None and not value.local.name
-    return isinstance(value, (KV, DisplayVal)) or (
-        isinstance(value, RV) and not (value.read_only or isinstance(value.ty, FnTy))
+    return isinstance(value, (ConstValue, CollectionLiteral)) or (
+        isinstance(value, RValue) and not (value.read_only or isinstance(value.ty, FunctionTy))
     )
 
 
 def _conversion_cost(body: Body, arg: Arg, want: Ty, name: str, instance: Instance, strict: bool) -> int:
     value = arg.value
-    if isinstance(value, FnVal) and isinstance(want, FnTy) and want.of is not None:
+    if isinstance(value, FunctionValue) and isinstance(want, FunctionTy) and want.of is not None:
         return 0
-    if isinstance(value, DisplayVal) and not isinstance(want, TraitTy):
+    if isinstance(value, CollectionLiteral) and not isinstance(want, TraitTy):
         made = body.api.display_cost(body, value, want)
         if made is not None:
             return made
     have = parameter_inference.type_of(body, value)
-    if have is None and isinstance(value, DisplayVal):
+    if have is None and isinstance(value, CollectionLiteral):
         text = f"the type of the elements of this {value.name.lower()} is not known"
         raise Mismatch(Code.CANNOT_INFER, text, arg.span, 2)
     if have is None:
@@ -308,7 +308,7 @@ def conversion(body: Body, have: Ty, want: Ty, strict: bool = False, value: Any 
     if strict:
         plain = well_known.materialized(body.elab, have, False)
         return LITERAL if plain is not have and type_relations.fits(body.elab, plain, want) else None
-    if not isinstance(want, StructTy) or not isinstance(have, (StructTy, FnTy)) or want.symbolic:
+    if not isinstance(want, StructTy) or not isinstance(have, (StructTy, FunctionTy)) or want.symbolic:
         return None
     found = implicit_init(body, have, want)
     if found is None:
@@ -342,7 +342,9 @@ def implicit_init(body: Body, have: Ty, want: StructTy) -> Candidate | None:
     inits = struct_members.method_set(body.elab, want, "__init__")
     found = None
     if inits is not None:
-        probe: Any = KV(have, ()) if isinstance(have, StructTy) and have.info.materialized else LV(have, None)  # type: ignore[arg-type]
+        probe: Any = Place(have, None)  # type: ignore[arg-type]
+        if isinstance(have, StructTy) and have.info.materialized:
+            probe = ConstValue(have, ())
         span = body.frame.span or body.elab.main_span()
         outer, body.site.inferring = body.site.inferring, True
         found = choose(body, inits, want, (), (), [Arg(probe, span)], [], span, implicit_only=True, quiet=True)

@@ -11,11 +11,11 @@ from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
 from ktc.elaborate.generics import unification
 from ktc.elaborate.model.calls import Candidate
-from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.types import PartialTy, StructTy, TraitTy
-from ktc.elaborate.model.values import LV, Arg
+from ktc.elaborate.model.values import Arg, Place
 
 
 def settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list[Candidate]:
@@ -44,10 +44,10 @@ def settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list
     text = f"{len(best)} overloads of '{name}' fit this call equally well"
     help = "convert an argument to the type that is meant"
     body.elab.report(Code.AMBIGUOUS_CALL, text, span, help, body.frame.instance, notes)
-    raise Abort
+    raise ErrorReported
 
 
-def _spreads(fn: FnInfo) -> bool:
+def _spreads(fn: FunctionInfo) -> bool:
     """Does a function take any number of parameters that a call may write."""
     return any(param.kind == "star" for param in fn.node.params)
 
@@ -68,6 +68,6 @@ def _unfit(found: Candidate) -> int:
         if not isinstance(slot, Arg) or sig.convention == "out":
             continue
         in_registers = isinstance(sig.ty, StructTy) and sig.ty.info.register_trivial
-        given = not in_registers and not (isinstance(slot.value, LV) and not slot.value.owned)
+        given = not in_registers and not (isinstance(slot.value, Place) and not slot.value.owned)
         count += given != (sig.convention in ("var", "owned", "deinit"))
     return count

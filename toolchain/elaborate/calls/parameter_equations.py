@@ -13,11 +13,11 @@ from typing import Any
 from ktc.diag.diagnostic import Sink
 from ktc.elaborate.calls import parameter_inference
 from ktc.elaborate.generics import unification
-from ktc.elaborate.model.declarations import FnInfo, Scope
+from ktc.elaborate.model.declarations import FunctionInfo, Scope
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import KV, StructTy
+from ktc.elaborate.model.types import ConstValue, StructTy
 from ktc.elaborate.model.values import Arg
 from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.types import well_known
@@ -27,7 +27,9 @@ _MOST_CHOICES = 150
 """A hundred evaluations cost a tenth of a second, and are made where the call would be an error else."""
 
 
-def solve_calls(body: Body, fn: FnInfo, self_ty: StructTy | None, given: dict[str, Any], slots: Sequence[Any]) -> None:
+def solve_calls(
+    body: Body, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, Any], slots: Sequence[Any]
+) -> None:
     """Add to what is given the numbers that calls in the types of arguments were made with."""
     params = {p.name: p for p in fn.node.params}
     for formal, slot in zip(fn.node.args, slots, strict=True):
@@ -51,10 +53,10 @@ def _is_int(param: ast.Param) -> bool:
 
 
 def _solve(
-    body: Body, node: ast.Call, have: StructTy, names: list[str], scope: Scope, fn: FnInfo, given: dict[str, Any]
+    body: Body, node: ast.Call, have: StructTy, names: list[str], scope: Scope, fn: FunctionInfo, given: dict[str, Any]
 ) -> None:
     elab = body.elab
-    wanted = [value for value in have.params if isinstance(value, KV) and isinstance(value.ty, StructTy)]
+    wanted = [value for value in have.params if isinstance(value, ConstValue) and isinstance(value.ty, StructTy)]
     numbers = list(dict.fromkeys(n for value in wanted for n in _numbers(value.data)))
     if len(numbers) ** len(names) > _MOST_CHOICES:
         return
@@ -64,9 +66,9 @@ def _solve(
     elab.reporter.sink, elab.coverage.trial = Sink(), None  # that a choice makes no sense is no mistake of anybody's
     try:
         for choice in product(numbers, repeat=len(names)):
-            trial = {name: KV(kind, number) for name, number in zip(names, choice, strict=True)}
+            trial = {name: ConstValue(kind, number) for name, number in zip(names, choice, strict=True)}
             scope.names.update(trial)
-            with contextlib.suppress(Abort, Mismatch, Symbolic):
+            with contextlib.suppress(ErrorReported, Mismatch, Symbolic):
                 if elab.api.evaluate(elab, node, scope, fn.module) in wanted:
                     found.append(trial)
     finally:

@@ -5,16 +5,27 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values
 from ktc.elaborate.generics import function_types, parameter_binding, unification
-from ktc.elaborate.model.declarations import FnInfo, Scope
+from ktc.elaborate.model.declarations import FunctionInfo, Scope
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import Abort, Mismatch
-from ktc.elaborate.model.types import KV, FnVal, Opaque, OriginValue, PackPV, PartialTy, StructTy, Sym
-from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal, PackVal
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionValue,
+    Opaque,
+    OriginValue,
+    ParameterPack,
+    PartialTy,
+    StructTy,
+    Sym,
+)
+from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, RValue
 from ktc.elaborate.types import struct_members, struct_types, type_relations, well_known
 from ktc.elaborate.types.type_relations import is_static
 
 
-def infer(body: Body, fn: FnInfo, self_ty: StructTy | None, given: dict[str, Any], slots: list[Any]) -> dict[Sym, Any]:
+def infer(
+    body: Body, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, Any], slots: list[Any]
+) -> dict[Sym, Any]:
     elab = body.elab
     pattern = unification.signature_pattern(elab, fn, self_ty)
     bound: dict[Sym, Any] = {pattern.symbols[name]: value for name, value in given.items()}
@@ -40,11 +51,11 @@ def infer(body: Body, fn: FnInfo, self_ty: StructTy | None, given: dict[str, Any
             later.append((formal, slot, want))
             continue
         infer_one(body, slot, want, bound, formal)
-        if isinstance(origin, Sym) and isinstance(slot.value, (LV, RV, KV, DisplayVal)):
+        if isinstance(origin, Sym) and isinstance(slot.value, (Place, RValue, ConstValue, CollectionLiteral)):
             value = OriginValue("some", False)  # a display becomes a temporary
-            if not isinstance(slot.value, DisplayVal):
+            if not isinstance(slot.value, CollectionLiteral):
                 value = ir_values.origin_of(
-                    body, slot.value, isinstance(slot.value, LV) and _may_change(body, slot.value)
+                    body, slot.value, isinstance(slot.value, Place) and _may_change(body, slot.value)
                 )
             bound.setdefault(origin, well_known.origin_constant(elab, value))
             _bind_mut(body, origin, self_ty, fn, value.mutable, bound)
@@ -61,7 +72,7 @@ def infer(body: Body, fn: FnInfo, self_ty: StructTy | None, given: dict[str, Any
     return bound
 
 
-def _may_change(body: Body, place: LV) -> bool:
+def _may_change(body: Body, place: Place) -> bool:
     """May what points to an argument change it: a value that nobody else sees is lent to be read."""
     is_temporary = place.owned and place.local is not None and not place.local.name
     return place.mutable and (body.frame.module.is_library or not is_temporary)
@@ -76,7 +87,7 @@ def _infer_materialized(body: Body, arg: Arg, want: StructTy, bound: dict[Sym, A
 
 
 def _bind_mut(
-    body: Body, origin: Sym, self_ty: StructTy | None, fn: FnInfo, mutable: bool, bound: dict[Sym, Any]
+    body: Body, origin: Sym, self_ty: StructTy | None, fn: FunctionInfo, mutable: bool, bound: dict[Sym, Any]
 ) -> None:
     params = fn.node.params if origin.owner == fn.uid else (self_ty.info.node.params if self_ty is not None else ())
     for param in params:
@@ -91,7 +102,7 @@ def _bind_mut(
                         bound.setdefault(sym, well_known.bool_constant(body.elab, mutable))
 
 
-def _symbols(body: Body, fn: FnInfo, self_ty: StructTy | None) -> list[Sym]:
+def _symbols(body: Body, fn: FunctionInfo, self_ty: StructTy | None) -> list[Sym]:
     found = list(unification.signature_pattern(body.elab, fn, self_ty).symbols.values())
     if self_ty is not None:
         found += [p for p in self_ty.params if isinstance(p, Sym)]
@@ -116,7 +127,7 @@ def _unify_self(body: Body, self_ty: StructTy, want: Any, bound: dict[Sym, Any])
             and not unification.unify(body.elab, value, have, bound)
             and not type_relations.param_fits(body.elab, value, have)
             and not type_relations.param_fits(body.elab, have, value)
-        ) or (is_static(have) and isinstance(value, KV) and not is_static(value)):
+        ) or (is_static(have) and isinstance(value, ConstValue) and not is_static(value)):
             raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
 
 
@@ -133,15 +144,15 @@ def _infer_star(
         if isinstance(want, Sym):
             kinds: list[Any] = []
             for arg in slot:
-                if isinstance(arg.value, PackVal):
+                if isinstance(arg.value, PackValue):
                     kinds += [v.ty for v in arg.value.items]
                 else:
                     kinds.append(well_known.materialized(body.elab, type_of(body, arg.value), True))
-            bound[want] = PackPV(tuple(kinds))
+            bound[want] = ParameterPack(tuple(kinds))
         return []
     later: list[tuple[Any, Any, Any]] = []
     for arg in slot:
-        parts = [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackVal) else [arg]
+        parts = [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackValue) else [arg]
         for part in parts:
             if _is_literal(body, part.value) and isinstance(want, (Sym, StructTy)):
                 later.append((formal, part, want))
@@ -191,13 +202,13 @@ def _infer_through_conversion(
     if inits is None:
         return
     span = body.frame.span or body.elab.main_span()
-    arg = Arg(value if isinstance(value, LV) else RV(have, None), span)  # type: ignore[arg-type]
+    arg = Arg(value if isinstance(value, Place) else RValue(have, None), span)  # type: ignore[arg-type]
     if have.info.materialized is not None:
-        arg = Arg(KV(have, ()), span)
+        arg = Arg(ConstValue(have, ()), span)
     body.site.inferring = True
     try:
         found = body.api.choose(body, inits, open_ty, (), (), [arg], [], span, implicit_only=True, quiet=True)
-    except Abort:
+    except ErrorReported:
         return
     finally:
         body.site.inferring = False
@@ -206,9 +217,9 @@ def _infer_through_conversion(
 
 
 def type_of(body: Body, value: Any) -> Any:
-    if isinstance(value, (RV, LV, KV, DisplayVal)):
+    if isinstance(value, (RValue, Place, ConstValue, CollectionLiteral)):
         return value.ty
-    if isinstance(value, FnVal):
+    if isinstance(value, FunctionValue):
         return function_types.fn_type_of(body.elab, value)
     return None
 
@@ -225,7 +236,7 @@ def concrete_self(body: Body, self_ty: StructTy, bound: dict[Sym, Any]) -> Struc
     return struct_types.struct_type(body.elab, info, tuple(values[p.name] for p in info.node.params))
 
 
-def actual_types(body: Body, fn: FnInfo, slots: list[Any]) -> list[Any]:
+def actual_types(body: Body, fn: FunctionInfo, slots: list[Any]) -> list[Any]:
     """Return the types of the arguments, for declared types that leave something open."""
     found: list[Any] = []
     for slot in slots:
@@ -234,7 +245,7 @@ def actual_types(body: Body, fn: FnInfo, slots: list[Any]) -> list[Any]:
         elif isinstance(slot, list):
             kinds: list[Any] = []
             for arg in slot:
-                if isinstance(arg.value, PackVal):
+                if isinstance(arg.value, PackValue):
                     kinds += [v.ty for v in arg.value.items]
                 else:
                     kinds.append(type_of(body, arg.value))

@@ -9,11 +9,11 @@ from ktc.elaborate.calls import conversions
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.comptime.default_arguments import check_dynamic, elaborated
 from ktc.elaborate.generics import unification
-from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope, StructInfo
+from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, StructInfo
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Instance, Symbolic
-from ktc.elaborate.model.types import FnTy, StructTy
+from ktc.elaborate.model.types import FunctionTy, StructTy
 from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.types import struct_types
 from ktc.syntax import ast
@@ -23,7 +23,7 @@ _LITERALS = (ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit)
 
 def check_defaults(elab: Elaboration, value: Any) -> None:
     """Check the defaults of functions, or of a struct's parameters and of its methods."""
-    if isinstance(value, FnSet):
+    if isinstance(value, OverloadSet):
         for fn in value.functions:
             if fn.module is elab.modules.main:
                 around = fn.owner.node.params if isinstance(fn.owner, StructInfo) else ()
@@ -40,7 +40,7 @@ def check_with(elab: Elaboration, instance: Instance) -> None:
     """Check the defaults of a function whose parameters are known."""
     for sig in instance.signature.args:
         if sig.node is not None and sig.node.default is not None and not isinstance(sig.node.default, _LITERALS):
-            with contextlib.suppress(Abort):
+            with contextlib.suppress(ErrorReported):
                 elaborated(elab, instance, sig, _span(instance.fn, sig.node.default))
 
 
@@ -48,19 +48,19 @@ def _check(elab: Elaboration, given: Sequence[ast.Param], params: Sequence[ast.P
     open_names = {param.name for param in params} | {"Self"}
     for one in given:
         if isinstance(one.default, _LITERALS) and one.type is not None and not names_in(one.type) & open_names:
-            with contextlib.suppress(Abort, Symbolic, Mismatch):
+            with contextlib.suppress(ErrorReported, Symbolic, Mismatch):
                 if isinstance(evaluation.evaluate(elab, one.type, info.scope, info.module), StructTy):
                     evaluation.typed_constant(elab, one.type, one.default, Scope(info.scope, "function"), info.module)
 
 
-def _check_dynamic(elab: Elaboration, fn: FnInfo) -> None:
+def _check_dynamic(elab: Elaboration, fn: FunctionInfo) -> None:
     for arg in fn.node.args:
         if arg.default is not None and not isinstance(arg.default, _LITERALS):
-            with contextlib.suppress(Abort):
+            with contextlib.suppress(ErrorReported):
                 check_dynamic(elab, fn, arg)
 
 
-def _check_computed(elab: Elaboration, fn: FnInfo, open_names: set[str]) -> None:
+def _check_computed(elab: Elaboration, fn: FunctionInfo, open_names: set[str]) -> None:
     """Elaborate the defaults that depend on no parameter."""
     ty = None
     if isinstance(fn.owner, StructInfo):
@@ -75,10 +75,10 @@ def _check_computed(elab: Elaboration, fn: FnInfo, open_names: set[str]) -> None
             continue
         if (names_in(arg.type) | names_in(arg.default)) & open_names:
             continue
-        with contextlib.suppress(Abort, Symbolic):
+        with contextlib.suppress(ErrorReported, Symbolic):
             try:
                 want = evaluation.evaluate(elab, arg.type, scope, fn.module)
-                want = want if isinstance(want, StructTy | FnTy) and not want.symbolic else None
+                want = want if isinstance(want, StructTy | FunctionTy) and not want.symbolic else None
                 body = Body(elab, fn.module, scope, None)
                 value = body.api.expr(body, arg.default, want)
                 if isinstance(want, StructTy):
@@ -87,5 +87,5 @@ def _check_computed(elab: Elaboration, fn: FnInfo, open_names: set[str]) -> None
                 elab.report(why.code, why.message, why.span or _span(fn, arg.default), why.help())
 
 
-def _span(fn: FnInfo, node: ast.Node) -> Span:
+def _span(fn: FunctionInfo, node: ast.Node) -> Span:
     return Span(fn.module.source, node.start, node.end)

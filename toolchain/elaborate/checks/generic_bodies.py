@@ -24,11 +24,11 @@ from ktc.elaborate.generics import archetypes, unification
 from ktc.elaborate.instances import instance_table, signatures
 from ktc.elaborate.instances.signatures import phantom, with_arguments
 from ktc.elaborate.kernels.kernel_attributes import could_be_kernel
-from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, Scope, StructInfo, TraitInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Instance, Symbolic, afresh
-from ktc.elaborate.model.types import KV, OriginValue, StructTy
+from ktc.elaborate.model.types import ConstValue, OriginValue, StructTy
 from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.syntax import ast
 
@@ -47,7 +47,7 @@ def check_generics(elab: Elaboration) -> None:
 def _check_module(elab: Elaboration) -> None:
     for value in list(elab.modules.main.scope.names.values()):
         match value:
-            case FnSet():
+            case OverloadSet():
                 elab.coverage.lent_around = False
                 for fn in value.functions:
                     _check_generic(elab, fn, lambda: None, False)
@@ -67,7 +67,7 @@ def _check_trait(elab: Elaboration, info: TraitInfo) -> None:
     if not elab.coverage.only_used:
         speculation.try_alone(elab, info.node, info.span(), lambda: _try_aliases(elab, info, ty), 0, True)
         for member in info.members.values():
-            for fn in member.functions if isinstance(member, FnSet) else ():
+            for fn in member.functions if isinstance(member, OverloadSet) else ():
                 if fn.node.body is None:
                     speculation.try_alone(elab, fn.node, fn.span(), partial(partial(_try_head, elab), fn, ty), 0, True)
     _check_methods(elab, info, lambda: ty, True)
@@ -87,7 +87,7 @@ def _check_open_alias(elab: Elaboration, info: AliasInfo) -> None:
     speculation.try_alone(elab, info.node, info.span(), value, 0, True)
 
 
-def _try_head(elab: Elaboration, fn: FnInfo, ty: StructTy) -> None:
+def _try_head(elab: Elaboration, fn: FunctionInfo, ty: StructTy) -> None:
     """Look at the types that a method without a body is declared with."""
     scope = Scope(unification.fn_scope_parent(elab, fn, ty), "function")
     archetypes.stand_ins(elab, fn.node.params, scope, fn.module, {})
@@ -99,7 +99,7 @@ def _try_head(elab: Elaboration, fn: FnInfo, ty: StructTy) -> None:
 def _try_aliases(elab: Elaboration, info: StructInfo | TraitInfo, ty: StructTy) -> None:
     for member in info.members.values():
         if isinstance(member, AliasInfo):
-            with contextlib.suppress(Abort):
+            with contextlib.suppress(ErrorReported):
                 evaluation.alias_value(elab, member, ty)
 
 
@@ -146,12 +146,12 @@ def _check_methods(
         elab.coverage.uncertainty if isinstance(info, StructInfo) and is_generic else 0,
     )
     for member in info.members.values():
-        for fn in member.functions if isinstance(member, FnSet) else ():
+        for fn in member.functions if isinstance(member, OverloadSet) else ():
             _check_generic(elab, fn, own, is_generic, doubt, around)
 
 
 def _check_generic(
-    elab: Elaboration, fn: FnInfo, own: Callable[[], StructTy | None], is_generic: bool, doubt: int = 0,
+    elab: Elaboration, fn: FunctionInfo, own: Callable[[], StructTy | None], is_generic: bool, doubt: int = 0,
     around: dict[str, StructInfo] | None = None,
 ) -> None:  # fmt: skip
     if (
@@ -177,7 +177,7 @@ def _check_generic(
         elab.coverage.trial_state, elab.coverage.unseen = None, ()
 
 
-def _alone(elab: Elaboration, fn: FnInfo, ty: StructTy | None, is_shown: bool, env: Any = None) -> None:
+def _alone(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None, is_shown: bool, env: Any = None) -> None:
     scope = Scope(unification.fn_scope_parent(elab, fn, ty), "function")
     given = archetypes.stand_ins(elab, fn.node.params, scope, fn.module, {})
     first = fn.node.args[0] if fn.node.args else None
@@ -202,7 +202,7 @@ def _alone(elab: Elaboration, fn: FnInfo, ty: StructTy | None, is_shown: bool, e
     _elaborate_nested(elab)
     for inner in elab.coverage.nested:
         if inner.uid not in elab.instances.elaborated and inner.module is elab.modules.main:
-            with contextlib.suppress(Abort):
+            with contextlib.suppress(ErrorReported):
                 _alone(elab, inner, None, False, inner.parent)
     elab.coverage.nested.clear()
 
@@ -215,26 +215,26 @@ def _elaborate_nested(elab: Elaboration) -> None:
             function_bodies.elaborate_instance(elab, inner)
 
 
-def _conditions(elab: Elaboration, fn: FnInfo, instance: Instance) -> None:
+def _conditions(elab: Elaboration, fn: FunctionInfo, instance: Instance) -> None:
     """Look at the names in `where` conditions; whether these hold says nothing here."""
     if not fn.node.where:
         return
     scope = with_arguments(fn, instance.signature.args, instance.scope)
     doubt, elab.coverage.uncertainty = elab.coverage.uncertainty, 2
     for node in fn.node.where:
-        with contextlib.suppress(Abort, Symbolic, Mismatch):
+        with contextlib.suppress(ErrorReported, Symbolic, Mismatch):
             evaluation.evaluate(elab, node, scope, fn.module)
     elab.coverage.uncertainty = doubt
 
 
 def _note_constants(elab: Elaboration, own: tuple[tuple[ast.Param, Any], ...], ty: StructTy | None) -> None:
     around = zip(ty.info.node.params, ty.params, strict=True) if ty is not None else ()
-    taken = [(p, v) for p, v in (*around, *own) if isinstance(v, KV) and not isinstance(v.data, OriginValue)]
+    taken = [(p, v) for p, v in (*around, *own) if isinstance(v, ConstValue) and not isinstance(v.data, OriginValue)]
     assert elab.coverage.trial is not None
     elab.coverage.trial.constants = ", ".join(f"{p.name} = {type_printer.type_name(elab, v)}" for p, v in taken)
 
 
-def _actual(elab: Elaboration, fn: FnInfo, scope: Scope, ty: StructTy | None) -> list[Any]:
+def _actual(elab: Elaboration, fn: FunctionInfo, scope: Scope, ty: StructTy | None) -> list[Any]:
     """Return types for the arguments whose declarations leave something open."""
     inner = Scope(scope, "function")
     found: list[Any] = []

@@ -5,9 +5,9 @@ import contextlib
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label
 from ktc.diag.source import Span
-from ktc.elaborate.model.declarations import FnSet, StructInfo
+from ktc.elaborate.model.declarations import OverloadSet, StructInfo
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import StructTy
 from ktc.elaborate.types import struct_types, type_printer
@@ -25,10 +25,10 @@ def check_registers(elab: Elaboration, info: StructInfo, ty: StructTy) -> None:
     named = "@register_passable" + ('("trivial")' if info.register_trivial else "")
     for name, done in (_TRIVIAL if info.register_trivial else _MOVES).items():
         member = info.members.get(name)
-        if isinstance(member, FnSet):
+        if isinstance(member, OverloadSet):
             text = f"a struct that is '{named}' has no '{name}': its values are {done} as they are"
             elab.reporter.sink.report(Diagnostic(Code.TRAIT_NOT_MET, member.functions[0].span(), text, "remove it"))
-    with contextlib.suppress(Abort, Mismatch, Symbolic):
+    with contextlib.suppress(ErrorReported, Mismatch, Symbolic):
         for (name, kind), node in zip(struct_types.fields_of(elab, ty), info.field_nodes, strict=False):
             if not isinstance(kind, StructTy) or kind.info.bound is not None:
                 continue

@@ -17,7 +17,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.generics.archetypes import MARK, NoStandIn
 from ktc.elaborate.generics.conformance import let
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic, Trial
 from ktc.elaborate.tree.argument_uses import gives
 from ktc.records import replace
@@ -112,7 +112,7 @@ def _tried(elab: Elaboration, node: Any, span: Span, action: Callable[[], None],
         action()
     except Mismatch as why:
         elab.report(why.code, why.message, why.span or span)
-    except Abort:
+    except ErrorReported:
         pass  # reported
     except (Symbolic, NoStandIn, CompileError):
         # what a stand-in makes impossible: the program need not be wrong, and where it is, the instances that are

@@ -14,13 +14,13 @@ from ktc.elaborate.checks.register_passable import check_registers
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.generics import archetypes, unification
 from ktc.elaborate.generics.archetypes import MARK, NoStandIn
-from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, Scope, StructInfo, TraitInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.reporting import FOUND_HERE
 from ktc.elaborate.model.spelling import nearest
-from ktc.elaborate.model.types import KV, StructTy, TraitTy
+from ktc.elaborate.model.types import ConstValue, StructTy, TraitTy
 from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.elaborate.types.struct_members import SYNTHESISED
 from ktc.syntax import ast
@@ -30,7 +30,7 @@ def check_traits(elab: Elaboration, info: StructInfo) -> None:
     """Report what a trait of a struct asks for and nothing gives."""
     try:
         traits = struct_members.traits_of(elab, info)
-    except Abort:
+    except ErrorReported:
         return
     given = {name for trait in traits for name, member in trait.members.items() if _gives(member)}
     ty = archetypes.own_type(elab, info)
@@ -46,10 +46,10 @@ def check_traits(elab: Elaboration, info: StructInfo) -> None:
                     _report(elab, info, trait, f"lacks the alias '{name}' that", member)
                 elif isinstance(own, AliasInfo) and not _alias_fits(elab, ty, member, own):
                     _report(elab, info, trait, f"has no '{name}' of the kind that", member)
-            elif isinstance(member, FnSet) and name not in SYNTHESISED:
+            elif isinstance(member, OverloadSet) and name not in SYNTHESISED:
                 if own is None and name not in given:
                     _report(elab, info, trait, f"lacks the method '{name}' that", member.functions[0])
-                elif isinstance(own, FnSet) and name not in given:
+                elif isinstance(own, OverloadSet) and name not in given:
                     _compare(elab, info, ty, trait, member, own)
 
 
@@ -72,10 +72,10 @@ def check_cycle(elab: Elaboration, info: TraitInfo) -> None:
 
 def _check_defaults(elab: Elaboration, info: StructInfo, ty: StructTy, traits: tuple[TraitInfo, ...]) -> None:
     """Report a method that two traits of the program give, and the struct does not choose by having its own."""
-    first: dict[str, list[tuple[TraitInfo, FnInfo]]] = {}
+    first: dict[str, list[tuple[TraitInfo, FunctionInfo]]] = {}
     for trait in traits:
         for name, member in () if trait.module.is_library else trait.members.items():
-            if not isinstance(member, FnSet) or name in info.members:
+            if not isinstance(member, OverloadSet) or name in info.members:
                 continue
             for fn in member.functions:
                 if fn.node.body is None:
@@ -91,7 +91,7 @@ def _check_defaults(elab: Elaboration, info: StructInfo, ty: StructTy, traits: t
 
 def _check_fields(elab: Elaboration, info: StructInfo, ty: StructTy, traits: set[str]) -> None:
     """Report a field that keeps its struct from being copied or moved, where the struct says that it can be."""
-    with contextlib.suppress(Abort, Mismatch, Symbolic):
+    with contextlib.suppress(ErrorReported, Mismatch, Symbolic):
         fields = struct_types.fields_of(elab, ty)
         if len(fields) != len(info.field_nodes):
             return  # a field's type has a mistake, which is told there
@@ -128,9 +128,9 @@ def _alias_fits(elab: Elaboration, ty: StructTy, want: AliasInfo, own: AliasInfo
         value = evaluation.alias_value(elab, own, ty)
         if isinstance(kind, TraitTy):
             return not isinstance(value, StructTy) or value.symbolic or struct_members.conforms(elab, value, kind)
-        if isinstance(kind, StructTy) and isinstance(value, KV) and not (kind.symbolic or value.ty is kind):
+        if isinstance(kind, StructTy) and isinstance(value, ConstValue) and not (kind.symbolic or value.ty is kind):
             return evaluation.convert_constant(elab, value, kind) is not None
-    except (Abort, Mismatch, Symbolic, NoStandIn):
+    except (ErrorReported, Mismatch, Symbolic, NoStandIn):
         return True
     finally:
         elab.reporter.sink = outer
@@ -141,10 +141,10 @@ def _alias_fits(elab: Elaboration, ty: StructTy, want: AliasInfo, own: AliasInfo
 def _gives(member: Any) -> bool:
     if isinstance(member, AliasInfo):
         return member.node.value is not None
-    return isinstance(member, FnSet) and any(fn.node.body is not None for fn in member.functions)
+    return isinstance(member, OverloadSet) and any(fn.node.body is not None for fn in member.functions)
 
 
-def _report(elab: Elaboration, info: StructInfo, trait: TraitInfo, what: str, member: AliasInfo | FnInfo) -> None:
+def _report(elab: Elaboration, info: StructInfo, trait: TraitInfo, what: str, member: AliasInfo | FunctionInfo) -> None:
     at = info.node.name_start
     span = Span(info.module.source, at, at + len(info.name))
     start = member.node.name_start
@@ -153,7 +153,7 @@ def _report(elab: Elaboration, info: StructInfo, trait: TraitInfo, what: str, me
     wanted = {name for one in struct_members.traits_of(elab, info) for name in one.members}
     near = "" if member.name in info.members else nearest(member.name, info.members.keys() - wanted)
     help = f"rename '{near}' to '{member.name}'" if near else ""
-    if not help and trait.module.is_library and isinstance(member, FnInfo):
+    if not help and trait.module.is_library and isinstance(member, FunctionInfo):
         help = f"write 'fn {_head(member)}'"
     if trait.module.is_library:  # what the library's own code then finds wrong follows from it
         elab.reporter.sink.withdraw(_is_found_in_library)
@@ -166,7 +166,7 @@ def _is_found_in_library(one: Diagnostic) -> bool:
     return any(note.text == FOUND_HERE and note.span is not None and note.span.source.is_library for note in one.notes)
 
 
-def _head(fn: FnInfo) -> str:
+def _head(fn: FunctionInfo) -> str:
     """Return how a function is declared, in one line."""
     text, depth = fn.module.source.text, 0
     for at in range(fn.node.name_start, len(text)):
@@ -176,13 +176,15 @@ def _head(fn: FnInfo) -> str:
     return fn.name
 
 
-def _compare(elab: Elaboration, info: StructInfo, ty: StructTy, trait: TraitInfo, wanted: FnSet, own: FnSet) -> None:
+def _compare(
+    elab: Elaboration, info: StructInfo, ty: StructTy, trait: TraitInfo, wanted: OverloadSet, own: OverloadSet
+) -> None:
     for want in wanted.functions:
         if want.node.body is None and not any(_fits(elab, ty, want, have) for have in own.functions):
             _report(elab, info, trait, f"has no '{want.name}' of the form that", want)
 
 
-def _fits(elab: Elaboration, ty: StructTy, want: FnInfo, have: FnInfo) -> bool:
+def _fits(elab: Elaboration, ty: StructTy, want: FunctionInfo, have: FunctionInfo) -> bool:
     """Can the method stand for the one that the trait declares?"""
     if want.static != have.static or (have.raises and not want.raises):
         return False
@@ -207,7 +209,7 @@ def _is_one_type(kind: Any) -> bool:
     return isinstance(kind, StructTy) and not kind.symbolic
 
 
-def _type(elab: Elaboration, ty: StructTy, fn: FnInfo, node: ast.Expr | None) -> Any:
+def _type(elab: Elaboration, ty: StructTy, fn: FunctionInfo, node: ast.Expr | None) -> Any:
     """Return the type that a method declares, or None if it cannot be told alone."""
     if isinstance(node, ast.Attribute):
         known = isinstance(node.value, ast.Name) and node.value.id == "Self"
@@ -221,7 +223,7 @@ def _type(elab: Elaboration, ty: StructTy, fn: FnInfo, node: ast.Expr | None) ->
     outer, elab.reporter.sink = elab.reporter.sink, Sink()  # what is wrong with it is told where it stands
     try:
         return unification.evaluate_pattern(elab, node, unification.fn_scope_parent(elab, fn, ty), fn.module)
-    except Abort:
+    except ErrorReported:
         return None
     finally:
         elab.reporter.sink = outer

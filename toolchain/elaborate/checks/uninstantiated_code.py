@@ -3,13 +3,13 @@
 In: a function, and what was elaborated. Out: where something was not looked at.
 """
 
-from ktc.elaborate.model.declarations import FnInfo, StructInfo
+from ktc.elaborate.model.declarations import FunctionInfo, StructInfo
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.tree.free_variables import parts
 from ktc.syntax import ast
 
 
-def hidden(elab: Elaboration, fn: FnInfo) -> list[tuple[int, int]]:
+def hidden(elab: Elaboration, fn: FunctionInfo) -> list[tuple[int, int]]:
     """Return from where to where something stands in the function that was not elaborated in any instance."""
     candidates = fn.patterns.get("hides")
     if candidates is None:

@@ -15,9 +15,9 @@ from ktc.elaborate.functions import function_bodies
 from ktc.elaborate.generics import archetypes
 from ktc.elaborate.instances import instance_table, work_queue
 from ktc.elaborate.kernels.kernel_attributes import could_be_kernel
-from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, StructInfo
+from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, StructInfo
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import StructTy
 from ktc.elaborate.types import struct_types
@@ -41,14 +41,14 @@ def check_sizes(elab: Elaboration) -> None:
     """Lay out the main file's structs: one that has no end is told, used or not."""
     for value in list(elab.modules.main.scope.names.values()):
         if isinstance(value, StructInfo) and value.module is elab.modules.main and not value.node.params:
-            with contextlib.suppress(Abort):
+            with contextlib.suppress(ErrorReported):
                 struct_types.ir_type(elab, struct_types.struct_type(elab, value, ()))
 
 
 def _check_all(elab: Elaboration) -> None:
     for value in list(elab.modules.main.scope.names.values()):
         check_defaults(elab, value)
-        if isinstance(value, FnSet):
+        if isinstance(value, OverloadSet):
             for fn in value.functions:
                 _check_function(elab, fn)
             continue
@@ -62,10 +62,10 @@ def _check_all(elab: Elaboration) -> None:
             ty = struct_types.struct_type(elab, value, ())
             try:
                 struct_types.fields_of(elab, ty)
-            except Abort:
+            except ErrorReported:
                 continue
             for member in value.members.values():
-                if isinstance(member, FnSet):
+                if isinstance(member, OverloadSet):
                     for fn in member.functions:
                         _check_function(elab, fn, ty)
                 elif isinstance(member, AliasInfo):
@@ -94,11 +94,11 @@ def _check_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None = None
         return
     used = alias.values or (ty is not None and any(key.startswith(f"{alias.uid}@") for key in ty.aliases))
     if not used:  # one that only kernels use may mean nothing on the host
-        with contextlib.suppress(Abort, Symbolic, Mismatch):
+        with contextlib.suppress(ErrorReported, Symbolic, Mismatch):
             evaluation.alias_value(elab, alias, ty)
 
 
-def _check_function(elab: Elaboration, fn: FnInfo, ty: StructTy | None = None) -> None:
+def _check_function(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None = None) -> None:
     if fn.module is not elab.modules.main or fn.node.params or fn.node.body is None:
         return
     if any(a.type is None and a.name != "self" for a in fn.node.args):
@@ -116,11 +116,11 @@ def _check_function(elab: Elaboration, fn: FnInfo, ty: StructTy | None = None) -
         elab.instances.state = outer
 
 
-def _check_instance(elab: Elaboration, fn: FnInfo, ty: StructTy | None, env: Any = None) -> None:
+def _check_instance(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None, env: Any = None) -> None:
     try:
         actual = [None] * len(fn.node.args)
         instance = instance_table.instance(elab, fn, ty, {}, actual, env, None, span=fn.span())
-    except (Abort, Symbolic, Mismatch):
+    except (ErrorReported, Symbolic, Mismatch):
         return
     if not instance_table.open_arguments(elab, instance):
         function_bodies.elaborate_instance(elab, instance)

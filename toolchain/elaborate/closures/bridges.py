@@ -9,15 +9,15 @@ from ktc.elaborate.builder import ir_values, materialization, place_operations
 from ktc.elaborate.calls import conversions
 from ktc.elaborate.generics import function_types
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.instance import ArgSig, Instance, Signature
-from ktc.elaborate.model.types import FnTy
-from ktc.elaborate.model.values import LV, RV, Arg
+from ktc.elaborate.model.instance import ArgumentSignature, Instance, Signature
+from ktc.elaborate.model.types import FunctionTy
+from ktc.elaborate.model.values import Arg, Place, RValue
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 
 
-def bridge(body: Body, instance: Instance, want: FnTy) -> str:
+def bridge(body: Body, instance: Instance, want: FunctionTy) -> str:
     """Return the symbol of a function that has the convention of a type and calls another."""
     text = f"{instance.symbol}:{want.raises}:{want.kept}:{' '.join(word for word, _ in want.args)}"
     symbol = f"bridge${hashlib.sha256(text.encode()).hexdigest()[:12]}"
@@ -33,18 +33,18 @@ def bridge(body: Body, instance: Instance, want: FnTy) -> str:
     made_body = Body(body.elab, instance.fn.module, instance.scope, None)
     back = take("result", types.PTR) if outer.through_memory else None
     args = [back] if inner.through_memory and back is not None else []
-    owned: list[LV] = []
+    owned: list[Place] = []
     for sig, own in zip(outer.args, (sig for sig in inner.args if sig.convention != "out"), strict=True):
         if sig.passing == "none":
             continue
         given = take(sig.name, types.PTR if sig.passing == "memory" else struct_types.ir_type(body.elab, sig.ty))
-        place = LV(sig.ty, given)
+        place = Place(sig.ty, given)
         if sig.passing == "memory" and own.passing != "memory":  # what is changed there, and only read here
             args += [ir_values.rvalue(made_body, place)] if own.passing == "direct" else []
         else:
             args.append(given)
         if sig.convention in ("var", "deinit") and own.convention == "read":
-            owned += [place if sig.passing == "memory" else materialization.as_place(made_body, RV(sig.ty, given))]
+            owned += [place if sig.passing == "memory" else materialization.as_place(made_body, RValue(sig.ty, given))]
     environment = take("env", types.PTR) if want.kept else nodes.Const(types.PTR, 0)
     args += [environment for _ in instance.envs]
     if inner.raises:
@@ -66,7 +66,7 @@ def bridge(body: Body, instance: Instance, want: FnTy) -> str:
     return symbol
 
 
-def given(body: Body, signature: Signature, ty: FnTy, pos: list[Arg], kw: list[Arg], span: Span) -> list[Arg]:
+def given(body: Body, signature: Signature, ty: FunctionTy, pos: list[Arg], kw: list[Arg], span: Span) -> list[Arg]:
     names = [sig.name for sig in signature.args]
     given: list[Arg | None] = [*pos, *[None] * (len(names) - len(pos))]
     if len(pos) > len(names):
@@ -82,9 +82,9 @@ def given(body: Body, signature: Signature, ty: FnTy, pos: list[Arg], kw: list[A
     return found
 
 
-def passed(body: Body, sig: ArgSig, arg: Arg, ty: FnTy) -> Any:
+def passed(body: Body, sig: ArgumentSignature, arg: Arg, ty: FunctionTy) -> Any:
     value = conversions.convert(body, arg.value, sig.ty, arg.span)
-    if sig.convention in ("mut", "ref") and not (isinstance(value, LV) and (value.mutable or value.owned)):
+    if sig.convention in ("mut", "ref") and not (isinstance(value, Place) and (value.mutable or value.owned)):
         body.fail(Code.IMMUTABLE, f"a '{ty}' changes this argument, and what is passed cannot be", arg.span)
     return value
 

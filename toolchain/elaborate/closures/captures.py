@@ -14,11 +14,11 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, materialization, partial_moves, place_operations, variables
 from ktc.elaborate.builder.variables import capture_mode
 from ktc.elaborate.instances import work_queue
-from ktc.elaborate.model.declarations import FnInfo, Scope
+from ktc.elaborate.model.declarations import FunctionInfo, Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Instance
-from ktc.elaborate.model.types import KV, FnVal
-from ktc.elaborate.model.values import LV, Var
+from ktc.elaborate.model.types import ConstValue, FunctionValue
+from ktc.elaborate.model.values import Place, Var
 from ktc.elaborate.tree.free_variables import first_use, free_names
 from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.ir import nodes, ops, types
@@ -27,7 +27,7 @@ from ktc.records import replace
 from ktc.syntax import ast
 
 
-def copy_captures(body: Body, fn: FnInfo) -> None:
+def copy_captures(body: Body, fn: FunctionInfo) -> None:
     """Copy, where a nested function is declared, the variables that it captures by value.
 
     `@parameter` functions capture by reference what `@__copy_capture` does not name, `unified` ones as their list
@@ -44,24 +44,24 @@ def copy_captures(body: Body, fn: FnInfo) -> None:
         _check_listed(body, fn, names)
         names = {name for name in names if capture_mode(fn, name) in ("var", "move")}
     copies: dict[str, Var] = {}
-    aside: list[tuple[Var, LV]] = []
+    aside: list[tuple[Var, Place]] = []
     for name in sorted(names):
         var = variables.find(body, name)
-        if isinstance(var, Var) and isinstance(var.value, LV) and var.value.why != "foreign":
+        if isinstance(var, Var) and isinstance(var.value, Place) and var.value.why != "foreign":
             copies[name] = _copy_of(body, var, fn, aside)
     for held, made in aside:
-        assert isinstance(held.value, LV)
+        assert isinstance(held.value, Place)
         place_operations.init_moved(body, held.ty, held.value.pointer, made, fn.span())
         partial_moves.mark(body, "init", replace(held.value, mutable=True))
     for held, _ in aside:  # what was copied ends after the moves
         var = variables.find(body, held.name)
-        if isinstance(var, Var) and isinstance(var.value, LV) and var.value.local is not None:
+        if isinstance(var, Var) and isinstance(var.value, Place) and var.value.local is not None:
             body.emit(nodes.Mark("use", var.value.local))
     if copies:
         fn.scope = Scope(body.frame.scope, "block", copies, body=body)
 
 
-def _named_copies(body: Body, fn: FnInfo) -> set[str]:
+def _named_copies(body: Body, fn: FunctionInfo) -> set[str]:
     """Return the names in a function's `@__copy_capture`; report what is no variable."""
     names = set()
     for item in fn.copied:
@@ -73,20 +73,20 @@ def _named_copies(body: Body, fn: FnInfo) -> set[str]:
     return names
 
 
-def _check_listed(body: Body, fn: FnInfo, names: set[str]) -> None:
+def _check_listed(body: Body, fn: FunctionInfo, names: set[str]) -> None:
     """Report a variable that a function with a list of captures uses, and the list does not name."""
     for name in sorted(names):
         var = variables.find(body, name)
-        if isinstance(var, Var) and not isinstance(var.value, KV) and not capture_mode(fn, name):
+        if isinstance(var, Var) and not isinstance(var.value, ConstValue) and not capture_mode(fn, name):
             text = f"'{fn.name}' says in braces what it captures, and '{name}' is not there"
             at = body.at(first_use(fn.node, name))
             body.fail(Code.UNDEFINED_NAME, text, at, f"write 'read {name}', 'mut {name}' or 'var {name}' there")
 
 
-def _copy_of(body: Body, var: Var, fn: FnInfo, aside: list[tuple[Var, LV]]) -> Var:
+def _copy_of(body: Body, var: Var, fn: FunctionInfo, aside: list[tuple[Var, Place]]) -> Var:
     """Return a captured variable's copy; one whose move can be seen is made aside, and moved with the others."""
     value = variables.variable(body, var, fn.node)
-    moved = capture_mode(fn, var.name) == "move" and isinstance(value, LV) and value.local is not None
+    moved = capture_mode(fn, var.name) == "move" and isinstance(value, Place) and value.local is not None
     if not moved and not struct_members.is_copied_implicitly(body.elab, var.ty):
         kind = type_printer.type_name(body.elab, var.ty)
         text = f"'{fn.name}' captures '{var.name}' by value, and a '{kind}' cannot be copied implicitly"
@@ -94,14 +94,14 @@ def _copy_of(body: Body, var: Var, fn: FnInfo, aside: list[tuple[Var, LV]]) -> V
         body.fail(Code.NOT_COPYABLE, text, at, "mark it '@parameter' to capture by reference")
     local = locals.new_local(body, struct_types.ir_type(body.elab, var.ty), var.name, var.ty)
     fixed = fn.node.captures is not None or bool(fn.copied)
-    place = LV(var.ty, nodes.LocalAddress(local), True, local)
+    place = Place(var.ty, nodes.LocalAddress(local), True, local)
     held = replace(place, mutable=not fixed, why="a copy for the closure, which is read only" if fixed else "")
     copy = Var(var.name, var.ty, held, fn.span(), "var", local, body)
     if not (
         moved or fixed or struct_types.is_trivial(body.elab, var.ty) or struct_types.moves_plainly(body.elab, var.ty)
     ):
         first = locals.new_local(body, struct_types.ir_type(body.elab, var.ty), "", var.ty)
-        made = LV(var.ty, nodes.LocalAddress(first), True, first, owned=True)
+        made = Place(var.ty, nodes.LocalAddress(first), True, first, owned=True)
         place_operations.copy_to(body, var.ty, made.pointer, materialization.as_place(body, value), fn.span())
         partial_moves.mark(body, "init", made)
         aside.append((copy, made))
@@ -116,18 +116,18 @@ def _copy_of(body: Body, var: Var, fn: FnInfo, aside: list[tuple[Var, LV]]) -> V
     return copy
 
 
-def captures_anything(body: Body, env: FnVal) -> bool:
+def captures_anything(body: Body, env: FunctionValue) -> bool:
     """Does a nested function use variables around it."""
     work_queue.drain_closures(body.elab)
     return bool(variables.captures_of(env.env, env.set.functions[0]))
 
 
-def environment(body: Body, env: FnVal, span: Span | None) -> Value:
+def environment(body: Body, env: FunctionValue, span: Span | None) -> Value:
     """Return the address of the environment of a closure."""
     return _environment(body, env.set.functions[0], env.env, span)
 
 
-def _environment(body: Body, fn: FnInfo, home: Any, span: Span | None) -> Value:
+def _environment(body: Body, fn: FunctionInfo, home: Any, span: Span | None) -> Value:
     known = body.captures.env_args.get(fn)
     if known is not None:
         return known
@@ -150,7 +150,7 @@ def _environment(body: Body, fn: FnInfo, home: Any, span: Span | None) -> Value:
     done = 0
     while done < len(slots):  # reaching one may add others
         item = slots[done]
-        if isinstance(item, FnInfo):
+        if isinstance(item, FunctionInfo):
             pointer = _environment(body, item, item.parent, span)
             pins += [pointer.local] if isinstance(pointer, nodes.LocalAddress) else []
         else:
@@ -172,17 +172,17 @@ def _environment(body: Body, fn: FnInfo, home: Any, span: Span | None) -> Value:
     return nodes.LocalAddress(local)
 
 
-def require_captured(body: Body, place: LV, span: Span | None) -> None:
+def require_captured(body: Body, place: Place, span: Span | None) -> None:
     """What a closure captures must be there when the closure is used."""
     local = place.local
     if local is not None and local.name and partial_moves.tracked(body, local) and local not in body.facts.trusted:
         body.emit(nodes.Mark("require", local, place.path, span))
 
 
-def environment_place(body: Body, var: Var) -> LV:
+def environment_place(body: Body, var: Var) -> Place:
     """Return the place of a variable that a closure captures."""
     if var.body is body:
-        place: LV = materialization.as_place(body, var.value)
+        place: Place = materialization.as_place(body, var.value)
         return place
     found = variables.captured_variable(body, var)
     assert found is not None
@@ -196,7 +196,7 @@ def kernel_environments(body: Body, instance: Instance, argument: Any) -> list[n
         What stands before the kernel's body.
     """
     work_queue.drain_closures(body.elab)
-    made: dict[FnInfo, nodes.Local] = {}
+    made: dict[FunctionInfo, nodes.Local] = {}
     body.dead = False
     body.open()
     for env in instance.envs:
@@ -204,7 +204,9 @@ def kernel_environments(body: Body, instance: Instance, argument: Any) -> list[n
     return list(body.close())
 
 
-def _kernel_environment(body: Body, fn: FnInfo, made: dict[FnInfo, nodes.Local], argument: Any) -> nodes.Local:
+def _kernel_environment(
+    body: Body, fn: FunctionInfo, made: dict[FunctionInfo, nodes.Local], argument: Any
+) -> nodes.Local:
     known = made.get(fn)
     if known is not None:
         return known
@@ -214,7 +216,7 @@ def _kernel_environment(body: Body, fn: FnInfo, made: dict[FnInfo, nodes.Local],
     made[fn] = local
     body.emit(nodes.Declare(local))
     for i, item in enumerate(slots):
-        if isinstance(item, FnInfo):
+        if isinstance(item, FunctionInfo):
             held = _kernel_environment(body, item, made, argument)
         else:
             kind = struct_types.ir_type(body.elab, item.ty)
@@ -236,7 +238,7 @@ def _copy_whole(body: Body, held: nodes.Local, kind: types.Type, value: Any) -> 
     body.emit(nodes.MemCopy(nodes.LocalAddress(held), value, size, types.align_of(kind)))
 
 
-def environment_local(body: Body, fn: FnInfo) -> Value:
+def environment_local(body: Body, fn: FunctionInfo) -> Value:
     """Return the place of an environment that a kernel makes itself."""
     local = body.captures.env_locals[fn] = nodes.Local(body.fresh(), types.PTR, "env")
     return nodes.LocalAddress(local)

@@ -12,11 +12,11 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, partial_moves, place_operations, variables
 from ktc.elaborate.closures import bridges, captures
-from ktc.elaborate.model.declarations import FnInfo, Ty
+from ktc.elaborate.model.declarations import FunctionInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Instance
-from ktc.elaborate.model.types import FnTy, FnVal
-from ktc.elaborate.model.values import LV, Var
+from ktc.elaborate.model.types import FunctionTy, FunctionValue
+from ktc.elaborate.model.values import Place, Var
 from ktc.elaborate.types import mangling, struct_types
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
@@ -31,14 +31,14 @@ _ANY = types.StructType((*_HEAD, types.ArrayType(types.PTR, 1)))
 """A block, as far as a call must know it."""
 
 
-def keep_closure(body: Body, fn: FnVal, instance: Instance, want: FnTy, span: Span | None) -> LV:
+def keep_closure(body: Body, fn: FunctionValue, instance: Instance, want: FunctionTy, span: Span | None) -> Place:
     """Move or copy what a function captured to the heap, and return the closure."""
     where = span or body.frame.span or body.elab.main_span()
     own = fn.set.functions[0]
     if any(env.set.functions[0] is not own for env in instance.envs):
         body.fail(Code.UNSUPPORTED, f"'{own.name}' is given other closures, so it cannot be kept", span)
-    layout: list[tuple[FnInfo, list[tuple[Any, int]]]] = []
-    held: list[tuple[LV, Ty]] = []
+    layout: list[tuple[FunctionInfo, list[tuple[Any, int]]]] = []
+    held: list[tuple[Place, Ty]] = []
     if instance.envs:
         captures.captures_anything(instance.envs[0].env, instance.envs[0])
         _lay_out(body, own, layout, held, where)
@@ -70,7 +70,7 @@ def keep_closure(body: Body, fn: FnVal, instance: Instance, want: FnTy, span: Sp
     return made
 
 
-def _lay_out(body: Body, fn: FnInfo, layout: list[Any], held: list[tuple[LV, Ty]], span: Span) -> int:
+def _lay_out(body: Body, fn: FunctionInfo, layout: list[Any], held: list[tuple[Place, Ty]], span: Span) -> int:
     """Number the environments and the values that a function needs, each once; return its environment's number."""
     known = next((at for at, (one, _) in enumerate(layout) if one is fn), -1)
     if known >= 0:
@@ -79,7 +79,7 @@ def _lay_out(body: Body, fn: FnInfo, layout: list[Any], held: list[tuple[LV, Ty]
     layout.append((fn, slots))
     number = len(layout) - 1
     for item in list(variables.captures_of(fn.parent, fn)):
-        if isinstance(item, FnInfo):
+        if isinstance(item, FunctionInfo):
             slots.append((item, _lay_out(body, item, layout, held, span)))
             continue
         if not variables.is_by_value(body, item, fn):
@@ -93,7 +93,7 @@ def _lay_out(body: Body, fn: FnInfo, layout: list[Any], held: list[tuple[LV, Ty]
     return number
 
 
-def _captured_place(body: Body, fn: FnInfo, var: Var, span: Span) -> LV:
+def _captured_place(body: Body, fn: FunctionInfo, var: Var, span: Span) -> Place:
     """Return where a variable lies that a function captured: here, or in the environment that came with it."""
     environment = body.captures.env_args.get(fn)
     if var.body is body or environment is None:
@@ -102,10 +102,10 @@ def _captured_place(body: Body, fn: FnInfo, var: Var, span: Span) -> LV:
         return captures.environment_place(body, var)
     number = variables.captures_of(fn.parent, fn).index(var)
     slot = ops.build("offset", (environment, nodes.Const(types.I64, number)), None, types.PTR)
-    return LV(var.ty, body.let(nodes.Load(slot, types.PTR), types.PTR), False, why="captured")
+    return Place(var.ty, body.let(nodes.Load(slot, types.PTR), types.PTR), False, why="captured")
 
 
-def _allocate(body: Body, want: FnTy, kind: types.Type, span: Span) -> LV:
+def _allocate(body: Body, want: FunctionTy, kind: types.Type, span: Span) -> Place:
     symbol = locals.library_symbol(body, "__ktc_new_closure__")
     made = locals.temporary(body, want)
     size = nodes.Const(types.I64, types.size_of(kind))
@@ -136,7 +136,7 @@ def _destroyer(body: Body, kind: types.StructType, held: list[Ty], first: int) -
     return symbol
 
 
-def code_and_environment(body: Body, callee: LV) -> tuple[Value, Value]:
+def code_and_environment(body: Body, callee: Place) -> tuple[Value, Value]:
     """Return what a call of a closure needs."""
     block = body.let(nodes.Load(callee.pointer, types.PTR), types.PTR)
     code = body.let(nodes.Load(_field(block, _ANY, _CODE), types.PTR), types.PTR)

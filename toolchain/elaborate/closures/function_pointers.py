@@ -14,21 +14,21 @@ from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import KV, FnTy, FnVal, TraitTy
-from ktc.elaborate.model.values import LV, RV, Arg
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, TraitTy
+from ktc.elaborate.model.values import Arg, Place, RValue
 from ktc.elaborate.types import mangling
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 
 
-def function_value(body: Body, fn: FnVal, want: FnTy, span: Span | None) -> RV | LV | None:
+def function_value(body: Body, fn: FunctionValue, want: FunctionTy, span: Span | None) -> RValue | Place | None:
     """Return the address of the function that a type means by a name, or a closure; None if none fits."""
     if body.frame.comptime and (want.ast is not None or ("capturing" in want.effects and not want.kept)):
         single = function_instances.fn_as(body.elab, fn, want)
         if single is None:
             return None
         address = function_types.as_constant(body.elab, single, mangling.key_text(body.elab, single))
-        return RV(want, nodes.Const(types.PTR, address))
+        return RValue(want, nodes.Const(types.PTR, address))
     if not function_types.is_plain(body.elab, want):
         return None
     instance = function_instances.instance_as(body.elab, fn, want)
@@ -52,13 +52,13 @@ def function_value(body: Body, fn: FnVal, want: FnTy, span: Span | None) -> RV |
                 )
         symbol = bridges.bridge(body, instance, want)
     body.refs.add(symbol)
-    return RV(want, nodes.Const(types.PTR, nodes.Address(symbol)))
+    return RValue(want, nodes.Const(types.PTR, nodes.Address(symbol)))
 
 
-def call_value(body: Body, callee: RV | LV | KV, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+def call_value(body: Body, callee: RValue | Place | ConstValue, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
     """Call a function that is known only at run time."""
     ty = callee.ty
-    assert isinstance(ty, FnTy)
+    assert isinstance(ty, FunctionTy)
     if not function_types.is_plain(body.elab, ty):
         body.fail(Code.UNSUPPORTED, f"a value of type '{ty}' cannot be called at run time", span)
     signature = function_types.call_signature(body.elab, ty)
@@ -75,7 +75,7 @@ def call_value(body: Body, callee: RV | LV | KV, pos: list[Arg], kw: list[Arg], 
     )
 
 
-def thin_type(elab: Elaboration, fn: FnVal) -> FnTy | None:
+def thin_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
     """Return the type that a function has as a value at run time; None if it is not one function, or captures."""
     if len(fn.set.functions) != 1 or (fn.set.functions[0].parent is not None and fn.set.functions[0].parameter):
         return None

@@ -9,11 +9,11 @@ from ktc.elaborate.builder.materialization import points_to_heap, renewed, renew
 from ktc.elaborate.calls import conversions
 from ktc.elaborate.comptime import evaluation, running
 from ktc.elaborate.instances.signatures import with_arguments
-from ktc.elaborate.model.declarations import AliasInfo, FnInfo, Scope, StructInfo, Ty
+from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.instance import ArgSig, Instance
-from ktc.elaborate.model.types import KV, StructTy
-from ktc.elaborate.model.values import LV, RV, Var
+from ktc.elaborate.model.instance import ArgumentSignature, Instance
+from ktc.elaborate.model.types import ConstValue, StructTy
+from ktc.elaborate.model.values import Place, RValue, Var
 from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.tree.free_variables import parts
 from ktc.elaborate.types import lookup, struct_types
@@ -31,7 +31,7 @@ class Block:
     name: str
 
 
-def default_value(body: Body, instance: Instance, sig: ArgSig, span: Span) -> Any:
+def default_value(body: Body, instance: Instance, sig: ArgumentSignature, span: Span) -> Any:
     """Return the value of an argument that a call leaves out, converted to its type."""
     node, module = sig.node.default, instance.fn.module
     assert node is not None
@@ -39,12 +39,12 @@ def default_value(body: Body, instance: Instance, sig: ArgSig, span: Span) -> An
     value = instance.defaults.get(sig.name)
     if value is None:
         value = _first(body, instance, sig, where)
-    if not module.is_library and isinstance(value, KV | Block) and value.ty is sig.ty:
+    if not module.is_library and isinstance(value, ConstValue | Block) and value.ty is sig.ty:
         return _given(body, value)
     return conversions.convert(body, value, sig.ty, where)
 
 
-def _first(body: Body, instance: Instance, sig: ArgSig, where: Span) -> Any:
+def _first(body: Body, instance: Instance, sig: ArgumentSignature, where: Span) -> Any:
     """Return the value; a constant that does not say where the call stands is kept with the instance: calls of `print`
     alone have three of them each."""
     node, module = sig.node.default, instance.fn.module
@@ -58,13 +58,13 @@ def _first(body: Body, instance: Instance, sig: ArgSig, where: Span) -> Any:
     placed, body.site.placed = body.site.placed, False
     assert node is not None
     value = evaluate_in(body, node, _scope_of(instance, node), module, sig.ty)
-    if isinstance(value, KV) and not body.site.placed:
+    if isinstance(value, ConstValue) and not body.site.placed:
         instance.defaults[sig.name] = value
     body.site.placed = placed or body.site.placed
     return value
 
 
-def check_dynamic(elab: Elaboration, fn: FnInfo, arg: ast.Param) -> None:
+def check_dynamic(elab: Elaboration, fn: FunctionInfo, arg: ast.Param) -> None:
     """Report a default that names another argument of the function, or a variable around it, and abort."""
     others = {other.name: other for other in fn.node.args}
     known: set[ast.Node] = set()
@@ -73,14 +73,16 @@ def check_dynamic(elab: Elaboration, fn: FnInfo, arg: ast.Param) -> None:
         if not isinstance(part, ast.Name) or part in known:
             continue
         found = lookup.find(elab, part.id, fn.scope, fn.module)
-        is_variable = isinstance(found, Var) and not isinstance(found.value, KV)
+        is_variable = isinstance(found, Var) and not isinstance(found.value, ConstValue)
         if is_variable or (found is None and part.id in others):
             text = f"the default of '{arg.name}' names '{part.id}', and defaults are computed at compile time"
             help = f"let '{arg.name}' be an 'Optional' with the default 'None', and look at '{part.id}' in the body"
             elab.fail(Code.NOT_COMPILE_TIME, text, Span(fn.module.source, part.start, part.end), help)
 
 
-def _type_parts(elab: Elaboration, fn: FnInfo, node: ast.Node, others: Mapping[str, ast.Param]) -> Sequence[ast.Node]:
+def _type_parts(
+    elab: Elaboration, fn: FunctionInfo, node: ast.Node, others: Mapping[str, ast.Param]
+) -> Sequence[ast.Node]:
     """Return the names of arguments of which an expression asks only what their types say."""
     match node:
         case ast.Attribute(value=ast.Name(id=name) as owner, name=member) if name in others:
@@ -92,7 +94,7 @@ def _type_parts(elab: Elaboration, fn: FnInfo, node: ast.Node, others: Mapping[s
     return ()
 
 
-def _declared_struct(elab: Elaboration, fn: FnInfo, node: ast.Expr | None) -> StructInfo | None:
+def _declared_struct(elab: Elaboration, fn: FunctionInfo, node: ast.Expr | None) -> StructInfo | None:
     """Return the struct that a written type is of."""
     scope, module = fn.scope, fn.module
     while True:
@@ -112,7 +114,7 @@ def _scope_of(instance: Instance, node: ast.Expr) -> Scope:
     return with_arguments(instance.fn, instance.signature.args, instance.scope)
 
 
-def elaborated(elab: Elaboration, instance: Instance, sig: ArgSig, span: Span) -> tuple[Any, Any]:
+def elaborated(elab: Elaboration, instance: Instance, sig: ArgumentSignature, span: Span) -> tuple[Any, Any]:
     """Elaborate a default value at compile time, and return the body that computes it and what it gives."""
     assert sig.node.default is not None
     scope = _scope_of(instance, sig.node.default)
@@ -120,12 +122,12 @@ def elaborated(elab: Elaboration, instance: Instance, sig: ArgSig, span: Span) -
     return body, conversions.convert(body, body.api.expr(body, sig.node.default, sig.ty), sig.ty, span)
 
 
-def _computed(elab: Elaboration, instance: Instance, sig: ArgSig, span: Span) -> KV | Block | None:
+def _computed(elab: Elaboration, instance: Instance, sig: ArgumentSignature, span: Span) -> ConstValue | Block | None:
     elab.reporter.constants.append((span, elab.instances.current))
     try:
         body, value = elaborated(elab, instance, sig, span)
         if (
-            isinstance(value, RV | LV)
+            isinstance(value, RValue | Place)
             and isinstance(value.ty, StructTy)
             and not struct_types.is_trivial(elab, value.ty)
         ):
@@ -133,7 +135,7 @@ def _computed(elab: Elaboration, instance: Instance, sig: ArgSig, span: Span) ->
         made = evaluation.param(body, value, span)
     finally:
         elab.reporter.constants.pop()
-    return made if isinstance(made, KV) else None
+    return made if isinstance(made, ConstValue) else None
 
 
 def _is_plain(node: Any) -> bool:
@@ -147,7 +149,7 @@ def _is_plain(node: Any) -> bool:
     return isinstance(node, _SAME)
 
 
-def _given(body: Body, made: KV | Block) -> Any:
+def _given(body: Body, made: ConstValue | Block) -> Any:
     """Return a constant as a value that the callee may own."""
     if isinstance(made, Block):
         return renewed_block(body, made.ty, made.name)

@@ -12,22 +12,22 @@ from ktc.elaborate.generics import archetypes, function_types, parameter_binding
 from ktc.elaborate.instances import function_instances
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, Scope, StructInfo, TraitInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import (
-    KV,
     OPAQUE,
     BoundAlias,
-    FnTy,
-    FnVal,
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
     Opaque,
-    PackPV,
+    ParameterPack,
     PartialTy,
     StructTy,
     Sym,
     TraitTy,
 )
-from ktc.elaborate.model.values import LV, RV, Method, PackVal, Var
+from ktc.elaborate.model.values import Method, PackValue, Place, RValue, Var
 from ktc.elaborate.types import lookup, primitive_types, string_constants, struct_members, struct_types, well_known
 from ktc.elaborate.types.struct_types import zero_of
 from ktc.ir import nodes, types
@@ -36,23 +36,23 @@ from ktc.syntax import ast
 
 def index_of(elab: Elaboration, value: Any) -> int:
     """Return a whole number or a truth value known at compile time."""
-    if value is None or (isinstance(value, (Ty, FnVal)) and not isinstance(value, StructTy)):
+    if value is None or (isinstance(value, (Ty, FunctionValue)) and not isinstance(value, StructTy)):
         elab.fail(Code.NOT_COMPILE_TIME, "a number known at compile time is wanted", None)
     try:
         return primitive_types.comptime_int(elab, value)
     except ValueError:
         pass
     body = Body(elab, elab.modules.main, elab.modules.main.scope, elab.instances.current)
-    made = param(body, RV_bool(body, value), None)
+    made = param(body, truth_value(body, value), None)
     return int(made.data)
 
 
 def text_of(elab: Elaboration, value: Any) -> str:
     """Return a text known at compile time."""
-    if isinstance(value, KV):
+    if isinstance(value, ConstValue):
         if isinstance(value.ty, StructTy) and value.ty.params and value.data == ():
             first = value.ty.params[0]
-            if isinstance(first, KV) and isinstance(first.data, str):
+            if isinstance(first, ConstValue) and isinstance(first.data, str):
                 return first.data
         if isinstance(value.data, (str, tuple)) and value.data:
             return string_constants.string_of(elab, value.data)
@@ -69,9 +69,9 @@ def refine(elab: Elaboration, base: PartialTy, positional: tuple[Any, ...], name
     return parameter_binding.apply_struct(elab, base.info, (), (*have, *zip(slots, positional, strict=False), *named))
 
 
-def RV_bool(body: Body, value: Any) -> Any:
+def truth_value(body: Body, value: Any) -> Any:
     """Return a constant's truth as a value."""
-    return RV(well_known.library_type(body.elab, "Bool"), body.api.condition(body, value, ast.Pass(0, 0)))
+    return RValue(well_known.library_type(body.elab, "Bool"), body.api.condition(body, value, ast.Pass(0, 0)))
 
 
 def evaluate(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None) -> Any:
@@ -80,7 +80,7 @@ def evaluate(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo
         found = lookup.find(elab, node.id, scope, module)
         if type(found) is AliasInfo:
             found = alias_value(elab, found, None)
-        if type(found) is StructTy or type(found) is KV or type(found) is PackPV:
+        if type(found) is StructTy or type(found) is ConstValue or type(found) is ParameterPack:
             return found
         if type(found) is TraitInfo:
             return struct_members.trait_type(elab, (found,))
@@ -117,7 +117,7 @@ def alias_value(elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -
         cache[key] = archetypes.promised_alias(elab, alias, self_ty, scope)
         return cache[key]
     if busy in elab.comptime.circular:
-        raise Abort
+        raise ErrorReported
     elab.comptime.busy_aliases[busy] = alias
     try:
         cache[key] = typed_constant(elab, alias.node.type, alias.node.value, scope, alias.module)
@@ -133,7 +133,7 @@ def _circular(elab: Elaboration, alias: AliasInfo, busy: Any) -> NoReturn:
     elab.comptime.circular.update(ring)
     notes = tuple(Label(elab.comptime.busy_aliases[one].span(), "by this one, which needs it") for one in ring[1:])
     elab.report(Code.NOT_COMPILE_TIME, f"'{alias.name}' is defined by itself", alias.span(), extra=notes)
-    raise Abort
+    raise ErrorReported
 
 
 def typed_constant(
@@ -148,11 +148,11 @@ def typed_constant(
         elab.reporter.constants.append((span, elab.instances.current))
     try:
         result = body.api.expr(body, value, want)
-        if isinstance(want, FnTy) and isinstance(result, FnVal):
+        if isinstance(want, FunctionTy) and isinstance(result, FunctionValue):
             result = function_instances.fn_as(elab, result, want) or conversions.convert(body, result, want, span)
         elif want is not None:
             result = conversions.convert(body, result, want, span)
-        elif isinstance(result, FnVal) and (result.params or result.named) and not module.is_library:
+        elif isinstance(result, FunctionValue) and (result.params or result.named) and not module.is_library:
             parameter_binding.check_bound(elab, result, span)
         return param(body, result, span)
     finally:
@@ -160,19 +160,19 @@ def typed_constant(
             elab.reporter.constants.pop()
 
 
-def convert_constant(elab: Elaboration, value: KV, want: Ty) -> KV | None:
+def convert_constant(elab: Elaboration, value: ConstValue, want: Ty) -> ConstValue | None:
     """Convert a constant to another type by an implicit conversion, or return None; remembered."""
     memo, key = elab.instances.state.memo, ("constant", value, want)
     if key not in memo:
         body = Body(elab, elab.modules.main, elab.modules.main.scope, elab.instances.current)
         made = conversions.try_convert(body, value, want, None)
-        memo[key] = found if made and isinstance(found := param(body, made, None), KV) else None
+        memo[key] = found if made and isinstance(found := param(body, made, None), ConstValue) else None
     return memo[key]  # type: ignore[no-any-return]
 
 
 def param(body: Body, value: Any, span: Span | None) -> Any:
     """Turn what an expression gave into a parameter value; runs the interpreter where folding did not suffice."""
-    if type(value) is KV or type(value) is StructTy:
+    if type(value) is ConstValue or type(value) is StructTy:
         return value
     if isinstance(value, (Sym, Opaque)):
         raise Symbolic
@@ -180,27 +180,27 @@ def param(body: Body, value: Any, span: Span | None) -> Any:
         if value.base is None:
             return value.fn
         body.fail(Code.NOT_COMPILE_TIME, "a bound method cannot be a parameter value", span)
-    if isinstance(value, PackVal):
-        return PackPV(tuple(param(body, item, span) for item in value.items))
+    if isinstance(value, PackValue):
+        return ParameterPack(tuple(param(body, item, span) for item in value.items))
     if isinstance(value, Var):
         value = value.value
-    if isinstance(value, RV) and isinstance(value.ir, nodes.Const):
-        return _function_or(body.elab, KV(value.ty, value.ir.value))
-    if isinstance(value, LV) and isinstance(value.ty, FnTy) and not body.frame.comptime:
+    if isinstance(value, RValue) and isinstance(value.ir, nodes.Const):
+        return _function_or(body.elab, ConstValue(value.ty, value.ir.value))
+    if isinstance(value, Place) and isinstance(value.ty, FunctionTy) and not body.frame.comptime:
         body.fail(Code.NOT_COMPILE_TIME, "this function is known only at run time", span)
-    if isinstance(value, (RV, LV)):
+    if isinstance(value, (RValue, Place)):
         if not body.frame.comptime:
             body.fail(Code.NOT_COMPILE_TIME, "this value is known only at run time, and a parameter is needed", span)
         if types.size_of(struct_types.ir_type(body.elab, value.ty)) == 0:
-            return KV(value.ty, zero_of(struct_types.ir_type(body.elab, value.ty)))
+            return ConstValue(value.ty, zero_of(struct_types.ir_type(body.elab, value.ty)))
         where = span or body.frame.span or body.elab.main_span()
         return _function_or(body.elab, running.run(body.elab, body, value, where))
     return value
 
 
-def _function_or(elab: Elaboration, value: KV) -> KV | FnVal:
+def _function_or(elab: Elaboration, value: ConstValue) -> ConstValue | FunctionValue:
     """Return the function that a constant is, if it is one."""
-    found = function_types.constant_function(elab, value.data) if isinstance(value.ty, FnTy) else None
+    found = function_types.constant_function(elab, value.data) if isinstance(value.ty, FunctionTy) else None
     return value if found is None else found
 
 
@@ -210,7 +210,7 @@ def param_arg(body: Body, node: ast.Expr) -> Any:
         if node.id == "_":
             return None
         found = variables.find(body, node.id)
-        if type(found) is KV or type(found) is StructTy or type(found) is Sym or type(found) is PackPV:
+        if type(found) is ConstValue or type(found) is StructTy or type(found) is Sym or type(found) is ParameterPack:
             return found
     if isinstance(node, ast.Star):
         return param_arg(body, node.value) if node.value is not None else None
@@ -229,7 +229,7 @@ def param_list(body: Body, node: ast.Subscript) -> tuple[tuple[Any, ...], tuple[
     positional: list[Any] = []
     for item in node.args:
         value = param_arg(body, item)
-        if isinstance(item, ast.Star) and isinstance(value, PackPV):
+        if isinstance(item, ast.Star) and isinstance(value, ParameterPack):
             positional += value.items
         else:
             positional.append(value)

@@ -12,12 +12,12 @@ from ktc.elaborate.builder import place_operations, variables
 from ktc.elaborate.comptime.run_keys import computation
 from ktc.elaborate.instances import work_queue
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import UnitState
 from ktc.elaborate.model.types import (
-    KV,
+    ConstValue,
 )
-from ktc.elaborate.model.values import LV, RV, Var
+from ktc.elaborate.model.values import Place, RValue, Var
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, types, walk
 from ktc.ir.interpret import EvaluationError, Interpreter
@@ -25,24 +25,24 @@ from ktc.ir.interpret import EvaluationError, Interpreter
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 
 
-def run(elab: Elaboration, body: Body, value: Any, span: Span) -> KV:
+def run(elab: Elaboration, body: Body, value: Any, span: Span) -> ConstValue:
     """Run what a body has emitted at compile time and return its value as a constant."""
     kind = struct_types.ir_type(elab, value.ty)
-    held = value.ir if isinstance(value, RV) else value.pointer
+    held = value.ir if isinstance(value, RValue) else value.pointer
     emitted = (*body.hoisted, *body.statements)
     known = elab.instances.state.computed
     key = computation(emitted, held, kind, partial(_is_constant, elab))
     if key is not None and key in known:
-        return KV(value.ty, known[key])
+        return ConstValue(value.ty, known[key])
     const = _ran(elab, body, value, span, emitted, held)
     if key is not None:
         known[key] = const.value
-    return KV(value.ty, const.value)
+    return ConstValue(value.ty, const.value)
 
 
-def run_to_block(elab: Elaboration, body: Body, value: RV | LV, span: Span) -> str:
+def run_to_block(elab: Elaboration, body: Body, value: RValue | Place, span: Span) -> str:
     """Run what a body has emitted at compile time; return the name of a constant with the bytes of its value."""
-    held = value.ir if isinstance(value, RV) else value.pointer
+    held = value.ir if isinstance(value, RValue) else value.pointer
     const = _ran(elab, body, value, span, (*body.hoisted, *body.statements), held, True)
     assert isinstance(const.value, nodes.Address)
     return const.value.name
@@ -56,7 +56,7 @@ def _ran(
         what, help = _run_time_name(body, span)
         text = f"{what} is known only at run time, and is needed at compile time"
         elab.report(Code.NOT_COMPILE_TIME, text, span, help)
-        raise Abort
+        raise ErrorReported
     kind = struct_types.ir_type(elab, value.ty)
     place_operations.store_bits(body, nodes.Argument(0, types.PTR), value)
     body.emit(nodes.Return(None))
@@ -88,7 +88,7 @@ def evaluation_failed(elab: Elaboration, error: EvaluationError, span: Span) -> 
     if error.span is not None and (not notes or notes[-1].span != error.span):
         notes.append(Label(error.span, "failed here"))
     elab.report(code, f"this cannot be computed at compile time: {error.message}", span, extra=tuple(notes[-6:]))
-    raise Abort
+    raise ErrorReported
 
 
 def interpreter_for(elab: Elaboration) -> Interpreter:
@@ -110,14 +110,14 @@ def function_of(elab: Elaboration, state: UnitState, symbol: str) -> nodes.Funct
         if found is not None:
             return found[0]
     if symbol in state.undrawn:
-        elab.api.draw_destructor(elab, state.undrawn.pop(symbol), symbol)
+        elab.api.synthesize_destructor(elab, state.undrawn.pop(symbol), symbol)
     if symbol in state.extra:
         return state.extra[symbol][0]
     if instance is None:
         raise KeyError(symbol)
     elab.api.elaborate_instance(elab, instance)
     if instance.function is None:
-        raise Abort
+        raise ErrorReported
     return instance.function
 
 

@@ -12,10 +12,10 @@ from ktc.elaborate.expressions import collection_literals, operands
 from ktc.elaborate.generics import archetypes, function_types
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import KV, FnVal, Opaque, StructTy, Sym, TraitTy
-from ktc.elaborate.model.values import LV, RV, Arg, Var
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, Sym, TraitTy
+from ktc.elaborate.model.values import Arg, Place, RValue, Var
 from ktc.elaborate.primitives import table
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
 from ktc.records import replace
@@ -38,7 +38,7 @@ def call_node(body: Body, node: ast.Call, expected: Ty | None) -> Any:
         kw = [operands.operand(body, item, partial(collection_literals.keyword, body)) for item in node.keywords]
         for arg in (*pos, *kw):
             arg.value = taken(body, arg.value)
-        if isinstance(callee, FnVal) and not callee.set.functions:
+        if isinstance(callee, FunctionValue) and not callee.set.functions:
             return synthesised(body, callee, pos, node)
         return call_lowering.call(body, callee, pos, kw, span)
     except Mismatch as why:
@@ -47,7 +47,7 @@ def call_node(body: Body, node: ast.Call, expected: Ty | None) -> Any:
         body.frame.span, body.site.callee_syntax = outer, before
 
 
-def synthesised(body: Body, callee: FnVal, pos: list[Arg], node: ast.Call) -> Any:
+def synthesised(body: Body, callee: FunctionValue, pos: list[Arg], node: ast.Call) -> Any:
     """Call a `__copyinit__` or `__moveinit__` that the struct does not write: `Self.__copyinit__(x)`."""
     assert callee.self_ty is not None
     if len(pos) != 1 or node.keywords:
@@ -62,7 +62,7 @@ def synthesised(body: Body, callee: FnVal, pos: list[Arg], node: ast.Call) -> An
     else:
         place_operations.move_bits(body, ty, made.pointer, value)
     partial_moves.mark(body, "init", made)
-    return made if struct_types.abi(body.elab, ty) == "memory" else RV(ty, ir_values.rvalue(body, made))
+    return made if struct_types.abi(body.elab, ty) == "memory" else RValue(ty, ir_values.rvalue(body, made))
 
 
 def special_call(body: Body, node: ast.Call) -> Any:
@@ -105,18 +105,18 @@ def reflect(body: Body, name: str, node: ast.Call) -> Any:
     if isinstance(value, (Sym, Opaque)):
         raise Symbolic
     if name.endswith("type_of"):
-        if isinstance(value, FnVal):
+        if isinstance(value, FunctionValue):
             return function_types.fn_type_of(body.elab, value)
-        if not isinstance(value, (RV, LV, KV)):
+        if not isinstance(value, (RValue, Place, ConstValue)):
             body.fail(Code.TYPE_MISMATCH, "a value is wanted here", body.at(node))
         return value.ty
     own = variables.find(body, node.args[0].id) if node.args and isinstance(node.args[0], ast.Name) else None
     place = own.value if isinstance(own, Var) else value
-    mutable = isinstance(place, LV) and place.mutable
+    mutable = isinstance(place, Place) and place.mutable
     return well_known.origin_constant(body.elab, ir_values.origin_of(body, place, mutable))
 
 
-def conforms_to(body: Body, node: ast.Call) -> KV:
+def conforms_to(body: Body, node: ast.Call) -> ConstValue:
     """Elaborate `conforms_to(T, Trait)`."""
     if len(node.args) != 2 or node.keywords:
         body.fail(Code.MISSING_ARGUMENT, "'conforms_to' takes a type and a trait", body.at(node))
@@ -131,13 +131,13 @@ def downcast(body: Body, node: ast.Call, attrs: ast.Subscript) -> Any:
         body.fail(Code.MISSING_ARGUMENT, text, body.at(node))
     trait = _trait(body, attrs.args[0])
     value = operands.arg(body, node.args[0]).value
-    if not isinstance(value, (RV, LV, KV)):
+    if not isinstance(value, (RValue, Place, ConstValue)):
         ir_values.fail_no_value(body, value, body.at(node.args[0]))
     if isinstance(value.ty, StructTy) and value.ty.info.bound is not None:
         return replace(value, ty=archetypes.narrowed(body.elab, value.ty, trait))
     if not struct_members.conforms(body.elab, value.ty, trait):
         if body.elab.coverage.trial is not None:
-            raise Abort  # in an arm that is not taken for this type
+            raise ErrorReported  # in an arm that is not taken for this type
         text = f"'{type_printer.type_name(body.elab, value.ty)}' does not conform to '{trait}'"
         body.fail(Code.TRAIT_NOT_MET, text, body.at(node), f"ask with 'conforms_to(…, {trait})' first")
     return value

@@ -1,7 +1,8 @@
 """Displays: lists, sets and dictionaries written out.
 
 In: the nodes of a display and, where it is known, the type that is wanted. Out: a value. As the argument of a call a
-display stays a `DisplayVal` until the function is chosen, for the declared type of the argument says what it becomes.
+display stays a `CollectionLiteral` until the function is chosen, for the declared type of the argument says what it
+becomes.
 """
 
 from functools import partial
@@ -17,8 +18,8 @@ from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
-from ktc.elaborate.model.types import KV, FnTy, FnVal, StructTy
-from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal, PackVal
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy
+from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, RValue
 from ktc.elaborate.types import struct_members, struct_types, well_known
 from ktc.syntax import ast
 
@@ -45,7 +46,7 @@ def late_operand(body: Body, node: ast.Expr) -> Any:
     return body.api.expr(body, node)
 
 
-def beside(body: Body, late: DisplayVal, other: object) -> Any:
+def beside(body: Body, late: CollectionLiteral, other: object) -> Any:
     """Make the value of a display on one side of an operator: of the type on the other side, if it can be."""
     want = getattr(other, "ty", None)
     fits = isinstance(want, Ty) and display_cost(body, late, want) is not None
@@ -60,7 +61,7 @@ def _late(
     second = [operands.operand(body, value, partial(late_arg, body)) for value in values]
     for arg in (*first, *second):
         arg.value = taken(body, arg.value)
-    late = DisplayVal(name, tuple(first), tuple(second), node, None)
+    late = CollectionLiteral(name, tuple(first), tuple(second), node, None)
     if keywords:
         late.keywords = tuple(operands.operand(body, item, partial(keyword, body)) for item in keywords)
         return late
@@ -85,7 +86,7 @@ def dict_of(body: Body, node: Any, items: tuple[tuple[ast.Expr, ast.Expr], ...],
     return build_display(body, late, expected)
 
 
-def display_cost(body: Body, late: DisplayVal, want: Ty) -> int | None:
+def display_cost(body: Body, late: CollectionLiteral, want: Ty) -> int | None:
     """Return what making a `want` of a display costs; None if it cannot be made."""
     if late.ty is want:
         return 0
@@ -114,14 +115,17 @@ def display_cost(body: Body, late: DisplayVal, want: Ty) -> int | None:
 
 def _fit(body: Body, arg: Arg, want: Any) -> bool:
     value = arg.value
-    if isinstance(value, DisplayVal):
+    if isinstance(value, CollectionLiteral):
         return display_cost(body, value, want) is not None
-    if isinstance(value, FnVal):
-        return isinstance(want, FnTy)
-    return isinstance(value, (RV, LV, KV)) and overload_resolution.conversion(body, value.ty, want) is not None
+    if isinstance(value, FunctionValue):
+        return isinstance(want, FunctionTy)
+    return (
+        isinstance(value, (RValue, Place, ConstValue))
+        and overload_resolution.conversion(body, value.ty, want) is not None
+    )
 
 
-def _fits_fields(body: Body, late: DisplayVal, want: StructTy) -> bool:
+def _fits_fields(body: Body, late: CollectionLiteral, want: StructTy) -> bool:
     """Whether a display gives each field of a struct marked with `@fieldwise_init` a value."""
     fields = dict(struct_types.fields_of(body.elab, want))
     given = dict(zip(fields, late.items, strict=False)) | {arg.name: arg for arg in late.keywords}
@@ -130,7 +134,7 @@ def _fits_fields(body: Body, late: DisplayVal, want: StructTy) -> bool:
     return all(_fit(body, arg, fields[name]) for name, arg in given.items())
 
 
-def _own_elements(body: Body, late: DisplayVal, want: Ty | None) -> tuple[Any, ...] | None:
+def _own_elements(body: Body, late: CollectionLiteral, want: Ty | None) -> tuple[Any, ...] | None:
     """Return the types of the elements if the display's own collection is wanted."""
     if isinstance(want, StructTy) and want.info.name == late.name and want.info.module.is_library:
         return want.params[: 2 if late.name == "Dict" else 1]
@@ -143,7 +147,7 @@ def _takes(body: Body, want: StructTy, flag: str) -> bool:
     return inits is not None and any(a.name == flag for f in inits.functions for a in f.node.args)
 
 
-def build_display(body: Body, late: DisplayVal, want: Ty | None) -> Any:
+def build_display(body: Body, late: CollectionLiteral, want: Ty | None) -> Any:
     """Make the value that a display stands for: of the wanted type where it can be, else of its own."""
     span = body.at(late.node)
     if late.keywords:
@@ -179,10 +183,10 @@ def build_display(body: Body, late: DisplayVal, want: Ty | None) -> Any:
     return call_lowering.call(body, ty, items, [_flag(body, late, FLAGS[late.name])], span)
 
 
-def _of_constants(body: Body, late: DisplayVal) -> Ty | None:
+def _of_constants(body: Body, late: CollectionLiteral) -> Ty | None:
     """Return the type of a list or set of several literals, of which nobody says what it shall be."""
-    kinds = {arg.value.ty: None for arg in late.items if isinstance(arg.value, KV)}
-    if len(kinds) < 2 or late.values or not all(isinstance(arg.value, KV) for arg in late.items):
+    kinds = {arg.value.ty: None for arg in late.items if isinstance(arg.value, ConstValue)}
+    if len(kinds) < 2 or late.values or not all(isinstance(arg.value, ConstValue) for arg in late.items):
         return None
     elements = {well_known.materialized(body.elab, kind, True): None for kind in kinds}
     plain = {well_known.materialized(body.elab, kind, False): None for kind in kinds}
@@ -191,23 +195,23 @@ def _of_constants(body: Body, late: DisplayVal) -> Ty | None:
     return parameter_binding.library_struct(body.elab, late.name, tuple(elements))
 
 
-def _display_args(body: Body, late: DisplayVal, items: Any, values: Any) -> tuple[list[Arg], list[Arg], Any]:
+def _display_args(body: Body, late: CollectionLiteral, items: Any, values: Any) -> tuple[list[Arg], list[Arg], Any]:
     """Return the arguments for a constructor that takes a display."""
     flag = _flag(body, late, FLAGS[late.name])
     if late.name != "Dict":
         return list(items), [flag], body.at(late.node)
-    lists = [Arg(DisplayVal("List", part, (), late.node, None), body.at(late.node)) for part in (items, values)]
+    lists = [Arg(CollectionLiteral("List", part, (), late.node, None), body.at(late.node)) for part in (items, values)]
     for made in lists:
         kind = _common_element(body, list(made.value.items))
         made.value.ty = None if kind is None else parameter_binding.library_struct(body.elab, "List", (kind,))
     return lists, [flag], body.at(late.node)
 
 
-def _list_args(body: Body, late: DisplayVal, items: list[Arg]) -> tuple[list[Arg], list[Arg], Any]:
+def _list_args(body: Body, late: CollectionLiteral, items: list[Arg]) -> tuple[list[Arg], list[Arg], Any]:
     return items, [_flag(body, late, FLAGS["List"])], body.at(late.node)
 
 
-def _flag(body: Body, late: DisplayVal, name: str) -> Arg:
+def _flag(body: Body, late: CollectionLiteral, name: str) -> Arg:
     span = body.at(late.node)
     return Arg(call_lowering.call(body, well_known.tuple_type(body.elab, ()), [], [], span), span, name)
 
@@ -217,15 +221,15 @@ def _common_element(body: Body, args: list[Arg]) -> Ty | None:
     kinds: list[Ty] = []
     for arg in args:
         value = arg.value
-        if isinstance(value, DisplayVal):
+        if isinstance(value, CollectionLiteral):
             if value.ty is not None:
                 kinds.append(value.ty)
-        elif isinstance(value, FnVal):
+        elif isinstance(value, FunctionValue):
             thin = function_pointers.thin_type(body.elab, value)
             if thin is None:
                 return None
             kinds.append(thin)
-        elif isinstance(value, (RV, LV, KV)):
+        elif isinstance(value, (RValue, Place, ConstValue)):
             kinds.append(well_known.materialized(body.elab, value.ty, False))
         else:
             return None
@@ -235,14 +239,14 @@ def _common_element(body: Body, args: list[Arg]) -> Ty | None:
     return None
 
 
-def _no_element(body: Body, late: DisplayVal) -> None:
+def _no_element(body: Body, late: CollectionLiteral) -> None:
     name, span = late.name.lower(), body.at(late.node)
     if late.wrong is not None:
         body.fail(late.wrong.code, late.wrong.message, span)
     if not late.items:
         help = "give the variable a type: 'var name: List[Int] = []'" if name == "list" else ""
         body.fail(Code.CANNOT_INFER, f"the type of the elements of this empty {name} is not known", span, help)
-    if any(isinstance(a.value, PackVal) or not hasattr(a.value, "ty") for a in (*late.items, *late.values)):
+    if any(isinstance(a.value, PackValue) or not hasattr(a.value, "ty") for a in (*late.items, *late.values)):
         body.fail(Code.TYPE_MISMATCH, "a value is wanted here", span)
     help = "a tuple '(…)', or elements of a type 'Variant[…]', can be of several types"
     body.fail(Code.TYPE_MISMATCH, f"the elements of this {name} have no common type", span, help)

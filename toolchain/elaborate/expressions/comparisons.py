@@ -7,13 +7,13 @@ from ktc.elaborate.builder import ir_values, locals
 from ktc.elaborate.calls import conversions
 from ktc.elaborate.calls.writeback import taken
 from ktc.elaborate.expressions import collection_literals, conditions, operands, operators
-from ktc.elaborate.model.calls import Waiting
+from ktc.elaborate.model.calls import DeferredOperand
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.operator_names import COMPARE
 from ktc.elaborate.model.types import Opaque, Sym
-from ktc.elaborate.model.values import LV, RV, DisplayVal
+from ktc.elaborate.model.values import CollectionLiteral, Place, RValue
 from ktc.elaborate.types import struct_types, well_known
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
@@ -27,7 +27,7 @@ def compare(body: Body, node: ast.Compare) -> Any:
     if only:
         right = (
             operands.operand(body, node.rest[0], partial(body.api.expr, body))
-            if isinstance(left, Waiting)
+            if isinstance(left, DeferredOperand)
             else late(body, node.rest[0])
         )
         left = taken(body, left)
@@ -40,13 +40,13 @@ def compare(body: Body, node: ast.Compare) -> Any:
     for i, (op, rest) in enumerate(zip(node.ops, node.rest, strict=True)):
         right = (
             operands.operand(body, rest, partial(body.api.expr, body))
-            if isinstance(left, Waiting)
+            if isinstance(left, DeferredOperand)
             else body.api.expr(body, rest)
         )
         left = taken(body, left)
         right = taken(body, right)
-        if isinstance(right, LV) and struct_types.abi(body.elab, right.ty) == "direct":
-            right = RV(right.ty, ir_values.rvalue(body, right))
+        if isinstance(right, Place) and struct_types.abi(body.elab, right.ty) == "direct":
+            right = RValue(right.ty, ir_values.rvalue(body, right))
         truth = conditions.condition(body, compare_two(body, op, left, right, node), node)
         if i < len(node.ops) - 1:
             body.emit(nodes.If(ops.build("xor", (truth, nodes.Const(types.BOOL, 1))), (nodes.Break(label),)))
@@ -54,7 +54,7 @@ def compare(body: Body, node: ast.Compare) -> Any:
             body.emit(nodes.Store(nodes.LocalAddress(local), truth))
         left = right
     body.emit(nodes.Block(label, body.close()))
-    return RV(bool_ty, body.let(nodes.Load(nodes.LocalAddress(local), types.BOOL), types.BOOL))
+    return RValue(bool_ty, body.let(nodes.Load(nodes.LocalAddress(local), types.BOOL), types.BOOL))
 
 
 def compare_two(body: Body, op: str, left: Any, right: Any, node: Any) -> Any:
@@ -67,7 +67,7 @@ def compare_two(body: Body, op: str, left: Any, right: Any, node: Any) -> Any:
             operators.no_operator(body, "in", left, right, node)
         return negated(body, made, node) if op == "not-in" else made
     if op in ("is", "is-not"):
-        right = collection_literals.beside(body, right, left) if isinstance(right, DisplayVal) else right
+        right = collection_literals.beside(body, right, left) if isinstance(right, CollectionLiteral) else right
         made = operators.dunder(body, left, "__is__" if op == "is" else "__isnot__", [right], node)
         if made is None:
             operators.no_operator(body, op.replace("-", " "), left, right, node)
@@ -76,10 +76,10 @@ def compare_two(body: Body, op: str, left: Any, right: Any, node: Any) -> Any:
         same = (left is right) == (op == "==")
         return well_known.bool_constant(body.elab, same)
     name = COMPARE[op]
-    if isinstance(left, DisplayVal):
+    if isinstance(left, CollectionLiteral):
         left = collection_literals.beside(body, left, right)
     made = operators.dunder(body, left, f"__{name}__", [right], node)
-    if made is None and isinstance(right, DisplayVal):
+    if made is None and isinstance(right, CollectionLiteral):
         right = collection_literals.beside(body, right, left)
         made = operators.dunder(body, left, f"__{name}__", [right], node)
     if made is None:
@@ -94,4 +94,4 @@ def compare_two(body: Body, op: str, left: Any, right: Any, node: Any) -> Any:
 def negated(body: Body, value: Any, node: Any) -> Any:
     """Return `not value`."""
     truth = conditions.condition(body, value, node)
-    return RV(well_known.library_type(body.elab, "Bool"), ops.build("xor", (truth, nodes.Const(types.BOOL, 1))))
+    return RValue(well_known.library_type(body.elab, "Bool"), ops.build("xor", (truth, nodes.Const(types.BOOL, 1))))

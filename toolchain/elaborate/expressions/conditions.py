@@ -10,11 +10,11 @@ from ktc.elaborate.calls import conversions, overload_resolution
 from ktc.elaborate.expressions import operators
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.operator_names import UNARY
-from ktc.elaborate.model.types import KV, FnVal, Opaque, StructTy, Sym
-from ktc.elaborate.model.values import LV, RV, Method
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, Sym
+from ktc.elaborate.model.values import Method, Place, RValue
 from ktc.elaborate.types import struct_types, type_printer, well_known
 from ktc.elaborate.types.type_printer import said
 from ktc.ir import nodes, ops, types
@@ -24,7 +24,7 @@ from ktc.syntax import ast
 def unary(body: Body, node: ast.Unary) -> Any:
     """Elaborate `-x`, `+x`, `~x`, `not x`."""
     if node.op == "not":
-        return RV(well_known.library_type(body.elab, "Bool"), truth_of(body, node))
+        return RValue(well_known.library_type(body.elab, "Bool"), truth_of(body, node))
     value = body.api.expr(body, node.value)
     if isinstance(value, (Sym, Opaque)):
         raise Symbolic
@@ -32,7 +32,11 @@ def unary(body: Body, node: ast.Unary) -> Any:
     made = operators.dunder(body, value, name, [], node)
     if made is None:
         place_operations.promised(body, value, name, node)
-        shown = type_printer.type_name(body.elab, value.ty) if isinstance(value, (RV, LV, KV)) else said(value)
+        shown = (
+            type_printer.type_name(body.elab, value.ty)
+            if isinstance(value, (RValue, Place, ConstValue))
+            else said(value)
+        )
         own = isinstance(getattr(value, "ty", None), StructTy) and not value.ty.info.module.is_library
         help_text = f"give '{value.ty.info.name}' the method '{name}'" if own else ""
         body.fail(Code.TYPE_MISMATCH, f"'{node.op}' does not take '{shown}'", body.at(node), help_text)
@@ -43,7 +47,7 @@ def condition(body: Body, value: Any, node: Any) -> nodes.Value:
     """Return the truth of a value as an i1."""
     if isinstance(value, (Sym, Opaque)):
         raise Symbolic
-    if isinstance(value, (RV, LV, KV)):
+    if isinstance(value, (RValue, Place, ConstValue)):
         prim = struct_types.base_prim(body.elab, value.ty)
         if prim is not None and prim.name == "i1":
             return ir_values.rvalue(body, value)
@@ -56,7 +60,9 @@ def condition(body: Body, value: Any, node: Any) -> nodes.Value:
         place_operations.promised(body, value, "__bool__", node)
     if isinstance(value, Method):
         ir_values.fail_no_value(body, value, body.at(node))
-    shown = type_printer.type_name(body.elab, value.ty) if isinstance(value, (RV, LV, KV)) else said(value)
+    shown = (
+        type_printer.type_name(body.elab, value.ty) if isinstance(value, (RValue, Place, ConstValue)) else said(value)
+    )
     body.fail(Code.TYPE_MISMATCH, f"'{shown}' is neither true nor false: it has no '__bool__'", body.at(node))
 
 
@@ -88,13 +94,13 @@ def bool_op(body: Body, node: ast.BoolOp) -> Any:
     plain = left.ty is bool_ty
     if isinstance(truth, nodes.Const):
         if bool(truth.value) == (node.op == "or"):
-            return KV(bool_ty, truth.value) if plain else left
+            return ConstValue(bool_ty, truth.value) if plain else left
         if plain:
-            return RV(bool_ty, truth_of(body, node.right))
+            return RValue(bool_ty, truth_of(body, node.right))
         right = conversions.materialize(body, body.api.expr(body, node.right))
         ty = _common(body, [left, right], bool_ty, node)
         if ty is bool_ty:
-            return RV(bool_ty, condition(body, right, node.right))
+            return RValue(bool_ty, condition(body, right, node.right))
         return conversions.convert(body, right, ty, body.at(node.right))
     body.open()
     right = body.api.expr(body, node.right)
@@ -108,7 +114,7 @@ def bool_op(body: Body, node: ast.BoolOp) -> Any:
         body.blocks.append(body.statements)
         body.statements = target
         if plain:
-            value = RV(bool_ty, condition(body, conversions.materialize(body, value), part))
+            value = RValue(bool_ty, condition(body, conversions.materialize(body, value), part))
         place_operations.init_place(
             body, ty, made.pointer, conversions.convert(body, value, ty, body.at(part)), body.at(part)
         )
@@ -116,7 +122,7 @@ def bool_op(body: Body, node: ast.BoolOp) -> Any:
         arms.append(body.close())
     then, orelse = arms if node.op == "or" else (arms[1], arms[0])
     body.emit(nodes.If(truth, then, orelse, body.at(node)))
-    return RV(ty, ir_values.rvalue(body, made)) if struct_types.abi(body.elab, ty) == "direct" else made
+    return RValue(ty, ir_values.rvalue(body, made)) if struct_types.abi(body.elab, ty) == "direct" else made
 
 
 def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool = False) -> Any:
@@ -127,7 +133,7 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
         value = body.api.expr(body, chosen, expected)
         if (
             expected is None
-            and isinstance(value, KV)
+            and isinstance(value, ConstValue)
             and well_known.materialized(body.elab, value.ty, False) is not value.ty
         ):
             return _literal_beside(body, value, other, node)
@@ -139,12 +145,14 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
             value = ternary(body, part, expected, True)
         else:
             value = body.api.expr(body, part, expected)
-        values.append(conversions.materialize(body, value) if isinstance(value, FnVal) else value)
+        values.append(conversions.materialize(body, value) if isinstance(value, FunctionValue) else value)
         lists.append(body.statements)
         body.statements = body.blocks.pop()
         body.dead = False
     ty = _common(body, values, expected, node)
-    are_places = all(isinstance(v, LV) and not v.owned and v.ty is ty and v.pointer.type == types.PTR for v in values)
+    are_places = all(
+        isinstance(v, Place) and not v.owned and v.ty is ty and v.pointer.type == types.PTR for v in values
+    )
     if are_places and not body.frame.module.is_library and (is_place or not struct_types.is_trivial(body.elab, ty)):
         return _one_of(body, condition, values, lists, node)
     made = locals.temporary(body, ty, "", locals.loans_of_all(body, values))
@@ -159,11 +167,11 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
         arms.append(body.close())
     body.emit(nodes.If(condition, arms[0], arms[1], body.at(node)))
     if struct_types.abi(body.elab, ty) == "direct":
-        return RV(ty, ir_values.rvalue(body, made), loans=locals.loans_of(body, made))
+        return RValue(ty, ir_values.rvalue(body, made), loans=locals.loans_of(body, made))
     return made
 
 
-def _one_of(body: Body, condition: nodes.Value, places: list[LV], lists: list[Any], node: ast.Ternary) -> LV:
+def _one_of(body: Body, condition: nodes.Value, places: list[Place], lists: list[Any], node: ast.Ternary) -> Place:
     """Return one of two places: nothing is copied to choose."""
     local = locals.new_local(body, types.PTR, "")
     loans: tuple[nodes.Local, ...] | None = ()
@@ -179,17 +187,17 @@ def _one_of(body: Body, condition: nodes.Value, places: list[LV], lists: list[An
     body.emit(nodes.If(condition, arms[0], arms[1], body.at(node)))
     pointer = body.let(nodes.Load(nodes.LocalAddress(local), types.PTR), types.PTR)
     mutable, why = all(place.mutable for place in places), "one of two values"
-    return LV(places[0].ty, pointer, mutable, why="" if mutable else why, loans=loans)
+    return Place(places[0].ty, pointer, mutable, why="" if mutable else why, loans=loans)
 
 
-def _literal_beside(body: Body, value: KV, other: ast.Expr, node: ast.Ternary) -> Any:
+def _literal_beside(body: Body, value: ConstValue, other: ast.Expr, node: ast.Ternary) -> Any:
     """Return a literal that was chosen while compiling: its type is common to both arms."""
     sink, body.elab.reporter.sink = body.elab.reporter.sink, Sink()
     depth, statements, dead = len(body.blocks), body.statements, body.dead
     body.open()
     try:
         ty = _common(body, [value, body.api.expr(body, other, None)], None, node)
-    except Abort:  # it is not chosen, so whatever is wrong with it does no harm
+    except ErrorReported:  # it is not chosen, so whatever is wrong with it does no harm
         return value
     finally:
         del body.blocks[depth:]
@@ -203,7 +211,7 @@ def _literal_beside(body: Body, value: KV, other: ast.Expr, node: ast.Ternary) -
 
 def _common(body: Body, values: list[Any], expected: Ty | None, node: Any) -> Ty:
     a, b = values
-    if not isinstance(a, (RV, LV, KV)) or not isinstance(b, (RV, LV, KV)):
+    if not isinstance(a, (RValue, Place, ConstValue)) or not isinstance(b, (RValue, Place, ConstValue)):
         body.fail(Code.TYPE_MISMATCH, "both sides of a conditional expression must be values", body.at(node))
     if a.ty is b.ty:
         return cast(Ty, well_known.materialized(body.elab, a.ty, False))
@@ -213,7 +221,7 @@ def _common(body: Body, values: list[Any], expected: Ty | None, node: Any) -> Ty
         # of two literals: what both are as constants of the program
         return (
             cast(Ty, well_known.materialized(body.elab, a.ty, True))
-            if isinstance(a, KV) and isinstance(b, KV)
+            if isinstance(a, ConstValue) and isinstance(b, ConstValue)
             else plain_a
         )
     for want, other in ((plain_a, b), (plain_b, a)):

@@ -18,8 +18,8 @@ from ktc.elaborate.generics.function_types import convention_of
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import KV, FnTy, Opaque, PackPV, StructTy, Sym
-from ktc.elaborate.model.values import LV, RV, Arg, Var
+from ktc.elaborate.model.types import ConstValue, FunctionTy, Opaque, ParameterPack, StructTy, Sym
+from ktc.elaborate.model.values import Arg, Place, RValue, Var
 from ktc.elaborate.types import struct_types, well_known
 from ktc.syntax import ast
 
@@ -58,7 +58,7 @@ def _wanted_items(body: Body, expected: Ty | None, count: int) -> Sequence[Ty | 
     """Return the types that are wanted of the items of a tuple, for displays among them."""
     if isinstance(expected, StructTy) and expected.info is well_known.library_info(body.elab, "Tuple"):
         pack = expected.params[0]
-        if isinstance(pack, PackPV) and len(pack.items) == count:
+        if isinstance(pack, ParameterPack) and len(pack.items) == count:
             return [kind if isinstance(kind, Ty) else None for kind in pack.items]
     return [None] * count
 
@@ -67,7 +67,7 @@ def tuple_made(body: Body, values: list[Any], node: Any) -> Any:
     """Make a tuple of values."""
     kinds, items = [], node.items
     for value, item in zip(values, items, strict=True):
-        if not isinstance(value, (RV, LV, KV)):
+        if not isinstance(value, (RValue, Place, ConstValue)):
             body.fail(Code.TYPE_MISMATCH, "a value is wanted here", body.at(item))
         kinds.append(value.ty)
         if not body.frame.module.is_library and (why := not_in_tuple(body.elab, value.ty)) is not None:
@@ -109,7 +109,7 @@ def formatted(body: Body, value: Arg, part: ast.FField) -> Arg:
 def transfer(body: Body, node: Any, value: ast.Expr) -> Any:
     """Elaborate `value^`."""
     found = body.api.expr(body, value)
-    if isinstance(found, LV):
+    if isinstance(found, Place):
         if found.why == "foreign":
             return found
         if not found.mutable and not _stays(body, found.ty):
@@ -127,13 +127,15 @@ def transfer(body: Body, node: Any, value: ast.Expr) -> Any:
         if found.local is not None:
             found.local.is_shared = True
         if isinstance(found.ty, StructTy) and found.ty.info.register_trivial:  # it stays there
-            return LV(found.ty, found.pointer, found.mutable, None, (), True, found.why, locals.loans_of(body, found))
-        return LV(found.ty, found.pointer, found.mutable, found.local, found.path, True, found.why, found.loans)
-    if isinstance(found, RV) and found.read_only and not _stays(body, found.ty):
+            return Place(
+                found.ty, found.pointer, found.mutable, None, (), True, found.why, locals.loans_of(body, found)
+            )
+        return Place(found.ty, found.pointer, found.mutable, found.local, found.path, True, found.why, found.loans)
+    if isinstance(found, RValue) and found.read_only and not _stays(body, found.ty):
         why = f": it is {found.why}" if found.why else ": it is read only"
         body.fail(Code.IMMUTABLE, f"this cannot be moved{why}", body.at(node))
     plain = isinstance(value, (ast.Name, ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit))
-    if plain and isinstance(found, KV) and not body.frame.module.is_library:
+    if plain and isinstance(found, ConstValue) and not body.frame.module.is_library:
         text = "this is known at compile time and cannot be moved away"
         body.fail(Code.TYPE_MISMATCH, text, body.at(node), "leave the '^' out")
     return found
@@ -157,7 +159,7 @@ def function_type(body: Body, node: ast.FunctionType) -> Any:
     raises = node.raises or node.is_def
     args = [a for a in node.args if a.convention != "out"]
     if node.params or any(a.type is None or a.kind in ("star", "starstar") for a in args):
-        return FnTy(tuple(("", None) for _ in args), None, raises, node.effects, ast=node)
+        return FunctionTy(tuple(("", None) for _ in args), None, raises, node.effects, ast=node)
     kinds = tuple((convention_of(a), members.type_part(body, a.type)) for a in args)
     written = node.result or next((a.type for a in node.args if a.convention == "out"), None)
     result = members.type_part(body, written) if written is not None else well_known.library_type(body.elab, "NoneType")
@@ -167,17 +169,17 @@ def function_type(body: Body, node: ast.FunctionType) -> Any:
     return function_types.function_type(body.elab, kinds, result, raises, node.effects, tuple(args), ref)
 
 
-def integer(body: Body, node: ast.IntLit) -> KV:
+def integer(body: Body, node: ast.IntLit) -> ConstValue:
     """Return a whole number as written."""
     return well_known.literal(body.elab, "IntLiteral", "!kgen.int_literal", node.value)
 
 
-def real(body: Body, node: ast.FloatLit) -> KV:
+def real(body: Body, node: ast.FloatLit) -> ConstValue:
     """Return a number with a fraction or an exponent, exactly as written."""
     return well_known.literal(body.elab, "FloatLiteral", "!kgen.float_literal", _exact(node.text))
 
 
-def text(body: Body, node: ast.StrLit) -> KV:
+def text(body: Body, node: ast.StrLit) -> ConstValue:
     """Return a text."""
     return well_known.literal(body.elab, "StringLiteral", "!kgen.string", node.value)
 

@@ -9,14 +9,24 @@ from ktc.elaborate.calls.writeback import attribute_of, field_of, waits
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import names
 from ktc.elaborate.generics import archetypes, unification
-from ktc.elaborate.model.calls import Waiting
-from ktc.elaborate.model.declarations import AliasInfo, FnSet, Ty
+from ktc.elaborate.model.calls import DeferredOperand
+from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, Ty
 from ktc.elaborate.model.elaboration import UNIT_CONST, Body
-from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.spelling import suggest
-from ktc.elaborate.model.types import KV, FnTy, FnVal, ModuleVal, Opaque, PackPV, PartialTy, StructTy, Sym
-from ktc.elaborate.model.values import LV, RV, Arg, Method, PackVal, Var
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    ModuleValue,
+    Opaque,
+    ParameterPack,
+    PartialTy,
+    StructTy,
+    Sym,
+)
+from ktc.elaborate.model.values import Arg, Method, PackValue, Place, RValue, Var
 from ktc.elaborate.primitives import spellings
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.resolve.suggestions import suggest_member
@@ -41,7 +51,7 @@ def attribute(body: Body, node: ast.Attribute) -> Any:
 
 def required(body: Body, value: Any, node: Any) -> Any:
     """Require what `part` gave."""
-    if isinstance(value, LV) and value.local is not None and not value.owned:
+    if isinstance(value, Place) and value.local is not None and not value.owned:
         variables.require(body, value, node)
     return value
 
@@ -54,7 +64,7 @@ def part(body: Body, node: ast.Expr) -> Any:
     if not isinstance(node, ast.Attribute) or (isinstance(node.value, ast.Name) and node.value.id[:5] == "__mli"):
         return body.api.expr(body, node)
     base = part(body, node.value)
-    if isinstance(base, LV) and base.local is not None and base.back is None:
+    if isinstance(base, Place) and base.local is not None and base.back is None:
         member = struct_members.member(body.elab, base.ty, node.name) if isinstance(base.ty, StructTy) else None
         if isinstance(member, ast.VarDecl):
             return place_operations.field(body, base, node.name)
@@ -65,7 +75,7 @@ def part(body: Body, node: ast.Expr) -> Any:
 
 def _is_of_type(member: Any, ty: Ty, name: str) -> bool:
     """Whether a member is the type's own, so that no value is needed: `self.size` where `self` is still made."""
-    if isinstance(member, FnSet):
+    if isinstance(member, OverloadSet):
         return all(fn.static for fn in member.functions)
     own = isinstance(ty, StructTy) and any(param.name == name for param in ty.info.node.params)
     return own or isinstance(member, AliasInfo)
@@ -75,7 +85,7 @@ def member_of(body: Body, base: Any, name: str, node: Any) -> Any:
     """Return a member of a value, a type or a module."""
     elab = body.elab
     match base:
-        case ModuleVal(module):
+        case ModuleValue(module):
             found = modules.member(elab, module, name)
             if found is None:
                 found = modules.submodule(elab, module, name)
@@ -93,8 +103,8 @@ def member_of(body: Body, base: Any, name: str, node: Any) -> Any:
             open_ty = unification.symbolic_struct(elab, info)
             member = struct_members.member(elab, open_ty, name)
             values = tuple(b if p is None else p for p, b in zip(base.params, open_ty.params, strict=True))
-            if isinstance(member, FnSet):
-                return FnVal(member, (), (), struct_types.struct_type(elab, info, values))
+            if isinstance(member, OverloadSet):
+                return FunctionValue(member, (), (), struct_types.struct_type(elab, info, values))
             try:
                 found = type_member(body, struct_types.struct_type(elab, info, values), name, node)
                 if not isinstance(found, (Sym, Opaque)):
@@ -102,13 +112,13 @@ def member_of(body: Body, base: Any, name: str, node: Any) -> Any:
             except Symbolic:
                 pass
             body.fail(Code.CANNOT_INFER, f"'{info.name}' needs parameters before its member '{name}'", body.at(node))
-        case RV() | LV() | KV():
+        case RValue() | Place() | ConstValue():
             return value_member(body, base, name, node)
         case Sym() | Opaque():
             raise Symbolic
-        case PackVal(items) if name == "__len__":
-            return KV(well_known.library_type(elab, "Int"), len(items))
-        case FnVal():
+        case PackValue(items) if name == "__len__":
+            return ConstValue(well_known.library_type(elab, "Int"), len(items))
+        case FunctionValue():
             body.fail(Code.NO_MEMBER, f"a function has no member '{name}'", body.at(node))
         case _:
             body.fail(Code.NO_MEMBER, f"'{base}' has no member '{name}'", body.at(node))
@@ -122,14 +132,14 @@ def type_member(body: Body, ty: StructTy, name: str, node: Any) -> Any:
     member = struct_members.member(body.elab, ty, name)
     if isinstance(member, AliasInfo):
         return evaluation.alias_value(body.elab, member, ty)
-    if isinstance(member, FnSet):
+    if isinstance(member, OverloadSet):
         statics = [fn for fn in member.functions if fn.static]
-        chosen = FnSet(name, statics) if statics and len(statics) != len(member.functions) else member
-        return FnVal(well_known.static_set(body.elab, member, chosen), (), (), ty)
+        chosen = OverloadSet(name, statics) if statics and len(statics) != len(member.functions) else member
+        return FunctionValue(well_known.static_set(body.elab, member, chosen), (), (), ty)
     if ty.info.fieldwise and name == "__init__":
         return ty
     if name in ("__copyinit__", "__moveinit__"):
-        return FnVal(FnSet(name, []), (), (), ty)
+        return FunctionValue(OverloadSet(name, []), (), (), ty)
     if ty.symbolic:
         raise Symbolic
     if name in triviality.FLAGS and (ty.info.bound is None or triviality.promises(body.elab, ty, name)):
@@ -142,10 +152,10 @@ def type_member(body: Body, ty: StructTy, name: str, node: Any) -> Any:
 
 def no_member(body: Body, ty: Ty, name: str, node: Any) -> None:
     """Report a missing member."""
-    place_operations.promised(body, KV(ty, ()), name, node)
+    place_operations.promised(body, ConstValue(ty, ()), name, node)
     own = isinstance(ty, StructTy) and ty.info.module is body.elab.modules.main
     if own and any(name in trait.members for trait in struct_members.traits_of(body.elab, ty.info)):  # type: ignore[attr-defined]
-        raise Abort  # that the struct lacks what its trait asks for is told at its name
+        raise ErrorReported  # that the struct lacks what its trait asks for is told at its name
     names = list(ty.info.members) if isinstance(ty, StructTy) else []
     help_text = suggest_member(name, names)
     start = getattr(node, "name_start", node.start)
@@ -160,7 +170,7 @@ def value_member(body: Body, base: Any, name: str, node: Any) -> Any:
     if not isinstance(ty, StructTy):
         if name in ("value", "__mlir_value", "_mlir_value"):
             return base
-        if name == "copy" and isinstance(ty, FnTy):  # a value as any other to what is generic
+        if name == "copy" and isinstance(ty, FunctionTy):  # a value as any other to what is generic
             return Method(base, well_known.startup_function(body.elab, "__ktc_copy_function__"))
         no_member(body, ty, name, node)
     member = struct_members.member(body.elab, ty, name)
@@ -170,21 +180,21 @@ def value_member(body: Body, base: Any, name: str, node: Any) -> Any:
     if isinstance(member, ast.VarDecl):
         if (
             body.frame.builtin_self is not None
-            and isinstance(base, RV)
+            and isinstance(base, RValue)
             and base.ir is UNIT_CONST
             and name in body.frame.builtin_self
         ):
             return body.frame.builtin_self[name]
         made = (
             place_operations.field(body, base, name)
-            if isinstance(base, LV)
+            if isinstance(base, Place)
             else place_operations.field_value(body, base, name)
         )
-        return made if isinstance(base, KV) or base.back is None else field_of(made, base, name)
+        return made if isinstance(base, ConstValue) or base.back is None else field_of(made, base, name)
     if name in _MAKERS and not body.frame.module.is_library:
         return type_member(body, ty, name, node)
-    if isinstance(member, FnSet):
-        return Method(base, FnVal(member, (), (), ty))
+    if isinstance(member, OverloadSet):
+        return Method(base, FunctionValue(member, (), (), ty))
     for param, value in zip(ty.info.node.params, ty.params, strict=True):
         if param.name == name:
             return value
@@ -195,9 +205,9 @@ def value_member(body: Body, base: Any, name: str, node: Any) -> Any:
         text = well_known.literal(body.elab, "StringLiteral", "!kgen.string", name)
         span, static = body.at(node), bool(getter.functions[0].node.params)
         pos = [Arg(base, span)] if static else [Arg(base, span), Arg(text, span)]
-        called = FnVal(getter, (text,) if static else (), (), ty)
+        called = FunctionValue(getter, (text,) if static else (), (), ty)
         if body.site.deferred_operand is node and waits(body, base, node, "__setattr__"):
-            return Waiting(called, pos, node, name)
+            return DeferredOperand(called, pos, node, name)
         made = call_lowering.call_fn(body, called, pos, [], span, True)
         return attribute_of(body, made, base, name, node)
     no_member(body, ty, name, node)
@@ -208,8 +218,8 @@ def type_part(body: Body, node: ast.Expr | None) -> Any:
     """Return a type in a function type; it may be open."""
     assert node is not None
     value = body.api.expr(body, node)
-    if isinstance(value, KV) and isinstance(node, (ast.NoneLit, ast.TupleLit)):
+    if isinstance(value, ConstValue) and isinstance(node, (ast.NoneLit, ast.TupleLit)):
         return value.ty
-    if not isinstance(value, (Ty, Sym, Opaque, PartialTy, PackPV)):
+    if not isinstance(value, (Ty, Sym, Opaque, PartialTy, ParameterPack)):
         body.fail(Code.TYPE_MISMATCH, "a type is wanted here", body.at(node))
     return value

@@ -8,10 +8,10 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import type_warnings, variables
 from ktc.elaborate.comptime import evaluation
-from ktc.elaborate.model.declarations import AliasInfo, FnSet, StructInfo, TraitInfo
+from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, StructInfo, TraitInfo
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.types import FnVal, PartialTy, StructTy
+from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.types import FunctionValue, PartialTy, StructTy
 from ktc.elaborate.model.values import Var
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.resolve.suggestions import suggest_name
@@ -40,7 +40,7 @@ def unknown(body: Body, node: ast.Name) -> Any:
     names: list[str] = []
     for scope in body.frame.scope.chain():
         if node.id in scope.names or "*" in scope.names:
-            raise Abort  # a failed import, which was reported
+            raise ErrorReported  # a failed import, which was reported
         names += scope.names
     if body.elab.modules.prelude_scope is not None:
         names += (name for name in body.elab.modules.prelude_scope.names if not name.startswith("__"))
@@ -62,8 +62,8 @@ def resolve(body: Body, found: Any, node: Any) -> Any:
     match found:
         case Var():
             return variables.variable(body, found, node)
-        case FnSet():
-            return FnVal(found, env=found.functions[0].parent)
+        case OverloadSet():
+            return FunctionValue(found, env=found.functions[0].parent)
         case StructInfo():
             if found.deprecated and not body.frame.module.is_library:
                 type_warnings.warn_deprecated(body.elab, found, body.at(node))
@@ -82,4 +82,4 @@ def resolve(body: Body, found: Any, node: Any) -> Any:
 
 def find_fn(body: Body, name: str) -> Any:
     """Return a function of the prelude."""
-    return FnVal(modules.prelude_name(body.elab, name))
+    return FunctionValue(modules.prelude_name(body.elab, name))

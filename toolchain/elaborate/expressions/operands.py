@@ -7,8 +7,8 @@ from ktc.diag.codes import Code
 from ktc.elaborate.calls import call_lowering
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import KV, FnVal, Opaque, PackPV, StructTy, Sym
-from ktc.elaborate.model.values import LV, RV, Arg, PackVal
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, ParameterPack, StructTy, Sym
+from ktc.elaborate.model.values import Arg, PackValue, Place, RValue
 from ktc.elaborate.types import struct_members, type_printer, well_known
 from ktc.syntax import ast
 
@@ -18,9 +18,9 @@ def arg(body: Body, node: ast.Expr) -> Arg:
     value = body.api.expr(body, node)
     if isinstance(value, (Sym, Opaque)):
         raise Symbolic
-    if isinstance(value, PackPV) and value.items and all(isinstance(item, KV) for item in value.items):
-        value = PackVal(cast(tuple[KV, ...], value.items))  # a variadic parameter's values
-    if isinstance(node, ast.Star) and isinstance(value, LV | RV) and isinstance(value.ty, StructTy):
+    if isinstance(value, ParameterPack) and value.items and all(isinstance(item, ConstValue) for item in value.items):
+        value = PackValue(cast(tuple[ConstValue, ...], value.items))  # a variadic parameter's values
+    if isinstance(node, ast.Star) and isinstance(value, Place | RValue) and isinstance(value.ty, StructTy):
         value = spread(body, value, node)
     return Arg(value, body.at(node))
 
@@ -35,15 +35,20 @@ def spread(body: Body, value: Any, node: Any) -> Any:
         return value
     items = []
     for i in range(len(pack)):
-        number = KV(well_known.library_type(body.elab, "Int"), i)
+        number = ConstValue(well_known.library_type(body.elab, "Int"), i)
         getter = struct_members.method_set(body.elab, value.ty, "__getitem__")
         assert getter is not None
         items.append(
             call_lowering.call_fn(
-                body, FnVal(getter, (number,), (), value.ty), [Arg(value, body.at(node))], [], body.at(node), True
+                body,
+                FunctionValue(getter, (number,), (), value.ty),
+                [Arg(value, body.at(node))],
+                [],
+                body.at(node),
+                True,
             )
         )
-    return PackVal(tuple(items))
+    return PackValue(tuple(items))
 
 
 def operand(body: Body, node: Any, elaborate: Callable[[Any], Any]) -> Any:

@@ -11,13 +11,13 @@ from ktc.elaborate.builder import ir_values, place_operations
 from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
 from ktc.elaborate.calls.writeback import taken
 from ktc.elaborate.expressions import collection_literals, operands
-from ktc.elaborate.model.calls import Waiting
+from ktc.elaborate.model.calls import DeferredOperand
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.operator_names import BINARY, COMPARE
-from ktc.elaborate.model.types import KV, FnVal, Opaque, StructTy, Sym, TraitTy
-from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal, Method
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, Sym, TraitTy
+from ktc.elaborate.model.values import Arg, CollectionLiteral, Method, Place, RValue
 from ktc.elaborate.resolve.suggestions import operand_help
 from ktc.elaborate.types import struct_members, type_printer, well_known
 from ktc.elaborate.types.type_printer import said
@@ -34,7 +34,7 @@ def binary(body: Body, node: ast.Binary) -> Any:
         return struct_members.trait_type(body.elab, tuple(dict.fromkeys(left.traits + right.traits)))
     right = (
         operands.operand(body, node.right, partial(body.api.expr, body))
-        if isinstance(left, Waiting)
+        if isinstance(left, DeferredOperand)
         else collection_literals.late_operand(body, node.right)
     )
     left = taken(body, left)
@@ -46,28 +46,32 @@ def operate(body: Body, op: str, left: Any, right: Any, node: Any) -> Any:
     if isinstance(left, (Sym, Opaque)) or isinstance(right, (Sym, Opaque)):
         raise Symbolic
     name = BINARY[op]
-    if isinstance(left, DisplayVal):
+    if isinstance(left, CollectionLiteral):
         left = collection_literals.beside(body, left, right)
     made = dunder(body, left, f"__{name}__", [right], node)
-    if made is None and isinstance(right, DisplayVal):
+    if made is None and isinstance(right, CollectionLiteral):
         right = collection_literals.beside(body, right, left)
         made = dunder(body, left, f"__{name}__", [right], node)
     if made is None:
         made = dunder(body, right, f"__r{name}__", [left], node)
-    if made is None and isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV)):
+    if (
+        made is None
+        and isinstance(left, (RValue, Place, ConstValue))
+        and isinstance(right, (RValue, Place, ConstValue))
+    ):
         plain = conversions.materialize(body, left)
         if plain is not left:
             made = dunder(body, plain, f"__{name}__", [right], node)
-        if made is None and isinstance(left, KV):
+        if made is None and isinstance(left, ConstValue):
             made = _literals(body, name, left, right, node)
     if made is None:
         no_operator(body, op, left, right, node)
     return made
 
 
-def _literals(body: Body, name: str, left: KV, right: Any, node: Any) -> Any:
+def _literals(body: Body, name: str, left: ConstValue, right: Any, node: Any) -> Any:
     """Two literals of different kinds: the left becomes what the right is made of."""
-    if isinstance(right, KV) and isinstance(right.ty, StructTy) and right.ty.info.materialized is not None:
+    if isinstance(right, ConstValue) and isinstance(right.ty, StructTy) and right.ty.info.materialized is not None:
         want = well_known.materialized(body.elab, right.ty, False)
         converted = conversions.try_convert(body, left, want, None)
         if converted is not None:
@@ -77,14 +81,14 @@ def _literals(body: Body, name: str, left: KV, right: Any, node: Any) -> Any:
 
 def dunder(body: Body, base: Any, name: str, args: list[Any], node: Any) -> Any:
     """Call a method if the value has it and it takes the arguments, else return None."""
-    if not isinstance(base, (RV, LV, KV)):
+    if not isinstance(base, (RValue, Place, ConstValue)):
         return None
     fns = struct_members.method_set(body.elab, base.ty, name)
     if fns is None:
         return None
     span = body.at(node)
     pos = [Arg(base, span), *(Arg(a, span) for a in args)]
-    fn = FnVal(fns, (), (), base.ty)  # type: ignore[arg-type]
+    fn = FunctionValue(fns, (), (), base.ty)  # type: ignore[arg-type]
     outer = body.frame.span
     if outer is None or not body.frame.module.is_library:
         body.frame.span = span
@@ -111,20 +115,24 @@ def no_operator(body: Body, op: str, left: Any, right: Any, node: Any) -> None:
         if isinstance(one, Method):
             ir_values.fail_no_value(body, one, body.at(node))
     _why_not(body, asked, left if op == "in" else right, f"__{name}__", node)
-    a, b = (type_printer.type_name(body.elab, v.ty) if isinstance(v, (RV, LV, KV)) else said(v) for v in (left, right))
-    both = isinstance(left, (RV, LV, KV)) and isinstance(right, (RV, LV, KV))
+    a, b = (
+        type_printer.type_name(body.elab, v.ty) if isinstance(v, (RValue, Place, ConstValue)) else said(v)
+        for v in (left, right)
+    )
+    both = isinstance(left, (RValue, Place, ConstValue)) and isinstance(right, (RValue, Place, ConstValue))
     help_text = operand_help(op, a, b) if both and a != b else ""
     own = isinstance(getattr(asked, "ty", None), StructTy) and not asked.ty.info.module.is_library
     if both and own and isinstance(asked.ty, StructTy) and f"__{name}__" not in asked.ty.info.members:
         help_text = f"give '{asked.ty.info.name}' the method '__{name}__'" if name else ""
     elif op in BINARY and isinstance(getattr(right, "ty", None), StructTy) and not right.ty.info.module.is_library:
         turned = (
-            isinstance(left, (RV, LV, KV)) and struct_members.method_set(body.elab, right.ty, f"__{name}__") is not None
+            isinstance(left, (RValue, Place, ConstValue))
+            and struct_members.method_set(body.elab, right.ty, f"__{name}__") is not None
         )
         more = ", or write it the other way round" if turned else ""
         help_text = f"give '{right.ty.info.name}' the method '__r{name}__'{more}"
     if "NoneType" in (a, b) and _lacks_result(body):
-        raise Abort  # it calls itself
+        raise ErrorReported  # it calls itself
     body.fail(Code.TYPE_MISMATCH, f"'{op}' does not take '{a}' and '{b}'", body.at(node), help_text)
 
 
@@ -140,11 +148,13 @@ def _lacks_result(body: Body) -> bool:
 
 def _why_not(body: Body, owner: Any, other: Any, name: str, node: Any) -> None:
     """Report why a container's method does not take its own type, or that of its items: what they lack, mostly."""
-    if not (isinstance(owner, (RV, LV)) and isinstance(other, (RV, LV)) and isinstance(owner.ty, StructTy)):
+    if not (
+        isinstance(owner, (RValue, Place)) and isinstance(other, (RValue, Place)) and isinstance(owner.ty, StructTy)
+    ):
         return
     fns = struct_members.method_set(body.elab, owner.ty, name)
     if fns is not None and (owner.ty is other.ty or other.ty in owner.ty.params):
         span = body.at(node)
         overload_resolution.chosen(
-            body, FnVal(fns, (), (), owner.ty), [Arg(owner, span), Arg(other, span)], [], span, True
+            body, FunctionValue(fns, (), (), owner.ty), [Arg(owner, span), Arg(other, span)], [], span, True
         )

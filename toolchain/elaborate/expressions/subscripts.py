@@ -10,13 +10,22 @@ from ktc.elaborate.calls.writeback import item_of, waits
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals
 from ktc.elaborate.generics import function_types, parameter_binding
-from ktc.elaborate.model.calls import Waiting
+from ktc.elaborate.model.calls import DeferredOperand
 from ktc.elaborate.model.declarations import AliasInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import KV, BoundAlias, FnVal, Opaque, PackPV, PartialTy, StructTy, Sym
-from ktc.elaborate.model.values import LV, RV, Arg, Method
+from ktc.elaborate.model.types import (
+    BoundAlias,
+    ConstValue,
+    FunctionValue,
+    Opaque,
+    ParameterPack,
+    PartialTy,
+    StructTy,
+    Sym,
+)
+from ktc.elaborate.model.values import Arg, Method, Place, RValue
 from ktc.elaborate.types import primitive_types, struct_members, type_printer
 from ktc.syntax import ast
 
@@ -44,8 +53,8 @@ def prim_type(body: Body, node: ast.Subscript, name: str) -> Any:
     positional, _ = evaluation.param_list(body, node)
     if any(isinstance(p, (Sym, Opaque)) or getattr(p, "symbolic", False) for p in positional):
         raise Symbolic
-    if name in ("!kgen.pack", "!kgen.refs") and not (len(positional) == 1 and isinstance(positional[0], PackPV)):
-        positional = (PackPV(positional),)
+    if name in ("!kgen.pack", "!kgen.refs") and not (len(positional) == 1 and isinstance(positional[0], ParameterPack)):
+        positional = (ParameterPack(positional),)
     try:
         return primitive_types.prim(body.elab, name, positional)
     except ValueError as error:
@@ -71,7 +80,7 @@ def apply(body: Body, base: Any, node: ast.Subscript) -> Any:
             raise Mismatch(
                 Code.PARAMETER_COUNT, f"'{type_printer.type_name(body.elab, base)}' takes no more parameters"
             )
-        case FnVal():
+        case FunctionValue():
             return parameter_binding.give(body.elab, base, *evaluation.param_list(body, node))
         case Method(value, fn):
             return Method(value, function_types.partial_of(body.elab, fn, *evaluation.param_list(body, node)))
@@ -81,7 +90,7 @@ def apply(body: Body, base: Any, node: ast.Subscript) -> Any:
             return parameter_binding.apply_alias(
                 body.elab, base, *evaluation.param_list(body, node), _alias_owner(body, base)
             )
-        case PackPV(items):
+        case ParameterPack(items):
             given = evaluation.index_of(body.elab, evaluation.param_arg(body, node.args[0]))
             index = given + (len(items) if given < 0 else 0)
             if not 0 <= index < len(items):
@@ -91,7 +100,7 @@ def apply(body: Body, base: Any, node: ast.Subscript) -> Any:
             return items[index]
         case Sym() | Opaque():
             raise Symbolic
-        case RV() | LV() | KV():
+        case RValue() | Place() | ConstValue():
             return indexed_value(body, base, node)
         case _:
             body.fail(Code.NOT_CALLABLE, "this takes no parameters and no index", body.at(node))
@@ -108,7 +117,7 @@ def indexed_value(body: Body, base: Any, node: ast.Subscript) -> Any:
     """Elaborate an index of a value."""
     getter = struct_members.method_set(body.elab, base.ty, "__getitem__")
     span = body.at(node)
-    if getter is None and isinstance(base, KV):
+    if getter is None and isinstance(base, ConstValue):
         base = conversions.materialize(body, base)
         getter = struct_members.method_set(body.elab, base.ty, "__getitem__")
     if getter is None:
@@ -121,7 +130,7 @@ def indexed_value(body: Body, base: Any, node: ast.Subscript) -> Any:
     static = all(
         fn.node.params and sum(arg.convention != "out" for arg in fn.node.args) == 1 for fn in getter.functions
     )
-    fn = FnVal(getter, (), (), base.ty)
+    fn = FunctionValue(getter, (), (), base.ty)
     if static:
         fn = function_types.partial_of(body.elab, fn, *evaluation.param_list(body, node))
         outer, body.frame.span = (
@@ -133,13 +142,13 @@ def indexed_value(body: Body, base: Any, node: ast.Subscript) -> Any:
         return made
     args = [Arg(base, span), *(collection_literals.late_arg(body, item) for item in node.args)]
     if body.site.deferred_operand is not None and waits(body, base, node):
-        return Waiting(fn, args, node)
+        return DeferredOperand(fn, args, node)
     kw = [collection_literals.keyword(body, k) for k in node.keywords]
     outer = body.frame.span
     if not body.frame.module.is_library:
         body.frame.span = span
     made = call_lowering.call_fn(body, fn, args, kw, span, True)
     body.frame.span = outer
-    if body.target.checks and not body.frame.module.is_library and isinstance(made, LV):
+    if body.target.checks and not body.frame.module.is_library and isinstance(made, Place):
         made.at = span
     return made if kw or body.frame.module.is_library else item_of(body, made, base, args[1:], node)

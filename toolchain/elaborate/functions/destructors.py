@@ -7,10 +7,10 @@ import hashlib
 
 from ktc.elaborate.builder import place_operations
 from ktc.elaborate.instances import instance_table, work_queue
-from ktc.elaborate.model.declarations import FnSet
+from ktc.elaborate.model.declarations import OverloadSet
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.types import StructTy
-from ktc.elaborate.model.values import LV
+from ktc.elaborate.model.values import Place
 from ktc.elaborate.types import mangling, struct_members, struct_types
 from ktc.ir import nodes, types
 
@@ -41,7 +41,7 @@ def destructor(elab: Elaboration, ty: StructTy) -> str:
     return symbol
 
 
-def _dropped(elab: Elaboration, ty: StructTy) -> tuple[FnSet | None, list[str]]:
+def _dropped(elab: Elaboration, ty: StructTy) -> tuple[OverloadSet | None, list[str]]:
     """Return a type's own `__del__`, and the fields that are to be destroyed."""
     parts = [name for name, kind in struct_types.fields_of(elab, ty) if not struct_types.is_trivial(elab, kind)]
     return struct_members.method_set(elab, ty, "__del__"), parts
@@ -54,7 +54,7 @@ def synthesize_destructor(elab: Elaboration, ty: StructTy, symbol: str) -> None:
     elab.instances.state.extra[symbol] = (empty, set())
     body = Body(elab, ty.info.module, ty.info.scope, elab.instances.current)
     body.frame.comptime = False
-    place = LV(ty, nodes.Argument(0, types.PTR), True)
+    place = Place(ty, nodes.Argument(0, types.PTR), True)
     if own is not None:
         _call_del(elab, body, ty, own, place)  # which destroys the fields
         parts = []
@@ -66,7 +66,7 @@ def synthesize_destructor(elab: Elaboration, ty: StructTy, symbol: str) -> None:
     elab.instances.state.extra[symbol] = (made, body.refs)
 
 
-def _call_del(elab: Elaboration, body: Body, ty: StructTy, own: FnSet, place: LV) -> None:
+def _call_del(elab: Elaboration, body: Body, ty: StructTy, own: OverloadSet, place: Place) -> None:
     fn = own.functions[0]
     instance = instance_table.instance(elab, fn, ty, {}, [ty] * len(fn.node.args), None, body)
     work_queue.request(elab, instance)

@@ -8,10 +8,10 @@ from ktc.elaborate.functions import prologues
 from ktc.elaborate.instances import work_queue
 from ktc.elaborate.instances.instance_table import TARGETS_TABLE
 from ktc.elaborate.model.elaboration import UNIT_CONST, Body, Elaboration
-from ktc.elaborate.model.errors import Abort, Mismatch
-from ktc.elaborate.model.instance import Instance, OfProgram, Symbolic, UnitState
-from ktc.elaborate.model.types import KV, FnTy
-from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
+from ktc.elaborate.model.instance import DependsOnProgram, Instance, Symbolic, UnitState
+from ktc.elaborate.model.types import ConstValue, FunctionTy
+from ktc.elaborate.model.values import Place, RValue
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, walk
 from ktc.records import replace
@@ -40,7 +40,7 @@ def _elaborate(elab: Elaboration, instance: Instance) -> None:
     elab.instances.elaborated.add(instance.fn.uid)
     try:
         prologues.make_function(elab, instance)
-    except (Abort, Symbolic, OfProgram):
+    except (ErrorReported, Symbolic, DependsOnProgram):
         instance.failed = True
     except Mismatch as why:
         instance.failed = True
@@ -55,7 +55,7 @@ def make_template(elab: Elaboration, instance: Instance) -> None:
     instance.template = False
     signature = instance.signature
     if signature.result != "direct" or any(
-        a.variadic or (a.passing == "memory" and a.convention != "out") or isinstance(a.ty, FnTy)
+        a.variadic or (a.passing == "memory" and a.convention != "out") or isinstance(a.ty, FunctionTy)
         for a in signature.args
     ):
         return
@@ -66,19 +66,19 @@ def make_template(elab: Elaboration, instance: Instance) -> None:
         if sig.convention == "out":
             values.append(None)
         elif sig.passing == "direct":
-            values.append(RV(sig.ty, nodes.Argument(count, struct_types.ir_type(elab, sig.ty))))
+            values.append(RValue(sig.ty, nodes.Argument(count, struct_types.ir_type(elab, sig.ty))))
             count += 1
         else:
-            values.append(KV(sig.ty, ()))
+            values.append(ConstValue(sig.ty, ()))
     errors = elab.reporter.sink.error_count
     try:
         made = inlining.inline(scratch, instance, values, instance.fn.span())
     except Symbolic:
         return
     is_pure = not (scratch.statements or scratch.hoisted or scratch.facts.lends)
-    if elab.reporter.sink.error_count != errors or not is_pure or isinstance(made, LV):
+    if elab.reporter.sink.error_count != errors or not is_pure or isinstance(made, Place):
         return
-    if isinstance(made, (RV, KV)):
+    if isinstance(made, (RValue, ConstValue)):
         value = ir_values.rvalue(scratch, made)
         if value is not UNIT_CONST and not scratch.statements:
             instance.template = value

@@ -14,10 +14,10 @@ from ktc.elaborate.instances.reference_mutability import is_fixed
 from ktc.elaborate.kernels.kernel_attributes import bounds_of
 from ktc.elaborate.model.declarations import Scope
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.instance import ArgSig, Instance
-from ktc.elaborate.model.types import KV, FnTy, StructTy
-from ktc.elaborate.model.values import LV, RV, Var
+from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.instance import ArgumentSignature, Instance
+from ktc.elaborate.model.types import ConstValue, FunctionTy, StructTy
+from ktc.elaborate.model.values import Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import read_only_argument
 from ktc.elaborate.statements import blocks, exits
 from ktc.elaborate.tree.argument_uses import replaced
@@ -54,7 +54,7 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
         body.flow.error_argument = argument("error", types.PTR)
     blocks.block(body, fn.node.body)
     if instance.failed:  # before the next check: a statement that is missing for its mistake may be the 'return'
-        raise Abort
+        raise ErrorReported
     if not body.dead:
         _fall_off(elab, body, instance)
     kind: types.Type = types.BOOL if signature.raises else types.VOID
@@ -92,7 +92,7 @@ def _fall_off(elab: Elaboration, body: Body, instance: Instance) -> None:
         exits.leave(body, None)
         return
     if instance.failed:
-        raise Abort  # the statement that failed may have been the one that returns
+        raise ErrorReported  # the statement that failed may have been the one that returns
     span = instance.fn.span()
     kind = type_printer.type_name(elab, signature.result_ty)
     text = f"'{instance.fn.name}' must return a value of type '{kind}' on every path"
@@ -117,9 +117,9 @@ def _bind_arguments(elab: Elaboration, body: Body, instance: Instance, argument:
         body.statements[before:] = [*(one for one in made if not isinstance(one, nodes.Mark)), *reversed(marks)]
 
 
-def _bind_one(elab: Elaboration, body: Body, sig: ArgSig, span: Span, argument: Any) -> Any:
+def _bind_one(elab: Elaboration, body: Body, sig: ArgumentSignature, span: Span, argument: Any) -> Any:
     ty = sig.ty
-    if isinstance(ty, FnTy) and ty.of is not None:
+    if isinstance(ty, FunctionTy) and ty.of is not None:
         return ty.of
     why = read_only_argument(sig.name)
     assert body.frame.instance is not None
@@ -130,31 +130,35 @@ def _bind_one(elab: Elaboration, body: Body, sig: ArgSig, span: Span, argument: 
         fixed = (
             sig.convention == "ref" and not body.frame.module.is_library and is_fixed(elab, body.frame.instance, sig)
         )
-        return Var(sig.name, ty, LV(ty, pointer, not fixed, why=why if fixed else "", loans=()), span, "arg", body=body)
+        return Var(
+            sig.name, ty, Place(ty, pointer, not fixed, why=why if fixed else "", loans=()), span, "arg", body=body
+        )
     if sig.passing == "memory":
         pointer = argument(sig.name, types.PTR)
         if sig.convention == "read":
-            return Var(sig.name, ty, LV(ty, pointer, False, why=why, loans=()), span, "arg", body=body)
+            return Var(sig.name, ty, Place(ty, pointer, False, why=why, loans=()), span, "arg", body=body)
         if not struct_types.is_trivial(elab, ty):
             return _bind_behind(elab, body, sig, pointer, span)
         local = locals.new_local(body, struct_types.ir_type(elab, ty), sig.name, ty, loans=())
         size = nodes.Const(types.I64, types.size_of(struct_types.ir_type(elab, ty)))
-        place = LV(ty, nodes.LocalAddress(local), True, local)
+        place = Place(ty, nodes.LocalAddress(local), True, local)
         body.emit(
             nodes.MemCopy(place.pointer, pointer, size, types.align_of(struct_types.ir_type(elab, ty)), span=span)
         )
         partial_moves.mark(body, "init", place)
         return Var(sig.name, ty, place, span, "arg", local, body)
     kind = struct_types.ir_type(elab, ty)
-    value = RV(
-        ty, argument(sig.name, kind) if sig.passing == "direct" else ir_values.constant(body, KV(ty, ())), loans=()
+    value = RValue(
+        ty,
+        argument(sig.name, kind) if sig.passing == "direct" else ir_values.constant(body, ConstValue(ty, ())),
+        loans=(),
     )
     if sig.convention in ("var", "deinit"):
         return _own_direct(elab, body, sig, value, span)
     return Var(sig.name, ty, value, span, "arg", body=body)
 
 
-def _is_replaced(elab: Elaboration, body: Body, sig: ArgSig) -> bool:
+def _is_replaced(elab: Elaboration, body: Body, sig: ArgumentSignature) -> bool:
     """Say whether the function replaces the value of a `mut` argument, or a field that has a destructor. For the
     library's own functions it is of no interest when exactly a field dies."""
     assert body.frame.instance is not None
@@ -167,7 +171,7 @@ def _is_replaced(elab: Elaboration, body: Body, sig: ArgSig) -> bool:
     )
 
 
-def _bind_behind(elab: Elaboration, body: Body, sig: ArgSig, pointer: nodes.Value, span: Span) -> Var:
+def _bind_behind(elab: Elaboration, body: Body, sig: ArgumentSignature, pointer: nodes.Value, span: Span) -> Var:
     """Bind an argument of which the function may give away the value, or must destroy it."""
     local = locals.behind(body, pointer, sig.ty, sig.name, span)
     if sig.convention == "deinit":
@@ -175,31 +179,31 @@ def _bind_behind(elab: Elaboration, body: Body, sig: ArgSig, pointer: nodes.Valu
         partial_moves.by_field(body, local, sig.ty)
         local.drop = ""
     local.kept = sig.convention == "mut"
-    place = LV(sig.ty, pointer, True, local)
+    place = Place(sig.ty, pointer, True, local)
     partial_moves.mark(body, "init", place)
     return Var(sig.name, sig.ty, place, span, "arg", local, body)
 
 
-def _own_direct(elab: Elaboration, body: Body, sig: ArgSig, value: RV, span: Span) -> Var:
+def _own_direct(elab: Elaboration, body: Body, sig: ArgumentSignature, value: RValue, span: Span) -> Var:
     local = locals.new_local(body, struct_types.ir_type(elab, sig.ty), sig.name, sig.ty, loans=())
-    place = LV(sig.ty, nodes.LocalAddress(local), True, local)
+    place = Place(sig.ty, nodes.LocalAddress(local), True, local)
     place_operations.store_bits(body, place.pointer, value)
     return Var(sig.name, sig.ty, place, span, "arg", local, body)
 
 
-def _bind_out(elab: Elaboration, body: Body, instance: Instance, sig: ArgSig, span: Span) -> None:
+def _bind_out(elab: Elaboration, body: Body, instance: Instance, sig: ArgumentSignature, span: Span) -> None:
     signature = instance.signature
     ty = signature.result_ty
     if signature.result == "memory" and struct_types.is_trivial(elab, ty) and body.frame.module.is_library:
         assert body.flow.result_pointer is not None
-        place = LV(ty, body.flow.result_pointer, True, loans=())
+        place = Place(ty, body.flow.result_pointer, True, loans=())
     elif signature.result == "memory":
         assert body.flow.result_pointer is not None
         local = locals.behind(body, body.flow.result_pointer, ty, sig.name, span)
-        place = LV(ty, body.flow.result_pointer, True, local)
+        place = Place(ty, body.flow.result_pointer, True, local)
     else:
         local = locals.new_local(body, struct_types.ir_type(elab, ty), sig.name)
-        place = LV(ty, nodes.LocalAddress(local), True, None if body.frame.module.is_library else local)
+        place = Place(ty, nodes.LocalAddress(local), True, None if body.frame.module.is_library else local)
     if place.local is not None:
         if isinstance(ty, StructTy):
             partial_moves.by_field(body, place.local, ty)
@@ -211,16 +215,16 @@ def _bind_out(elab: Elaboration, body: Body, instance: Instance, sig: ArgSig, sp
     body.frame.scope.names[sig.name] = body.flow.out_var
 
 
-def _bind_variadic(elab: Elaboration, body: Body, sig: ArgSig, span: Span, argument: Any) -> None:
+def _bind_variadic(elab: Elaboration, body: Body, sig: ArgumentSignature, span: Span, argument: Any) -> None:
     if sig.variadic == "pack":
         args = [argument(f"{sig.name}.{i}", types.PTR) for i in range(len(sig.pack))]
     else:
         args = [argument(sig.name, types.PTR), argument(f"{sig.name}.count", types.I64)]
     if sig.convention in ("var", "owned") and not body.frame.module.is_library:
         kind = well_known.owned_type(elab, sig)
-        value = RV(kind, inlining.variadic_value(body, sig, args).ir)
+        value = RValue(kind, inlining.variadic_value(body, sig, args).ir)
         owned = _own_direct(elab, body, replace(sig, ty=kind), value, span)
-        assert isinstance(owned.value, LV)
+        assert isinstance(owned.value, Place)
         partial_moves.mark(body, "init", owned.value)
         body.frame.scope.names[sig.name] = owned
         return

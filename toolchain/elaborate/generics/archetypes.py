@@ -11,11 +11,29 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
 from ktc.elaborate.generics import unification
-from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, ModuleInfo, Scope, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.declarations import (
+    AliasInfo,
+    FunctionInfo,
+    ModuleInfo,
+    OverloadSet,
+    Scope,
+    StructInfo,
+    TraitInfo,
+    Ty,
+)
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import KV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, TraitTy
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    OriginValue,
+    ParameterPack,
+    PartialTy,
+    StructTy,
+    TraitTy,
+)
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import mangling, struct_members, struct_types, well_known
 from ktc.elaborate.types.struct_types import zero_of
@@ -72,7 +90,9 @@ def promised_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None, sco
         elab.fail(Code.NO_MEMBER, f"'{alias.name}' has no value here", alias.span())
     # origins make no other type of it
     given = tuple(scope.names.get(param.name) for param in alias.node.params if param.kind != "infer")
-    kept = tuple(value for value in given if not (isinstance(value, KV) and isinstance(value.data, OriginValue)))
+    kept = tuple(
+        value for value in given if not (isinstance(value, ConstValue) and isinstance(value.data, OriginValue))
+    )
     key = f"{alias.uid}{mangling.key_text(elab, kept)}"
     if key not in ty.aliases:
         want = elab.api.evaluate(elab, alias.node.type, scope, alias.module) if alias.node.type is not None else None
@@ -81,7 +101,7 @@ def promised_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None, sco
     return ty.aliases[key]
 
 
-def promised_truth(elab: Elaboration) -> KV:
+def promised_truth(elab: Elaboration) -> ConstValue:
     """Return some truth value for a flag that every type has."""
     elab.coverage.uncertainty = max(elab.coverage.uncertainty, 1)
     return well_known.bool_constant(elab, elab.coverage.choice % 2 == 0)
@@ -121,7 +141,7 @@ def own_type(elab: Elaboration, info: StructInfo) -> StructTy:
     outer, elab.reporter.sink = elab.reporter.sink, Sink()  # what is wrong with them is told elsewhere
     try:
         values = stand_ins(elab, info.node.params, Scope(info.scope, "function"), info.module, {})
-    except (NoStandIn, Abort, Mismatch, Symbolic):
+    except (NoStandIn, ErrorReported, Mismatch, Symbolic):
         return unification.symbolic_struct(elab, info)
     finally:
         elab.reporter.sink = outer
@@ -132,10 +152,10 @@ def _stand_in(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleI
     if param.type is None or (isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Some"):
         raise NoStandIn
     want = elab.api.evaluate(elab, param.type, scope, module)
-    if isinstance(want, FnTy) and want.ast is not None:
+    if isinstance(want, FunctionTy) and want.ast is not None:
         return _parametric_function(elab, param, scope, module)
     if param.kind == "star":
-        return PackPV(tuple(_stand_in_for(elab, want, param.name, module, param) for _ in range(2)), want)
+        return ParameterPack(tuple(_stand_in_for(elab, want, param.name, module, param) for _ in range(2)), want)
     if (
         param.default is not None
         and isinstance(want, StructTy)
@@ -146,14 +166,14 @@ def _stand_in(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleI
             with contextlib.suppress(NoStandIn):
                 return _constant(elab, want, None)
         value = elab.api.evaluate(elab, param.default, scope, module)
-        return value if isinstance(value, KV) and value.ty is want else _constant(elab, want, value)
+        return value if isinstance(value, ConstValue) and value.ty is want else _constant(elab, want, value)
     return _stand_in_for(elab, want, param.name, module, param)
 
 
 def _stand_in_for(elab: Elaboration, want: Any, name: str, module: ModuleInfo, at: ast.Node) -> Any:
     if isinstance(want, TraitTy):
         return archetype(elab, name, want, module, at)
-    if isinstance(want, FnTy) and want.ast is None and not want.symbolic:
+    if isinstance(want, FunctionTy) and want.ast is None and not want.symbolic:
         return _function(elab, want, name, module, at)
     if isinstance(want, PartialTy) and want.info is well_known.library_info(elab, "Origin"):
         elab.coverage.lent = True
@@ -162,22 +182,22 @@ def _stand_in_for(elab: Elaboration, want: Any, name: str, module: ModuleInfo, a
         raise NoStandIn
     if want.info is well_known.library_info(elab, "Origin"):
         flag = want.params[0]
-        return KV(want, OriginValue("some", bool(flag.data) if isinstance(flag, KV) else True))
+        return ConstValue(want, OriginValue("some", bool(flag.data) if isinstance(flag, ConstValue) else True))
     elab.coverage.uncertainty = max(elab.coverage.uncertainty, 1)
     return _constant(elab, want, None)
 
 
-def _constant(elab: Elaboration, want: StructTy, given: Any) -> KV:
+def _constant(elab: Elaboration, want: StructTy, given: Any) -> ConstValue:
     """Return some constant of a type: one made from a literal, an alias of its struct, or one without bits."""
     tries = (
         well_known.literal(elab, "IntLiteral", "!kgen.int_literal", 4 << elab.coverage.choice),
         well_known.bool_constant(elab, elab.coverage.choice % 2 == 0),
         well_known.literal(elab, "StringLiteral", "!kgen.string", "xyzvw"[elab.coverage.choice]),
     )
-    for value in (given,) if isinstance(given, KV) else tries:
+    for value in (given,) if isinstance(given, ConstValue) else tries:
         try:
             made = value if value.ty is want else elab.api.convert_constant(elab, value, want)
-        except (Abort, Symbolic, Mismatch):
+        except (ErrorReported, Symbolic, Mismatch):
             continue
         if made is not None:
             return made
@@ -185,15 +205,15 @@ def _constant(elab: Elaboration, want: StructTy, given: Any) -> KV:
     if found:  # the first ones mean something special more often than not
         return found[int(len(found) * _PLACES[elab.coverage.choice])]
     if want.info.bound is None and not types.size_of(struct_types.ir_type(elab, want)):
-        return KV(want, zero_of(struct_types.ir_type(elab, want)))
+        return ConstValue(want, zero_of(struct_types.ir_type(elab, want)))
     raise NoStandIn
 
 
-def _own_constant(elab: Elaboration, member: Any, want: StructTy) -> KV | None:
+def _own_constant(elab: Elaboration, member: Any, want: StructTy) -> ConstValue | None:
     if not isinstance(member, AliasInfo) or member.node.params or member.node.value is None:
         return None
     made = elab.api.alias_value(elab, member, want)
-    return made if isinstance(made, KV) and made.ty is want and made.data != 0 else None
+    return made if isinstance(made, ConstValue) and made.ty is want and made.data != 0 else None
 
 
 def open_type(elab: Elaboration, kind: Any, name: str, scope: Scope, module: ModuleInfo, at: ast.Node) -> Any:
@@ -209,7 +229,7 @@ def open_type(elab: Elaboration, kind: Any, name: str, scope: Scope, module: Mod
     return None
 
 
-def is_open(elab: Elaboration, fn: FnInfo) -> bool:
+def is_open(elab: Elaboration, fn: FunctionInfo) -> bool:
     """Is an argument declared by a trait, or by a struct without its parameters."""
     for arg in fn.node.args:
         match arg.type:
@@ -226,7 +246,7 @@ def is_open(elab: Elaboration, fn: FnInfo) -> bool:
     return False
 
 
-def _function(elab: Elaboration, want: FnTy, name: str, module: ModuleInfo, at: ast.Node) -> FnVal:
+def _function(elab: Elaboration, want: FunctionTy, name: str, module: ModuleInfo, at: ast.Node) -> FunctionValue:
     """Return a function of a type; its body is never looked at."""
     scope = Scope(module.scope, "function")
     args = []
@@ -244,7 +264,7 @@ def _function(elab: Elaboration, want: FnTy, name: str, module: ModuleInfo, at: 
     return _function_value(elab, name, (), tuple(args), result, want, module, scope, at)
 
 
-def _parametric_function(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> FnVal:
+def _parametric_function(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> FunctionValue:
     node = param.type
     if not isinstance(node, ast.FunctionType) or node.result_ref is not None:
         raise NoStandIn
@@ -259,15 +279,15 @@ def _parametric_function(elab: Elaboration, param: ast.Param, scope: Scope, modu
 
 def _function_value(
     elab: Elaboration, name: str, params: tuple[ast.Param, ...], args: tuple[ast.Param, ...], result: ast.Expr | None,
-    want: FnTy, module: ModuleInfo, scope: Scope, at: ast.Node,
-) -> FnVal:  # fmt: skip
+    want: FunctionTy, module: ModuleInfo, scope: Scope, at: ast.Node,
+) -> FunctionValue:  # fmt: skip
     body = (ast.Pass(at.start, at.end),)
     head = ast.FunctionHead(params, args, result, None, want.raises, (), None, (), False, "")
     node = ast.FunctionDecl(at.start, at.end, name, at.start, (), head, body)
-    info = FnInfo(name, node, module, None, scope, next(elab.modules.ids))
+    info = FunctionInfo(name, node, module, None, scope, next(elab.modules.ids))
     info.parameter = "capturing" in want.effects
     elab.instances.elaborated.add(info.uid)
-    return FnVal(FnSet(name, [info]))
+    return FunctionValue(OverloadSet(name, [info]))
 
 
 def _mutable_flag(param: ast.Param) -> str:
@@ -287,8 +307,8 @@ def _leaves_open(info: StructInfo, args: tuple[ast.Expr, ...], keywords: tuple[a
 def _add_member(members: dict[str, Any], name: str, value: Any) -> None:
     """Enter a member of a trait: overloads of several traits are overloads of the archetype."""
     old = members.get(name)
-    if isinstance(old, FnSet) and isinstance(value, FnSet):
-        value = FnSet(name, [*old.functions, *(fn for fn in value.functions if fn not in old.functions)])
+    if isinstance(old, OverloadSet) and isinstance(value, OverloadSet):
+        value = OverloadSet(name, [*old.functions, *(fn for fn in value.functions if fn not in old.functions)])
     elif old is not None and not (isinstance(old, AliasInfo) and old.node.value is None):
         return
     members[name] = value

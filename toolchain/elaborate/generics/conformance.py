@@ -6,11 +6,11 @@ from typing import Any, NoReturn
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.generics.archetypes import MARK
-from ktc.elaborate.model.declarations import FnSet, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.declarations import OverloadSet, StructInfo, TraitInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.errors import Abort, Mismatch
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Instance
-from ktc.elaborate.model.types import KV, PartialTy, StructTy, Sym, TraitTy
+from ktc.elaborate.model.types import ConstValue, PartialTy, StructTy, Sym, TraitTy
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import struct_members, type_printer
 from ktc.elaborate.types.struct_members import SYNTHESISED
@@ -59,11 +59,11 @@ def check_conforms(elab: Elaboration, param: ast.Param, value: Any, want: TraitT
             return
         text = f"'{value.info.name}' needs its parameters before it can be parameter '{param.name}' of {what}"
         raise Mismatch(Code.PARAMETER_COUNT, text, weight=2)
-    if isinstance(value, KV) and isinstance(value.data, (int, tuple, float)):
+    if isinstance(value, ConstValue) and isinstance(value.data, (int, tuple, float)):
         raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
     if isinstance(value, StructTy) and not value.symbolic and not struct_members.conforms(elab, value, want):
         if value.info.lacks_trait:
-            raise Abort
+            raise ErrorReported
         raise unmet(elab, value, want, f", as parameter '{param.name}' of {what} asks")
 
 
@@ -79,7 +79,7 @@ def _help(ty: Ty, missing: list[TraitInfo]) -> str:
     names = ", ".join(f"'{trait.name}'" for trait in missing)
     methods = [
         f"'{name}'" for trait in missing for name, member in trait.members.items()
-        if isinstance(member, FnSet) and name not in SYNTHESISED and name not in ty.info.members
+        if isinstance(member, OverloadSet) and name not in SYNTHESISED and name not in ty.info.members
         and all(fn.node.body is None for fn in member.functions)
     ]  # fmt: skip
     needs = f", and give it {' and '.join(methods)}" if methods else ""

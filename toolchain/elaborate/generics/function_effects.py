@@ -9,17 +9,17 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import Mismatch, at_parameter, place_of
-from ktc.elaborate.model.types import FnVal
+from ktc.elaborate.model.types import FunctionValue
 from ktc.elaborate.model.values import Arg
 from ktc.syntax import ast
 
 _FORMS = ("capturing", "escaping")
 
 
-def check_forms(elab: Elaboration, fn: FnInfo, given: dict[str, Any], slots: Sequence[Any]) -> None:
+def check_forms(elab: Elaboration, fn: FunctionInfo, given: dict[str, Any], slots: Sequence[Any]) -> None:
     """Raise a `Mismatch` if a function that is given has not the form that a parameter or an argument wants."""
     for param in fn.node.params:
         if isinstance(param.type, ast.FunctionType):
@@ -32,8 +32,10 @@ def check_forms(elab: Elaboration, fn: FnInfo, given: dict[str, Any], slots: Seq
             _check(elab, fn, f"argument '{arg.name}'", arg.type, slot.value, slot.span)
 
 
-def _check(elab: Elaboration, fn: FnInfo, what: str, want: ast.FunctionType, value: Any, span: Span | None) -> None:
-    if not isinstance(value, FnVal) or len(value.set.functions) != 1:
+def _check(
+    elab: Elaboration, fn: FunctionInfo, what: str, want: ast.FunctionType, value: Any, span: Span | None
+) -> None:
+    if not isinstance(value, FunctionValue) or len(value.set.functions) != 1:
         return
     info = value.set.functions[0]
     have = _form(elab, value, info)
@@ -49,7 +51,7 @@ def _words(raises: bool, form: str) -> str:
     return "fn" + " raises" * raises + (f" {form}" if form else "")
 
 
-def _form(elab: Elaboration, value: FnVal, info: FnInfo) -> str | None:
+def _form(elab: Elaboration, value: FunctionValue, info: FunctionInfo) -> str | None:
     """Return "capturing" for what captures by reference, "escaping" for what keeps copies, "" for what captures
     nothing; None where that is not known."""
     if info.parameter:

@@ -5,10 +5,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from ktc.elaborate.generics import parameter_assignment
-from ktc.elaborate.model.declarations import FnInfo, Scope, Ty
+from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.instance import ArgSig, Signature
-from ktc.elaborate.model.types import KV, PV, FnTy, FnVal, PackPV, PartialTy, StructTy, TraitTy, is_symbolic
+from ktc.elaborate.model.instance import ArgumentSignature, Signature
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    ParameterPack,
+    ParameterValue,
+    PartialTy,
+    StructTy,
+    TraitTy,
+    is_symbolic,
+)
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, types
 from ktc.syntax import ast
@@ -26,8 +36,11 @@ def convention_of(node: ast.Param) -> str:
 
 
 def partial_of(
-    elab: Elaboration, fn: FnVal, positional: tuple[PV | None, ...], named: tuple[tuple[str, Any], ...]
-) -> FnVal:
+    elab: Elaboration,
+    fn: FunctionValue,
+    positional: tuple[ParameterValue | None, ...],
+    named: tuple[tuple[str, Any], ...],
+) -> FunctionValue:
     """Give (more) parameters to a function value; the first go where `_` left one open."""
     params = fn.params
     if None in params:
@@ -35,10 +48,10 @@ def partial_of(
         params = tuple(next(rest, None) if value is None else value for value in params)
         positional = tuple(rest)
     named = tuple(one for one in named if one[1] is not None)
-    return FnVal(fn.set, params + positional, fn.named + named, fn.self_ty, fn.env, fn.leads)
+    return FunctionValue(fn.set, params + positional, fn.named + named, fn.self_ty, fn.env, fn.leads)
 
 
-def give_function(elab: Elaboration, params: tuple[ast.Param, ...], fn: FnVal, what: str) -> dict[str, Any]:
+def give_function(elab: Elaboration, params: tuple[ast.Param, ...], fn: FunctionValue, what: str) -> dict[str, Any]:
     """Assign the parameters that a function value has to names, without those that `_` leaves open."""
     given = parameter_assignment.give(elab, params, fn.params, fn.named, what)
     return {name: value for name, value in given.items() if value is not None} if None in fn.params else given
@@ -47,34 +60,34 @@ def give_function(elab: Elaboration, params: tuple[ast.Param, ...], fn: FnVal, w
 def function_type(
     elab: Elaboration, args: tuple[tuple[str, Any], ...], result: Any, raises: bool, effects: tuple[str, ...],
     written: tuple[ast.Param, ...] = (), result_ref: bool | None = None,
-) -> FnTy:  # fmt: skip
+) -> FunctionTy:  # fmt: skip
     """Return the function type; the names of arguments are no part of it."""
     key = (args, result, raises, effects, result_ref)
     found = elab.types.functions.get(key)
     if found is None:
-        found = elab.types.functions[key] = FnTy(args, result, raises, effects, written, result_ref)
+        found = elab.types.functions[key] = FunctionTy(args, result, raises, effects, written, result_ref)
         found.symbolic = any(is_symbolic(kind) for _, kind in args) or is_symbolic(result)
     return found
 
 
-def fn_type_of(elab: Elaboration, fn: FnVal) -> FnTy:
+def fn_type_of(elab: Elaboration, fn: FunctionValue) -> FunctionTy:
     """Return the type of one function alone."""
     found = elab.types.functions.get(fn)
     if found is None:
         first = fn.set.functions[0]
         effects = ("capturing",) if first.parameter else ()
-        found = elab.types.functions[fn] = FnTy((), None, first.raises, effects, of=fn)
+        found = elab.types.functions[fn] = FunctionTy((), None, first.raises, effects, of=fn)
     return found
 
 
-def call_signature(elab: Elaboration, ty: FnTy) -> Signature:
+def call_signature(elab: Elaboration, ty: FunctionTy) -> Signature:
     """Return what a call through a function type looks like."""
     if ty.signature is None:
         args = []
         for i, (word, kind) in enumerate(ty.args):
             node = ty.nodes[i] if ty.nodes else NAMELESS
             passing = "memory" if word in ("mut", "ref") else struct_types.abi(elab, kind)
-            args.append(ArgSig(node.name, kind, word, "any", node, passing))
+            args.append(ArgumentSignature(node.name, kind, word, "any", node, passing))
         result = "ref" if ty.result_ref is not None else struct_types.abi(elab, ty.result)
         lends = tuple(range(len(args)))  # which of them the function keeps nobody knows
         ty.signature = Signature(tuple(args), ty.result, result, ty.raises, "", bool(ty.result_ref), lends=lends)
@@ -82,53 +95,53 @@ def call_signature(elab: Elaboration, ty: FnTy) -> Signature:
     return ty.signature
 
 
-def is_plain(elab: Elaboration, ty: FnTy) -> bool:
+def is_plain(elab: Elaboration, ty: FunctionTy) -> bool:
     """Can a value of the type exist at run time."""
     return ty.of is None and ty.ast is None and all(is_complete(kind) for _, kind in ty.args)
 
 
-def only_value(elab: Elaboration, param: ast.Param, scope: Scope, module: Any) -> KV | None:
+def only_value(elab: Elaboration, param: ast.Param, scope: Scope, module: Any) -> ConstValue | None:
     """Return the value of an inferred parameter whose type has only one, as a set of origins has."""
     if param.kind != "infer" or param.type is None:
         return None
     ty = elab.api.evaluate(elab, param.type, scope, module)
     if not isinstance(ty, StructTy) or ty.params or types.size_of(struct_types.ir_type(elab, ty)):
         return None
-    return KV(ty, ())
+    return ConstValue(ty, ())
 
 
-def as_constant(elab: Elaboration, fn: FnVal, key: str) -> nodes.Address:
+def as_constant(elab: Elaboration, fn: FunctionValue, key: str) -> nodes.Address:
     """Return what stands for a function in a constant, as in an `Optional` that is a parameter's value."""
     name = "fn$" + hashlib.sha256(key.encode()).hexdigest()[:24]
     elab.types.constant_functions[name] = fn
     return nodes.Address(name)
 
 
-def constant_function(elab: Elaboration, data: object) -> FnVal | None:
+def constant_function(elab: Elaboration, data: object) -> FunctionValue | None:
     """Return the function that an address in a constant stands for."""
     return elab.types.constant_functions.get(data.name) if isinstance(data, nodes.Address) else None
 
 
-def environments(elab: Elaboration, values: tuple[Any, ...]) -> tuple[FnVal, ...]:
+def environments(elab: Elaboration, values: tuple[Any, ...]) -> tuple[FunctionValue, ...]:
     """Return the closures in parameter values, each once: their environments are passed along."""
-    found: dict[FnInfo, FnVal] = {}
+    found: dict[FunctionInfo, FunctionValue] = {}
     work = list(reversed(values))
     while work:
         match work.pop():
-            case FnVal() as fn:
+            case FunctionValue() as fn:
                 if fn.env is not None:
                     found.setdefault(fn.set.functions[0], fn)
                 work += (*fn.params, *(value for _, value in fn.named), fn.self_ty)
-            case FnTy(of=FnVal() as fn):
+            case FunctionTy(of=FunctionValue() as fn):
                 work.append(fn)
-            case StructTy(params=params) | PackPV(params):
+            case StructTy(params=params) | ParameterPack(params):
                 work += params
-            case KV(data=tuple() | nodes.Address() as data) if elab.types.constant_functions:
+            case ConstValue(data=tuple() | nodes.Address() as data) if elab.types.constant_functions:
                 work += _functions_in(elab, data)
     return tuple(found.values())
 
 
-def _functions_in(elab: Elaboration, data: object) -> Iterator[FnVal]:
+def _functions_in(elab: Elaboration, data: object) -> Iterator[FunctionValue]:
     if isinstance(data, tuple):
         for part in data:
             yield from _functions_in(elab, part)
@@ -137,4 +150,4 @@ def _functions_in(elab: Elaboration, data: object) -> Iterator[FnVal]:
 
 
 def is_complete(kind: Any) -> bool:
-    return isinstance(kind, Ty) and not isinstance(kind, TraitTy) and not isinstance(kind, (PartialTy, PackPV))
+    return isinstance(kind, Ty) and not isinstance(kind, TraitTy) and not isinstance(kind, (PartialTy, ParameterPack))

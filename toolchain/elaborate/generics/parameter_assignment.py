@@ -3,10 +3,10 @@
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.elaborate.model.declarations import FnInfo, Scope
+from ktc.elaborate.model.declarations import FunctionInfo, Scope
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Mismatch, at_parameter
-from ktc.elaborate.model.types import PackPV
+from ktc.elaborate.model.types import ParameterPack
 from ktc.elaborate.types.type_relations import is_static
 from ktc.syntax import ast
 
@@ -19,7 +19,7 @@ def wants_constant(body: Body, instance: Any, sig: Any) -> bool:
     return is_static(lookup_quiet(body.elab, instance.scope, origin.id, instance.fn))
 
 
-def lookup_quiet(elab: Elaboration, scope: Scope, name: str, fn: FnInfo) -> Any:
+def lookup_quiet(elab: Elaboration, scope: Scope, name: str, fn: FunctionInfo) -> Any:
     """Return a parameter's binding by name, without errors."""
     for at in scope.chain():
         if name in at.names:
@@ -51,7 +51,7 @@ def give(
             given[slots[count].name] = value
             count += 1
         elif star is not None:
-            if isinstance(value, PackPV):
+            if isinstance(value, ParameterPack):
                 rest.extend(value.items)
             else:
                 rest.append(value)
@@ -60,7 +60,7 @@ def give(
             why = Mismatch(Code.PARAMETER_COUNT, f"{what} takes {limit}, but {len(positional)} are given", weight=3)
             raise at_parameter(why, "", len(slots))
     if star is not None and rest:
-        given[star.name] = PackPV(tuple(rest))
+        given[star.name] = ParameterPack(tuple(rest))
     by_name = {p.name for p in params} if named else set()
     for name, value in named:
         if name and name not in by_name:

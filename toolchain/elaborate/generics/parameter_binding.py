@@ -13,14 +13,14 @@ from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import Mismatch, at_parameter, not_a_value, not_given, not_inferred, place_of
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import (
-    KV,
     OPAQUE,
-    PV,
     BoundAlias,
-    FnTy,
-    FnVal,
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
     OriginValue,
-    PackPV,
+    ParameterPack,
+    ParameterValue,
     PartialTy,
     StructTy,
     Sym,
@@ -34,9 +34,9 @@ from ktc.syntax import ast
 
 def type_of_param(elab: Elaboration, value: Any) -> Any:
     """Return the type of a parameter value, for inference of what its declared type names."""
-    if isinstance(value, KV | Sym):
+    if isinstance(value, ConstValue | Sym):
         return value.ty
-    return function_types.fn_type_of(elab, value) if isinstance(value, FnVal) else None
+    return function_types.fn_type_of(elab, value) if isinstance(value, FunctionValue) else None
 
 
 def settle(
@@ -56,7 +56,7 @@ def settle(
     for param in params:
         value = given.get(param.name)
         if value is None and param.kind == "star":
-            value = PackPV(())
+            value = ParameterPack(())
         if value is None and param.default is not None and param.name not in unbound:
             try:
                 value = elab.api.evaluate(elab, param.default, scope, module)
@@ -121,9 +121,9 @@ def _infer_from_values(
 def _declared(elab: Elaboration, param: ast.Param, value: Any, scope: Scope, module: Any, what: str) -> Any:
     if param.type is None or isinstance(value, (Sym, type(OPAQUE))):
         return value
-    if isinstance(value, PackPV) and param.kind == "star":
+    if isinstance(value, ParameterPack) and param.kind == "star":
         kind = elab.api.evaluate(elab, param.type, scope, module) if not value.items else None
-        return PackPV(tuple(_declared_one(elab, param, item, scope, module, what) for item in value.items), kind)
+        return ParameterPack(tuple(_declared_one(elab, param, item, scope, module, what) for item in value.items), kind)
     return _declared_one(elab, param, value, scope, module, what)
 
 
@@ -135,26 +135,26 @@ def _declared_one(elab: Elaboration, param: ast.Param, value: Any, scope: Scope,
         want = elab.api.evaluate(elab, param.type, scope, module)
     except Symbolic:
         return value
-    if isinstance(want, TraitTy) and isinstance(value, KV) and is_some(param):
+    if isinstance(want, TraitTy) and isinstance(value, ConstValue) and is_some(param):
         check_conforms(elab, param, value.ty, want, what)
         return value
     if isinstance(want, TraitTy):
         value = whole(elab, value)
         check_conforms(elab, param, value, want, what)
         return value
-    if isinstance(want, StructTy) and isinstance(value, KV) and value.ty is not want and not want.symbolic:
+    if isinstance(want, StructTy) and isinstance(value, ConstValue) and value.ty is not want and not want.symbolic:
         is_alike = getattr(value.ty, "info", want.info) is want.info
         if isinstance(value.data, OriginValue) and (is_alike or not struct_types.fields_of(elab, want)):
-            return KV(want, as_mutable(value.data, want))
+            return ConstValue(want, as_mutable(value.data, want))
         if type_relations.fits(elab, value.ty, want):
-            return KV(want, value.data)
+            return ConstValue(want, value.data)
         converted = elab.api.convert_constant(elab, value, want)
         if converted is None:
             text = f"parameter '{param.name}' of {what} wants '{type_printer.type_name(elab, want)}', "
             text += f"not '{type_printer.type_name(elab, value.ty)}'"
             raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
         return converted
-    if isinstance(want, FnTy) and not want.symbolic:
+    if isinstance(want, FunctionTy) and not want.symbolic:
         return elab.api.declared_function(elab, param, value, want, what)
     if isinstance(want, StructTy) and isinstance(value, Ty):
         raise not_a_value(param.name, what, want, value, partial(type_printer.type_name, elab))
@@ -212,8 +212,9 @@ def whole(elab: Elaboration, value: object) -> object:
 
 
 def give(
-    elab: Elaboration, fn: FnVal, positional: tuple[PV | None, ...], named: tuple[tuple[str, PV | None], ...]
-) -> FnVal:  # fmt: skip
+    elab: Elaboration, fn: FunctionValue, positional: tuple[ParameterValue | None, ...],
+    named: tuple[tuple[str, ParameterValue | None], ...],
+) -> FunctionValue:  # fmt: skip
     """Give (more) parameters to a function value; the first of a method of an open struct are the struct's."""
     if fn.leads and fn.self_ty is not None:
         rest = iter(positional)
@@ -221,7 +222,7 @@ def give(
         given = tuple((p.name, v) for p, v in zip(fn.self_ty.info.node.params, own, strict=True) if v is not None)
         self_ty = apply_struct(elab, fn.self_ty.info, (), given)
         if isinstance(self_ty, StructTy):
-            fn, positional = FnVal(fn.set, fn.params, fn.named, self_ty, fn.env), tuple(rest)
+            fn, positional = FunctionValue(fn.set, fn.params, fn.named, self_ty, fn.env), tuple(rest)
     return function_types.partial_of(elab, fn, positional, named)
 
 
@@ -258,8 +259,8 @@ def _without_symbols(value: Any, found: list[Sym]) -> tuple[Any, list[Sym]]:
         case StructTy(symbolic=True) | PartialTy():
             params = tuple(_without_symbols(part, found)[0] for part in value.params)
             return (value if params == value.params else PartialTy(value.info, params)), found
-        case PackPV(items):
-            return PackPV(tuple(_without_symbols(part, found)[0] for part in items), value.kind), found
+        case ParameterPack(items):
+            return ParameterPack(tuple(_without_symbols(part, found)[0] for part in items), value.kind), found
     return value, found
 
 
@@ -315,7 +316,7 @@ def check_where(
             raise Mismatch(Code.CONSTRAINT_FAILED, f"a 'where' condition of {what} does not hold", weight=2)
 
 
-def check_bound(elab: Elaboration, fn: FnVal, span: Span) -> None:
+def check_bound(elab: Elaboration, fn: FunctionValue, span: Span) -> None:
     """Report it where no function of a name takes the parameters that are given so far."""
     first: Mismatch | None = None
     for one in fn.set.functions:

@@ -7,24 +7,24 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.generics import function_types, parameter_assignment
-from ktc.elaborate.model.declarations import FnInfo, ModuleInfo, Scope, StructInfo, Ty
+from ktc.elaborate.model.declarations import FunctionInfo, ModuleInfo, Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import (
-    KV,
     OPAQUE,
-    FnTy,
-    FnVal,
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
     OriginValue,
-    PackPV,
+    ParameterPack,
     PartialTy,
     StructTy,
     Sym,
     TraitTy,
     is_symbolic,
 )
-from ktc.elaborate.model.values import FOREIGN, LV, Var
+from ktc.elaborate.model.values import FOREIGN, Place, Var
 from ktc.elaborate.types import struct_members, struct_types, type_relations, well_known
 from ktc.ir import nodes
 from ktc.records import entity
@@ -58,16 +58,16 @@ def evaluate_pattern(elab: Elaboration, node: ast.Expr, scope: Scope, module: Mo
 
 def unify_value(elab: Elaboration, want: Any, kind: Any, scope: Scope, module: Any, bound: dict[Sym, Any]) -> None:
     """Bind what the type of a parameter leaves open by the type of its value."""
-    if isinstance(want, FnTy) and want.ast is not None:
+    if isinstance(want, FunctionTy) and want.ast is not None:
         _unify_parametric(elab, want, kind, scope, module, bound)
     unify(elab, want, well_known.settled_type(elab, kind) if isinstance(want, Sym) else kind, bound)
 
 
 def _unify_parametric(
-    elab: Elaboration, want: FnTy, kind: Any, scope: Scope, module: Any, bound: dict[Sym, Any]
+    elab: Elaboration, want: FunctionTy, kind: Any, scope: Scope, module: Any, bound: dict[Sym, Any]
 ) -> None:
     """Bind what a function type with parameters of its own leaves open by the function that is given."""
-    if not isinstance(kind, FnTy) or kind.of is None or len(kind.of.set.functions) != 1:
+    if not isinstance(kind, FunctionTy) or kind.of is None or len(kind.of.set.functions) != 1:
         return
     info = kind.of.set.functions[0]
     inner = Scope(scope, "function", {param.name: Sym(param.name, -3) for param in want.ast.params})
@@ -84,11 +84,11 @@ def _unify_parametric(
             unify(elab, pattern, elab.api.evaluate_open(elab, its, theirs, info.module), bound)
 
 
-def rest(fn: FnVal) -> tuple[Any, ...]:
+def rest(fn: FunctionValue) -> tuple[Any, ...]:
     return fn.params, fn.named, fn.self_ty, fn.env
 
 
-def signature_pattern(elab: Elaboration, fn: FnInfo, self_ty: StructTy | None) -> Pattern:
+def signature_pattern(elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None) -> Pattern:
     """Return the pattern of a function; `self_ty` may be symbolic."""
     key = (self_ty, elab.instances.state.target.name)
     found = fn.patterns.get(key)
@@ -97,7 +97,7 @@ def signature_pattern(elab: Elaboration, fn: FnInfo, self_ty: StructTy | None) -
     return found
 
 
-def _make_pattern(elab: Elaboration, fn: FnInfo, self_ty: StructTy | None) -> Pattern:
+def _make_pattern(elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None) -> Pattern:
     base = fn_scope_parent(elab, fn, self_ty)
     scope = Scope(base, "function")
     symbols: dict[str, Sym] = {}
@@ -121,7 +121,7 @@ def _make_pattern(elab: Elaboration, fn: FnInfo, self_ty: StructTy | None) -> Pa
     return pattern
 
 
-def _check_type_parameter(elab: Elaboration, fn: FnInfo, name: str, pattern: Pattern) -> None:
+def _check_type_parameter(elab: Elaboration, fn: FunctionInfo, name: str, pattern: Pattern) -> None:
     """Report a parameter that is used as a type and declared by a struct, so that it is a value."""
     kind = pattern.params.get(name)
     if not isinstance(kind, StructTy) or kind.symbolic:
@@ -133,14 +133,14 @@ def _check_type_parameter(elab: Elaboration, fn: FnInfo, name: str, pattern: Pat
         elab.fail(Code.TYPE_MISMATCH, text, span, f"write '{kind}' where the type is wanted, or a trait here")
 
 
-def _pattern_binding(elab: Elaboration, arg: ast.Param, kind: Any, fn: FnInfo) -> Any:
+def _pattern_binding(elab: Elaboration, arg: ast.Param, kind: Any, fn: FunctionInfo) -> Any:
     if isinstance(kind, Ty) and not is_symbolic(kind) and not isinstance(kind, TraitTy):
-        place = LV(kind, nodes.LocalAddress(FOREIGN), True, None, (), False, "foreign")
+        place = Place(kind, nodes.LocalAddress(FOREIGN), True, None, (), False, "foreign")
         return Var(arg.name, kind, place, Span(fn.module.source, arg.start, arg.end), "arg")
     return OPAQUE
 
 
-def _pattern_of(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FnInfo) -> Any:
+def _pattern_of(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FunctionInfo) -> Any:
     errors = elab.reporter.sink.error_count
     try:
         if isinstance(node, ast.Star):
@@ -149,13 +149,13 @@ def _pattern_of(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FnInfo) -> 
         return elab.api.evaluate_open(elab, node, scope, fn.module)
     except Symbolic:
         return OPAQUE
-    except Abort:
+    except ErrorReported:
         if elab.reporter.sink.error_count == errors:
             return OPAQUE
         raise
 
 
-def fn_scope_parent(elab: Elaboration, fn: FnInfo, self_ty: StructTy | None) -> Scope:
+def fn_scope_parent(elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None) -> Scope:
     """Return the scope in which a function's signature is read."""
     if self_ty is not None and fn.owner is not None:
         if isinstance(fn.owner, StructInfo):
@@ -203,20 +203,20 @@ def unify(elab: Elaboration, pattern: Any, actual: Any, bound: dict[Sym, Any]) -
         return all([p is None or unify(elab, p, a, bound) for p, a in zip(pattern.params, actual.params, strict=True)])
     if isinstance(pattern, TraitTy):
         return isinstance(actual, Ty) and struct_members.conforms(elab, actual, pattern)
-    if isinstance(pattern, KV) and isinstance(actual, KV):
+    if isinstance(pattern, ConstValue) and isinstance(actual, ConstValue):
         if isinstance(pattern.data, OriginValue):
             return True
         if isinstance(pattern.ty, StructTy) and pattern.ty.symbolic:
             unify(elab, pattern.ty, actual.ty, bound)
         return bool(pattern.data == actual.data)
-    if isinstance(pattern, PackPV) and isinstance(actual, PackPV):
+    if isinstance(pattern, ParameterPack) and isinstance(actual, ParameterPack):
         parts = pattern.items
         if len(parts) == 1 and isinstance(parts[0], Sym) and parts[0].pack:
             return unify(elab, parts[0], actual, bound)
         return len(parts) == len(actual.items) and all(
             map(partial(unify, elab), parts, actual.items, [bound] * len(parts))
         )
-    if isinstance(pattern, FnTy):
+    if isinstance(pattern, FunctionTy):
         return elab.api.unify_function(elab, pattern, actual, bound)
     return bool(pattern == actual)
 
@@ -224,7 +224,7 @@ def unify(elab: Elaboration, pattern: Any, actual: Any, bound: dict[Sym, Any]) -
 def _compatible(elab: Elaboration, known: Any, actual: Any) -> bool:
     if known == actual:
         return True
-    if isinstance(known, KV) and isinstance(actual, KV):
+    if isinstance(known, ConstValue) and isinstance(actual, ConstValue):
         if isinstance(known.data, OriginValue):
             return True
         return known.ty is actual.ty and known.data == actual.data

@@ -8,17 +8,17 @@ from ktc.elaborate.generics import function_types, parameter_binding, unificatio
 from ktc.elaborate.generics.function_types import is_complete
 from ktc.elaborate.generics.unification import rest
 from ktc.elaborate.instances import instance_table
-from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope
+from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import Instance, Signature, Symbolic
-from ktc.elaborate.model.types import KV, FnTy, FnVal, Sym
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Sym
 from ktc.elaborate.types import type_printer, type_relations
 from ktc.records import replace
 from ktc.syntax import ast
 
 
-def fits_function(elab: Elaboration, have: FnTy, want: FnTy) -> bool:
+def fits_function(elab: Elaboration, have: FunctionTy, want: FunctionTy) -> bool:
     """Is a function of one type one of the other."""
     if have is want:
         return True
@@ -33,16 +33,16 @@ def fits_function(elab: Elaboration, have: FnTy, want: FnTy) -> bool:
     )  # fmt: skip
 
 
-def unify_function(elab: Elaboration, pattern: FnTy, actual: Any, bound: dict[Sym, Any]) -> bool:
+def unify_function(elab: Elaboration, pattern: FunctionTy, actual: Any, bound: dict[Sym, Any]) -> bool:
     """Bind what a function type leaves open by a function's own type."""
-    if not isinstance(actual, FnTy):
+    if not isinstance(actual, FunctionTy):
         return False
     if not pattern.symbolic:
         return fits_function(elab, actual, pattern)
     if actual.of is None:
         return _unify_parts(elab, pattern, actual, bound)
     for info in actual.of.set.functions:
-        thin = declared_type(elab, FnVal(single_set(elab, actual.of.set, info), *rest(actual.of)))
+        thin = declared_type(elab, FunctionValue(single_set(elab, actual.of.set, info), *rest(actual.of)))
         trial = dict(bound)
         if thin is None or _unify_parts(elab, pattern, thin, trial):
             bound.update(trial)
@@ -50,7 +50,7 @@ def unify_function(elab: Elaboration, pattern: FnTy, actual: Any, bound: dict[Sy
     return False
 
 
-def declared_type(elab: Elaboration, fn: FnVal) -> FnTy | None:
+def declared_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
     """Return the type of one function, closure or not; None if its parameters are open."""
     try:
         instance = only_instance(elab, fn, [None] * len(fn.set.functions[0].node.args), None)
@@ -62,24 +62,24 @@ def declared_type(elab: Elaboration, fn: FnVal) -> FnTy | None:
     return function_types.function_type(elab, args, signature.result_ty, signature.raises, (), (), ref)
 
 
-def _unify_parts(elab: Elaboration, pattern: FnTy, actual: FnTy, bound: dict[Sym, Any]) -> bool:
+def _unify_parts(elab: Elaboration, pattern: FunctionTy, actual: FunctionTy, bound: dict[Sym, Any]) -> bool:
     if len(pattern.args) != len(actual.args):
         return False
     pairs = [(p, a) for (_, p), (_, a) in zip(pattern.args, actual.args, strict=True)]
     return all([unification.unify(elab, p, a, bound) for p, a in (*pairs, (pattern.result, actual.result))])
 
 
-def single_set(elab: Elaboration, functions: FnSet, info: FnInfo) -> FnSet:
+def single_set(elab: Elaboration, functions: OverloadSet, info: FunctionInfo) -> OverloadSet:
     """Return a set of one of the overloads, always the same one."""
     if len(functions.functions) == 1:
         return functions
     found = elab.types.function_sets.get(info)
     if found is None:
-        found = elab.types.function_sets[info] = FnSet(functions.name, [info])
+        found = elab.types.function_sets[info] = OverloadSet(functions.name, [info])
     return found
 
 
-def fn_as(elab: Elaboration, fn: FnVal, want: FnTy) -> FnVal | None:
+def fn_as(elab: Elaboration, fn: FunctionValue, want: FunctionTy) -> FunctionValue | None:
     """Return the one overload, with its parameters, that a function type means; None if none fits."""
     if want.of is not None:
         return fn if want.of == fn else None
@@ -92,17 +92,17 @@ def fn_as(elab: Elaboration, fn: FnVal, want: FnTy) -> FnVal | None:
     return memo[key]  # type: ignore[no-any-return]
 
 
-def declared_function(elab: Elaboration, param: ast.Param, value: Any, want: FnTy, what: str) -> Any:
+def declared_function(elab: Elaboration, param: ast.Param, value: Any, want: FunctionTy, what: str) -> Any:
     """Return a function that a parameter of function type is given, one overload of it."""
-    if isinstance(value, FnVal):
+    if isinstance(value, FunctionValue):
         found = fn_as(elab, value, want)
         if found is not None:
             return found
         given = value.described()
-    elif isinstance(value, FnTy) and value.of is not None and fn_as(elab, value.of, want) is not None:
+    elif isinstance(value, FunctionTy) and value.of is not None and fn_as(elab, value.of, want) is not None:
         return value  # a closure's own type, where the function type is the bound of a type
-    elif isinstance(value, KV):
-        if isinstance(value.ty, FnTy) and type_relations.fits(elab, value.ty, want):
+    elif isinstance(value, ConstValue):
+        if isinstance(value.ty, FunctionTy) and type_relations.fits(elab, value.ty, want):
             return value
         given = type_printer.type_name(elab, value.ty)
     else:
@@ -111,7 +111,7 @@ def declared_function(elab: Elaboration, param: ast.Param, value: Any, want: FnT
     raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
 
 
-def instance_as(elab: Elaboration, fn: FnVal, want: FnTy) -> Instance | None:
+def instance_as(elab: Elaboration, fn: FunctionValue, want: FunctionTy) -> Instance | None:
     """Return the instance of a function that a function type means."""
     for info in fn.set.functions:
         found = _as_one(elab, fn, info, want)
@@ -120,13 +120,15 @@ def instance_as(elab: Elaboration, fn: FnVal, want: FnTy) -> Instance | None:
     return None
 
 
-def _as_one(elab: Elaboration, fn: FnVal, info: FnInfo, want: FnTy) -> tuple[FnVal, Instance | None] | None:
+def _as_one(
+    elab: Elaboration, fn: FunctionValue, info: FunctionInfo, want: FunctionTy
+) -> tuple[FunctionValue, Instance | None] | None:
     formals = [a for a in info.node.args if a.convention != "out"]
     if len(formals) != len(want.args) or any(a.kind in ("star", "starstar") for a in formals):
         return None
     if info.raises and not want.raises:
         return None
-    single = FnVal(single_set(elab, fn.set, info), *rest(fn)) if len(fn.set.functions) > 1 else fn
+    single = FunctionValue(single_set(elab, fn.set, info), *rest(fn)) if len(fn.set.functions) > 1 else fn
     if want.ast is not None:
         takes = len(info.node.params) - len(fn.params) - len(fn.named) + fn.params.count(None)
         if single.self_ty is not None and single.self_ty.symbolic:
@@ -142,7 +144,9 @@ def _as_one(elab: Elaboration, fn: FnVal, info: FnInfo, want: FnTy) -> tuple[FnV
     return (single, instance) if _same(elab, instance.signature, want) else None
 
 
-def _instance_for(elab: Elaboration, fn: FnVal, info: FnInfo, want: FnTy) -> tuple[Instance, FnVal]:
+def _instance_for(
+    elab: Elaboration, fn: FunctionValue, info: FunctionInfo, want: FunctionTy
+) -> tuple[Instance, FunctionValue]:
     given = function_types.give_function(elab, info.node.params, fn, f"'{info.name}'")
     actual = [kind for _, kind in want.args]
     if len(given) < len(info.node.params):
@@ -153,12 +157,12 @@ def _instance_for(elab: Elaboration, fn: FnVal, info: FnInfo, want: FnTy) -> tup
                 raise Mismatch(Code.TYPE_MISMATCH, "")
         found = {p.name: bound.get(pattern.symbols[p.name]) for p in info.node.params}
         named = tuple((name, value) for name, value in found.items() if value is not None)
-        fn = FnVal(fn.set, (), named, fn.self_ty, fn.env)
+        fn = FunctionValue(fn.set, (), named, fn.self_ty, fn.env)
     return only_instance(elab, fn, actual, None), fn
 
 
 def only_instance(
-    elab: Elaboration, fn: FnVal, actual: list[Any], asking: Body | None, span: Any = None, kernel: bool = False
+    elab: Elaboration, fn: FunctionValue, actual: list[Any], asking: Body | None, span: Any = None, kernel: bool = False
 ) -> Instance:
     """Return the instance of a single function whose parameters are given.
 
@@ -172,7 +176,7 @@ def only_instance(
     return instance_table.instance(elab, info, fn.self_ty, given, actual, fn.env, asking, span, kernel)
 
 
-def _same(elab: Elaboration, signature: Signature, want: FnTy) -> bool:
+def _same(elab: Elaboration, signature: Signature, want: FunctionTy) -> bool:
     args = [sig for sig in signature.args if sig.convention != "out"]
     for sig, (word, kind) in zip(args, want.args, strict=True):
         # what only reads its argument may be called where it would be changed or given away
@@ -184,7 +188,9 @@ def _same(elab: Elaboration, signature: Signature, want: FnTy) -> bool:
     return signature.result_ty is want.result or type_relations.fits(elab, signature.result_ty, want.result)
 
 
-def instance_of(elab: Elaboration, fn: FnVal, span: Span | None, asking: Body | None, kernel: bool = False) -> Instance:
+def instance_of(
+    elab: Elaboration, fn: FunctionValue, span: Span | None, asking: Body | None, kernel: bool = False
+) -> Instance:
     """Return the one instance that a function value with all its parameters is.
 
     A function with several overloads or open parameters is an error.

@@ -9,11 +9,11 @@ from ktc.elaborate.generics import unification
 from ktc.elaborate.generics.function_types import environments
 from ktc.elaborate.instances import signatures
 from ktc.elaborate.instances.signatures import is_specialised
-from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope
+from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Instance
-from ktc.elaborate.model.types import FnTy, FnVal, PartialTy, StructTy, TraitTy
+from ktc.elaborate.model.types import FunctionTy, FunctionValue, PartialTy, StructTy, TraitTy
 from ktc.elaborate.types import mangling, struct_types
 
 MAX_DEPTH = 400
@@ -25,7 +25,7 @@ TARGETS_TABLE = "ktc.targets"
 
 
 def instance(
-    elab: Elaboration, fn: FnInfo, self_ty: StructTy | None, given: dict[str, Any], actual: list[Any], env: Any,
+    elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, Any], actual: list[Any], env: Any,
     asking: Body | None, span: Span | None = None, kernel: bool = False,
 ) -> Instance:  # fmt: skip
     """Return the instance of a function with these parameters; its signature is made on the first call."""
@@ -45,10 +45,10 @@ def instance(
         if not any(isinstance(kind, (PartialTy, TraitTy)) for kind in declared):
             state.memo[key] = declared
     open_types = tuple(
-        signatures.known(elab, kind, have) if isinstance(kind, FnTy) and is_specialised(arg, fn)
+        signatures.known(elab, kind, have) if isinstance(kind, FunctionTy) and is_specialised(arg, fn)
         else signatures.open_key(elab, kind, have)
         for arg, kind, have in zip(fn.node.args, declared, actual, strict=True)
-        if isinstance(kind, (PartialTy, TraitTy, FnTy))
+        if isinstance(kind, (PartialTy, TraitTy, FunctionTy))
     )  # fmt: skip
     full = (key, open_types)
     found = state.instances.get(full)
@@ -65,7 +65,7 @@ def instance(
         found = Instance(fn, symbol, values, scope, canonical_self, state, signature, parent, call_span, depth)
         found.envs = environments(elab, (*values, *open_types, canonical_self))
         if env is not None and all(known.set.functions[0] is not fn for known in found.envs):
-            found.envs = (*found.envs, FnVal(FnSet(fn.name, [fn]), (), (), None, env))
+            found.envs = (*found.envs, FunctionValue(OverloadSet(fn.name, [fn]), (), (), None, env))
         found.kernel = kernel
         if fn.parent is None and fn.module.is_library and not found.envs:
             found.archived = state.archived.get(symbol)
@@ -82,14 +82,14 @@ def open_arguments(elab: Elaboration, instance: Instance) -> bool:
     return any(isinstance(a.ty, (TraitTy, PartialTy)) for a in instance.signature.args)
 
 
-def _without_end(elab: Elaboration, fn: FnInfo, span: Span | None, parent: Instance | None) -> NoReturn:
+def _without_end(elab: Elaboration, fn: FunctionInfo, span: Span | None, parent: Instance | None) -> NoReturn:
     """Report a function that instantiates itself, once for all that do so through one another."""
     if fn.uid not in elab.instances.endless:
         elab.report(Code.INSTANTIATION_DEPTH, f"'{fn.name}' instantiates itself without end", span, "", parent)
     while parent is not None:
         elab.instances.endless.add(parent.fn.uid)
         parent = parent.parent
-    raise Abort
+    raise ErrorReported
 
 
 def _numbered(symbol: str, taken: Container[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ktc.elaborate.model.body_store import Packed, pack
 from ktc.elaborate.model.instance import Instance, UnitState
-from ktc.elaborate.model.types import KV, FnTy, FnVal, PackPV, PartialTy, StructTy
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, ParameterPack, PartialTy, StructTy
 from ktc.ir import nodes, walk
 from ktc.records import entity, record, replace
 from ktc.syntax.loader import MAIN, Package
@@ -232,13 +232,13 @@ def _is_plain(instance: Instance) -> bool:
 
 def _is_of_library(value: Any) -> bool:
     match value:
-        case FnVal() | FnTy():
+        case FunctionValue() | FunctionTy():
             return False
         case StructTy(info, params) | PartialTy(info, params):
             return info.module.is_library and all(map(_is_of_library, params))
-        case PackPV(items):
+        case ParameterPack(items):
             return all(map(_is_of_library, items))
-        case KV(ty):
+        case ConstValue(ty):
             return _is_of_library(ty)
         case tuple():
             return all(map(_is_of_library, value))

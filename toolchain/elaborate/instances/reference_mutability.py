@@ -10,19 +10,19 @@ from typing import Any
 
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.instance import ArgSig, Instance, Signature
-from ktc.elaborate.model.types import KV, OriginValue, PackPV, StructTy
-from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.model.instance import ArgumentSignature, Instance, Signature
+from ktc.elaborate.model.types import ConstValue, OriginValue, ParameterPack, StructTy
+from ktc.elaborate.model.values import Place, RValue
 from ktc.elaborate.types import struct_types, well_known
 from ktc.syntax import ast
 
 
-def is_open(sig: ArgSig) -> bool:
+def is_open(sig: ArgumentSignature) -> bool:
     """Say whether it is the caller who decides if an argument may be changed: a `ref` argument without an origin."""
     return sig.convention == "ref" and not sig.node.origin
 
 
-def is_fixed(elab: Elaboration, instance: Instance, sig: ArgSig) -> bool:
+def is_fixed(elab: Elaboration, instance: Instance, sig: ArgumentSignature) -> bool:
     """Say whether the body of a function may not change a `ref` argument: no origin says that it may."""
     if not sig.node.origin:
         return True
@@ -54,14 +54,14 @@ def own_result(elab: Elaboration, signature: Signature) -> Ty:
 def weakened(elab: Elaboration, ty: Any, kept: set[Any]) -> Any:
     """Return a type with its origins, and the parameters that say whether they are mutable, read only; the types in
     `kept` stay as they are, for they come from elsewhere."""
-    if isinstance(ty, PackPV):
-        return PackPV(tuple(weakened(elab, item, kept) for item in ty.items), ty.kind)
+    if isinstance(ty, ParameterPack):
+        return ParameterPack(tuple(weakened(elab, item, kept) for item in ty.items), ty.kind)
     if not isinstance(ty, StructTy) or ty in kept or not struct_types.origins_of(elab, ty):
         return ty
     found: list[Any] = [weakened(elab, value, kept) for value in ty.params]
     at = {param.name: i for i, param in enumerate(ty.info.node.params)}
     for i, (param, value) in enumerate(zip(ty.info.node.params, ty.params, strict=True)):
-        origin = value.data if isinstance(value, KV) else None
+        origin = value.data if isinstance(value, ConstValue) else None
         if not isinstance(origin, OriginValue) or not origin.mutable or origin.kind not in ("local", "some"):
             continue
         found[i] = well_known.origin_constant(elab, OriginValue(origin.kind, False, origin.local))
@@ -73,12 +73,12 @@ def weakened(elab: Elaboration, ty: Any, kept: set[Any]) -> Any:
 
 
 def _is_read_only(value: Any) -> bool:
-    return value.read_only if isinstance(value, RV) else isinstance(value, LV) and not value.mutable
+    return value.read_only if isinstance(value, RValue) else isinstance(value, Place) and not value.mutable
 
 
 def _types_in(ty: Any) -> Iterator[Any]:
     """Yield the types that are parameters of a type."""
-    for value in ty.params if isinstance(ty, StructTy) else ty.items if isinstance(ty, PackPV) else ():
+    for value in ty.params if isinstance(ty, StructTy) else ty.items if isinstance(ty, ParameterPack) else ():
         if isinstance(value, StructTy):
             yield value
         yield from _types_in(value)

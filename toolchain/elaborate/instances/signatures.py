@@ -10,12 +10,21 @@ from ktc.diag.source import Span
 from ktc.elaborate.generics import function_types, parameter_binding, unification
 from ktc.elaborate.generics.conformance import unmet
 from ktc.elaborate.generics.function_types import convention_of
-from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope, StructInfo, Ty
+from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.errors import Abort, Mismatch
-from ktc.elaborate.model.instance import ArgSig, Signature, Symbolic
-from ktc.elaborate.model.types import KV, FnTy, FnVal, OriginValue, PackPV, PartialTy, StructTy, TraitTy
-from ktc.elaborate.model.values import FOREIGN, LV, Var
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
+from ktc.elaborate.model.instance import ArgumentSignature, Signature, Symbolic
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    OriginValue,
+    ParameterPack,
+    PartialTy,
+    StructTy,
+    TraitTy,
+)
+from ktc.elaborate.model.values import FOREIGN, Place, Var
 from ktc.elaborate.tree.argument_uses import dereferences, lenders, names_in, root_of
 from ktc.elaborate.types import lookup, struct_members, struct_types, type_printer, type_relations, well_known
 from ktc.ir import nodes
@@ -25,7 +34,7 @@ from ktc.syntax import ast
 def open_key(elab: Elaboration, kind: Any, have: Any) -> Any:
     if isinstance(kind, PartialTy) and not (isinstance(have, StructTy) and have.info is kind.info):
         return _filled(elab, kind)
-    if isinstance(kind, FnTy):
+    if isinstance(kind, FunctionTy):
         return None
     have = well_known.materialized(elab, have) if isinstance(kind, TraitTy) else have
     return struct_types.canonical(elab, have)
@@ -37,7 +46,7 @@ def _filled(elab: Elaboration, kind: PartialTy) -> Any:
     names = {name for name, _ in named}
     extra: list[tuple[str, Any]] = []
     written = dict(named).get("mut")
-    mutable = isinstance(written, KV) and bool(written.data)
+    mutable = isinstance(written, ConstValue) and bool(written.data)
     for param in kind.info.node.params:
         if param.name in names or param.default is not None:
             continue
@@ -48,7 +57,7 @@ def _filled(elab: Elaboration, kind: PartialTy) -> Any:
 
 
 def declared_types(
-    elab: Elaboration, fn: FnInfo, scope: Scope, self_ty: StructTy | None, actual: list[Any]
+    elab: Elaboration, fn: FunctionInfo, scope: Scope, self_ty: StructTy | None, actual: list[Any]
 ) -> list[Any]:
     """Return the declared types; each may speak of the arguments before it."""
     inner = Scope(scope, "function")
@@ -56,7 +65,7 @@ def declared_types(
     for number, (arg, have) in enumerate(zip(fn.node.args, actual, strict=True), 1):
         try:
             kind = declared_type(elab, arg, inner, fn, self_ty)
-        except Abort:
+        except ErrorReported:
             if not fn.module.is_library:
                 _look_at_rest(elab, fn, inner, number, self_ty)
             raise
@@ -68,43 +77,45 @@ def declared_types(
     return found
 
 
-def _look_at_rest(elab: Elaboration, fn: FnInfo, scope: Scope, first: int, self_ty: StructTy | None) -> None:
+def _look_at_rest(elab: Elaboration, fn: FunctionInfo, scope: Scope, first: int, self_ty: StructTy | None) -> None:
     """Report what else is wrong with a signature, as far as it does not speak of the arguments."""
     names = {arg.name for arg in fn.node.args}
     for arg in fn.node.args[first:]:
         if arg.type is not None and not names & names_in(arg.type):
-            with contextlib.suppress(Abort, Mismatch, Symbolic):
+            with contextlib.suppress(ErrorReported, Mismatch, Symbolic):
                 declared_type(elab, arg, scope, fn, self_ty)
     if fn.node.result is not None and not names & names_in(fn.node.result):
-        with contextlib.suppress(Abort, Mismatch, Symbolic):
+        with contextlib.suppress(ErrorReported, Mismatch, Symbolic):
             library_result(elab, fn, scope)
 
 
-def declared_type(elab: Elaboration, arg: ast.Param, scope: Scope, fn: FnInfo, self_ty: StructTy | None) -> Any:
+def declared_type(elab: Elaboration, arg: ast.Param, scope: Scope, fn: FunctionInfo, self_ty: StructTy | None) -> Any:
     if arg.type is None:
         return self_ty
     if isinstance(arg.type, ast.Star):
         assert arg.type.value is not None
         return elab.api.evaluate(elab, arg.type.value, scope, fn.module)
     value = parameter_binding.open_alias(elab, elab.api.evaluate(elab, arg.type, scope, fn.module))
-    if isinstance(value, KV) and isinstance(arg.type, ast.TupleLit):
+    if isinstance(value, ConstValue) and isinstance(arg.type, ast.TupleLit):
         return value.ty
-    if isinstance(value, FnVal) and not _is_function(elab, arg.type, scope, fn):  # of a parameter of function type
+    if isinstance(value, FunctionValue) and not _is_function(
+        elab, arg.type, scope, fn
+    ):  # of a parameter of function type
         return function_types.fn_type_of(elab, value)
-    if not isinstance(value, (Ty, PartialTy, PackPV)):
+    if not isinstance(value, (Ty, PartialTy, ParameterPack)):
         span = Span(fn.module.source, arg.start, arg.end)
         elab.fail(Code.TYPE_MISMATCH, f"the type of argument '{arg.name}' is not a type", span)
     return value
 
 
-def _is_function(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FnInfo) -> bool:
-    return isinstance(node, ast.Name) and isinstance(lookup.find(elab, node.id, scope, fn.module), FnSet)
+def _is_function(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FunctionInfo) -> bool:
+    return isinstance(node, ast.Name) and isinstance(lookup.find(elab, node.id, scope, fn.module), OverloadSet)
 
 
 def signature(
-    elab: Elaboration, fn: FnInfo, self_ty: StructTy | None, scope: Scope, declared: list[Any], actual: list[Any]
+    elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None, scope: Scope, declared: list[Any], actual: list[Any]
 ) -> Signature:
-    args: list[ArgSig] = []
+    args: list[ArgumentSignature] = []
     result_ty: Ty | None = None
     out_name = ""
     for arg, kind, have in zip(fn.node.args, declared, actual, strict=True):
@@ -140,7 +151,7 @@ def signature(
     )
 
 
-def _ref_mutable(elab: Elaboration, fn: FnInfo, scope: Scope) -> bool:
+def _ref_mutable(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> bool:
     assert fn.node.result_ref is not None
     if not fn.node.result_ref:
         return True
@@ -150,16 +161,16 @@ def _ref_mutable(elab: Elaboration, fn: FnInfo, scope: Scope) -> bool:
     if isinstance(node, ast.Subscript) and isinstance(node.base, ast.Attribute):
         owner = elab.api.evaluate(elab, node.base.value, scope, fn.module)  # `MutOrigin.cast_from[o]`
         of = owner.params[0] if isinstance(owner, StructTy) and owner.params else None
-        return not isinstance(of, KV) or bool(of.data)
+        return not isinstance(of, ConstValue) or bool(of.data)
     while isinstance(node, ast.Attribute):
         node = node.value
     if isinstance(node, ast.Call):
         return True
     value = elab.api.evaluate(elab, node, scope, fn.module)
-    return value.data.mutable if isinstance(value, KV) and isinstance(value.data, OriginValue) else True
+    return value.data.mutable if isinstance(value, ConstValue) and isinstance(value.data, OriginValue) else True
 
 
-def _points_elsewhere(elab: Elaboration, fn: FnInfo, args: list[ArgSig], scope: Scope) -> bool:
+def _points_elsewhere(elab: Elaboration, fn: FunctionInfo, args: list[ArgumentSignature], scope: Scope) -> bool:
     """Say whether `ref [self.p[]]` names what a pointer points to and lets be changed, whoever holds it."""
     if not fn.node.result_ref or not dereferences(fn.node.result_ref[0]):
         return False
@@ -168,15 +179,15 @@ def _points_elsewhere(elab: Elaboration, fn: FnInfo, args: list[ArgSig], scope: 
         if isinstance(sig.ty, Ty):
             inner.names[sig.name] = phantom(sig.name, sig.ty, fn, sig.node, mutable=False)
     place = elab.api.expr(Body(elab, fn.module, inner, None), fn.node.result_ref[0])
-    return isinstance(place, LV) and place.mutable
+    return isinstance(place, Place) and place.mutable
 
 
-def library_result(elab: Elaboration, fn: FnInfo, scope: Scope) -> Ty:
+def library_result(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> Ty:
     """Return the declared result type; NoneType where none is written."""
     if fn.node.result is None:
         return well_known.library_type(elab, "NoneType")
     value = elab.api.evaluate(elab, fn.node.result, scope, fn.module)
-    if isinstance(value, KV) and isinstance(fn.node.result, ast.NoneLit):
+    if isinstance(value, ConstValue) and isinstance(fn.node.result, ast.NoneLit):
         return value.ty
     if isinstance(value, PartialTy):
         value = _filled(elab, value)
@@ -187,9 +198,9 @@ def library_result(elab: Elaboration, fn: FnInfo, scope: Scope) -> Ty:
 
 
 def known(elab: Elaboration, kind: Any, have: Any) -> Ty:
-    if isinstance(kind, FnTy):
+    if isinstance(kind, FunctionTy):
         # a function given by name is a part of the instance, so that it can be called directly
-        found = elab.api.fn_as(elab, have.of, kind) if isinstance(have, FnTy) and have.of is not None else None
+        found = elab.api.fn_as(elab, have.of, kind) if isinstance(have, FunctionTy) and have.of is not None else None
         return kind if found is None else function_types.fn_type_of(elab, found)
     if isinstance(kind, PartialTy):
         if isinstance(have, StructTy) and have.info is kind.info:
@@ -216,39 +227,39 @@ def _given_fits(elab: Elaboration, kind: PartialTy, param: ast.Param, have: Any,
     """Does a parameter of an argument's type fit what a partial type says, if it says it: it may be a default."""
     if want is None or (param.default is not None and param.name not in kind.written):
         return True
-    if isinstance(want, (PackPV, PartialTy)):
+    if isinstance(want, (ParameterPack, PartialTy)):
         return unification.unify(elab, want, have, {})
     return type_relations.param_fits(elab, have, want)
 
 
-def _arg(elab: Elaboration, fn: FnInfo, arg: ast.Param, kind: Any, have: Any) -> ArgSig:
+def _arg(elab: Elaboration, fn: FunctionInfo, arg: ast.Param, kind: Any, have: Any) -> ArgumentSignature:
     convention = convention_of(arg)
     if arg.kind == "star":
         if arg.splat:
-            pack = kind.items if isinstance(kind, PackPV) else ()
-            return ArgSig(arg.name, None, convention, arg.kind, arg, "memory", "pack", pack)  # type: ignore[arg-type]
+            pack = kind.items if isinstance(kind, ParameterPack) else ()
+            return ArgumentSignature(arg.name, None, convention, arg.kind, arg, "memory", "pack", pack)  # type: ignore[arg-type]
         if isinstance(kind, (TraitTy, PartialTy)):
             kind = known(elab, kind, have[0] if have else None)
-        return ArgSig(arg.name, kind, convention, arg.kind, arg, "memory", "list")
+        return ArgumentSignature(arg.name, kind, convention, arg.kind, arg, "memory", "list")
     if arg.kind == "starstar":
-        return ArgSig(arg.name, parameter_binding.keywords_type(elab, kind), "var", arg.kind, arg, "memory")
-    ty = kind if isinstance(kind, FnTy) and not is_specialised(arg, fn) else known(elab, kind, have)
+        return ArgumentSignature(arg.name, parameter_binding.keywords_type(elab, kind), "var", arg.kind, arg, "memory")
+    ty = kind if isinstance(kind, FunctionTy) and not is_specialised(arg, fn) else known(elab, kind, have)
     if isinstance(ty, (TraitTy, PartialTy)) or convention in ("mut", "ref", "out"):
         passing = "memory"
     else:
         passing = struct_types.abi(elab, ty)
         if passing == "direct" and fn.node.result_ref and _lends_place(fn, arg, ty):
             passing = "memory"
-    return ArgSig(arg.name, ty, convention, arg.kind, arg, passing)
+    return ArgumentSignature(arg.name, ty, convention, arg.kind, arg, passing)
 
 
-def _lends_place(fn: FnInfo, arg: ast.Param, ty: Ty) -> bool:
+def _lends_place(fn: FunctionInfo, arg: ast.Param, ty: Ty) -> bool:
     """Does `-> ref [self.x] T` name this argument, so that it needs a place."""
     known = isinstance(ty, StructTy) and not ty.info.register_trivial
     return known and any(fn.node.args[i] is arg for i in lenders(fn)[1])
 
 
-def is_specialised(arg: ast.Param, fn: FnInfo) -> bool:
+def is_specialised(arg: ast.Param, fn: FunctionInfo) -> bool:
     """Is a function given for this argument a part of the instance: not where its type is a parameter's value."""
     if arg.kind == "star" or convention_of(arg) != "read":
         return False
@@ -258,7 +269,7 @@ def is_specialised(arg: ast.Param, fn: FnInfo) -> bool:
     return isinstance(arg.type, (ast.FunctionType, ast.Attribute))
 
 
-def with_arguments(fn: FnInfo, args: Iterable[ArgSig], scope: Scope) -> Scope:
+def with_arguments(fn: FunctionInfo, args: Iterable[ArgumentSignature], scope: Scope) -> Scope:
     """Return a scope in which the arguments stand for their types: of a result, or of a `where` condition."""
     inner = Scope(scope, "function")
     for sig in args:
@@ -267,7 +278,7 @@ def with_arguments(fn: FnInfo, args: Iterable[ArgSig], scope: Scope) -> Scope:
     return inner
 
 
-def phantom(name: str, ty: Ty, fn: FnInfo, node: ast.Param, mutable: bool = True) -> Var:
+def phantom(name: str, ty: Ty, fn: FunctionInfo, node: ast.Param, mutable: bool = True) -> Var:
     """Return an argument of which only the type is known, for the types that speak of it."""
-    place = LV(ty, nodes.LocalAddress(FOREIGN), mutable, None, (), False, "foreign", ())
+    place = Place(ty, nodes.LocalAddress(FOREIGN), mutable, None, (), False, "foreign", ())
     return Var(name, ty, place, Span(fn.module.source, node.start, node.end), "arg")

@@ -6,7 +6,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import variables
 from ktc.elaborate.comptime import evaluation
-from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import StructTy
 from ktc.syntax import ast
@@ -83,6 +83,6 @@ def _numbers(body: Body, value: ast.Expr, most: int) -> tuple[int, ...]:
     return tuple([call("Int", ast.Subscript(*at, value, (place,), ())) for place in places])
 
 
-def could_be_kernel(config: Any, fn: FnInfo) -> bool:
+def could_be_kernel(config: Any, fn: FunctionInfo) -> bool:
     """Could a function be a kernel: it may use what only devices have."""
     return fn.owner is None and not fn.raises and fn.node.result is None and bool(config.accelerators)

@@ -11,11 +11,11 @@ from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.instances import function_instances, work_queue
 from ktc.elaborate.instances.instance_table import TARGETS_TABLE
 from ktc.elaborate.model.call_locations import arguments_start
-from ktc.elaborate.model.declarations import AliasInfo, FnInfo, Ty
+from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.instance import ArgSig, Instance, OfProgram, UnitState
-from ktc.elaborate.model.types import KV, FnVal, StructTy, show
-from ktc.elaborate.model.values import RV, Val, Var
+from ktc.elaborate.model.instance import ArgumentSignature, DependsOnProgram, Instance, UnitState
+from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy, show
+from ktc.elaborate.model.values import RValue, Val, Var
 from ktc.elaborate.types import struct_types, type_printer, well_known
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
@@ -28,7 +28,7 @@ CONSTANT_SPACE = 4
 IMAGE_KINDS = ("asm", "llvm", "llvm-opt", "object", "image")
 
 
-def function_address(body: Body, fn: FnVal, span: Span | None) -> Value:
+def function_address(body: Body, fn: FunctionValue, span: Span | None) -> Value:
     """Return the address of a function."""
     instance = function_instances.instance_of(body.elab, fn, span, body)
     if instance.signature.raises or instance.signature.through_memory:
@@ -38,7 +38,7 @@ def function_address(body: Body, fn: FnVal, span: Span | None) -> Value:
     return nodes.GlobalAddress(instance.symbol)
 
 
-def function_environment(body: Body, fn: FnVal, span: Span | None) -> Value:
+def function_environment(body: Body, fn: FunctionValue, span: Span | None) -> Value:
     """Return the address of a closure's environment, which its function takes after its own arguments."""
     instance = function_instances.instance_of(body.elab, fn, span, body)
     if len(instance.envs) > 1:
@@ -46,7 +46,7 @@ def function_environment(body: Body, fn: FnVal, span: Span | None) -> Value:
     return captures.environment(body, instance.envs[0], span) if instance.envs else nodes.Const(types.PTR, 0)
 
 
-def _kernel(body: Body, target: Target, fn: FnVal, span: Span | None) -> tuple[UnitState, Instance]:
+def _kernel(body: Body, target: Target, fn: FunctionValue, span: Span | None) -> tuple[UnitState, Instance]:
     state, instance = _kernel_instance(body, target, fn, span)
     _check_kernel(body, instance, target, span)
     state.kernels.setdefault(instance.symbol, nodes.Kernel(instance.symbol, instance.title, instance.fn.span()))
@@ -54,7 +54,7 @@ def _kernel(body: Body, target: Target, fn: FnVal, span: Span | None) -> tuple[U
     return state, instance
 
 
-def _kernel_instance(body: Body, target: Target, fn: FnVal, span: Span | None) -> tuple[UnitState, Instance]:
+def _kernel_instance(body: Body, target: Target, fn: FunctionValue, span: Span | None) -> tuple[UnitState, Instance]:
     elab = body.elab
     state = elab.instances.states.get(target.name)
     if state is None or state.index < 0:
@@ -87,7 +87,7 @@ def _check_kernel(body: Body, instance: Instance, target: Target, span: Span | N
             body.fail(Code.BAD_KERNEL, text, span)
 
 
-def _is_passed_whole(body: Body, sig: ArgSig, target: Target) -> bool:
+def _is_passed_whole(body: Body, sig: ArgumentSignature, target: Target) -> bool:
     """Say whether a launch can pass the value of an argument that the kernel gets the address of."""
     by_value = sig.convention in ("read", "var") and not sig.variadic and isinstance(sig.ty, StructTy)
     return by_value and _is_its_bytes(body, sig.ty) and bool(target.value_argument)
@@ -108,7 +108,9 @@ def _is_its_bytes(body: Body, ty: Ty) -> bool:
     )
 
 
-def offload(body: Body, target: Target, kind: int, option: str, fn: FnVal, info: StructTy, span: Span | None) -> Val:
+def offload(
+    body: Body, target: Target, kind: int, option: str, fn: FunctionValue, info: StructTy, span: Span | None
+) -> Val:
     """Ask for a function's device code; the result names constants that the back end fills in."""
     state, instance = _kernel(body, target, fn, span)
     name = _image_global(body, state, instance, kind)
@@ -125,7 +127,7 @@ def offload(body: Body, target: Target, kind: int, option: str, fn: FnVal, info:
         body.fail(Code.TYPE_MISMATCH, text, span)
     for (field, _), value in zip(fields, values, strict=True):
         parts[field] = value
-    return RV(info, ir_values.build_struct(body, info, parts))
+    return RValue(info, ir_values.build_struct(body, info, parts))
 
 
 def _image_global(body: Body, state: UnitState, instance: Instance, kind: int) -> str:
@@ -149,7 +151,7 @@ def _image(body: Body, name: str) -> Value:
     return ops.build("make", (nodes.Const(types.PTR, nodes.Address(name)), read), None, pair)
 
 
-def kernel_codes(body: Body, fn: FnVal, targets: int, span: Span | None) -> Value:
+def kernel_codes(body: Body, fn: FunctionValue, targets: int, span: Span | None) -> Value:
     """Return the address of a table with two pointers for each of the program's targets: an image and the kernel's
     name in it, or what runs blocks of it on the processor and null. Null is what a target has that is not wanted.
 
@@ -179,7 +181,7 @@ def kernel_codes(body: Body, fn: FnVal, targets: int, span: Span | None) -> Valu
     return nodes.GlobalAddress(name)
 
 
-def kernel_args(body: Body, fn: FnVal, span: Span | None) -> list[tuple[str, Ty]]:
+def kernel_args(body: Body, fn: FunctionValue, span: Span | None) -> list[tuple[str, Ty]]:
     """Return names and types of a kernel's declared arguments."""
     asking, targets = asking_span(body, -1) or span, body.elab.targets_of_program()
     if targets:  # the instance that the launch wants anyhow
@@ -189,7 +191,9 @@ def kernel_args(body: Body, fn: FnVal, span: Span | None) -> list[tuple[str, Ty]
     return [(sig.name, sig.ty) for sig in instance.signature.args if sig.convention != "out"]
 
 
-def kernel_captures(body: Body, target: Target, fn: FnVal, span: Span | None) -> list[tuple[tuple[Any, ...], Var]]:
+def kernel_captures(
+    body: Body, target: Target, fn: FunctionValue, span: Span | None
+) -> list[tuple[tuple[Any, ...], Var]]:
     """Return the variables that become arguments of a kernel, each with the way to it."""
     _, instance = _kernel(body, target, fn, span)
     if not instance.envs:
@@ -197,14 +201,14 @@ def kernel_captures(body: Body, target: Target, fn: FnVal, span: Span | None) ->
     body.elab.api.elaborate_instance(body.elab, instance)
     work_queue.drain_closures(body.elab)
     found: list[tuple[tuple[Any, ...], Var]] = []
-    seen: set[FnInfo] = set()
+    seen: set[FunctionInfo] = set()
 
-    def collect(path: tuple[Any, ...], closure: FnInfo) -> None:
+    def collect(path: tuple[Any, ...], closure: FunctionInfo) -> None:
         if closure in seen:
             return
         seen.add(closure)
         for i, item in enumerate(variables.captures_of(closure.parent, closure)):
-            if isinstance(item, FnInfo):
+            if isinstance(item, FunctionInfo):
                 collect((*path, i), item)
             elif types.size_of(struct_types.ir_type(body.elab, item.ty)):
                 _check_capture(body, instance, item, target, span)
@@ -222,7 +226,7 @@ def _check_capture(body: Body, instance: Instance, var: Var, target: Target, spa
         body.fail(Code.BAD_KERNEL, text + ", which a kernel cannot take", span)
 
 
-def kernel_capture(body: Body, target: Target, fn: FnVal, index: int, span: Span | None) -> Value:
+def kernel_capture(body: Body, target: Target, fn: FunctionValue, index: int, span: Span | None) -> Value:
     """Return the address of a value that a kernel captures."""
     path, _ = kernel_captures(body, target, fn, span)[index]
     pointer = captures.environment(body, path[0], span)
@@ -237,7 +241,7 @@ def call_location(body: Body) -> tuple[str, int, int]:
     body.site.placed = True
     span, at = body.frame.span, body.frame.instance
     if body.elab.is_archive and (span is None or span.source.is_library):
-        raise OfProgram  # the calls of the seed itself are no part of the archive
+        raise DependsOnProgram  # the calls of the seed itself are no part of the archive
     while at is not None and (span is None or span.source.is_library):
         span, at = at.call_span, at.parent
     if span is None:
@@ -308,6 +312,6 @@ def shared_global(body: Body, type: types.Type, space: int, align: int, span: Sp
     return nodes.GlobalAddress(symbol, space)
 
 
-def constant_text(body: Body, value: KV) -> str:
+def constant_text(body: Body, value: ConstValue) -> str:
     """Return a constant as text."""
     return show(value)

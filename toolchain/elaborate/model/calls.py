@@ -3,7 +3,7 @@
 from typing import Any
 
 from ktc.elaborate.model.instance import Instance
-from ktc.elaborate.model.types import FnVal
+from ktc.elaborate.model.types import FunctionValue
 from ktc.elaborate.model.values import Arg
 from ktc.records import entity
 
@@ -33,10 +33,10 @@ class Computed:
 
 
 @entity
-class Waiting:
+class DeferredOperand:
     """An item, or what `__getattr__` gives for `name`, that is fetched when the other operands have been evaluated."""
 
-    getter: FnVal
+    getter: FunctionValue
     args: list[Arg]
     node: Any
     name: str = ""

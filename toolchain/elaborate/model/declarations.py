@@ -72,7 +72,7 @@ class Arity:
 
 
 @entity
-class FnInfo:
+class FunctionInfo:
     """One function declaration.
 
     Args:
@@ -130,11 +130,11 @@ class FnInfo:
 
 
 @entity
-class FnSet:
+class OverloadSet:
     """Overloads of one name, in order of declaration."""
 
     name: str
-    functions: list[FnInfo]
+    functions: list[FunctionInfo]
     _by_types: bool | None = None
 
     def by_types(self) -> bool:

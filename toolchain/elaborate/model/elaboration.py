@@ -14,9 +14,9 @@ from ktc.diag.diagnostic import Label, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.model.build_options import Defines
 from ktc.elaborate.model.calls import Candidate, Computed
-from ktc.elaborate.model.declarations import AliasInfo, FnSet, ModuleInfo, Scope, Ty
-from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.instance import ArgSig, Instance, OfProgram, UnitState
+from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, Ty
+from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.instance import ArgumentSignature, DependsOnProgram, Instance, UnitState
 from ktc.elaborate.model.reporting import Reporter
 from ktc.elaborate.model.state import (
     CallSite,
@@ -30,8 +30,8 @@ from ktc.elaborate.model.state import (
     OwnershipFacts,
     TypeTable,
 )  # fmt: skip
-from ktc.elaborate.model.types import KV, FnTy, FnVal, StructTy, Sym
-from ktc.elaborate.model.values import LV, RV, Arg, DisplayVal
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy, Sym
+from ktc.elaborate.model.values import Arg, CollectionLiteral, Place, RValue
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 from ktc.syntax import ast
@@ -63,28 +63,30 @@ class ElaborationApi:
         """Elaborate statements in a scope of their own; an error in one does not stop the others."""
         raise NotImplementedError
 
-    def build_display(self, body: "Body", late: DisplayVal, want: Ty | None) -> Any:
+    def build_display(self, body: "Body", late: CollectionLiteral, want: Ty | None) -> Any:
         """Make the value that a display stands for: of the wanted type where it can be, else of its own."""
         raise NotImplementedError
 
     def call_fn(
-        self, body: "Body", fn: FnVal, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False
+        self, body: "Body", fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False
     ) -> Any:
         """Call a function with the parameters that it was given."""
         raise NotImplementedError
 
-    def call_init(self, body: "Body", ty: Ty, init: FnSet, pointer: Value, val: LV) -> None:
+    def call_init(self, body: "Body", ty: Ty, init: OverloadSet, pointer: Value, val: Place) -> None:
         """Run `__copyinit__` or `__moveinit__` on a place."""
         raise NotImplementedError
 
-    def call_value(self, body: "Body", callee: RV | LV | KV, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+    def call_value(
+        self, body: "Body", callee: RValue | Place | ConstValue, pos: list[Arg], kw: list[Arg], span: Span
+    ) -> Any:
         """Call a function that is known only at run time."""
         raise NotImplementedError
 
     def choose(
         self,
         body: "Body",
-        fns: FnSet,
+        fns: OverloadSet,
         self_ty: StructTy | None,
         params: tuple[Any, ...],
         named: tuple[tuple[str, Any], ...],
@@ -107,15 +109,15 @@ class ElaborationApi:
         """Make a value of a struct by its constructors."""
         raise NotImplementedError
 
-    def convert_constant(self, elab: "Elaboration", value: KV, want: Ty) -> KV | None:
+    def convert_constant(self, elab: "Elaboration", value: ConstValue, want: Ty) -> ConstValue | None:
         """Convert a constant to another type by an implicit conversion, or return None; remembered."""
         raise NotImplementedError
 
-    def declared_function(self, elab: "Elaboration", param: ast.Param, value: Any, want: FnTy, what: str) -> Any:
+    def declared_function(self, elab: "Elaboration", param: ast.Param, value: Any, want: FunctionTy, what: str) -> Any:
         """Return a function that a parameter of function type is given, one overload of it."""
         raise NotImplementedError
 
-    def default_value(self, body: "Body", instance: Instance, sig: ArgSig, span: Span) -> Any:
+    def default_value(self, body: "Body", instance: Instance, sig: ArgumentSignature, span: Span) -> Any:
         """Return the value of an argument that a call leaves out, converted to its type."""
         raise NotImplementedError
 
@@ -123,11 +125,11 @@ class ElaborationApi:
         """Return the symbol of the function that destroys a value: its `__del__`, then its fields."""
         raise NotImplementedError
 
-    def display_cost(self, body: "Body", late: DisplayVal, want: Ty) -> int | None:
+    def display_cost(self, body: "Body", late: CollectionLiteral, want: Ty) -> int | None:
         """Return what making a `want` of a display costs; None if it cannot be made."""
         raise NotImplementedError
 
-    def draw_destructor(self, elab: "Elaboration", ty: StructTy, symbol: str) -> None:
+    def synthesize_destructor(self, elab: "Elaboration", ty: StructTy, symbol: str) -> None:
         """Make the body of a destructor."""
         raise NotImplementedError
 
@@ -139,7 +141,7 @@ class ElaborationApi:
         """Emit the call of a chosen candidate."""
         raise NotImplementedError
 
-    def environment(self, body: "Body", env: FnVal, span: Span | None) -> Value:
+    def environment(self, body: "Body", env: FunctionValue, span: Span | None) -> Value:
         """Return the address of the environment of a closure."""
         raise NotImplementedError
 
@@ -153,20 +155,22 @@ class ElaborationApi:
         """Compute a parameter value that may be a parameter without a value."""
         raise NotImplementedError
 
-    def fits_function(self, elab: "Elaboration", have: FnTy, want: FnTy) -> bool:
+    def fits_function(self, elab: "Elaboration", have: FunctionTy, want: FunctionTy) -> bool:
         """Is a function of one type one of the other."""
         raise NotImplementedError
 
-    def fn_as(self, elab: "Elaboration", fn: FnVal, want: FnTy) -> FnVal | None:
+    def fn_as(self, elab: "Elaboration", fn: FunctionValue, want: FunctionTy) -> FunctionValue | None:
         """Return the one overload, with its parameters, that a function type means; None if none fits."""
         raise NotImplementedError
 
-    def function_value(self, body: "Body", fn: FnVal, want: FnTy, span: Span | None) -> RV | LV | None:
+    def function_value(
+        self, body: "Body", fn: FunctionValue, want: FunctionTy, span: Span | None
+    ) -> RValue | Place | None:
         """Return the address of the function that a type means by a name, or a closure; None if none fits."""
         raise NotImplementedError
 
     def instance_of(
-        self, elab: "Elaboration", fn: FnVal, span: Span | None, asking: "Body | None", kernel: bool = False
+        self, elab: "Elaboration", fn: FunctionValue, span: Span | None, asking: "Body | None", kernel: bool = False
     ) -> Instance:
         """Return the one instance that a function value with all its parameters is."""
         raise NotImplementedError
@@ -179,7 +183,7 @@ class ElaborationApi:
         """Return what stands for an alias that the traits of an archetype only ask for."""
         raise NotImplementedError
 
-    def put_back(self, body: "Body", after: list[tuple[Computed, LV]]) -> None:
+    def put_back(self, body: "Body", after: list[tuple[Computed, Place]]) -> None:
         """Give the changed values to the setters, the last first."""
         raise NotImplementedError
 
@@ -187,7 +191,7 @@ class ElaborationApi:
         """Run the pending `finally` and `__exit__` parts down to a depth, innermost first."""
         raise NotImplementedError
 
-    def thin_type(self, elab: "Elaboration", fn: FnVal) -> FnTy | None:
+    def thin_type(self, elab: "Elaboration", fn: FunctionValue) -> FunctionTy | None:
         """Return the type that a function has as a value at run time; None if it is not one function, or captures."""
         raise NotImplementedError
 
@@ -201,7 +205,7 @@ class ElaborationApi:
         """Return the type that the name of a struct means alone, if all of its parameters have defaults."""
         raise NotImplementedError
 
-    def unify_function(self, elab: "Elaboration", pattern: FnTy, actual: Any, bound: dict[Sym, Any]) -> bool:
+    def unify_function(self, elab: "Elaboration", pattern: FunctionTy, actual: Any, bound: dict[Sym, Any]) -> bool:
         """Bind what a function type leaves open by a function's own type."""
         raise NotImplementedError
 
@@ -229,7 +233,7 @@ class Elaboration:
     ) -> NoReturn:
         """Report an error at the innermost place in a user's file, with the chain of instantiations, and abort."""
         self.reporter.report(code, message, span, help, instance or self.instances.current)
-        raise Abort
+        raise ErrorReported
 
     def report(
         self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None,
@@ -241,7 +245,7 @@ class Elaboration:
     def targets_of_program(self) -> tuple[Target, ...]:
         """Return the targets of the program's kernels, which the library's archive does not know."""
         if self.is_archive:
-            raise OfProgram
+            raise DependsOnProgram
         return self.instances.state.only or self.config.accelerators
 
     def main_span(self) -> Span:

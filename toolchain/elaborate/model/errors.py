@@ -56,7 +56,7 @@ def place_of(param: ast.Param, params: Sequence[ast.Param]) -> int:
     return slots.index(param.name) if param.name in slots else -1
 
 
-class Abort(Exception):
+class ErrorReported(Exception):
     """A reported error ends the elaboration of a statement or a declaration."""
 
 

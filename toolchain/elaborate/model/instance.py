@@ -8,8 +8,8 @@ from typing import Any
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
 from ktc.elaborate.model.body_store import Bodies
-from ktc.elaborate.model.declarations import FnInfo, FnSet, Scope, Ty
-from ktc.elaborate.model.types import FnVal, StructTy
+from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, Ty
+from ktc.elaborate.model.types import FunctionValue, StructTy
 from ktc.ir import nodes
 from ktc.ir.interpret import Interpreter
 from ktc.records import entity
@@ -21,12 +21,12 @@ class Symbolic(Exception):
     """In a pattern: the value depends on a parameter that is not known yet."""
 
 
-class OfProgram(Exception):
+class DependsOnProgram(Exception):
     """In the library's archive: a function depends on the program, say on its list of targets."""
 
 
 @entity
-class ArgSig:
+class ArgumentSignature:
     """One argument of an instance.
 
     Args:
@@ -57,7 +57,7 @@ class Signature:
         named: of these, the ones that the origin of a `ref` result names; `lent_fields`: and the fields of each.
     """
 
-    args: tuple[ArgSig, ...]
+    args: tuple[ArgumentSignature, ...]
     result_ty: Ty
     result: str
     raises: bool
@@ -89,7 +89,7 @@ class Instance:
         again: it is elaborated once more, for its mistakes.
     """
 
-    fn: FnInfo
+    fn: FunctionInfo
     symbol: str
     given: tuple[Any, ...]
     scope: Scope
@@ -102,7 +102,7 @@ class Instance:
     function: nodes.Function | None = None
     template: Any = None
     refs: set[str] = field(default_factory=set)
-    envs: tuple[FnVal, ...] = ()
+    envs: tuple[FunctionValue, ...] = ()
     captured: list[Any] = field(default_factory=list)
     busy: bool = False
     failed: bool = False
@@ -120,7 +120,11 @@ class Instance:
         """What messages call it."""
         if not self._title:
             params = zip(self.fn.node.params, self.given, strict=True)
-            title = str(FnVal(FnSet(self.fn.name, [self.fn]), tuple(v for param, v in params if param.kind != "infer")))
+            title = str(
+                FunctionValue(
+                    OverloadSet(self.fn.name, [self.fn]), tuple(v for param, v in params if param.kind != "infer")
+                )
+            )
             self._title = title if self.fn.owner is None else f"{self.fn.owner.name}.{title}"
         return self._title
 

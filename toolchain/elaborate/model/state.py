@@ -14,18 +14,18 @@ from ktc.diag.source import Span
 from ktc.elaborate.model.build_options import Defines
 from ktc.elaborate.model.declarations import (
     AliasInfo,
-    FnInfo,
-    FnSet,
+    FunctionInfo,
     ImportRef,
     ModuleInfo,
+    OverloadSet,
     Scope,
     StructInfo,
     TraitInfo,
     Ty,
 )  # fmt: skip
 from ktc.elaborate.model.instance import Instance, Trial, UnitState
-from ktc.elaborate.model.types import FnTy, FnVal, PrimTy, StructTy, TraitTy
-from ktc.elaborate.model.values import LV, Var
+from ktc.elaborate.model.types import FunctionTy, FunctionValue, PrimTy, StructTy, TraitTy
+from ktc.elaborate.model.values import Place, Var
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 from ktc.syntax import ast
@@ -85,7 +85,7 @@ class ControlFlow:
         self.handler_depths: list[int] = []
         self.finals: list[Any] = []
         self.used_labels: set[int] = set()
-        self.current_error: list[LV] = []
+        self.current_error: list[Place] = []
         self.turns = 0
         self.awaited: set[nodes.Local] = set()
         self.leaving: Span | None = None
@@ -195,9 +195,9 @@ class TypeTable:
         self.primitives: dict[Any, PrimTy] = {}
         self.none: PrimTy  # set when the elaboration begins
         self.traits: dict[tuple[TraitInfo, ...], TraitTy] = {}
-        self.functions: dict[Any, FnTy] = {}
-        self.function_sets: dict[FnInfo, FnSet] = {}
-        self.constant_functions: dict[str, FnVal] = {}
+        self.functions: dict[Any, FunctionTy] = {}
+        self.function_sets: dict[FunctionInfo, OverloadSet] = {}
+        self.constant_functions: dict[str, FunctionValue] = {}
         self.library: dict[Any, Any] = {}
         self.nesting = 0
         self.open_fields: set[StructTy] = set()
@@ -260,7 +260,7 @@ class Coverage:
     """
 
     def __init__(self) -> None:
-        self.nested: list[FnInfo] = []
+        self.nested: list[FunctionInfo] = []
         self.reached: set[ast.FunctionDecl] = set()
         self.arms: set[tuple[ast.If, bool]] = set()
         self.only_used = False

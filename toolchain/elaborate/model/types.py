@@ -1,14 +1,14 @@
 """Language types and parameter values.
 
-Types are interned (one object a type), so `is` compares them. A parameter value (`PV`) is anything that may stand in a
-parameter list: a type, a constant (`KV`), a function, a pack of parameter values, or, in patterns only, a `Sym`.
+Types are interned (one object a type), so `is` compares them. A parameter value (`ParameterValue`) is anything that may
+stand in a parameter list: a type, a constant, a function, a pack of parameter values, or, in patterns only, a `Sym`.
 """
 
 import math
 from dataclasses import field
 from typing import Any, Union
 
-from ktc.elaborate.model.declarations import AliasInfo, FnSet, ModuleInfo, Scope, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, StructInfo, TraitInfo, Ty
 from ktc.ir import nodes, types
 from ktc.records import entity, record
 from ktc.syntax import ast
@@ -40,7 +40,7 @@ class StructTy(Ty):
     """An instance of a struct declaration; what is computed of it lazily is cached in its slots."""
 
     info: "StructInfo"
-    params: tuple["PV | None", ...]
+    params: tuple["ParameterValue | None", ...]
     fields: "tuple[tuple[str, Ty], ...] | None" = None
     ir_type: types.Type | None = None
     trivial: bool | None = None
@@ -48,7 +48,7 @@ class StructTy(Ty):
     symbolic: bool = False
     origins: "tuple[OriginValue, ...] | None" = None
     slots_of: dict[str, tuple[int, int]] = field(default_factory=dict)
-    aliases: dict[str, "PV"] = field(default_factory=dict)
+    aliases: dict[str, "ParameterValue"] = field(default_factory=dict)
     conforms: dict[int, bool] = field(default_factory=dict)
     prim: "PrimTy | str | None" = "?"
     plain_move: bool | None = None
@@ -75,7 +75,7 @@ class TraitTy(Ty):
 
 
 @entity
-class FnTy(Ty):
+class FunctionTy(Ty):
     """A function type. A value of one without `of` and `ast` is at run time the address of the function's code.
 
     Args:
@@ -93,7 +93,7 @@ class FnTy(Ty):
     effects: tuple[str, ...]
     nodes: tuple[Any, ...] = ()
     result_ref: bool | None = None
-    of: "FnVal | None" = None
+    of: "FunctionValue | None" = None
     ast: Any = None
     symbolic: bool = False
     signature: Any = None
@@ -125,7 +125,7 @@ class OriginValue:
 
 
 @record
-class KV:  # noqa: PLW1641 - the dataclass makes the hash
+class ConstValue:  # noqa: PLW1641 - the dataclass makes the hash
     """A constant of a language type. `data` is the IR's plain value of the type's representation; for types that exist
     only at compile time a Python value: int (`!kgen.int_literal`), Fraction or float (`!kgen.float_literal`), str
     (`!kgen.string`), `Target`, `OriginValue`."""
@@ -135,7 +135,7 @@ class KV:  # noqa: PLW1641 - the dataclass makes the hash
 
     def __eq__(self, other: object) -> bool:
         """Compare; unlike in Python, 0 and -0 are two constants."""
-        if not isinstance(other, KV):
+        if not isinstance(other, ConstValue):
             return NotImplemented
         if self.ty != other.ty or self.data != other.data:
             return False
@@ -143,7 +143,7 @@ class KV:  # noqa: PLW1641 - the dataclass makes the hash
 
 
 @record
-class FnVal:
+class FunctionValue:
     """A function as a parameter value.
 
     Args:
@@ -154,9 +154,9 @@ class FnVal:
         leads: of a method of an open struct: the first parameters that it is given are the struct's.
     """
 
-    set: "FnSet"
-    params: tuple["PV | None", ...] = ()
-    named: tuple[tuple[str, "PV | None"], ...] = ()
+    set: "OverloadSet"
+    params: tuple["ParameterValue | None", ...] = ()
+    named: tuple[tuple[str, "ParameterValue | None"], ...] = ()
     self_ty: "StructTy | None" = None
     env: Any = None
     leads: bool = False
@@ -180,10 +180,10 @@ class FnVal:
 
 
 @record
-class PackPV:
+class ParameterPack:
     """The values of a variadic parameter; `kind` is their declared type, if it is a type."""
 
-    items: tuple["PV | None", ...]
+    items: tuple["ParameterValue | None", ...]
     kind: Any = field(default=None, compare=False)
 
 
@@ -198,7 +198,7 @@ class PartialTy:
     """
 
     info: "StructInfo"
-    params: tuple["PV | None", ...]
+    params: tuple["ParameterValue | None", ...]
     shape: "PartialTy | StructTy | None" = None
     is_bare: bool = field(default=False, compare=False)
     written: frozenset[str] = field(default=frozenset(), compare=False)
@@ -239,27 +239,27 @@ OPAQUE = Opaque()
 
 
 @record
-class ModuleVal:
+class ModuleValue:
     """A module as a value: `import a.b`."""
 
     module: "ModuleInfo"
 
 
-PV = Union[Ty, KV, FnVal, PackPV, PartialTy, Sym, Opaque, ModuleVal]
+ParameterValue = Union[Ty, ConstValue, FunctionValue, ParameterPack, PartialTy, Sym, Opaque, ModuleValue]
 
 
 def show(value: Any) -> str:
     """Return a parameter value as a person writes it."""
     match value:
-        case KV(StructTy() as ty, data):
+        case ConstValue(StructTy() as ty, data):
             return show_constant(ty, data)
-        case KV(PrimTy(kind="s" | "u", ir=types.IntType(bits)) as ty, int() as data):
+        case ConstValue(PrimTy(kind="s" | "u", ir=types.IntType(bits)) as ty, int() as data):
             return str(signed(data, bits) if ty.kind == "s" else data)
-        case KV(_, str() as text):
+        case ConstValue(_, str() as text):
             return '"' + text + '"'
-        case KV(_, data):
+        case ConstValue(_, data):
             return str(getattr(data, "name", data))
-        case PackPV(items):
+        case ParameterPack(items):
             return ", ".join(map(show, items))
         case None:
             return "_"
@@ -274,15 +274,15 @@ def is_symbolic(value: Any) -> bool:
             return True
         case StructTy():
             return value.symbolic
-        case PackPV(items):
+        case ParameterPack(items):
             return any(map(is_symbolic, items))
         case PartialTy():
             return True
-        case KV(StructTy() as ty, _):
+        case ConstValue(StructTy() as ty, _):
             return ty.symbolic
-        case FnTy():
+        case FunctionTy():
             return value.symbolic
-        case FnVal() | ModuleVal() | None:
+        case FunctionValue() | ModuleValue() | None:
             return False
         case _:
             return value is OPAQUE
@@ -310,7 +310,7 @@ def show_constant(ty: StructTy, data: Any) -> str:
         return str(ty)
     if ty.prim.kind == "b":
         return "True" if data else "False"
-    return _name_of(ty.info, data) or show(KV(ty.prim, data))
+    return _name_of(ty.info, data) or show(ConstValue(ty.prim, data))
 
 
 def _name_of(info: StructInfo, data: Any) -> str:

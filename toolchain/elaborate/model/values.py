@@ -1,10 +1,10 @@
-"""Values of expressions: at run time (`RV`, `LV`), constants, and what only calls know."""
+"""Values of expressions: at run time (`RValue`, `Place`), constants, and what only calls know."""
 
 from typing import Any, Union
 
 from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import Ty
-from ktc.elaborate.model.types import KV, FnVal, ModuleVal, Opaque, PackPV, PartialTy, Sym
+from ktc.elaborate.model.types import ConstValue, FunctionValue, ModuleValue, Opaque, ParameterPack, PartialTy, Sym
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Local
 from ktc.records import entity
@@ -14,9 +14,9 @@ FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
 
 
 @entity
-class RV:
+class RValue:
     """A value of a directly passed type, as an IR value. `why`: it has a name that may not be changed, and why.
-    `loans`, `back`: as in `LV`; `via`: the ways to what it points into (ways.py)."""
+    `loans`, `back`: as in `Place`; `via`: the ways to what it points into (ways.py)."""
 
     ty: Ty
     ir: nodes.Value
@@ -32,7 +32,7 @@ class RV:
 
 
 @entity
-class LV:
+class Place:
     """A place in memory that holds a value.
 
     Args:
@@ -67,19 +67,19 @@ class LV:
 class Method:
     """`value.method`, not called yet. `base` is None for a static reference through the type."""
 
-    base: "RV | LV | KV | None"
-    fn: FnVal
+    base: "RValue | Place | ConstValue | None"
+    fn: FunctionValue
 
 
 @entity
-class PackVal:
+class PackValue:
     """`*args` of a heterogeneous pack as it is passed on."""
 
-    items: tuple["RV | LV | KV", ...]
+    items: tuple["RValue | Place | ConstValue", ...]
 
 
 @entity
-class DisplayVal:
+class CollectionLiteral:
     """A list, set or dictionary written as an argument: what it becomes is known when the function is.
 
     Args:
@@ -99,11 +99,13 @@ class DisplayVal:
     keywords: tuple["Arg", ...] = ()
 
 
-Val = Union[RV, LV, KV]
+Val = Union[RValue, Place, ConstValue]
 """A value at run time or a constant."""
 
 
-Result = Union[RV, LV, KV, Method, PackVal, Ty, FnVal, PackPV, PartialTy, ModuleVal, Sym, Opaque]
+Result = Union[
+    RValue, Place, ConstValue, Method, PackValue, Ty, FunctionValue, ParameterPack, PartialTy, ModuleValue, Sym, Opaque
+]
 """What an expression may give."""
 
 
@@ -129,7 +131,7 @@ class Var:
 
     name: str
     ty: Ty
-    value: LV | RV | KV
+    value: Place | RValue | ConstValue
     span: Span
     kind: str = "var"
     local: Local | None = None

@@ -11,7 +11,7 @@ from ktc.elaborate.builder import locals
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Signature
 from ktc.elaborate.model.types import StructTy
-from ktc.elaborate.model.values import LV, RV
+from ktc.elaborate.model.values import Place, RValue
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes
 
@@ -22,7 +22,7 @@ UNTRACKED = "__untracked_origin__"
 """A struct of the library with an alias of this name is a pointer whose user answers for what it points to."""
 
 
-def of_place(place: LV) -> tuple[Way, ...]:
+def of_place(place: Place) -> tuple[Way, ...]:
     """Return the ways one of which leads to a place; none if that is not known."""
     if place.via:
         known: tuple[Way, ...] = place.via
@@ -41,10 +41,10 @@ def of_place(place: LV) -> tuple[Way, ...]:
 
 def of_inside(body: Body, value: Any) -> tuple[Way, ...]:
     """Return the ways to what a value points into, as far as these are known."""
-    if not isinstance(value, (LV, RV)) or not struct_types.origins_of(body.elab, value.ty):
+    if not isinstance(value, (Place, RValue)) or not struct_types.origins_of(body.elab, value.ty):
         return ()
     known: tuple[Way, ...]
-    if isinstance(value, RV):
+    if isinstance(value, RValue):
         known = value.via
     else:
         known = body.facts.access_paths.get(value.local, ()) if value.local is not None else ()
@@ -56,11 +56,11 @@ def of_result(body: Body, signature: Signature, values: list[Any]) -> tuple[Way,
     found: list[Way] = []
     if signature.result == "ref" and signature.named:
         for i, names in signature.lent_fields:
-            if isinstance(values[i], LV):
+            if isinstance(values[i], Place):
                 found += _extended(body, values[i], names)
         return tuple(dict.fromkeys(found))
     for i, value in enumerate(values):
-        if i in signature.lends and isinstance(value, LV):
+        if i in signature.lends and isinstance(value, Place):
             found += of_place(value)
         found += of_inside(body, value)
     if signature.result == "ref":
@@ -70,7 +70,7 @@ def of_result(body: Body, signature: Signature, values: list[Any]) -> tuple[Way,
 
 def note_place(body: Body, made: Any, signature: Signature, values: list[Any]) -> None:
     """Note where the place lies that a call gives."""
-    if signature.result != "ref" or not isinstance(made, LV):
+    if signature.result != "ref" or not isinstance(made, Place):
         return
     made.via = of_result(body, signature, values)
     owner = getattr(values[0], "ty", None) if values else None
@@ -82,7 +82,7 @@ class Nobody:
     """The root of a place behind a pointer that nobody keeps track of; each is another."""
 
 
-def is_untracked(place: LV) -> bool:
+def is_untracked(place: Place) -> bool:
     """Say whether a place lies behind a pointer that nobody keeps track of."""
     return any(isinstance(root, Nobody) for root, _ in place.via)
 
@@ -96,7 +96,7 @@ def meet(some: tuple[Way, ...], others: tuple[Way, ...]) -> bool:
     )
 
 
-def are_apart(a: LV, b: LV) -> bool:
+def are_apart(a: Place, b: Place) -> bool:
     """Say whether two places surely have nothing in common."""
     some, others = of_place(a), of_place(b)
     return bool(some and others) and not meet(some, others)
@@ -106,7 +106,7 @@ def _overlap(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return all(one == other for one, other in zip(a, b, strict=False))
 
 
-def _extended(body: Body, place: LV, names: tuple[str, ...]) -> list[Way]:
+def _extended(body: Body, place: Place, names: tuple[str, ...]) -> list[Way]:
     path, ty = tuple[int, ...](), place.ty
     for name in names:
         if not isinstance(ty, StructTy) or name not in dict(struct_types.fields_of(body.elab, ty)):

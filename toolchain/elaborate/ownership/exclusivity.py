@@ -12,10 +12,10 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, partial_moves, place_operations, variables
 from ktc.elaborate.instances import work_queue
-from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.instance import ArgSig, Instance
-from ktc.elaborate.model.values import LV, RV, Arg, PackVal
+from ktc.elaborate.model.instance import ArgumentSignature, Instance
+from ktc.elaborate.model.values import Arg, PackValue, Place, RValue
 from ktc.elaborate.ownership.access_paths import Way, meet, of_inside, of_place
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, types
@@ -31,17 +31,17 @@ def check_call(body: Body, instance: Instance, values: list[Any], slots: Sequenc
     """
     spans = [slot.span if isinstance(slot, Arg) else None for slot in slots]
     for sig, value, at in zip(instance.signature.args, values, spans, strict=True):
-        if at is not None and sig.convention in _TAKEN and isinstance(value, LV) and not value.owned:
+        if at is not None and sig.convention in _TAKEN and isinstance(value, Place) and not value.owned:
             place_operations.check_copy(body, value, at)
     if body.facts.moved and len(values) > 1:
         for _, value, at in _arguments(instance, values, spans):
-            if isinstance(value, LV) and not value.owned and value.local in body.facts.moved:
+            if isinstance(value, Place) and not value.owned and value.local in body.facts.moved:
                 _require(body, value, at or body.frame.span)
     if instance.fn.parameter and instance.fn.parent is body and values and not body.frame.comptime:
         _check_captured(body, instance, values, spans)
     if not instance.signature.changes and not any(map(_moved, values)):
         return
-    title, seen = instance.fn.title, list[tuple[Any, ArgSig]]()
+    title, seen = instance.fn.title, list[tuple[Any, ArgumentSignature]]()
     for sig, value, at in _arguments(instance, values, spans):
         if sig.convention in _TAKEN:
             if not _moved(value):
@@ -51,7 +51,7 @@ def check_call(body: Body, instance: Instance, values: list[Any], slots: Sequenc
                 continue
             # a copy in registers: where it came from is nobody's business, where it points is
             loans, ways = locals.loans_of(body, value), of_inside(body, value)
-            value = RV(value.ty, nodes.Const(types.UNIT, 0), loans=loans, via=ways)
+            value = RValue(value.ty, nodes.Const(types.UNIT, 0), loans=loans, via=ways)
         for other, before in seen:
             changes = _changed(sig, value) or _changed(before, other)
             if not (changes or _moved(value) or _moved(other)) or not _overlap(body, value, other):
@@ -68,7 +68,7 @@ def check_call(body: Body, instance: Instance, values: list[Any], slots: Sequenc
 
 def _check_captured(body: Body, instance: Instance, values: list[Any], spans: Sequence[Span | None]) -> None:
     """Report an argument in a variable, or pointing into one, that the closure called captures by reference."""
-    given: list[tuple[ArgSig, Span | None, tuple[Way, ...]]] = []
+    given: list[tuple[ArgumentSignature, Span | None, tuple[Way, ...]]] = []
     for sig, value, at in _arguments(instance, values, spans):
         is_direct = struct_types.abi(body.elab, value.ty) == "direct" if sig.variadic else sig.passing == "direct"
         is_place = sig.convention not in _TAKEN and not is_direct
@@ -85,40 +85,40 @@ def _check_captured(body: Body, instance: Instance, values: list[Any], spans: Se
                 body.fail(Code.ALIASING, text, at or body.frame.span, "pass a copy")
 
 
-def _captured(closure: FnInfo, seen: set[FnInfo]) -> Iterator[tuple[str, LV]]:
+def _captured(closure: FunctionInfo, seen: set[FunctionInfo]) -> Iterator[tuple[str, Place]]:
     """Yield the variables that a closure, or one that it calls, may change."""
     seen.add(closure)
     for item in variables.captures_of(closure.parent, closure):
-        if isinstance(item, FnInfo):
+        if isinstance(item, FunctionInfo):
             if item not in seen:
                 yield from _captured(item, seen)
-        elif isinstance(item.value, LV) and item.value.mutable:
+        elif isinstance(item.value, Place) and item.value.mutable:
             yield item.name, item.value
 
 
 def _arguments(
     instance: Instance, values: list[Any], spans: Sequence[Span | None]
-) -> Iterator[tuple[ArgSig, Any, Span | None]]:
+) -> Iterator[tuple[ArgumentSignature, Any, Span | None]]:
     for sig, value, span in zip(instance.signature.args, values, spans, strict=True):
-        for one in value.items if isinstance(value, PackVal) else (value,):
-            if isinstance(one, (LV, RV)):
+        for one in value.items if isinstance(value, PackValue) else (value,):
+            if isinstance(one, (Place, RValue)):
                 yield sig, one, span
 
 
-def _require(body: Body, place: LV, span: Span | None) -> None:
+def _require(body: Body, place: Place, span: Span | None) -> None:
     local = place.local
     if local is not None and local not in body.facts.trusted and partial_moves.tracked(body, local):
         body.emit(nodes.Mark("require", local, place.path, span))
 
 
-def _changed(sig: ArgSig, value: Any) -> bool:
+def _changed(sig: ArgumentSignature, value: Any) -> bool:
     """May the call write to an argument; what a `ref` argument's function does with it is the caller's business."""
-    return sig.convention == "mut" or (sig.convention == "ref" and isinstance(value, LV) and value.mutable)
+    return sig.convention == "mut" or (sig.convention == "ref" and isinstance(value, Place) and value.mutable)
 
 
 def _moved(value: Any) -> bool:
     """Is it a variable, or a part of one, that is given away."""
-    return isinstance(value, LV) and value.owned and value.local is not None and bool(value.local.name)
+    return isinstance(value, Place) and value.owned and value.local is not None and bool(value.local.name)
 
 
 def _overlap(body: Body, a: Any, b: Any) -> bool:
@@ -126,7 +126,7 @@ def _overlap(body: Body, a: Any, b: Any) -> bool:
     places = [_lies(x) for x in (a, b)]
     if meet(*places):
         return True
-    if isinstance(a, LV) and isinstance(b, LV) and a.local is not None and a.local is b.local:
+    if isinstance(a, Place) and isinstance(b, Place) and a.local is not None and a.local is b.local:
         return False
     inside = [of_inside(body, x) for x in (a, b)]
     return meet(inside[1], places[0]) or meet(inside[0], places[1])
@@ -134,4 +134,4 @@ def _overlap(body: Body, a: Any, b: Any) -> bool:
 
 def _lies(value: Any) -> tuple[Way, ...]:
     """Return the ways to an argument that is not the callee's own."""
-    return of_place(value) if isinstance(value, LV) and (not value.owned or _moved(value)) else ()
+    return of_place(value) if isinstance(value, Place) and (not value.owned or _moved(value)) else ()

@@ -11,8 +11,8 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, variables
 from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import OriginValue, PackPV, StructTy
-from ktc.elaborate.model.values import LV, RV, Arg, Var
+from ktc.elaborate.model.types import OriginValue, ParameterPack, StructTy
+from ktc.elaborate.model.values import Arg, Place, RValue, Var
 from ktc.elaborate.ownership.access_paths import UNTRACKED
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes
@@ -25,7 +25,7 @@ def check_returned(body: Body, value: Any, span: Span) -> None:
     """Report a result that holds a pointer into a variable of the function."""
     if (
         body.frame.module.is_library
-        or not isinstance(value, (RV, LV))
+        or not isinstance(value, (RValue, Place))
         or not struct_types.origins_of(body.elab, value.ty)
     ):
         return
@@ -34,7 +34,7 @@ def check_returned(body: Body, value: Any, span: Span) -> None:
         _fail(body, "the result points", local, span)
 
 
-def check_returned_place(body: Body, place: LV, node: ast.Expr, span: Span) -> None:
+def check_returned_place(body: Body, place: Place, node: ast.Expr, span: Span) -> None:
     """Report a `ref` result that is a variable of the function, or another place than its type names."""
     if body.frame.module.is_library:
         return
@@ -56,11 +56,11 @@ def check_returned_place(body: Body, place: LV, node: ast.Expr, span: Span) -> N
         body.fail(Code.ESCAPING_REFERENCE, text, span, help)
 
 
-def check_stored(body: Body, place: LV, value: Any, span: Span) -> None:
+def check_stored(body: Body, place: Place, value: Any, span: Span) -> None:
     """Report a pointer into a variable of the function that is put where it outlives the function."""
     if (
         body.frame.module.is_library
-        or not isinstance(value, (RV, LV))
+        or not isinstance(value, (RValue, Place))
         or not struct_types.origins_of(body.elab, value.ty)
     ):
         return
@@ -78,7 +78,7 @@ def check_kept(body: Body, found: Candidate) -> None:
         return
     place = slots[0].value
     if (
-        not isinstance(place, LV)
+        not isinstance(place, Place)
         or not isinstance(place.ty, StructTy)
         or not struct_types.origins_of(body.elab, place.ty)
     ):
@@ -94,7 +94,7 @@ def _fail(body: Body, what: str, local: nodes.Local, span: Span) -> None:
     body.fail(Code.ESCAPING_REFERENCE, f"{what} {'to' if what.endswith('refers') else 'into'} {name}", span, _HELP)
 
 
-def _pointed(body: Body, value: RV | LV) -> nodes.Local | None:
+def _pointed(body: Body, value: RValue | Place) -> nodes.Local | None:
     """Return the local of the function into which a value surely points."""
     origins = _origins(value.ty)
     for origin in origins:
@@ -122,7 +122,7 @@ def _ends(body: Body, local: nodes.Local) -> bool:
     """Does a local end with the function: it is no value of the caller's."""
     out = (
         body.flow.out_var.value.local
-        if body.flow.out_var is not None and isinstance(body.flow.out_var.value, LV)
+        if body.flow.out_var is not None and isinstance(body.flow.out_var.value, Place)
         else None
     )
     return not local.kept and local is not out
@@ -131,7 +131,7 @@ def _ends(body: Body, local: nodes.Local) -> bool:
 def _origins(ty: Any, seen: set[StructTy] | None = None) -> list[OriginValue]:
     """Return the origins of a type, without those of pointers that are not tracked; a type may hold itself."""
     seen = set() if seen is None else seen
-    if isinstance(ty, PackPV):
+    if isinstance(ty, ParameterPack):
         return [origin for item in ty.items for origin in _origins(item, seen)]
     if isinstance(getattr(ty, "data", None), OriginValue):
         return [ty.data]

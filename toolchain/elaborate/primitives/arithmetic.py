@@ -6,8 +6,8 @@ from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values
-from ktc.elaborate.model.types import KV, PackPV, PrimTy
-from ktc.elaborate.model.values import RV, PackVal, Result
+from ktc.elaborate.model.types import ConstValue, ParameterPack, PrimTy
+from ktc.elaborate.model.values import PackValue, Result, RValue
 from ktc.elaborate.primitives.float8 import FORMATS, narrowed, widened
 from ktc.elaborate.primitives.use import Use
 from ktc.elaborate.types import primitive_types
@@ -109,10 +109,10 @@ def _by_kind(use: Use) -> Result:
     prim, values = use.same(count)
     name = kind_of(use, prim, row)
     if not name or (name == "bswap" and _element(prim).bits <= 8):
-        return RV(prim, values[0])
+        return RValue(prim, values[0])
     if prim.kind in FORMATS:
-        return RV(prim, _rounded(use, use.op(name, [_wide(use, prim, value) for value in values]), prim))
-    return RV(prim, use.op(name, values))
+        return RValue(prim, _rounded(use, use.op(name, [_wide(use, prim, value) for value in values]), prim))
+    return RValue(prim, use.op(name, values))
 
 
 def _wide(use: Use, prim: PrimTy, value: nodes.Value) -> nodes.Value:
@@ -130,14 +130,14 @@ def _compare(use: Use) -> Result:
     prim, values = use.same()
     row = _PREDICATES[pred]
     if isinstance(prim.ir, types.PointerType):
-        return RV(primitive_types.prim(use.elab, "i1", ()), use.op(row["u"], values))
+        return RValue(primitive_types.prim(use.elab, "i1", ()), use.op(row["u"], values))
     name = kind_of(use, prim, row)
     result = (
         primitive_types.prim(use.elab, "!pop.simd", (prim.lanes, BOOL_CODE))
         if prim.lanes > 1
         else primitive_types.prim(use.elab, "i1", ())
     )
-    return RV(result, use.op(name, [_wide(use, prim, value) for value in values]))
+    return RValue(result, use.op(name, [_wide(use, prim, value) for value in values]))
 
 
 def _select(use: Use) -> Result:
@@ -146,7 +146,9 @@ def _select(use: Use) -> Result:
         use.mismatch(f"chooses by 'i1' or bool lanes, not '{mask}'")
     first, second = use.val(1), use.val(2)
     ty = use.prim(first.ty) or first.ty
-    return RV(ty, use.op("select", (condition, ir_values.rvalue(use.body, first), ir_values.rvalue(use.body, second))))
+    return RValue(
+        ty, use.op("select", (condition, ir_values.rvalue(use.body, first), ir_values.rvalue(use.body, second)))
+    )
 
 
 def _zero(kind: types.Type) -> nodes.Const:
@@ -224,27 +226,27 @@ def _between_floats(
 def _cast(use: Use) -> Result:
     ty, target = use.prim_of()
     origin, value = use.operand(0)
-    return RV(ty, convert(use, value, origin, target))
+    return RValue(ty, convert(use, value, origin, target))
 
 
 def _bitcast(use: Use) -> Result:
     ty, target = use.prim_of()
     _, value = use.operand(0)
-    return RV(ty, use.op("bitcast", (value,), target.ir))
+    return RValue(ty, use.op("bitcast", (value,), target.ir))
 
 
 def _splat(use: Use) -> Result:
     ty, target = use.prim_of()
     _, value = use.operand(0)
-    return RV(ty, use.op("splat", (value,), target.ir))
+    return RValue(ty, use.op("splat", (value,), target.ir))
 
 
 def _extract(use: Use) -> Result:
     prim, value = use.operand(0)
     at = use.word(1)
     if prim.lanes == 1:
-        return RV(prim, value)
-    return RV(use.simd(prim, 1), use.op("extract", (value, at)))
+        return RValue(prim, value)
+    return RValue(use.simd(prim, 1), use.op("extract", (value, at)))
 
 
 def _insert(use: Use) -> Result:
@@ -252,10 +254,10 @@ def _insert(use: Use) -> Result:
     _, lane = use.operand(1)
     at = use.word(2)
     if prim.lanes > 1:
-        return RV(prim, use.op("insert", (value, lane, at)))
+        return RValue(prim, use.op("insert", (value, lane, at)))
     if lane.type != value.type:
         use.mismatch(f"the new lane is of another type than '{prim}'")
-    return RV(prim, lane)
+    return RValue(prim, lane)
 
 
 def _shuffle(use: Use) -> Result:
@@ -268,21 +270,21 @@ def _shuffle(use: Use) -> Result:
     if bad:
         use.mismatch(f"there is no lane {bad[0]}")
     if prim.lanes > 1:
-        return RV(ty, use.op("shuffle", (first, second), target.ir, mask))
+        return RValue(ty, use.op("shuffle", (first, second), target.ir, mask))
     if len(mask) == 1:
-        return RV(ty, second if mask[0] else first)
+        return RValue(ty, second if mask[0] else first)
     value = use.op("splat", (first,), target.ir)
     for at, lane in enumerate(mask):
         if lane:
             value = use.op("insert", (value, second, nodes.Const(types.I64, at)))
-    return RV(ty, value)
+    return RValue(ty, value)
 
 
 def _lanes(use: Use, mask: Any) -> list[int]:
     match mask:
-        case PackPV(items) | PackVal(items) | tuple(items) | list(items):
+        case ParameterPack(items) | PackValue(items) | tuple(items) | list(items):
             return [lane for item in items for lane in _lanes(use, item)]
-        case KV(_, tuple(items)) | RV(_, nodes.Const(_, tuple(items))):
+        case ConstValue(_, tuple(items)) | RValue(_, nodes.Const(_, tuple(items))):
             return [lane for item in items for lane in _lanes(use, item)]
     try:
         return [comptime_int(use.elab, mask)]
@@ -295,11 +297,11 @@ def _reduce(use: Use) -> Result:
     prim, value = use.operand(0)
     name = kind_of(use, prim, _REDUCTIONS[how])
     if prim.lanes == 1:
-        return RV(prim, value)
+        return RValue(prim, value)
     one = use.simd(prim, 1)
     if prim.kind in FORMATS:
-        return RV(one, _rounded(use, use.op(name, (_wide(use, prim, value),)), one))
-    return RV(one, use.op(name, (value,)))
+        return RValue(one, _rounded(use, use.op(name, (_wide(use, prim, value),)), one))
+    return RValue(one, use.op(name, (value,)))
 
 
 # operation -> (what does it, number of operands, attributes)

@@ -13,7 +13,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values
 from ktc.elaborate.model.types import PrimTy
-from ktc.elaborate.model.values import RV, Result
+from ktc.elaborate.model.values import Result, RValue
 from ktc.elaborate.primitives.arithmetic import PREDICATES
 from ktc.elaborate.primitives.float8 import FORMATS, encode
 from ktc.elaborate.primitives.use import Use, comptime_str
@@ -97,7 +97,7 @@ def _integer_to_float(use: Use) -> Result:
     return use.literal(Fraction(_integer(use, 0)))
 
 
-def _constant(use: Use, value: "int | Real") -> RV:
+def _constant(use: Use, value: "int | Real") -> RValue:
     """Return a number as a constant of the type that attribute `_type` names; in all lanes if it is a vector."""
     ty, prim = use.prim_of()
     ir = prim.ir
@@ -115,7 +115,7 @@ def _constant(use: Use, value: "int | Real") -> RV:
         use.check_numbers(prim)
         use.mismatch(f"a number cannot become a '{type_printer.type_name(use.elab, ty)}'")
     assert ir is not None
-    return RV(ty, nodes.Const(ir, (plain,) * prim.lanes if isinstance(ir, types.VectorType) else plain))
+    return RValue(ty, nodes.Const(ir, (plain,) * prim.lanes if isinstance(ir, types.VectorType) else plain))
 
 
 def _real(use: Use, at: int) -> Real:
@@ -281,7 +281,7 @@ def _string_part(use: Use) -> Result:
         if value.type != STRING:
             use.mismatch("operand 1 is not a '!kgen.string'")
     part = use.op("get", (value,), None, 0 if data else 1)
-    return use.address(part) if data else RV(primitive_types.prim(use.elab, "index", ()), part)
+    return use.address(part) if data else RValue(primitive_types.prim(use.elab, "index", ()), part)
 
 
 # operation -> (what does it, number of operands, attributes)

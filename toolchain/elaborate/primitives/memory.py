@@ -7,7 +7,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, locals, materialization, place_operations
 from ktc.elaborate.kernels import launches
 from ktc.elaborate.model.declarations import Ty
-from ktc.elaborate.model.values import LV, RV, Result
+from ktc.elaborate.model.values import Place, Result, RValue
 from ktc.elaborate.primitives.arithmetic import kind_of
 from ktc.elaborate.primitives.use import Use
 from ktc.elaborate.types import primitive_types, struct_types, type_printer
@@ -57,10 +57,10 @@ def _load(use: Use) -> Result:
     pointer = use.pointer(0)
     align, volatile = use.number("alignment", 0), use.flag("volatile", False)
     if ir == types.UNIT:
-        return RV(ty, nodes.Const(types.UNIT, ()))
+        return RValue(ty, nodes.Const(types.UNIT, ()))
     if _is_whole(ir):
         invariant = use.flag("invariant", False)
-        return RV(ty, use.body.let(nodes.Load(pointer, ir, align, volatile, invariant), ir))
+        return RValue(ty, use.body.let(nodes.Load(pointer, ir, align, volatile, invariant), ir))
     if 0 < align < types.align_of(ir):
         slot = locals.stack_slot(use.body, ir, 0)
         use.body.emit(nodes.MemCopy(slot, pointer, _length(types.size_of(ir)), align, span=use.span))
@@ -88,22 +88,22 @@ def _offset(use: Use) -> Result:
     element = struct_types.ir_type(use.elab, use.type_of("elem"))
     prim, pointer = use.operand(0)
     use.pointer(0)
-    return RV(prim, use.op("offset", (pointer, use.word(1)), None, element))
+    return RValue(prim, use.op("offset", (pointer, use.word(1)), None, element))
 
 
 def _pointer_to_int(use: Use) -> Result:
-    return RV(primitive_types.prim(use.elab, "index", ()), use.op("ptrtoint", (use.pointer(0),), types.I64))
+    return RValue(primitive_types.prim(use.elab, "index", ()), use.op("ptrtoint", (use.pointer(0),), types.I64))
 
 
 def _int_to_pointer(use: Use) -> Result:
     ty, prim = use.prim_of()
-    return RV(ty, use.op("inttoptr", (use.word(0),), prim.ir))
+    return RValue(ty, use.op("inttoptr", (use.word(0),), prim.ir))
 
 
 def _space_cast(use: Use) -> Result:
     ty, prim = use.prim_of()
     pointer = use.pointer(0)
-    return RV(ty, pointer if pointer.type == prim.ir else use.op("spacecast", (pointer,), prim.ir))
+    return RValue(ty, pointer if pointer.type == prim.ir else use.op("spacecast", (pointer,), prim.ir))
 
 
 def _memory_copy(use: Use) -> Result:
@@ -145,7 +145,7 @@ def _global(use: Use) -> Result:
 
 
 def _from_pointer(use: Use) -> Result:
-    return LV(use.type_of(), use.pointer(0), mutable=use.flag("mut", True))
+    return Place(use.type_of(), use.pointer(0), mutable=use.flag("mut", True))
 
 
 def _to_pointer(use: Use) -> Result:
@@ -185,7 +185,7 @@ def _atomic_rmw(use: Use) -> Result:
     if how == "sub" and prim.kind == "f":
         value = use.op("fneg", (value,))
     kind = value.type
-    return RV(prim, use.body.let(nodes.AtomicRmw(name, pointer, value, kind, ordering, scope), kind))
+    return RValue(prim, use.body.let(nodes.AtomicRmw(name, pointer, value, kind, ordering, scope), kind))
 
 
 def _atomic_cmpxchg(use: Use) -> Result:
@@ -203,7 +203,7 @@ def _atomic_cmpxchg(use: Use) -> Result:
     pair = types.StructType((bits, types.BOOL))
     action = nodes.CompareExchange(pointer, expected, desired, pair, ordering, scope)
     old = use.op("get", (use.body.let(action, pair),), None, 0)
-    return RV(prim, old if bits == prim.ir else use.op("bitcast", (old,), prim.ir))
+    return RValue(prim, old if bits == prim.ir else use.op("bitcast", (old,), prim.ir))
 
 
 def _fence(use: Use) -> Result:
@@ -224,7 +224,7 @@ def _call(use: Use, action: nodes.Action, ty: Ty | None) -> Result:
     value = use.body.let(action, action.type)
     if isinstance(action.type, types.VoidType):
         value = nodes.Const(types.UNIT, ())
-    return use.nothing() if ty is None else RV(ty, value)
+    return use.nothing() if ty is None else RValue(ty, value)
 
 
 def _c_result(use: Use) -> tuple[Ty | None, types.Type]:

@@ -8,11 +8,19 @@ from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, materialization
 from ktc.elaborate.instances import function_instances
 from ktc.elaborate.kernels import launches
-from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.spelling import conversion_help
-from ktc.elaborate.model.types import KV, FnTy, FnVal, OriginValue, PackPV, StructTy, TraitTy
-from ktc.elaborate.model.values import LV, RV, PackVal, Result
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    OriginValue,
+    ParameterPack,
+    StructTy,
+    TraitTy,
+)
+from ktc.elaborate.model.values import PackValue, Place, Result, RValue
 from ktc.elaborate.primitives.use import Use, comptime_str
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import primitive_types, struct_members, struct_types, type_printer, type_relations
@@ -63,7 +71,7 @@ def _func_name(use: Use) -> Result:
 
 def _func_fits(use: Use) -> Result:
     want = use.type_of("type")
-    if not isinstance(want, FnTy):
+    if not isinstance(want, FunctionTy):
         use.mismatch("attribute 'type' must be a function's type")
     return use.truth(function_instances.instance_as(use.elab, use.function(), want) is not None)
 
@@ -74,17 +82,17 @@ def _module_functions(use: Use) -> Result:
 
 def _module_function(use: Use) -> Result:
     functions = modules.functions_in(use.elab, use.text("file"))
-    return FnVal(functions[member(use, len(functions))])
+    return FunctionValue(functions[member(use, len(functions))])
 
 
 def _pack_size(use: Use) -> Result:
     value = use.attr("types")
-    return use.index(len(value.items if isinstance(value, PackVal) else use.items("types")))
+    return use.index(len(value.items if isinstance(value, PackValue) else use.items("types")))
 
 
 def _pack_indices(use: Use) -> Result:
     kind = use.type_of("type")
-    return PackPV(tuple(KV(kind, index) for index in range(len(use.items("types")))))
+    return ParameterPack(tuple(ConstValue(kind, index) for index in range(len(use.items("types")))))
 
 
 def member(use: Use, count: int) -> int:
@@ -102,7 +110,7 @@ def _variadic_get(use: Use) -> Result:
 
 
 def _pack_get(use: Use) -> Result:
-    if isinstance(use.args[0], PackVal):
+    if isinstance(use.args[0], PackValue):
         items = use.args[0].items
         return items[member(use, len(items))]
     value = use.val(0)
@@ -115,7 +123,7 @@ def _pack_get(use: Use) -> Result:
     at = member(use, len(members))
     if prim.name == "!kgen.refs":
         refs = ir_values.rvalue(use.body, value)
-        return LV(members[at], refs if len(members) == 1 else use.op("get", (refs,), None, at))
+        return Place(members[at], refs if len(members) == 1 else use.op("get", (refs,), None, at))
     place = materialization.as_place(use.body, value)
     kind, indices = erase([struct_types.ir_type(use.elab, member) for member in members])
     pointer = place.pointer
@@ -123,7 +131,7 @@ def _pack_get(use: Use) -> Result:
         pointer = use.op("field", (pointer,), None, (kind, indices[at]))
     # the members share the fate of the whole: only the first two steps of a path are told apart
     path = (*(place.path or (0,)), at) if place.local is not None else ()
-    return LV(members[at], pointer, place.mutable, place.local, path, why=place.why)
+    return Place(members[at], pointer, place.mutable, place.local, path, why=place.why)
 
 
 def _constrained(use: Use) -> Result:
@@ -144,7 +152,7 @@ def _compile_error(use: Use) -> Result:
         use.fail(code, use.text("message"))
     given = use.type_of("given") if "given" in use.attrs else None
     if isinstance(given, StructTy) and given.info.lacks_trait:
-        raise Abort
+        raise ErrorReported
     pair = [type_printer.type_name(use.elab, use.type_of(key)) for key in ("given", "wanted") if key in use.attrs]
     help = conversion_help(*pair) if len(pair) == 2 else ""
     use.body.fail(code, use.text("message"), launches.asking_span(use.body, use.number("argument")), help)
@@ -183,7 +191,7 @@ def _is_compile_time(use: Use) -> Result:
         return use.truth(True)
     # A function is elaborated once, for the interpreter and for code.
     found = use.body.let(nodes.CallIntrinsic(nodes.INTERPRETED, (), types.BOOL, True), types.BOOL)
-    return RV(primitive_types.prim(use.elab, "i1", ()), found)
+    return RValue(primitive_types.prim(use.elab, "i1", ()), found)
 
 
 def _source_line(use: Use) -> Result:
@@ -207,9 +215,9 @@ def _source_place(use: Use) -> Result:
 
 def _string_of(use: Use) -> Result:
     value: Any = use.attr("value")
-    if isinstance(value, RV) and isinstance(value.ir, nodes.Const):
-        value = KV(value.ty, value.ir.value)
-    if not isinstance(value, KV):
+    if isinstance(value, RValue) and isinstance(value.ir, nodes.Const):
+        value = ConstValue(value.ty, value.ir.value)
+    if not isinstance(value, ConstValue):
         use.fail(Code.NOT_COMPILE_TIME, "only a value that is known at compile time becomes a constant text")
     try:
         return use.string(comptime_str(use.body, value))
@@ -219,7 +227,7 @@ def _string_of(use: Use) -> Result:
 
 def _constant_place(use: Use) -> Result:
     value: Any = use.attr("value")
-    places = ir_values.constant_items(use.body, value.ty, [value]) if isinstance(value, KV) else None
+    places = ir_values.constant_items(use.body, value.ty, [value]) if isinstance(value, ConstValue) else None
     if places is None:
         use.fail(Code.NOT_COMPILE_TIME, "only a value that is known at compile time becomes a constant of the program")
     return use.address(places[0].pointer)
@@ -228,15 +236,15 @@ def _constant_place(use: Use) -> Result:
 def _origin(use: Use) -> Result:
     kind = use.name.rpartition(".")[2]
     mutable = False if kind == "static" else use.flag("mut")
-    return KV(primitive_types.prim(use.elab, "!kgen.origin", ()), OriginValue(kind, mutable))
+    return ConstValue(primitive_types.prim(use.elab, "!kgen.origin", ()), OriginValue(kind, mutable))
 
 
 def _origin_cast(use: Use) -> Result:
     given = use.args[0]
-    data = given.data if isinstance(given, KV) else None
+    data = given.data if isinstance(given, ConstValue) else None
     if not isinstance(data, OriginValue):
         raise Symbolic  # one that a generic function is tried with
-    return KV(given.ty, OriginValue(data.kind, use.flag("mut"), data.local))
+    return ConstValue(given.ty, OriginValue(data.kind, use.flag("mut"), data.local))
 
 
 # operation -> (what does it, number of operands, attributes)

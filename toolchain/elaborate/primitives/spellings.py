@@ -11,8 +11,8 @@ from types import MappingProxyType
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import KV, PrimTy
-from ktc.elaborate.model.values import RV, Result
+from ktc.elaborate.model.types import ConstValue, PrimTy
+from ktc.elaborate.model.values import Result, RValue
 from ktc.elaborate.primitives.arithmetic import Handler, convert
 from ktc.elaborate.primitives.use import Use
 from ktc.elaborate.types import primitive_types
@@ -59,17 +59,17 @@ def type_named(body: Body, name: str, span: Span) -> PrimTy:
 def attribute(body: Body, name: str, span: Span) -> Result:
     """Return the value of an attribute as it stands behind `__mlir_attr`; report what is none."""
     if name in ("true", "false"):
-        return KV(primitive_types.prim(body.elab, "i1"), int(name == "true"))
+        return ConstValue(primitive_types.prim(body.elab, "i1"), int(name == "true"))
     if (number := _NUMBER.fullmatch(name)) is not None:
         ty = type_named(body, number[2] or "index", span)
         if isinstance(ty.ir, types.IntType):
-            return KV(ty, int(number[1]) & (1 << ty.ir.bits) - 1)
+            return ConstValue(ty, int(number[1]) & (1 << ty.ir.bits) - 1)
         if ty.name == "!kgen.int_literal":
-            return KV(ty, int(number[1]))
+            return ConstValue(ty, int(number[1]))
     if (text := _TEXT.fullmatch(name) or _WORD.fullmatch(name)) is not None:
-        return KV(primitive_types.prim(body.elab, "!kgen.string"), text[1])
+        return ConstValue(primitive_types.prim(body.elab, "!kgen.string"), text[1])
     if name == "unit":
-        return KV(primitive_types.prim(body.elab, "!kgen.none"), ())
+        return ConstValue(primitive_types.prim(body.elab, "!kgen.none"), ())
     body.fail(Code.UNDEFINED_NAME, f"there is no primitive attribute '{name}'", span)
 
 
@@ -87,13 +87,13 @@ _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge
 
 def _index(use: Use) -> Result:
     prim, values = use.same()
-    return RV(prim, use.op(_INDEX[use.name.removeprefix("index.")], values))
+    return RValue(prim, use.op(_INDEX[use.name.removeprefix("index.")], values))
 
 
 def _compare(use: Use) -> Result:
     pred = use.one_of("pred", _PREDICATES)
     _, values = use.same()
-    return RV(primitive_types.prim(use.elab, "i1"), use.op(pred, values))
+    return RValue(primitive_types.prim(use.elab, "i1"), use.op(pred, values))
 
 
 def _rounded_division(use: Use) -> Result:
@@ -106,20 +106,20 @@ def _rounded_division(use: Use) -> Result:
         differ = use.op("xor", (differ, nodes.Const(types.BOOL, 1)))
     fix = use.op("and", (use.op("ne", (rest, zero)), differ))
     step = use.op("zext", (fix,), types.I64)
-    return RV(prim, use.op("sub" if use.name == "index.floordivs" else "add", (quotient, step)))
+    return RValue(prim, use.op("sub" if use.name == "index.floordivs" else "add", (quotient, step)))
 
 
 def _constant(use: Use) -> Result:
     kind = "i1" if use.name == "index.bool.constant" else "index"
-    return KV(primitive_types.prim(use.elab, kind), use.number("value") & (1 << 64) - 1)
+    return ConstValue(primitive_types.prim(use.elab, kind), use.number("value") & (1 << 64) - 1)
 
 
 def _cast(use: Use) -> Result:
     ty, target = use.prim_of()
     origin, value = use.operand(0)
     if origin.ir == target.ir:
-        return RV(ty, value)
-    return RV(ty, convert(use, value, origin, target))
+        return RValue(ty, value)
+    return RValue(ty, convert(use, value, origin, target))
 
 
 SPELLED: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(

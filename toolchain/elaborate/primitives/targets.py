@@ -7,7 +7,7 @@ from ktc import targets
 from ktc.diag.codes import Code
 from ktc.elaborate.generics.function_types import environments
 from ktc.elaborate.kernels import launches
-from ktc.elaborate.model.types import KV, PackPV, StructTy
+from ktc.elaborate.model.types import ConstValue, ParameterPack, StructTy
 from ktc.elaborate.model.values import Result
 from ktc.elaborate.primitives.reflection import Handler, member
 from ktc.elaborate.primitives.use import Use
@@ -15,8 +15,8 @@ from ktc.elaborate.types import primitive_types
 from ktc.targets.target import Target
 
 
-def _target(use: Use, target: Target) -> KV:
-    return KV(primitive_types.prim(use.elab, "!kgen.target", ()), target)
+def _target(use: Use, target: Target) -> ConstValue:
+    return ConstValue(primitive_types.prim(use.elab, "!kgen.target", ()), target)
 
 
 def _target_current(use: Use) -> Result:
@@ -140,7 +140,7 @@ def _kernel_arg(use: Use) -> Result:
     if use.name == "kgen.kernel.arg_count":
         return use.index(len(args))
     if use.name == "kgen.kernel.arg_types":
-        return PackPV(tuple(ty for _, ty in args))
+        return ParameterPack(tuple(ty for _, ty in args))
     name, ty = args[member(use, len(args))]
     return ty if use.name == "kgen.kernel.arg_type" else use.string(name)
 

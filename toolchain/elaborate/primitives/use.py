@@ -14,8 +14,8 @@ from ktc.elaborate.builder import ir_values
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.operator_names import operator_of
-from ktc.elaborate.model.types import KV, FnVal, PackPV, PrimTy
-from ktc.elaborate.model.values import LV, RV, Val
+from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterPack, PrimTy
+from ktc.elaborate.model.values import Place, RValue, Val
 from ktc.elaborate.types import primitive_types, struct_types, type_printer
 from ktc.elaborate.types.primitive_types import STRING, comptime_bool, comptime_int, constant_of
 from ktc.ir import nodes, ops, types
@@ -136,24 +136,24 @@ class Use:
             self.mismatch(f"attribute '{key}' is '{word}', not one of {', '.join(choices)}")
         return word
 
-    def function(self) -> FnVal:
+    def function(self) -> FunctionValue:
         """Return the attribute `func`."""
         value = self.attr("func")
-        if not isinstance(value, FnVal):
+        if not isinstance(value, FunctionValue):
             self.fail(Code.NOT_CALLABLE, "a function is wanted here")
         return value
 
     def target(self, key: str = "target") -> Target:
         """Return an attribute that is a target."""
         value = self.attr(key)
-        if not isinstance(value, KV) or not isinstance(value.data, Target):
+        if not isinstance(value, ConstValue) or not isinstance(value.data, Target):
             self.mismatch(f"attribute '{key}' must be a target that is known at compile time")
         return value.data
 
     def items(self, key: str) -> tuple[Any, ...]:
         """Return an attribute that is the values of a variadic parameter."""
         value = self.attr(key)
-        if not isinstance(value, PackPV):
+        if not isinstance(value, ParameterPack):
             self.mismatch(f"attribute '{key}' must be a variadic parameter")
         return value.items
 
@@ -169,7 +169,7 @@ class Use:
     def val(self, at: int) -> Val:
         """Return an operand, which must be a value."""
         value = self.args[at]
-        if not isinstance(value, RV | LV | KV):
+        if not isinstance(value, RValue | Place | ConstValue):
             self.mismatch(f"operand {at + 1} is not a value")
         return value
 
@@ -239,29 +239,29 @@ class Use:
             return prim
         return primitive_types.prim(self.elab, "!pop.simd", (lanes, prim.args[1]))
 
-    def index(self, value: int) -> RV:
+    def index(self, value: int) -> RValue:
         """Return a constant of type `index`."""
-        return RV(primitive_types.prim(self.elab, "index", ()), nodes.Const(types.I64, value & (1 << 64) - 1))
+        return RValue(primitive_types.prim(self.elab, "index", ()), nodes.Const(types.I64, value & (1 << 64) - 1))
 
-    def truth(self, value: bool) -> RV:
+    def truth(self, value: bool) -> RValue:
         """Return a constant of type `i1`."""
-        return RV(primitive_types.prim(self.elab, "i1", ()), nodes.Const(types.BOOL, int(value)))
+        return RValue(primitive_types.prim(self.elab, "i1", ()), nodes.Const(types.BOOL, int(value)))
 
-    def string(self, text: str) -> KV:
+    def string(self, text: str) -> ConstValue:
         """Return a constant of type `!kgen.string`."""
-        return KV(primitive_types.prim(self.elab, "!kgen.string", ()), text)
+        return ConstValue(primitive_types.prim(self.elab, "!kgen.string", ()), text)
 
-    def address(self, value: nodes.Value) -> RV:
+    def address(self, value: nodes.Value) -> RValue:
         """Return an address in its space."""
         assert isinstance(value.type, types.PointerType)
         space = value.type.space
-        return RV(primitive_types.prim(self.elab, "!kgen.pointer", (space,) if space else ()), value)
+        return RValue(primitive_types.prim(self.elab, "!kgen.pointer", (space,) if space else ()), value)
 
-    def nothing(self) -> RV:
+    def nothing(self) -> RValue:
         """Return the result of what has none."""
-        return RV(primitive_types.prim(self.elab, "!kgen.none", ()), nodes.Const(types.UNIT, ()))
+        return RValue(primitive_types.prim(self.elab, "!kgen.none", ()), nodes.Const(types.UNIT, ()))
 
-    def literal(self, value: "int | Fraction | float") -> KV:
+    def literal(self, value: "int | Fraction | float") -> ConstValue:
         """Return an exact number, a whole one if it is an `int`."""
         name = "!kgen.int_literal" if isinstance(value, int) else "!kgen.float_literal"
-        return KV(primitive_types.prim(self.elab, name, ()), value)
+        return ConstValue(primitive_types.prim(self.elab, name, ()), value)

@@ -11,17 +11,17 @@ from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import (
     AliasInfo,
-    FnInfo,
-    FnSet,
+    FunctionInfo,
     ImportRef,
     ModuleInfo,
+    OverloadSet,
     Scope,
     StructInfo,
     TraitInfo,
 )
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.spelling import suggest
-from ktc.elaborate.model.types import ModuleVal
+from ktc.elaborate.model.types import ModuleValue
 from ktc.elaborate.resolve.suggestions import missing_in_library, module_names
 from ktc.elaborate.tree.decorators import check_form, check_parameters, decorate_function, decorate_struct
 from ktc.records import field_names
@@ -43,11 +43,11 @@ def enter(elab: Elaboration, node: ast.Module) -> ModuleInfo:
     return info
 
 
-def functions_in(elab: Elaboration, path: str) -> list[FnSet]:
+def functions_in(elab: Elaboration, path: str) -> list[OverloadSet]:
     """Return the functions of the module in a file, in the order of their first declarations."""
     for info in elab.modules.infos.values():
         if info.source.path == path:
-            return [value for value in info.scope.names.values() if isinstance(value, FnSet)]
+            return [value for value in info.scope.names.values() if isinstance(value, OverloadSet)]
     return []
 
 
@@ -93,17 +93,17 @@ def duplicate(elab: Elaboration, name: str, span: Span, old: Any = None) -> None
     elab.reporter.sink.report(found)
 
 
-def add_function(elab: Elaboration, names: dict[str, Any], fn: FnInfo) -> None:
+def add_function(elab: Elaboration, names: dict[str, Any], fn: FunctionInfo) -> None:
     """Add a function to the overloads of its name."""
     old = names.get(fn.name)
-    if isinstance(old, FnSet):
+    if isinstance(old, OverloadSet):
         for other in old.functions if elab.is_archive or not fn.module.is_library else ():
             if _same_signature(fn.node, other.node):
                 duplicate(elab, fn.name, fn.span())
                 return
         old.functions.append(fn)
     elif old is None or (isinstance(old, ImportRef) and not _is_chosen(old)):
-        names[fn.name] = FnSet(fn.name, [fn])
+        names[fn.name] = OverloadSet(fn.name, [fn])
     else:
         duplicate(elab, fn.name, fn.span(), old)
 
@@ -169,9 +169,9 @@ def _star(elab: Elaboration, names: dict[str, Any], ref: ImportRef) -> None:
 
 def function(
     elab: Elaboration, node: ast.FunctionDecl, module: ModuleInfo, owner: StructInfo | TraitInfo | None, scope: Scope
-) -> FnInfo:
+) -> FunctionInfo:
     """Make the info of a function declaration; decorators are read here."""
-    fn = FnInfo(node.name, node, module, owner, scope, next(elab.modules.ids))
+    fn = FunctionInfo(node.name, node, module, owner, scope, next(elab.modules.ids))
     if not module.is_library and "async" in node.effects:
         text, help = "async functions are not supported yet", "leave out 'async'"
         elab.reporter.sink.report(Diagnostic(Code.UNSUPPORTED, Span(module.source, node.start, node.end), text, help))
@@ -260,7 +260,7 @@ def follow(elab: Elaboration, ref: ImportRef) -> Any:
     """Return what an import stands for; None after an error that was reported."""
     if not ref.name:
         module = _module_of(elab, ref)
-        return ModuleVal(module) if module else None
+        return ModuleValue(module) if module else None
     # `from . import x` and `from pkg import x` may mean a module inside the package
     module = _module_of(elab, ref)
     if module is None:
@@ -277,7 +277,7 @@ def follow(elab: Elaboration, ref: ImportRef) -> Any:
     if value is None:
         sub = elab.modules.package.find(f"{module.name}.{ref.name}", ref.importer.node)
         if sub is not None:
-            return ModuleVal(enter(elab, sub))
+            return ModuleValue(enter(elab, sub))
         if ref.name not in module.scope.names:
             text = f"module '{ref.module}' has no '{ref.name}'"
             help = suggest(ref.name, [n for n in module.scope.names if not n.startswith("_")])
@@ -320,15 +320,15 @@ def enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Any:
             if found is not None:
                 return found
             if parts[-1] == name:
-                return ModuleVal(around)
+                return ModuleValue(around)
         parts = parts[:-1]
     return None
 
 
-def submodule(elab: Elaboration, module: ModuleInfo, name: str) -> ModuleVal | None:
+def submodule(elab: Elaboration, module: ModuleInfo, name: str) -> ModuleValue | None:
     """Return `module.name` where it is a module."""
     sub = elab.modules.package.find(f"{module.name}.{name}", module.node)
-    return ModuleVal(enter(elab, sub)) if sub is not None else None
+    return ModuleValue(enter(elab, sub)) if sub is not None else None
 
 
 def _module_of(elab: Elaboration, ref: ImportRef) -> ModuleInfo | None:

@@ -11,8 +11,8 @@ from ktc.elaborate.calls.writeback import taken
 from ktc.elaborate.expressions import literals, operands
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import KV, PackPV, StructTy
-from ktc.elaborate.model.values import LV, RV, Arg, Var
+from ktc.elaborate.model.types import ConstValue, ParameterPack, StructTy
+from ktc.elaborate.model.values import Arg, Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import A_LOOP_VARIABLE
 from ktc.elaborate.statements import item_assignments, overwrites, variable_declarations
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
@@ -27,7 +27,7 @@ def store(body: Body, target: ast.Expr, value: Any, node: Any) -> None:
     if isinstance(target, ast.Name):
         if target.id == "_":
             locals.effect(body, value)
-            if isinstance(value, LV) and value.local is not None:
+            if isinstance(value, Place) and value.local is not None:
                 if value.owned and not value.path:
                     check_dropped(body, value.ty, span)
                 body.emit(nodes.Mark("use", value.local, value.path if value.local.field_drops else ()))
@@ -36,7 +36,7 @@ def store(body: Body, target: ast.Expr, value: Any, node: Any) -> None:
         if not isinstance(found, Var) or (found.body is not body and found.kind != "out"):
             if isinstance(found, Var) and found.body is not None:
                 place = variables.foreign(body, found, target)
-                if isinstance(place, LV) and place.why != "foreign":
+                if isinstance(place, Place) and place.why != "foreign":
                     if not place.mutable:
                         body.fail(Code.IMMUTABLE, f"'{target.id}' is read only", span)
                     overwrites.store_place(body, place, value, span, "")
@@ -58,8 +58,8 @@ def store(body: Body, target: ast.Expr, value: Any, node: Any) -> None:
         _bind_pattern(body, target, value, node)
     else:
         place = body.api.expr(body, target)
-        if not isinstance(place, LV) or not place.mutable or place.owned:
-            why = f": it is {place.why}" if isinstance(place, LV) and place.why else ""
+        if not isinstance(place, Place) or not place.mutable or place.owned:
+            why = f": it is {place.why}" if isinstance(place, Place) and place.why else ""
             body.fail(Code.IMMUTABLE, f"this cannot be assigned to{why}", span)
         overwrites.store_place(body, place, value, span, "")
 
@@ -105,10 +105,10 @@ def _items_help(body: Body, whole: Ty, node: Any) -> str:
 
 def unpack_value(body: Body, target: ast.TupleLit, whole: Any, node: Any, declare: bool) -> None:
     """Give the parts of a value to the targets."""
-    whole = materialization.as_place(body, whole) if isinstance(whole, (RV, KV)) else whole
+    whole = materialization.as_place(body, whole) if isinstance(whole, (RValue, ConstValue)) else whole
     is_tuple = isinstance(whole.ty, StructTy) and whole.ty.info is well_known.tuple_type(body.elab, ()).info
     pack = whole.ty.params[0] if is_tuple else None
-    if isinstance(pack, PackPV) and len(pack.items) != len(target.items):
+    if isinstance(pack, ParameterPack) and len(pack.items) != len(target.items):
         text = f"{len(pack.items)} values cannot be unpacked into {len(target.items)} names"
         body.fail(Code.TYPE_MISMATCH, text, body.at(target))
     if not is_tuple:
@@ -120,7 +120,7 @@ def unpack_value(body: Body, target: ast.TupleLit, whole: Any, node: Any, declar
 
 def item_of(body: Body, whole: Any, i: int, node: Any) -> Any:
     """Return a part of a value by its number."""
-    number = Arg(KV(well_known.library_type(body.elab, "Int"), i), body.at(node))
+    number = Arg(ConstValue(well_known.library_type(body.elab, "Int"), i), body.at(node))
     return item_assignments.apply_index(body, whole, [number], node)
 
 
@@ -132,7 +132,11 @@ def items_of(body: Body, whole: Any, count: int, node: Any) -> list[Any]:
 
 def _is_made_whole(body: Body, value: Any) -> bool:
     """Say whether `a, b = v, w` makes a tuple first: what only the library's own copies can tell apart does not."""
-    if body.frame.module.is_library or not isinstance(value, (RV, LV, KV)) or not isinstance(value.ty, StructTy):
+    if (
+        body.frame.module.is_library
+        or not isinstance(value, (RValue, Place, ConstValue))
+        or not isinstance(value.ty, StructTy)
+    ):
         return False
     ty = value.ty
     unseen = struct_types.is_trivial(body.elab, ty) or (
@@ -148,7 +152,7 @@ def bind_target(body: Body, target: ast.Expr, value: Any, node: Any, declare: bo
     elif isinstance(target, ast.Bound):
         _bind_pattern(body, target, value, node)
     elif declare and isinstance(target, ast.Name) and target.id != "_":
-        if isinstance(node, ast.For) and isinstance(value, LV) and node.convention != "var":
+        if isinstance(node, ast.For) and isinstance(value, Place) and node.convention != "var":
             # parts of a loop's value stay in it
             value = replace(value, mutable=False, owned=False, why=A_LOOP_VARIABLE)
             body.frame.scope.names[target.id] = Var(target.id, value.ty, value, body.at(target), "loop", body=body)

@@ -8,9 +8,9 @@ from ktc.elaborate.calls import conversions
 from ktc.elaborate.expressions import collection_literals
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.types import FnTy, FnVal, StructTy
-from ktc.elaborate.model.values import LV, RV, DisplayVal, Var
+from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.types import FunctionTy, FunctionValue, StructTy
+from ktc.elaborate.model.values import CollectionLiteral, Place, RValue, Var
 from ktc.elaborate.statements import assignment_targets, item_assignments, overwrites, variable_declarations
 from ktc.elaborate.types import struct_types
 from ktc.records import replace
@@ -45,7 +45,7 @@ def assign(body: Body, node: ast.Assign) -> None:
     elif want is None and isinstance(last, ast.Attribute):
         want = item_assignments.attribute_type(body, last)
     value = body.api.expr(body, node.value, want if isinstance(want, Ty) else None)
-    if isinstance(want, (StructTy, FnTy)) and (node.type is not None or len(node.targets) == 1):
+    if isinstance(want, (StructTy, FunctionTy)) and (node.type is not None or len(node.targets) == 1):
         value = conversions.convert(body, value, want, body.at(node.value))
     if len(node.targets) == 1:
         overwrites.note_aside(body, last, value, node.value)
@@ -59,8 +59,8 @@ def assign(body: Body, node: ast.Assign) -> None:
 def _store_result(body: Body, target: ast.Call, value: ast.Expr) -> None:
     """Elaborate `f(x) = v`: the place is computed before the value."""
     place = body.api.expr(body, target)
-    if not isinstance(place, LV) or not place.mutable or place.owned:
-        why = f": it is {place.why}" if isinstance(place, LV) and place.why else ""
+    if not isinstance(place, Place) or not place.mutable or place.owned:
+        why = f": it is {place.why}" if isinstance(place, Place) and place.why else ""
         body.fail(Code.IMMUTABLE, f"this cannot be assigned to{why}", body.at(target))
     if not overwrites.replace_first(body, place, target, value):
         made = conversions.convert(body, body.api.expr(body, value, place.ty), place.ty, body.at(value))
@@ -69,9 +69,9 @@ def _store_result(body: Body, target: ast.Call, value: ast.Expr) -> None:
 
 def _lent(body: Body, value: Any) -> tuple[Any, Any]:
     """Return a value that is wanted once more, and as what it is copied from until then."""
-    if isinstance(value, DisplayVal):
+    if isinstance(value, CollectionLiteral):
         value = collection_literals.build_display(body, value, None)
-    if not isinstance(value, (RV, LV)) or struct_types.is_trivial(body.elab, value.ty):
+    if not isinstance(value, (RValue, Place)) or struct_types.is_trivial(body.elab, value.ty):
         return value, value
     value = materialization.as_place(body, value)
     return value, replace(value, owned=False)
@@ -82,7 +82,7 @@ def _replaces_behind(body: Body, var: Any, target: ast.Expr, value: ast.Expr) ->
     if not isinstance(var, Var) or var.kind not in ("ref", "loop") or var.body is not body:
         return False
     place = var.value
-    if not isinstance(place, LV) or not place.mutable or place.owned:
+    if not isinstance(place, Place) or not place.mutable or place.owned:
         return False
     return overwrites.replace_first(body, place, target, value, is_behind=True)
 
@@ -119,18 +119,18 @@ def var_decl(body: Body, node: ast.VarDecl) -> None:
             place = materialization.as_place(body, value)
             body.frame.scope.names[name] = Var(name, place.ty, place, body.at(node.target), "ref", body=body)
             return
-        known = isinstance(want, (StructTy, FnTy))
+        known = isinstance(want, (StructTy, FunctionTy))
         value = (
             conversions.convert(body, value, want, body.at(node.value))
             if known
             else conversions.materialize(body, value)
         )
-    except Abort:
+    except ErrorReported:
         if isinstance(want, StructTy) and not body.frame.module.is_library:
             variable_declarations.late(
                 body, name, want, node
             )  # what follows is wrong only if it does not fit this type
         raise
-    if isinstance(value, FnVal) and not body.frame.module.is_library:
+    if isinstance(value, FunctionValue) and not body.frame.module.is_library:
         variable_declarations.check_function(body, value, body.at(node.value))
     variable_declarations.declare_var(body, name, value, body.at(node.target), value_span=body.at(node.value))

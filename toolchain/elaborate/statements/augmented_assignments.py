@@ -8,12 +8,12 @@ from ktc.diag.codes import Code
 from ktc.elaborate.builder import materialization, variables
 from ktc.elaborate.calls.writeback import lend, taken, waits
 from ktc.elaborate.expressions import collection_literals, operands, operators
-from ktc.elaborate.model.calls import Waiting
+from ktc.elaborate.model.calls import DeferredOperand
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.operator_names import BINARY
-from ktc.elaborate.model.types import KV, StructTy
-from ktc.elaborate.model.values import LV, RV, Arg, Var
+from ktc.elaborate.model.types import ConstValue, StructTy
+from ktc.elaborate.model.values import Arg, Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import loop_help
 from ktc.elaborate.statements import item_assignments, overwrites, variable_declarations
 from ktc.elaborate.statements.item_assignments import put_back
@@ -29,7 +29,9 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
         base = body.api.expr(body, target.base)
         args = [item_assignments.index_arg(body, item) for item in target.args]
         setter = (
-            struct_members.method_set(body.elab, base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
+            struct_members.method_set(body.elab, base.ty, "__setitem__")
+            if isinstance(base, (RValue, Place, ConstValue))
+            else None
         )
         body.site.deferred_operand, outer = target, body.site.deferred_operand
         late = setter is not None and waits(body, base, target)
@@ -46,28 +48,28 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
     else:
         place = operands.operand(body, target, partial(body.api.expr, body))
     after: list[Any] = []
-    late = isinstance(place, Waiting)
+    late = isinstance(place, DeferredOperand)
     value = collection_literals.late_operand(body, node.value) if late else None
     place = taken(body, place)
-    if isinstance(place, (RV, LV)) and place.back is not None:
+    if isinstance(place, (RValue, Place)) and place.back is not None:
         place = lend(body, place, after)
     value = value if late else collection_literals.late_operand(body, node.value)
-    if isinstance(place, (RV, KV)) or (isinstance(place, LV) and not place.mutable):
+    if isinstance(place, (RValue, ConstValue)) or (isinstance(place, Place) and not place.mutable):
         _read_only(body, place, target)
-    if not isinstance(place, LV):
+    if not isinstance(place, Place):
         body.fail(Code.IMMUTABLE, "this cannot be changed", body.at(target))
     name = f"__i{BINARY[node.op]}__"
     made = operators.dunder(body, place, name, [value], node)
     if made is None:
         _check_in_place(body, place.ty, name, node)
-        current = variable_declarations.held(body, LV(place.ty, place.pointer, True, place.local, place.path))
+        current = variable_declarations.held(body, Place(place.ty, place.pointer, True, place.local, place.path))
         overwrites.store_place(body, place, operators.operate(body, node.op, current, value, node), body.at(target), "")
     put_back(body, after)
 
 
 def _changes_there(body: Body, old: object) -> bool:
     """Is an item a place that can be changed, with a value that could not be copied out of it and stored again."""
-    if not isinstance(old, LV) or not old.mutable or old.owned:
+    if not isinstance(old, Place) or not old.mutable or old.owned:
         return False
     return not struct_members.is_copied_implicitly(body.elab, old.ty)
 

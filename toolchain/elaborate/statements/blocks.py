@@ -10,7 +10,7 @@ from ktc.elaborate.expressions import conditions
 from ktc.elaborate.kernels.launch_targets import targets_where
 from ktc.elaborate.model.declarations import AliasInfo, Scope
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import Abort
+from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.values import Method
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.statements import unreachable, variable_declarations
@@ -39,7 +39,7 @@ def block(body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Any] | 
             body.frame.span = body.at(statement)
             try:
                 body.api.statement(body, statement)
-            except Abort:
+            except ErrorReported:
                 if body.frame.instance is not None:
                     body.frame.instance.failed = True
                 if body.frame.module.is_library or (body.frame.comptime and body.frame.inline_result is None):

@@ -17,10 +17,10 @@ from ktc.elaborate.builder import (
 from ktc.elaborate.calls import argument_passing, call_lowering, conversions
 from ktc.elaborate.expressions import conditions
 from ktc.elaborate.instances.reference_mutability import own_result
-from ktc.elaborate.model.declarations import FnSet, Scope, Ty
+from ktc.elaborate.model.declarations import OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import KV, FnVal, StructTy
-from ktc.elaborate.model.values import LV, RV, Arg, Var
+from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy
+from ktc.elaborate.model.values import Arg, Place, RValue, Var
 from ktc.elaborate.ownership.reference_escapes import check_returned, check_returned_place
 from ktc.elaborate.statements import overwrites, unreachable, variable_declarations
 from ktc.elaborate.statements.loops import NOT
@@ -42,7 +42,7 @@ def return_(body: Body, node: ast.Return) -> None:
     signature = instance.signature
     if node.value is None or body.flow.out_var is not None:
         if node.value is not None:
-            assert body.flow.out_var is not None and isinstance(body.flow.out_var.value, LV)
+            assert body.flow.out_var is not None and isinstance(body.flow.out_var.value, Place)
             overwrites.store_place(
                 body,
                 body.flow.out_var.value,
@@ -61,38 +61,42 @@ def return_(body: Body, node: ast.Return) -> None:
     if signature.result == "ref":
         place = _place_of(body, node.value)
         check_returned_place(body, place, node.value, body.at(node.value))
-        leave(body, RV(primitive_types.prim(body.elab, "!kgen.pointer"), place.pointer))
+        leave(body, RValue(primitive_types.prim(body.elab, "!kgen.pointer"), place.pointer))
         return
     want = signature.result_ty if body.frame.module.is_library else own_result(body.elab, signature)
     value = body.api.expr(body, node.value, want)
     check_returned(body, value, body.at(node.value))
-    if signature.result == "none" and instance.fn.node.result is None and isinstance(value, (RV, LV, KV)):
+    if (
+        signature.result == "none"
+        and instance.fn.node.result is None
+        and isinstance(value, (RValue, Place, ConstValue))
+    ):
         _check_result(body, value, want, node.value)
     value = conversions.convert(body, value, want, body.at(node.value))
     if signature.result == "memory":
         assert body.flow.result_pointer is not None
-        own = value.local if isinstance(value, LV) and not value.path else None
+        own = value.local if isinstance(value, Place) and not value.path else None
         if own is not None and not own.kept and not value.owned and not _used_finally(body, own.name):
             place_operations.check_copy(body, value, body.at(node.value))
-            value = LV(value.ty, value.pointer, True, value.local, (), True)
+            value = Place(value.ty, value.pointer, True, value.local, (), True)
         place_operations.init_place(body, value.ty, body.flow.result_pointer, value, body.at(node.value))
         leave(body, None)
     elif signature.result == "none":
         leave(body, None)
     else:
         place_operations.check_copy(body, value, body.at(node.value))
-        if isinstance(value, LV) and value.owned and value.local is not None and value.local.name:
+        if isinstance(value, Place) and value.owned and value.local is not None and value.local.name:
             place_operations.check_movable(body, value.ty, body.at(node.value))
-        leave(body, RV(value.ty, ir_values.rvalue(body, value)))
+        leave(body, RValue(value.ty, ir_values.rvalue(body, value)))
 
 
-def _place_of(body: Body, node: ast.Expr) -> LV:
+def _place_of(body: Body, node: ast.Expr) -> Place:
     """Elaborate a result that is a reference."""
     found = conditions.ternary(body, node, None, True) if isinstance(node, ast.Ternary) else body.api.expr(body, node)
-    return found if isinstance(found, LV) else materialization.as_place(body, found)
+    return found if isinstance(found, Place) else materialization.as_place(body, found)
 
 
-def _check_result(body: Body, value: RV | LV | KV, want: Ty, node: ast.Expr) -> None:
+def _check_result(body: Body, value: RValue | Place | ConstValue, want: Ty, node: ast.Expr) -> None:
     """Report a value that is returned where no result is declared."""
     have = well_known.materialized(body.elab, value.ty, False)
     if have is not want and body.frame.instance is not None:
@@ -119,14 +123,14 @@ def _return_inline(body: Body, node: ast.Return) -> None:
             value = replace(value, mutable=value.mutable and signature.result_mutable, owned=False, why="")
         else:
             value = conversions.convert(body, value, signature.result_ty, body.at(node.value))
-            if isinstance(value, LV):
+            if isinstance(value, Place):
                 value = variable_declarations.held(body, value)
         if body.frame.builtin_self is not None:
             body.frame.builtin_self["whole"] = value
         body.frame.inline_result.append(value)
 
 
-def leave(body: Body, value: RV | None) -> None:
+def leave(body: Body, value: RValue | None) -> None:
     """Leave the function: run what must run first, then return."""
     instance = body.frame.instance
     assert instance is not None
@@ -134,8 +138,8 @@ def leave(body: Body, value: RV | None) -> None:
     run_finals(body, 0)
     give_result(body)
     if body.flow.out_var is not None and value is None and signature.result == "direct":
-        assert isinstance(body.flow.out_var.value, LV)
-        value = RV(signature.result_ty, ir_values.rvalue(body, body.flow.out_var.value))
+        assert isinstance(body.flow.out_var.value, Place)
+        value = RValue(signature.result_ty, ir_values.rvalue(body, body.flow.out_var.value))
     if signature.raises:
         if value is not None:
             assert body.flow.result_pointer is not None
@@ -149,7 +153,7 @@ def give_result(body: Body) -> None:
     """The named result leaves with the function: it must be complete."""
     if (
         body.flow.out_var is not None
-        and isinstance(body.flow.out_var.value, LV)
+        and isinstance(body.flow.out_var.value, Place)
         and body.flow.out_var.value.local is not None
     ):
         place = body.flow.out_var.value
@@ -175,7 +179,7 @@ def raise_(body: Body, node: ast.Raise) -> None:
         if not body.flow.current_error:
             body.fail(Code.RAISES, "there is no error to raise again here", body.at(node))
         held = body.flow.current_error[-1]
-        value: Any = LV(held.ty, held.pointer, True, held.local, (), True)
+        value: Any = Place(held.ty, held.pointer, True, held.local, (), True)
     else:
         value = body.api.expr(body, node.value)
         converted = conversions.try_convert(body, value, error_ty, body.at(node))
@@ -256,7 +260,7 @@ def _guarded(body: Body, content: Any, end: int, orelse: tuple[ast.Stmt, ...]) -
 
 def _handle(body: Body, node: ast.Try, error: nodes.Local) -> None:
     error_ty = well_known.error_type(body.elab)
-    place = LV(error_ty, nodes.LocalAddress(error), True, error)
+    place = Place(error_ty, nodes.LocalAddress(error), True, error)
     if node.handler is None:
         outer = body.flow.finals.pop() if node.final else None
         if outer is not None:
@@ -273,8 +277,8 @@ def _handle(body: Body, node: ast.Try, error: nodes.Local) -> None:
     body.flow.current_error.pop()
 
 
-def _reraise(body: Body, place: LV) -> None:
-    moved = LV(place.ty, place.pointer, True, place.local, (), True)
+def _reraise(body: Body, place: Place) -> None:
+    moved = Place(place.ty, place.pointer, True, place.local, (), True)
     if body.flow.handlers:
         label, local = body.flow.handlers[-1]
         place_operations.init_place(body, place.ty, nodes.LocalAddress(local), moved, body.frame.span)
@@ -286,10 +290,10 @@ def _reraise(body: Body, place: LV) -> None:
         body.fail(Code.RAISES, "an error may leave this block, and nothing may raise here", body.frame.span)
 
 
-def _manager(body: Body, value: Any, span: Span) -> LV:
+def _manager(body: Body, value: Any, span: Span) -> Place:
     """Return a context manager of the statement's own: a variable is copied, or moved."""
-    is_own = isinstance(value, LV) and value.owned and value.local is not None and not value.local.name
-    if is_own or not isinstance(value, LV):
+    is_own = isinstance(value, Place) and value.owned and value.local is not None and not value.local.name
+    if is_own or not isinstance(value, Place):
         return argument_passing.own(body, value, span)
     place_operations.check_copy(body, value, span)
     made = locals.temporary(body, value.ty, "", locals.loans_of(body, value))
@@ -317,18 +321,18 @@ def with_(body: Body, items: tuple[ast.WithItem, ...], content: tuple[ast.Stmt, 
         kind = type_printer.type_name(body.elab, manager.ty)
         text = f"'__enter__' of '{kind}' takes its value away, and '__exit__' wants it"
         body.fail(Code.TYPE_MISMATCH, text, span, "let '__enter__' take 'self', or leave '__exit__' out")
-    subject = LV(manager.ty, manager.pointer, True, manager.local, manager.path, taken)
-    bound = call_lowering.call_fn(body, FnVal(enter, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
+    subject = Place(manager.ty, manager.pointer, True, manager.local, manager.path, taken)
+    bound = call_lowering.call_fn(body, FunctionValue(enter, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
     outer, body.frame.scope = body.frame.scope, Scope(body.frame.scope, "block", {}, body=body)
     try:
         if item.name:
             variable_declarations.declare_var(
                 body, item.name, conversions.materialize(body, bound), span, "with"
-            ) if not isinstance(bound, LV) or bound.owned else _alias_place(body, item.name, bound, span)
+            ) if not isinstance(bound, Place) or bound.owned else _alias_place(body, item.name, bound, span)
         if leave is None or taken:
             with_(body, items[1:], content, node)
             held = body.frame.scope.names[item.name] if item.name else bound
-            if isinstance(held, (Var, LV)) and held.local is not None and not body.dead:
+            if isinstance(held, (Var, Place)) and held.local is not None and not body.dead:
                 body.emit(nodes.Mark("use", held.local))  # it lives to the end of the body
         else:
             _with_exit(body, leave, manager, items, content, node)
@@ -336,16 +340,16 @@ def with_(body: Body, items: tuple[ast.WithItem, ...], content: tuple[ast.Stmt, 
         body.frame.scope = outer
 
 
-def _alias_place(body: Body, name: str, place: LV, span: Span) -> None:
+def _alias_place(body: Body, name: str, place: Place, span: Span) -> None:
     body.frame.scope.names[name] = Var(name, place.ty, place, span, "with", body=body)
 
 
-def _with_exit(body: Body, leave: FnSet, manager: LV, items: Any, content: Any, node: Any) -> None:
+def _with_exit(body: Body, leave: OverloadSet, manager: Place, items: Any, content: Any, node: Any) -> None:
     span = body.at(items[0])
-    subject = LV(manager.ty, manager.pointer, True, manager.local, manager.path)
+    subject = Place(manager.ty, manager.pointer, True, manager.local, manager.path)
 
     def close() -> None:
-        call_lowering.call_fn(body, FnVal(leave, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
+        call_lowering.call_fn(body, FunctionValue(leave, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
 
     done, end = body.fresh(), body.fresh()
     body.open()
@@ -375,13 +379,16 @@ def _reopen(body: Body) -> tuple[nodes.Statement, ...]:
     return inside
 
 
-def _exit_with_error(body: Body, leave: FnSet, manager: LV, error: nodes.Local, subject: LV, span: Span) -> None:
+def _exit_with_error(
+    body: Body, leave: OverloadSet, manager: Place, error: nodes.Local, subject: Place, span: Span
+) -> None:
     error_ty = well_known.error_type(body.elab)
-    place = LV(error_ty, nodes.LocalAddress(error), True, error)
+    place = Place(error_ty, nodes.LocalAddress(error), True, error)
     takers = [fn for fn in leave.functions if len(fn.node.args) > 1]
     if takers:
-        both = [Arg(subject, span), Arg(LV(error_ty, place.pointer, False, error), span)]
-        answer = call_lowering.call_fn(body, FnVal(FnSet("__exit__", takers), (), (), manager.ty), both, [], span, True)  # type: ignore[arg-type]
+        both = [Arg(subject, span), Arg(Place(error_ty, place.pointer, False, error), span)]
+        method = FunctionValue(OverloadSet("__exit__", takers), (), (), manager.ty)  # type: ignore[arg-type]
+        answer = call_lowering.call_fn(body, method, both, [], span, True)
         handled = conditions.condition(body, answer, ast.Pass(span.start, span.end))
         body.open()
         _reraise(body, place)
@@ -389,5 +396,5 @@ def _exit_with_error(body: Body, leave: FnSet, manager: LV, error: nodes.Local, 
         body.dead = False
         body.emit(nodes.If(ops.build("xor", (handled, NOT)), done))
     else:
-        call_lowering.call_fn(body, FnVal(leave, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
+        call_lowering.call_fn(body, FunctionValue(leave, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
         _reraise(body, place)

@@ -9,10 +9,10 @@ from ktc.elaborate.calls.writeback import lend
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals, members, operands
 from ktc.elaborate.model.calls import Computed
-from ktc.elaborate.model.declarations import AliasInfo, FnSet, Ty
+from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import KV, FnVal, StructTy
-from ktc.elaborate.model.values import LV, RV, Arg, Var
+from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy
+from ktc.elaborate.model.values import Arg, Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import mutability_help
 from ktc.elaborate.statements import overwrites
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
@@ -42,10 +42,10 @@ def attribute_type(body: Body, node: ast.Attribute) -> Ty | None:
 def store_reached(body: Body, target: ast.Attribute, value: ast.Expr, node: Any) -> None:
     """Elaborate `a[i].x = v`: what has the field is evaluated before the value."""
     base = members.part(body, target.value)
-    typed = isinstance(base, LV) and isinstance(base.ty, StructTy)
+    typed = isinstance(base, Place) and isinstance(base.ty, StructTy)
     member = struct_members.member(body.elab, base.ty, target.name) if typed else None
     want: Any = None
-    if isinstance(base, LV) and isinstance(member, ast.VarDecl):
+    if isinstance(base, Place) and isinstance(member, ast.VarDecl):
         place = place_operations.field(body, base, target.name)
         if base.mutable and overwrites.replace_first(body, place, target, value):
             return
@@ -63,7 +63,7 @@ def store_attribute(body: Body, target: ast.Attribute, value: Any, node: Any, ba
         if isinstance(var, Var) and var.kind == "out":
             body.frame.builtin_self[target.name] = value
             return
-    if not isinstance(base, (RV, LV, KV)):
+    if not isinstance(base, (RValue, Place, ConstValue)):
         body.fail(Code.IMMUTABLE, "this cannot be assigned to", body.at(target))
     member = struct_members.member(body.elab, base.ty, target.name) if isinstance(base.ty, StructTy) else None
     if not isinstance(member, ast.VarDecl):
@@ -76,10 +76,10 @@ def store_attribute(body: Body, target: ast.Attribute, value: Any, node: Any, ba
             return
         members.no_member(body, base.ty, target.name, target)
     after: list[Any] = []
-    if not isinstance(base, KV) and base.back is not None:
+    if not isinstance(base, ConstValue) and base.back is not None:
         base = lend(body, base, after)
-    if not isinstance(base, LV) or not base.mutable:
-        why = base.why if isinstance(base, LV) and base.why else "read only"
+    if not isinstance(base, Place) or not base.mutable:
+        why = base.why if isinstance(base, Place) and base.why else "read only"
         body.fail(Code.IMMUTABLE, f"'{target.name}' cannot be changed: its owner is {why}", body.at(target))
     key = ""
     if (
@@ -94,7 +94,7 @@ def store_attribute(body: Body, target: ast.Attribute, value: Any, node: Any, ba
 
 def _stands_alone(body: Body, base: Any, name: str) -> bool:
     """Say whether a field of a field may get a value while others beside it have none."""
-    if not isinstance(base, LV) or base.local is None or not isinstance(base.ty, StructTy):
+    if not isinstance(base, Place) or base.local is None or not isinstance(base.ty, StructTy):
         return False
     if body.flow.out_var is not None and base.local is getattr(body.flow.out_var.value, "local", None):
         return False
@@ -116,7 +116,7 @@ def set_attribute(body: Body, base: Any, name: str, value: Any, node: Any) -> bo
     span = body.at(node)
     parameters: tuple[Any, ...] = (text,) if setter.functions[0].node.params else ()
     pos = [Arg(base, span), *([] if parameters else [Arg(text, span)]), Arg(value, span)]
-    call_lowering.call_fn(body, FnVal(setter, parameters, (), base.ty), pos, [], span, True)
+    call_lowering.call_fn(body, FunctionValue(setter, parameters, (), base.ty), pos, [], span, True)
     return True
 
 
@@ -124,51 +124,55 @@ def store_item(body: Body, target: ast.Subscript, value: ast.Expr, node: Any) ->
     """Elaborate `a[i] = v`: the index is evaluated before the value."""
     base = body.api.expr(body, target.base)
     args = [index_arg(body, item) for item in target.args]
-    setter = struct_members.method_set(body.elab, base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
+    setter = (
+        struct_members.method_set(body.elab, base.ty, "__setitem__")
+        if isinstance(base, (RValue, Place, ConstValue))
+        else None
+    )
     if setter is not None:
         put_item(body, base, setter, args, collection_literals.late_arg(body, value), target)
         return
     place = apply_index(body, base, args, target)
     if (
-        isinstance(place, LV)
+        isinstance(place, Place)
         and place.mutable
         and not place.owned
         and overwrites.replace_first(body, place, target, value)
     ):
         return
-    made = body.api.expr(body, value, place.ty if isinstance(place, LV) else None)
-    if isinstance(place, LV) and place.mutable and not place.owned:
+    made = body.api.expr(body, value, place.ty if isinstance(place, Place) else None)
+    if isinstance(place, Place) and place.mutable and not place.owned:
         made = conversions.convert(body, made, place.ty, body.at(value))
     assign_item(body, place, made, target, base)
 
 
 def index_arg(body: Body, item: ast.Expr) -> Arg:
     arg = operands.arg(body, item)
-    if isinstance(arg.value, LV) and struct_types.abi(body.elab, arg.value.ty) == "direct":
-        arg.value = RV(arg.value.ty, ir_values.rvalue(body, arg.value))
+    if isinstance(arg.value, Place) and struct_types.abi(body.elab, arg.value.ty) == "direct":
+        arg.value = RValue(arg.value.ty, ir_values.rvalue(body, arg.value))
     return arg
 
 
 def apply_index(body: Body, base: Any, args: list[Arg], node: Any) -> Any:
     """Index a value with elaborated arguments."""
-    if not isinstance(base, (RV, LV, KV)) or not isinstance(base.ty, StructTy):
+    if not isinstance(base, (RValue, Place, ConstValue)) or not isinstance(base.ty, StructTy):
         body.fail(Code.TYPE_MISMATCH, "this is no value that has items", body.at(node))
     getter = struct_members.method_set(body.elab, base.ty, "__getitem__")
     if getter is None:
         body.fail(Code.NO_MEMBER, f"'{type_printer.type_name(body.elab, base.ty)}' has no '__setitem__'", body.at(node))
     span = body.at(node)
     if all(len(fn.node.args) == 1 and fn.node.params for fn in getter.functions):
-        fn = FnVal(getter, tuple(evaluation.param(body, a.value, a.span) for a in args), (), base.ty)
+        fn = FunctionValue(getter, tuple(evaluation.param(body, a.value, a.span) for a in args), (), base.ty)
         return call_lowering.call_fn(body, fn, [Arg(base, span)], [], span, True)
-    return call_lowering.call_fn(body, FnVal(getter, (), (), base.ty), [Arg(base, span), *args], [], span, True)
+    return call_lowering.call_fn(body, FunctionValue(getter, (), (), base.ty), [Arg(base, span), *args], [], span, True)
 
 
 def assign_item(body: Body, place: Any, value: Any, node: Any, base: Any) -> None:
     """Store to what an index gave."""
-    if not isinstance(place, LV) or not place.mutable or place.owned:
+    if not isinstance(place, Place) or not place.mutable or place.owned:
         help = "" if base is None or struct_types.is_trivial(body.elab, base.ty) else mutability_help(base.why)
         text = f"this item cannot be assigned to{f': it is part of {base.why}' if help else ''}"
-        if not help and isinstance(place, RV) and base is not None:
+        if not help and isinstance(place, RValue) and base is not None:
             text += f": '{type_printer.type_name(body.elab, base.ty)}' has no '__setitem__'"
         if not help and isinstance(getattr(base, "ty", None), StructTy) and not base.ty.info.module.is_library:
             help = "write a '__setitem__', or let '__getitem__' return a 'ref'"
@@ -188,28 +192,32 @@ def indexed(body: Body, target: ast.Subscript) -> tuple[Any, list[Arg]]:
 
 def put(body: Body, base: Any, args: list[Arg], value: Any, target: ast.Subscript) -> None:
     """Store an elaborated value in an item of an elaborated base."""
-    setter = struct_members.method_set(body.elab, base.ty, "__setitem__") if isinstance(base, (RV, LV, KV)) else None
+    setter = (
+        struct_members.method_set(body.elab, base.ty, "__setitem__")
+        if isinstance(base, (RValue, Place, ConstValue))
+        else None
+    )
     if setter is not None:
         put_item(body, base, setter, args, Arg(value, body.at(target)), target)
     else:
         assign_item(body, apply_index(body, base, args, target), value, target, base)
 
 
-def put_item(body: Body, base: Any, setter: FnSet, args: list[Arg], value: Arg, node: Any) -> None:
+def put_item(body: Body, base: Any, setter: OverloadSet, args: list[Arg], value: Arg, node: Any) -> None:
     """Call `__setitem__`."""
     span = body.at(node)
     static = all(len(fn.node.args) == 2 and fn.node.params for fn in setter.functions)
-    if static and len(args) == 1 and isinstance(args[0].value, KV):
-        fn = FnVal(setter, (args[0].value,), (), base.ty)
+    if static and len(args) == 1 and isinstance(args[0].value, ConstValue):
+        fn = FunctionValue(setter, (args[0].value,), (), base.ty)
         call_lowering.call_fn(body, fn, [Arg(base, span), value], [], span, True)
         return
     name = _value_keyword(setter, len(args))
     given, named = ([Arg(base, span), *args], [Arg(value.value, value.span, name)]) if name else ([], [])
     given = given or [Arg(base, span), *args, value]
-    call_lowering.call_fn(body, FnVal(setter, (), (), base.ty), given, named, span, True)
+    call_lowering.call_fn(body, FunctionValue(setter, (), (), base.ty), given, named, span, True)
 
 
-def _value_keyword(setter: FnSet, count: int) -> str:
+def _value_keyword(setter: OverloadSet, count: int) -> str:
     """Return the name of the value where `__setitem__` takes any number of indices before it."""
     by_name = ""
     for fn in setter.functions:
@@ -222,7 +230,7 @@ def _value_keyword(setter: FnSet, count: int) -> str:
     return by_name
 
 
-def put_back(body: Body, after: list[tuple[Computed, LV]]) -> None:
+def put_back(body: Body, after: list[tuple[Computed, Place]]) -> None:
     """Give the changed values to the setters, the last first."""
     for item, place in reversed(after):
         if item.name:

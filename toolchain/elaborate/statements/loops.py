@@ -10,9 +10,9 @@ from ktc.elaborate.expressions import conditions, operators
 from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import Scope
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.types import KV, StructTy
-from ktc.elaborate.model.values import LV, RV, Arg, Var
+from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.types import ConstValue, StructTy
+from ktc.elaborate.model.values import Arg, Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import A_LOOP_VARIABLE, iteration_help
 from ktc.elaborate.statements import assignment_targets, item_assignments, variable_declarations
 from ktc.elaborate.statements.unrolling import iterate
@@ -88,17 +88,17 @@ def for_(body: Body, node: ast.For) -> None:
         return
     span = body.at(node.iter)
     iterable = body.api.expr(body, node.iter)
-    if not isinstance(iterable, (RV, LV, KV)):
+    if not isinstance(iterable, (RValue, Place, ConstValue)):
         body.fail(Code.TYPE_MISMATCH, "this cannot be iterated over", span)
     iterable = conversions.materialize(body, iterable)
-    if isinstance(iterable, LV) and iterable.owned and not body.frame.module.is_library:
+    if isinstance(iterable, Place) and iterable.owned and not body.frame.module.is_library:
         iterable = replace(iterable, mutable=False)  # what nobody else sees is not changed either
     iterator = _iterator(body, iterable, node.iter)
     held = variable_declarations.declare_var(body, "", iterator, span)
     del body.frame.scope.names[""]
     place = held.value
-    assert isinstance(place, LV)
-    if isinstance(iterable, LV) and iterable.local is not None and held.local is not None:
+    assert isinstance(place, Place)
+    if isinstance(iterable, Place) and iterable.local is not None and held.local is not None:
         held.local.pins = (*held.local.pins, iterable.local)
 
     def head(exit_: Any) -> None:
@@ -146,12 +146,12 @@ def loop_body(body: Body, node: ast.For, item: Any) -> None:
     try:
         target = node.target
         if isinstance(target, ast.TupleLit):
-            if isinstance(item, (RV, KV)):
+            if isinstance(item, (RValue, ConstValue)):
                 item = variable_declarations.declare_var(body, "", item, body.at(target)).value
                 del body.frame.scope.names[""]
             assignment_targets.unpack_value(body, target, item, node, True)
         elif isinstance(target, ast.Name) and target.id != "_":
-            if isinstance(item, LV) and node.convention != "var" and not item.owned:
+            if isinstance(item, Place) and node.convention != "var" and not item.owned:
                 if node.convention != "ref":
                     item = replace(item, mutable=False, owned=False, why=A_LOOP_VARIABLE)
                 body.frame.scope.names[target.id] = Var(target.id, item.ty, item, body.at(target), "loop", body=body)
@@ -214,7 +214,7 @@ def _name_parts(body: Body, target: ast.Expr, value: Any, names: dict[str, Any],
         names[target.id] = value
     elif isinstance(target, ast.TupleLit):
         for i, part in enumerate(target.items):
-            number = Arg(KV(well_known.library_type(body.elab, "Int"), i), span)
+            number = Arg(ConstValue(well_known.library_type(body.elab, "Int"), i), span)
             inner = Body(body.elab, body.frame.module, body.frame.scope, body.frame.instance)
             found = item_assignments.apply_index(inner, value, [number], target)
             _name_parts(body, part, evaluation.param(inner, found, span), names, span)
@@ -223,7 +223,7 @@ def _name_parts(body: Body, target: ast.Expr, value: Any, names: dict[str, Any],
 def comprehension(body: Body, node: ast.Comprehension) -> Any:
     """Elaborate a comprehension: loops that add to a collection, which is made before them."""
     before = body.statements
-    made: list[LV] = []
+    made: list[Place] = []
     names = {"list": ("List", "append"), "set": ("Set", "add"), "dict": ("Dict", "__setitem__")}
     struct, method = names[node.kind]
 
@@ -236,7 +236,7 @@ def comprehension(body: Body, node: ast.Comprehension) -> Any:
             ty = parameter_binding.library_struct(body.elab, struct, tuple(p.ty for p in parts))
             made.append(materialization.as_place(body, call_lowering.call(body, ty, [], [], body.at(node))))
             body.statements = inner
-        target = LV(made[0].ty, made[0].pointer, True, made[0].local)
+        target = Place(made[0].ty, made[0].pointer, True, made[0].local)
         if operators.dunder(body, target, method, [variable_declarations.held(body, p) for p in parts], node) is None:
             body.fail(Code.TYPE_MISMATCH, "this item cannot be added to the collection", body.at(node.item))
 
@@ -247,5 +247,5 @@ def comprehension(body: Body, node: ast.Comprehension) -> Any:
         nested = ast.For(clause.start, clause.end, clause.target, "", clause.iter, (nested,), (), False)
     body.api.statement(body, nested)
     if not made:
-        raise Abort
+        raise ErrorReported
     return made[0]

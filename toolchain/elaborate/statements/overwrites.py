@@ -10,8 +10,8 @@ from ktc.elaborate.builder import locals, partial_moves, place_operations, varia
 from ktc.elaborate.builder.linear_types import check_dropped
 from ktc.elaborate.calls import argument_passing, conversions
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import FnVal
-from ktc.elaborate.model.values import LV, RV, PackVal, Var
+from ktc.elaborate.model.types import FunctionValue
+from ktc.elaborate.model.values import PackValue, Place, RValue, Var
 from ktc.elaborate.ownership.access_paths import are_apart, is_untracked, meet, of_inside, of_place
 from ktc.elaborate.ownership.reference_escapes import check_stored
 from ktc.elaborate.resolve.suggestions import loop_help
@@ -25,11 +25,11 @@ from ktc.syntax import ast
 _BRANCHES = (nodes.If, nodes.Loop, nodes.Block, nodes.Return)
 
 
-def note_aside(body: Body, target: ast.Expr, made: Any, node: ast.Expr, place: LV | None = None) -> None:
+def note_aside(body: Body, target: ast.Expr, made: Any, node: ast.Expr, place: Place | None = None) -> None:
     """Note the result of a call that cannot be made in its target: the call sees the target (not where `place` is
     nobody's), or may raise and must leave the old value then. Such a result is moved by `__moveinit__`."""
     body.facts.pending_result = None
-    if not is_call(node) or not isinstance(made, LV) or not made.owned or made.local is None:
+    if not is_call(node) or not isinstance(made, Place) or not made.owned or made.local is None:
         return
     if body.frame.module.is_library or made.local.name or made.path or struct_types.moves_plainly(body.elab, made.ty):
         return
@@ -39,7 +39,7 @@ def note_aside(body: Body, target: ast.Expr, made: Any, node: ast.Expr, place: L
         body.facts.pending_result = made.local, True
 
 
-def is_aside(body: Body, place: LV, is_first: bool = False) -> nodes.Local | None:
+def is_aside(body: Body, place: Place, is_first: bool = False) -> nodes.Local | None:
     """Return the result that was made aside, if a place asks for that: what has no value yet, and a variable of the
     function itself, need not keep one when the call raises."""
     aside, body.facts.pending_result = body.facts.pending_result, None
@@ -49,7 +49,7 @@ def is_aside(body: Body, place: LV, is_first: bool = False) -> nodes.Local | Non
     return None if aside[1] and own else aside[0]
 
 
-def replace_first(body: Body, place: LV, target: ast.Expr, value: ast.Expr, is_behind: bool = False) -> bool:
+def replace_first(body: Body, place: Place, target: ast.Expr, value: ast.Expr, is_behind: bool = False) -> bool:
     """Replace what lies behind a reference by the result of a call, or by a copy. An old value that the call does
     surely not see is destroyed before it, if it does not raise. False for other values; nothing is made then.
 
@@ -68,7 +68,7 @@ def replace_first(body: Body, place: LV, target: ast.Expr, value: ast.Expr, is_b
     body.open()
     result = body.api.expr(body, value, place.ty)
     check_stored(body, place, result, span)
-    if isinstance(result, LV) and not result.owned and result.ty is place.ty:
+    if isinstance(result, Place) and not result.owned and result.ty is place.ty:
         _copy_from(body, place, result, value)
         return True
     if not is_call(value) or isinstance(value, ast.Subscript):
@@ -93,7 +93,7 @@ def replace_first(body: Body, place: LV, target: ast.Expr, value: ast.Expr, is_b
     return True
 
 
-def _end_of_old(body: Body, place: LV, value: ast.Expr, fresh: LV, made: tuple[nodes.Statement, ...]) -> int:
+def _end_of_old(body: Body, place: Place, value: ast.Expr, fresh: Place, made: tuple[nodes.Statement, ...]) -> int:
     """Return before which of the statements that make a new value the old one ends."""
     if body.facts.pending_result is not None:
         return len(made)
@@ -107,7 +107,7 @@ def _end_of_old(body: Body, place: LV, value: ast.Expr, fresh: LV, made: tuple[n
     return len(made)
 
 
-def _copy_from(body: Body, place: LV, value: LV, node: ast.Expr) -> None:
+def _copy_from(body: Body, place: Place, value: Place, node: ast.Expr) -> None:
     """Replace what lies behind a reference by a copy of what lies in another place, which was found in the open
     block. The old value is destroyed first where these are surely two; else the copy is made aside."""
     span = body.at(node)
@@ -125,13 +125,13 @@ def _copy_from(body: Body, place: LV, value: LV, node: ast.Expr) -> None:
     place_operations.init_moved(body, place.ty, place.pointer, fresh, span)
 
 
-def _replace_by_copy(body: Body, place: LV, node: ast.Name) -> bool:
+def _replace_by_copy(body: Body, place: Place, node: ast.Name) -> bool:
     """Replace what lies behind a reference by a copy of a variable that is surely another place."""
     found = variables.find(body, node.id)
     if not isinstance(found, Var) or found.body is not body:
         return False
     held = found.value
-    if not isinstance(held, LV) or held.ty is not place.ty:
+    if not isinstance(held, Place) or held.ty is not place.ty:
         return False
     if not are_apart(place, held):
         return False
@@ -143,18 +143,18 @@ def _replace_by_copy(body: Body, place: LV, node: ast.Name) -> bool:
     return True
 
 
-def _sees(body: Body, value: Any, place: LV) -> bool:
+def _sees(body: Body, value: Any, place: Place) -> bool:
     """Say whether a function may see a place through an argument."""
-    if isinstance(value, PackVal):
+    if isinstance(value, PackValue):
         return any(_sees(body, one, place) for one in value.items)
-    if isinstance(value, FnVal):
+    if isinstance(value, FunctionValue):
         return value.env is not None
-    if not isinstance(value, (LV, RV)):
+    if not isinstance(value, (Place, RValue)):
         return False
     inside = of_inside(body, value)
     if struct_types.origins_of(body.elab, value.ty) and (not inside or meet(inside, of_place(place))):
         return True
-    if isinstance(value, RV):
+    if isinstance(value, RValue):
         return has_pointer(struct_types.ir_type(body.elab, value.ty)) and not inside
     is_temporary = value.owned and value.local is not None and not value.local.name
     return not is_temporary and not are_apart(place, value)
@@ -206,7 +206,7 @@ def store_var(body: Body, var: Var, value: Any, target: ast.Name) -> None:
         body.frame.builtin_self["whole"] = conversions.convert(body, value, var.ty, body.at(target))
         return
     place = var.value
-    if not isinstance(place, LV) or not place.mutable:
+    if not isinstance(place, Place) or not place.mutable:
         why = f"argument '{var.name}' is read only" if var.kind == "arg" else f"'{var.name}' is read only"
         help_text = f"declare it 'mut {var.name}' or 'var {var.name}'" if var.kind == "arg" else ""
         help_text = help_text or loop_help(var.name, getattr(place, "why", ""))
@@ -214,7 +214,7 @@ def store_var(body: Body, var: Var, value: Any, target: ast.Name) -> None:
     store_place(body, place, value, body.at(target), "*" if var is body.flow.out_var else "")
 
 
-def store_place(body: Body, place: LV, value: Any, span: Span, out_key: str) -> None:
+def store_place(body: Body, place: Place, value: Any, span: Span, out_key: str) -> None:
     """Replace the value in a place; `out_key` names a part of the result that may have no value yet."""
     check_stored(body, place, value, span)
     value = conversions.convert(body, value, place.ty, span)
@@ -226,11 +226,11 @@ def store_place(body: Body, place: LV, value: Any, span: Span, out_key: str) -> 
     if struct_types.is_trivial(body.elab, place.ty):
         place_operations.init_place(body, place.ty, place.pointer, value, span)
         if place.local is not None:
-            partial_moves.mark(body, "init", LV(place.ty, place.pointer, True, place.local, place.path))
+            partial_moves.mark(body, "init", Place(place.ty, place.pointer, True, place.local, place.path))
         if out_key:
             body.facts.assigned.add(out_key)
         return
-    is_itself = isinstance(value, LV) and value.local is not None and value.local is place.local
+    is_itself = isinstance(value, Place) and value.local is not None and value.local is place.local
     is_itself = is_itself and value.path == place.path and not value.via and not body.frame.module.is_library
     if not out_key and not is_itself:
         place_operations.mark_copied(body, place, value)
@@ -242,7 +242,7 @@ def store_place(body: Body, place: LV, value: Any, span: Span, out_key: str) -> 
         check_dropped(body, place.ty, span)
         place_operations.destroy_place(body, place.ty, place.pointer, span)
     is_first = bool(out_key) and out_key not in body.facts.assigned
-    copied = place.local is None and not place.path and isinstance(value, LV) and not (value.owned or value.local)
+    copied = place.local is None and not place.path and isinstance(value, Place) and not (value.owned or value.local)
     if copied or is_itself or (fresh.local is not None and fresh.local is is_aside(body, place, is_first)):
         place_operations.init_moved(
             body, place.ty, place.pointer, fresh, span

@@ -8,8 +8,8 @@ from ktc.elaborate.builder import place_operations
 from ktc.elaborate.comptime import evaluation, running
 from ktc.elaborate.expressions import conditions, operators
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.types import KV, PackPV
-from ktc.elaborate.model.values import LV
+from ktc.elaborate.model.types import ConstValue, ParameterPack
+from ktc.elaborate.model.values import Place
 from ktc.elaborate.types import struct_types, type_printer
 from ktc.ir import nodes, types
 from ktc.ir.interpret import EvaluationError
@@ -21,11 +21,11 @@ MAX_TURNS = 100_000
 
 def iterate(elab: Elaboration, value: Any, span: Span, asking: Body) -> list[Any]:
     """Return the values that a compile-time iterable gives."""
-    if isinstance(value, PackPV):
+    if isinstance(value, ParameterPack):
         return list(value.items)
     body = Body(elab, asking.frame.module, asking.frame.scope, asking.frame.instance)
     node = ast.Pass(span.start, span.end)
-    if not isinstance(value, KV):
+    if not isinstance(value, ConstValue):
         elab.fail(Code.TYPE_MISMATCH, "this cannot be iterated over at compile time", span)
     iterator = operators.dunder(body, value, "__iter__", [], node)
     if iterator is None:
@@ -42,12 +42,12 @@ def iterate(elab: Elaboration, value: Any, span: Span, asking: Body) -> list[Any
     return list(known[key])
 
 
-def _turns(elab: Elaboration, state: KV, span: Span, asking: Body) -> list[Any]:
+def _turns(elab: Elaboration, state: ConstValue, span: Span, asking: Body) -> list[Any]:
     """Run an iterator to its end: one function makes a turn, and it is elaborated and translated once."""
     node = ast.Pass(span.start, span.end)
     body = Body(elab, asking.frame.module, asking.frame.scope, asking.frame.instance)
     held, target = nodes.Argument(0, types.PTR), nodes.Argument(1, types.PTR)
-    place = LV(state.ty, held, True)
+    place = Place(state.ty, held, True)
     more = conditions.condition(body, operators.dunder(body, place, "__has_next__", [], node), node)
     done = (nodes.Return(nodes.Const(types.BOOL, 0)),)
     body.emit(nodes.If(more, (), done))
@@ -69,7 +69,7 @@ def _turns(elab: Elaboration, state: KV, span: Span, asking: Body) -> list[Any]:
             const, made = interpreter.freeze(kind, interpreter.read(kind, to))
             for one in made:
                 elab.instances.globals[one.name] = one
-            found.append(KV(item.ty, const.value))
+            found.append(ConstValue(item.ty, const.value))
     except EvaluationError as error:
         running.evaluation_failed(elab, error, span)
     if len(found) == MAX_TURNS:

@@ -11,8 +11,8 @@ from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
-from ktc.elaborate.model.types import KV, FnVal, PackPV, PartialTy, StructTy
-from ktc.elaborate.model.values import LV, RV, Method, Var
+from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterPack, PartialTy, StructTy
+from ktc.elaborate.model.values import Method, Place, RValue, Var
 from ktc.elaborate.ownership.access_paths import of_inside
 from ktc.elaborate.tree.argument_uses import moved
 from ktc.elaborate.types import primitive_types, struct_types, type_printer, well_known
@@ -26,16 +26,16 @@ def declare_var(
     value_span: Span | None = None,
 ) -> Var:  # fmt: skip
     """Declare a variable with a value; `span` is the name's."""
-    if not isinstance(value, (RV, LV, KV)):
+    if not isinstance(value, (RValue, Place, ConstValue)):
         if isinstance(value, Ty) and not body.frame.module.is_library:
             text = f"'{name}' cannot hold a type"
             body.fail(Code.TYPE_MISMATCH, text, span, f"write 'alias {name} = …' for another name of the type")
-        if isinstance(value, (FnVal, Ty, PackPV)):
+        if isinstance(value, (FunctionValue, Ty, ParameterPack)):
             (body.frame.function_scope if function_scope else body.frame.scope).names[name] = value
             return Var(
                 name,
                 primitive_types.prim(body.elab, "!kgen.none"),
-                KV(primitive_types.prim(body.elab, "!kgen.none"), ()),
+                ConstValue(primitive_types.prim(body.elab, "!kgen.none"), ()),
                 span,
             )
         if isinstance(value, Method):
@@ -53,7 +53,7 @@ def declare_var(
             body.late_locals.add(local)  # it is a variable of the whole function, and may get no value there
     else:
         body.emit(nodes.Declare(local))
-    place = LV(ty, nodes.LocalAddress(local), True, local)
+    place = Place(ty, nodes.LocalAddress(local), True, local)
     if (
         not local.drop
         and not body.frame.module.is_library
@@ -72,7 +72,7 @@ def declare_var(
 
 def check_place(body: Body, value: Any, node: ast.Expr, what: str = "") -> None:
     """Report a reference to a number and the like that lies nowhere in memory."""
-    if body.frame.module.is_library or not isinstance(value, (RV, KV)):
+    if body.frame.module.is_library or not isinstance(value, (RValue, ConstValue)):
         return
     if not what and not isinstance(
         node, (ast.Call, ast.IntLit, ast.FloatLit, ast.BoolLit, ast.Binary, ast.Unary, ast.Compare)
@@ -100,7 +100,7 @@ def check_new(body: Body, name: str, start: int) -> None:
         body.fail(Code.DUPLICATE_DEFINITION, f"'{name}' is already declared by this function", span)
 
 
-def check_function(body: Body, value: FnVal, span: Span) -> None:
+def check_function(body: Body, value: FunctionValue, span: Span) -> None:
     """Report a function that a variable cannot hold: it is known at compile time only, or is not one alone."""
     info = value.set.functions[0]
     if len(value.set.functions) > 1:
@@ -130,7 +130,7 @@ def declared_type(body: Body, node: ast.Expr) -> Any:
     """Return the type that an annotation names; it may be a partial one."""
     value = evaluation.param_arg(body, node)
     if value is not None and not isinstance(value, Ty) and not hasattr(value, "info"):
-        if isinstance(value, KV) and isinstance(node, ast.TupleLit):
+        if isinstance(value, ConstValue) and isinstance(node, ast.TupleLit):
             return value.ty
         body.fail(Code.TYPE_MISMATCH, "a type is wanted here", body.at(node))
     return value
@@ -141,7 +141,7 @@ def late(body: Body, name: str, want: Any, node: ast.VarDecl) -> None:
     if not isinstance(want, Ty):
         body.fail(Code.CANNOT_INFER, f"'{name}' needs a type or a value", body.at(node))
     local = locals.new_local(body, struct_types.ir_type(body.elab, want), name, want)
-    place = LV(want, nodes.LocalAddress(local), True, local)
+    place = Place(want, nodes.LocalAddress(local), True, local)
     body.late_locals.add(local)
     body.frame.scope.names[name] = Var(name, want, place, body.at(node.target), "late", local, body)
 
@@ -149,13 +149,13 @@ def late(body: Body, name: str, want: Any, node: ast.VarDecl) -> None:
 def held(body: Body, value: Any) -> Any:
     """Return a value that a later store cannot change."""
     span = body.frame.span or body.elab.main_span()
-    if isinstance(value, LV) and not value.owned:
+    if isinstance(value, Place) and not value.owned:
         if struct_types.abi(body.elab, value.ty) == "direct":
-            return RV(value.ty, ir_values.rvalue(body, value), loans=locals.loans_of(body, value))
+            return RValue(value.ty, ir_values.rvalue(body, value), loans=locals.loans_of(body, value))
         return argument_passing.own(body, value, span)
-    if isinstance(value, LV) and value.local is not None:  # moved out of a variable, which may be a target
+    if isinstance(value, Place) and value.local is not None:  # moved out of a variable, which may be a target
         local = locals.new_local(body, struct_types.ir_type(body.elab, value.ty), "moved", value.ty)
-        place = LV(value.ty, nodes.LocalAddress(local), True, local, owned=True, loans=value.loans)
+        place = Place(value.ty, nodes.LocalAddress(local), True, local, owned=True, loans=value.loans)
         place_operations.init_place(body, value.ty, place.pointer, value, span)
         partial_moves.mark(body, "init", place)
         return place

@@ -7,12 +7,12 @@ Each answer is computed once for a declaration.
 from collections.abc import Iterator
 from typing import Any
 
-from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.records import field_names
 from ktc.syntax import ast
 
 
-def replaced(fn: FnInfo) -> set[str]:
+def replaced(fn: FunctionInfo) -> set[str]:
     """Return the names whose values, or parts of them, a function moves away, or that it assigns; also each
     `name.field` that it assigns."""
     found: set[str] | None = fn.patterns.get("replaced")
@@ -22,7 +22,7 @@ def replaced(fn: FnInfo) -> set[str]:
     return found
 
 
-def moved(fn: FnInfo) -> set[str]:
+def moved(fn: FunctionInfo) -> set[str]:
     """Return the names of which a function moves the whole value away."""
     found: set[str] | None = fn.patterns.get("moved")
     if found is None:
@@ -62,7 +62,7 @@ def _replaced_in(node: Any, found: set[str], whole: set[str] | None = None) -> N
 Lent = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, tuple[str, ...]], ...]]
 
 
-def lenders(fn: FnInfo) -> Lent:
+def lenders(fn: FunctionInfo) -> Lent:
     """Return which arguments the result may point into as its type says, those of them that `ref [...]` names, and the
     fields of these that it names."""
     known: Lent | None = fn.patterns.get("lends")
@@ -88,7 +88,7 @@ def lenders(fn: FnInfo) -> Lent:
     return known
 
 
-def _fields_lent(fn: FnInfo, direct: list[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _fields_lent(fn: FunctionInfo, direct: list[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
     places = {fn.node.args[i].name: i for i in direct}
     for origin in fn.node.result_ref or () if places else ():
         path = _steps(origin)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
-from ktc.elaborate.model.declarations import FnInfo, ModuleInfo, StructInfo
+from ktc.elaborate.model.declarations import FunctionInfo, ModuleInfo, StructInfo
 from ktc.elaborate.model.spelling import suggest
 from ktc.records import replace
 from ktc.syntax import ast
@@ -41,7 +41,7 @@ _ARGUMENT = "__llvm_arg_metadata"
 _CONSTRUCTORS = ("__init__", "__copyinit__", "__moveinit__")
 
 
-def decorate_function(fn: FnInfo, decorator: ast.Decorator, sink: Sink) -> None:
+def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -> None:
     """Note what a decorator says about a function."""
     value, argument = decorator.value, ""
     if isinstance(value, ast.Call):
@@ -96,7 +96,7 @@ def _is_of_program(module: ModuleInfo, name: str) -> bool:
     return False
 
 
-def _check_of_argument(fn: FnInfo, decorator: ast.Decorator, sink: Sink) -> None:
+def _check_of_argument(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -> None:
     """Report metadata of an argument that is none. What they say (`nvvm.grid_constant`) holds for all kernels."""
     given = decorator.value.args if isinstance(decorator.value, ast.Call) else ()
     if not given:
@@ -134,7 +134,7 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
             _unknown(info, decorator, name, "structs", _OF_STRUCTS, sink)
 
 
-def check_form(fn: FnInfo, sink: Sink) -> None:
+def check_form(fn: FunctionInfo, sink: Sink) -> None:
     """Report what is wrong with the form of a declaration of the user's."""
     source, optional = fn.module.source, False
     outer = {param.name for param in fn.owner.node.params} if isinstance(fn.owner, StructInfo) else set[str]()
@@ -163,7 +163,7 @@ def check_form(fn: FnInfo, sink: Sink) -> None:
         check_method(fn, sink)
 
 
-def _check_out(fn: FnInfo, arg: ast.Param, sink: Sink) -> None:
+def _check_out(fn: FunctionInfo, arg: ast.Param, sink: Sink) -> None:
     """Report a second result: of another 'out', or behind '->'."""
     source, text = fn.module.source, ""
     outs = [one for one in fn.node.args if one.convention == "out"]
@@ -204,7 +204,7 @@ def _twice(param: ast.Param, what: str, source: Source, sink: Sink) -> None:
     sink.report(Diagnostic(Code.DUPLICATE_DEFINITION, span, text, "choose another name"))
 
 
-def check_method(fn: FnInfo, sink: Sink) -> None:
+def check_method(fn: FunctionInfo, sink: Sink) -> None:
     """Report a method without `self`, and a constructor without `out self`; go on as if it were there."""
     node, owner = fn.node, fn.owner
     if fn.static or owner is None:
@@ -226,7 +226,7 @@ def check_method(fn: FnInfo, sink: Sink) -> None:
         _check_ending(fn, sink)
 
 
-def _check_copied(fn: FnInfo, sink: Sink) -> None:
+def _check_copied(fn: FunctionInfo, sink: Sink) -> None:
     """Report a value to copy that is not only read; go on as if it were."""
     args = list(fn.node.args)
     for at, arg in enumerate(args):
@@ -238,7 +238,7 @@ def _check_copied(fn: FnInfo, sink: Sink) -> None:
     fn.node = fn.node.with_args(tuple(args))
 
 
-def _check_ending(fn: FnInfo, sink: Sink) -> None:
+def _check_ending(fn: FunctionInfo, sink: Sink) -> None:
     """Let `owned`, the old word, mean `deinit` where a value ends: nothing is left of it to destroy."""
     args = list(fn.node.args)
     at = next((i for i, arg in enumerate(args) if arg.convention != "out"), None)
@@ -260,12 +260,12 @@ def _instead(decorator: ast.Decorator) -> str:
 
 
 def _unknown(
-    info: FnInfo | StructInfo, decorator: ast.Decorator, name: str, of: str, known: tuple[str, ...], sink: Sink
+    info: FunctionInfo | StructInfo, decorator: ast.Decorator, name: str, of: str, known: tuple[str, ...], sink: Sink
 ) -> None:
     text = f"the decorator '@{name or '…'}' is not known for {of}"
     help = _FOREIGN.get(name) or suggest(name, [one for one in known if one != "noinline"]).replace("'", "'@", 1)
     sink.report(Diagnostic(Code.UNSUPPORTED, _place(info, decorator), text, help))
 
 
-def _place(info: FnInfo | StructInfo, decorator: ast.Decorator) -> Span:
+def _place(info: FunctionInfo | StructInfo, decorator: ast.Decorator) -> Span:
     return Span(info.module.source, decorator.start, decorator.end)

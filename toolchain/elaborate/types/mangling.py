@@ -7,14 +7,23 @@ import hashlib
 from functools import partial
 from typing import Any
 
-from ktc.elaborate.model.declarations import FnInfo
+from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.types import KV, FnTy, FnVal, ModuleVal, OriginValue, PackPV, PartialTy, StructTy
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    ModuleValue,
+    OriginValue,
+    ParameterPack,
+    PartialTy,
+    StructTy,
+)
 from ktc.ir import nodes
 from ktc.targets.target import Target
 
 
-def symbol_for(elab: Elaboration, fn: FnInfo, key: Any, kernel: bool = False) -> str:
+def symbol_for(elab: Elaboration, fn: FunctionInfo, key: Any, kernel: bool = False) -> str:
     """Return the symbol of an instance; it depends on names and parameter values only."""
     if fn.export and not kernel and fn.export != "main" and not fn.node.params and fn.owner is None:
         return fn.export
@@ -26,14 +35,14 @@ def symbol_for(elab: Elaboration, fn: FnInfo, key: Any, kernel: bool = False) ->
     return f"{base}_{digest}" if kernel else f"{base}${digest}"
 
 
-def _overload(elab: Elaboration, fn: FnInfo) -> str:
+def _overload(elab: Elaboration, fn: FunctionInfo) -> str:
     if fn.parent is None:
         return str(_ordinal(elab, fn))
     around = fn.parent.frame.instance
     return f"{fn.node.start}@{around.symbol if around is not None else ''}"
 
 
-def _ordinal(elab: Elaboration, fn: FnInfo) -> int:
+def _ordinal(elab: Elaboration, fn: FunctionInfo) -> int:
     names = fn.owner.members if fn.owner is not None else fn.module.scope.names
     found = names.get(fn.name)
     functions = getattr(found, "functions", None)
@@ -52,11 +61,11 @@ def key_text(elab: Elaboration, value: Any) -> str:
                 inner = key_text(elab, value.params) if value.params else ""
                 value.key = f"{value.info.module.name}.{value.info.name}{inner}"
             return value.key
-        case KV(_, nodes.Address(name, offset)):
+        case ConstValue(_, nodes.Address(name, offset)):
             return f"&{name}+{offset}"
-        case KV(ty, data):
+        case ConstValue(ty, data):
             return f"{key_text(elab, ty)}={_data_text(elab, data)}"
-        case FnVal():
+        case FunctionValue():
             fn = value.set.functions[0]
             owner = fn.owner.name if fn.owner else ""
             where = f"{fn.module.name}:{owner}:{fn.name}:{fn.node.start if value.env is not None else ''}"
@@ -67,17 +76,17 @@ def key_text(elab: Elaboration, value: Any) -> str:
             )
             given = key_text(elab, value.params) + key_text(elab, value.named) + key_text(elab, value.self_ty)
             return f"fn {where}{given}{env}"
-        case FnTy(of=FnVal() as only):
+        case FunctionTy(of=FunctionValue() as only):
             return key_text(elab, only)
-        case FnTy(ast=None):
+        case FunctionTy(ast=None):
             parts = ",".join(f"{word} {key_text(elab, kind)}" for word, kind in value.args)
             flags = f"{value.raises}{value.effects}{value.result_ref}"
             return f"fn({parts}){flags}->{key_text(elab, value.result)}"
-        case PackPV(items):
+        case ParameterPack(items):
             return "*" + key_text(elab, items)
         case PartialTy(info, params):
             return f"{info.module.name}.{info.name}{key_text(elab, params)}"
-        case ModuleVal(module):
+        case ModuleValue(module):
             return module.name
         case _:
             return str(value)

@@ -10,8 +10,8 @@ from typing import Any
 
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.types import KV, PackPV, PrimTy, StructTy, signed
-from ktc.elaborate.model.values import RV
+from ktc.elaborate.model.types import ConstValue, ParameterPack, PrimTy, StructTy, signed
+from ktc.elaborate.model.values import RValue
 from ktc.elaborate.types import struct_types
 from ktc.elaborate.types.struct_types import erase
 from ktc.ir import nodes, types
@@ -83,7 +83,7 @@ _LITERALS = ("!kgen.int_literal", "!kgen.float_literal", "!kgen.string")
 
 
 def canonical(elab: Elaboration, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the one spelling of a type's parameters, by which types can be interned: `int`s, types and a `PackPV`.
+    """Return the one spelling of a type's parameters, by which types can be interned: `int`s, types, a `ParameterPack`.
 
     Raises:
         ValueError: the parameters do not fit, or there is no such type.
@@ -114,8 +114,8 @@ def canonical(elab: Elaboration, name: str, args: tuple[Any, ...]) -> tuple[Any,
         case "!kgen.pack" | "!kgen.refs":
             members: list[Ty] = []
             for arg in args:
-                members.extend(map(_type, arg.items) if isinstance(arg, PackPV) else [_type(arg)])
-            return (PackPV(tuple(members)),)
+                members.extend(map(_type, arg.items) if isinstance(arg, ParameterPack) else [_type(arg)])
+            return (ParameterPack(tuple(members)),)
     if name not in _PLAIN:
         raise ValueError(f"there is no primitive type '{name}'")
     _count(name, args, 0)
@@ -169,13 +169,13 @@ def constant_of(elab: Elaboration, value: Any) -> tuple[Ty | None, Any]:
     match value:
         case bool() | int() | str():
             return None, value
-        case KV(ty, data) | RV(ty, nodes.Const(_, data)):
+        case ConstValue(ty, data) | RValue(ty, nodes.Const(_, data)):
             pass
         case _:
             raise ValueError("a value that is known at compile time is needed here")
     if isinstance(ty, StructTy) and ty.params:
         first = ty.params[0]
-        if isinstance(first, KV) and isinstance(first.ty, PrimTy) and first.ty.name in _LITERALS:
+        if isinstance(first, ConstValue) and isinstance(first.ty, PrimTy) and first.ty.name in _LITERALS:
             return first.ty, first.data
     return ty, data
 

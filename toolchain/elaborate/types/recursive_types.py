@@ -10,8 +10,8 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import Ty
-from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.types import PackPV, StructTy
+from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.types import ParameterPack, StructTy
 
 MANY, DEEP = 1000, 400
 """Types of the fields of one struct, and types within one another, that no program needs."""
@@ -32,7 +32,7 @@ def check_finite(ty: StructTy, fields: Callable[[StructTy], Sequence[tuple[str, 
         if field is ty or len(seen) > MANY:
             endless(ty, field is ty, sink)
         if _is_told(field, sink):
-            raise Abort
+            raise ErrorReported
         seen.add(id(field))
         stack += [inner for _, inner in fields(field)]
 
@@ -41,7 +41,7 @@ def endless(ty: StructTy, holds_itself: bool, sink: Sink) -> NoReturn:
     """Report a struct.
 
     Raises:
-        Abort: it holds itself.
+        ErrorReported: it holds itself.
         CompileError: else, for its types have no end; what is reported so far is told.
     """
     ty = _of_the_program(ty) or ty
@@ -50,7 +50,7 @@ def endless(ty: StructTy, holds_itself: bool, sink: Sink) -> NoReturn:
         text, help = "holds a value of its own type", "hold it behind an UnsafePointer, or in a List"
     sink.report(Diagnostic(Code.RECURSIVE_STRUCT, _span(ty), f"struct '{ty.info.name}' {text}", help))
     if holds_itself:
-        raise Abort
+        raise ErrorReported
     raise CompileError(sink.diagnostics)
 
 
@@ -71,6 +71,6 @@ def _of_the_program(ty: Any) -> StructTy | None:
     match ty:
         case StructTy(info=info) if not info.module.is_library:
             return ty
-        case StructTy(params=inside) | PackPV(items=inside):
+        case StructTy(params=inside) | ParameterPack(items=inside):
             return next((found for found in map(_of_the_program, inside) if found is not None), None)
     return None

@@ -6,10 +6,10 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
-from ktc.elaborate.model.declarations import AliasInfo, FnInfo, FnSet, Scope, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, Scope, StructInfo, TraitInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.types import FnTy, PartialTy, StructTy, TraitTy
+from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.types import FunctionTy, PartialTy, StructTy, TraitTy
 from ktc.elaborate.types import struct_types
 from ktc.syntax import ast
 
@@ -20,32 +20,32 @@ SYNTHESISED = frozenset(("__init__", "__copyinit__", "__moveinit__", "__del__", 
 """Methods that a struct may have without writing them."""
 
 
-def defaults_of(name: str, members: Sequence[object], taken: set[int]) -> FnSet | None:
+def defaults_of(name: str, members: Sequence[object], taken: set[int]) -> OverloadSet | None:
     """Return the methods that traits give, the first trait's of those that take the same number of arguments.
 
     Args:
         members: what the traits have of that name.
         taken: numbers of arguments that methods of the struct take.
     """
-    found: list[FnInfo] = []
+    found: list[FunctionInfo] = []
     for member in members:
-        if isinstance(member, FnSet):
+        if isinstance(member, OverloadSet):
             more = [fn for fn in member.functions if fn.node.body is not None and len(fn.node.args) not in taken]
             if not found and len(more) == len(member.functions) and len(members) == 1:
                 return member
             found += more
             taken = taken | {len(fn.node.args) for fn in more}
-    return FnSet(name, found) if found else None
+    return OverloadSet(name, found) if found else None
 
 
 def add_defaults(info: StructInfo, traits: tuple[TraitInfo, ...]) -> None:
     """Give a struct's methods those of its traits beside them that take another number of arguments."""
     for name, own in info.members.items():
-        if isinstance(own, FnSet) and name not in SYNTHESISED:
+        if isinstance(own, OverloadSet) and name not in SYNTHESISED:
             members = [trait.members[name] for trait in traits if name in trait.members]
             more = defaults_of(name, members, {len(fn.node.args) for fn in own.functions})
             if more is not None:
-                info.members[name] = FnSet(name, [*own.functions, *more.functions])
+                info.members[name] = OverloadSet(name, [*own.functions, *more.functions])
 
 
 def trait_type(elab: Elaboration, traits: tuple[TraitInfo, ...]) -> TraitTy:
@@ -73,7 +73,7 @@ def traits_of(elab: Elaboration, info: StructInfo) -> tuple[TraitInfo, ...]:
 def _collect_traits(elab: Elaboration, node: ast.Expr, scope: Scope, module: Any, found: list[TraitInfo]) -> bool:
     try:
         value = elab.api.evaluate(elab, node, scope, module)
-    except Abort:
+    except ErrorReported:
         return False  # reported; the struct goes on without it
     if not isinstance(value, TraitTy):
         elab.reporter.sink.report(
@@ -104,11 +104,11 @@ def parents_of(elab: Elaboration, trait: TraitInfo) -> tuple[TraitInfo, ...]:
 
 
 def member(elab: Elaboration, ty: StructTy, name: str) -> Any:
-    """Return the member of that name: a field's `VarDecl`, a `FnSet`, an `AliasInfo`, or None."""
+    """Return the member of that name: a field's `VarDecl`, a `OverloadSet`, an `AliasInfo`, or None."""
     info = ty.info
     found = info.members.get(name)
     if found is not None:
-        if info.traits is None and info.node.traits and isinstance(found, FnSet) and not info.module.is_library:
+        if info.traits is None and info.node.traits and isinstance(found, OverloadSet) and not info.module.is_library:
             traits_of(elab, info)
             return info.members[name]
         return found
@@ -124,11 +124,11 @@ def _inherited(elab: Elaboration, info: StructInfo, name: str) -> Any:
     return alias or defaults_of(name, members, set())
 
 
-def method_set(elab: Elaboration, ty: Ty, name: str) -> FnSet | None:
+def method_set(elab: Elaboration, ty: Ty, name: str) -> OverloadSet | None:
     """Return the methods of that name, or None."""
     if isinstance(ty, StructTy):
         found = member(elab, ty, name)
-        if isinstance(found, FnSet):
+        if isinstance(found, OverloadSet):
             return found
     return None
 
@@ -149,7 +149,7 @@ def _conforms_one(elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
     if trait.name in ("AnyType", "UnknownDestructibility"):
         return True
     if trait.name in ("AnyTrivialRegType", "TrivialRegType"):
-        return struct_types.is_trivial(elab, ty) or isinstance(ty, (FnTy, TraitTy))
+        return struct_types.is_trivial(elab, ty) or isinstance(ty, (FunctionTy, TraitTy))
     if isinstance(ty, StructTy):
         known = ty.conforms.get(trait.uid)
         if known is None:

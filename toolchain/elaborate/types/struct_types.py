@@ -11,8 +11,18 @@ from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.errors import Abort
-from ktc.elaborate.model.types import KV, PV, FnTy, OriginValue, PackPV, PrimTy, StructTy, TraitTy, is_symbolic
+from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    OriginValue,
+    ParameterPack,
+    ParameterValue,
+    PrimTy,
+    StructTy,
+    TraitTy,
+    is_symbolic,
+)
 from ktc.elaborate.types.recursive_types import DEEP, check_finite, endless
 from ktc.ir import types
 from ktc.syntax import ast
@@ -24,7 +34,7 @@ MAX_LEAVES = 16
 """A trivial type with more scalars than this is passed by its address."""
 
 
-def struct_type(elab: Elaboration, info: StructInfo, params: tuple[PV | None, ...]) -> StructTy:
+def struct_type(elab: Elaboration, info: StructInfo, params: tuple[ParameterValue | None, ...]) -> StructTy:
     """Return the instance of a struct."""
     ty = info.instances.get(params)
     if ty is None:
@@ -79,7 +89,7 @@ def ir_type(elab: Elaboration, ty: Ty) -> types.Type:
         return ty.ir_type
     if isinstance(ty, PrimTy):
         return types.UNIT if ty.ir is None else ty.ir
-    if isinstance(ty, FnTy):
+    if isinstance(ty, FunctionTy):
         return types.PTR
     return types.UNIT
 
@@ -89,7 +99,7 @@ def slot_of(elab: Elaboration, ty: StructTy, name: str) -> tuple[int, int]:
     ir_type(elab, ty)
     found = ty.slots_of.get(name)
     if found is None:
-        raise Abort  # a field's type is wrong, which has been said
+        raise ErrorReported  # a field's type is wrong, which has been said
     return found
 
 
@@ -119,7 +129,7 @@ def abi(elab: Elaboration, ty: Ty) -> str:
 def is_trivial(elab: Elaboration, ty: Ty) -> bool:
     """Is a value copied, moved and destroyed bit by bit."""
     if not isinstance(ty, StructTy):
-        return not isinstance(ty, FnTy) or not ty.kept
+        return not isinstance(ty, FunctionTy) or not ty.kept
     if ty.trivial is None:
         ty.trivial = True  # a type that holds itself through a pointer
         if ty.info.register_trivial:
@@ -143,7 +153,7 @@ def moves_plainly(elab: Elaboration, value: Any) -> bool:
                 map(partial(moves_plainly, elab), inside)
             )
             return value.plain_move
-        case PrimTy(args=inside) | PackPV(items=inside):
+        case PrimTy(args=inside) | ParameterPack(items=inside):
             return all(map(partial(moves_plainly, elab), inside))
     return True
 
@@ -176,11 +186,11 @@ def _find_origins(elab: Elaboration, ty: StructTy) -> tuple[OriginValue, ...]:
 
 def _origins_in(elab: Elaboration, value: Any, found: list[OriginValue]) -> None:
     match value:
-        case KV(_, OriginValue() as origin):
+        case ConstValue(_, OriginValue() as origin):
             found.append(origin)
         case StructTy():
             found += origins_of(elab, value)
-        case PackPV(items):
+        case ParameterPack(items):
             for item in items:
                 _origins_in(elab, item, found)
         case _:
@@ -191,14 +201,14 @@ def canonical(elab: Elaboration, value: Any) -> Any:
     """Return a parameter value with the origins of locals replaced by one that names none, so that an instance does
     not depend on whose variables it was called with."""
     match value:
-        case KV(ty, OriginValue(kind="local") as origin):
-            return KV(canonical(elab, ty), OriginValue("some", origin.mutable))
+        case ConstValue(ty, OriginValue(kind="local") as origin):
+            return ConstValue(canonical(elab, ty), OriginValue("some", origin.mutable))
         case StructTy():
             if not any(origin.kind == "local" for origin in origins_of(elab, value)):
                 return value
             return struct_type(elab, value.info, tuple(map(partial(canonical, elab), value.params)))
-        case PackPV(items):
-            return PackPV(tuple(map(partial(canonical, elab), items)), value.kind)
+        case ParameterPack(items):
+            return ParameterPack(tuple(map(partial(canonical, elab), items)), value.kind)
         case _:
             return value
 

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from ktc.elaborate.model.declarations import AliasInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.types import FnTy, StructTy
+from ktc.elaborate.model.types import FunctionTy, StructTy
 from ktc.elaborate.types import struct_members, struct_types
 
 FLAGS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -27,7 +27,7 @@ def promises(elab: Elaboration, ty: StructTy, flag: str) -> bool:
 def is_trivial(elab: Elaboration, ty: Ty, flag: str) -> bool:
     """Say whether a type has no such method, nor any of its fields; an alias of the type decides."""
     if not isinstance(ty, StructTy):
-        return not isinstance(ty, FnTy) or not ty.kept
+        return not isinstance(ty, FunctionTy) or not ty.kept
     own = ty.info.members.get(flag)
     if isinstance(own, AliasInfo):
         return bool(getattr(elab.api.alias_value(elab, own, ty), "data", False))

@@ -9,10 +9,10 @@ from ktc.elaborate.model.declarations import ModuleInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.instance import Instance
 from ktc.elaborate.model.types import (
-    KV,
-    FnVal,
+    ConstValue,
+    FunctionValue,
     OriginValue,
-    PackPV,
+    ParameterPack,
     PrimTy,
     StructTy,
     is_symbolic,
@@ -42,11 +42,11 @@ def qualified(elab: Elaboration, value: Any, builtins: bool) -> str:
             return _qualified_struct(elab, value, builtins)
         case Ty():
             return type_name(elab, value)
-        case KV(_, OriginValue()):
+        case ConstValue(_, OriginValue()):
             return "{}"
-        case KV(StructTy() as ty, data):
+        case ConstValue(StructTy() as ty, data):
             return _qualified_constant(elab, ty, data, builtins)
-        case PackPV():
+        case ParameterPack():
             return _HIDDEN
         case _:
             return "?" if is_symbolic(value) else show(value)
@@ -71,14 +71,14 @@ def _qualified_constant(elab: Elaboration, ty: StructTy, data: Any, builtins: bo
     if ty.info.module.is_library and ty.info.name == "Origin":
         return "{}"
     if ty.info.module.is_library and ty.info.name == "AddressSpace" and prim is not None:
-        return show(KV(prim, data))
+        return show(ConstValue(prim, data))
     if ty.info.module.is_library and ty.info.name == "StringSlice":
         text = string_constants.string_of(elab, data)
         return f'{{"{text}", {len(text.encode("utf-8", "surrogateescape"))}}}'
     if prim is None or isinstance(prim.ir, (ArrayType, StructType)):
         return f"{{{_HIDDEN}}}" if ty.params else _HIDDEN
     if isinstance(prim, PrimTy) and isinstance(prim.ir, FloatType):
-        number = show(KV(prim, data)).removesuffix(".0")
+        number = show(ConstValue(prim, data)).removesuffix(".0")
         return f"{number} : {_qualified_struct(elab, ty, builtins)}"
     if isinstance(data, tuple) and isinstance(prim, PrimTy) and isinstance(prim.ir, VectorType) and prim.kind in "su":
         bits = prim.ir.element.bits
@@ -108,22 +108,22 @@ def shown(elab: Elaboration, value: Any) -> str:
             return value.shown
         case PrimTy(args=(_, *_)):
             return f"{value.name}[{', '.join(shown(elab, one) for one in value.args)}]"
-        case KV(_, OriginValue("static")):
+        case ConstValue(_, OriginValue("static")):
             return "StaticConstantOrigin"
-        case KV(_, OriginValue(kind, mutable)):
+        case ConstValue(_, OriginValue(kind, mutable)):
             name = "AnyOrigin" if kind == "any" else "Origin"
             return ("Mut" if mutable else "Immut") + name
-        case KV(_, str() as text):
+        case ConstValue(_, str() as text):
             return _cut(text)
-        case KV(_, Fraction() as number):
+        case ConstValue(_, Fraction() as number):
             return repr(float(number)) if abs(number) < _MAX_NUMBER else str(number)[:_MAX_TEXT]
-        case PackPV(items):
+        case ParameterPack(items):
             return ", ".join(shown(elab, item) for item in items)
-        case KV(StructTy(params=(), info=info), (_, *_)) if "write_to" in info.members:
+        case ConstValue(StructTy(params=(), info=info), (_, *_)) if "write_to" in info.members:
             return _cut(_as_printed(elab, value), 3 * _MAX_TEXT, quoted=False)
-        case KV(StructTy() as ty, tuple() as lanes) if isinstance(struct_types.base_prim(elab, ty), PrimTy):
+        case ConstValue(StructTy() as ty, tuple() as lanes) if isinstance(struct_types.base_prim(elab, ty), PrimTy):
             return _cut("[" + ", ".join(map(str, lanes)) + "]", 3 * _MAX_TEXT, quoted=False)
-        case FnVal():
+        case FunctionValue():
             return _cut(str(value), 3 * _MAX_TEXT, quoted=False)
         case Ty():
             return str(value)
@@ -168,16 +168,16 @@ def _in_brackets(elab: Elaboration, params: list[tuple[Any, Any]], scope: Scope 
 def _is_default(elab: Elaboration, given: tuple[Any, Any], scope: Scope | None, module: ModuleInfo) -> bool:
     """Has a parameter the value of its default, which may depend on those before it."""
     param, value = given
-    if param.default is None or param.kind == "star" or scope is None or not isinstance(value, (KV, StructTy)):
+    if param.default is None or param.kind == "star" or scope is None or not isinstance(value, (ConstValue, StructTy)):
         return False
     try:
         usual = elab.api.typed_constant(elab, param.type, param.default, scope, module)
     except Exception:  # whatever is wrong with it, this is not the place to say so
         return False
-    return usual is value if isinstance(value, StructTy) else isinstance(usual, KV) and usual.data == value.data
+    return usual is value if isinstance(value, StructTy) else isinstance(usual, ConstValue) and usual.data == value.data
 
 
-def _as_printed(elab: Elaboration, value: KV) -> str:
+def _as_printed(elab: Elaboration, value: ConstValue) -> str:
     """Return what `String(value)` gives: the fields of a layout, say, are no numbers that a person would write."""
     scope = Scope(elab.modules.prelude_scope, "constant")
     scope.names["it"] = value
@@ -201,9 +201,12 @@ def said(value: object) -> str:
     """Return what a message calls an operand that has no type: a type, a function, a module, a method."""
     if type(value).__str__ is not object.__str__:
         return str(value)
-    return {"Method": "a method", "PackVal": "a pack", "DisplayVal": "a display", "ModuleVal": "a module"}.get(
-        type(value).__name__, "a name"
-    )
+    return {
+        "Method": "a method",
+        "PackValue": "a pack",
+        "CollectionLiteral": "a display",
+        "ModuleValue": "a module",
+    }.get(type(value).__name__, "a name")
 
 
 def type_name(elab: Elaboration, ty: Any) -> str:

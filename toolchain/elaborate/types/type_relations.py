@@ -4,7 +4,7 @@ from typing import Any
 
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.types import KV, PV, FnTy, Opaque, OriginValue, StructTy
+from ktc.elaborate.model.types import ConstValue, FunctionTy, Opaque, OriginValue, ParameterValue, StructTy
 from ktc.elaborate.types import struct_types
 from ktc.records import replace
 
@@ -12,12 +12,12 @@ from ktc.records import replace
 def as_mutable(origin: OriginValue, want: StructTy) -> OriginValue:
     """Return an origin as one of a type of origins: what may be written to can be taken as what is only read."""
     mut = want.params[0] if want.params else None
-    return replace(origin, mutable=False) if origin.mutable and isinstance(mut, KV) and not mut.data else origin
+    return replace(origin, mutable=False) if origin.mutable and isinstance(mut, ConstValue) and not mut.data else origin
 
 
 def is_static(value: Any) -> bool:
     """Is it the origin of the program's constants."""
-    return isinstance(value, KV) and isinstance(value.data, OriginValue) and value.data.kind == "static"
+    return isinstance(value, ConstValue) and isinstance(value.data, OriginValue) and value.data.kind == "static"
 
 
 def same_type(elab: Elaboration, a: Ty, b: Ty) -> bool:
@@ -31,15 +31,15 @@ def fits(elab: Elaboration, have: Ty, want: Ty) -> bool:
         return True
     if isinstance(have, StructTy) and isinstance(want, StructTy) and have.info is want.info:
         return all(param_fits(elab, a, b) for a, b in zip(have.params, want.params, strict=True))
-    if isinstance(have, FnTy) and isinstance(want, FnTy):
+    if isinstance(have, FunctionTy) and isinstance(want, FunctionTy):
         return elab.api.fits_function(elab, have, want)
     return False
 
 
-def param_fits(elab: Elaboration, a: PV | None, b: PV | None) -> bool:
+def param_fits(elab: Elaboration, a: ParameterValue | None, b: ParameterValue | None) -> bool:
     if a == b or isinstance(a, Opaque) or isinstance(b, Opaque):
         return True
-    if isinstance(a, KV) and isinstance(b, KV):
+    if isinstance(a, ConstValue) and isinstance(b, ConstValue):
         if isinstance(a.data, OriginValue) and isinstance(b.data, OriginValue):
             if a.data.kind == b.data.kind == "local" and a.data.local is not b.data.local:
                 return False

@@ -4,10 +4,10 @@ from functools import partial
 from typing import Any
 
 from ktc.diag.codes import Code
-from ktc.elaborate.model.declarations import FnSet, StructInfo, Ty
+from ktc.elaborate.model.declarations import OverloadSet, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.instance import ArgSig
-from ktc.elaborate.model.types import KV, FnTy, FnVal, OriginValue, PackPV, StructTy
+from ktc.elaborate.model.instance import ArgumentSignature
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, OriginValue, ParameterPack, StructTy
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import primitive_types, struct_members, struct_types
 
@@ -31,20 +31,22 @@ def library_type(elab: Elaboration, name: str) -> StructTy:
     return struct_types.struct_type(elab, library_info(elab, name), ())
 
 
-def literal(elab: Elaboration, struct: str, prim: str, value: Any) -> KV:
+def literal(elab: Elaboration, struct: str, prim: str, value: Any) -> ConstValue:
     """Return a literal: a value without size whose type holds the number or text."""
     key = (struct, value)
     found = elab.types.library.get(key)
     if found is None:
-        ty = struct_types.struct_type(elab, library_info(elab, struct), (KV(primitive_types.prim(elab, prim), value),))
-        found = elab.types.library[key] = KV(ty, ())
-    assert isinstance(found, KV)
+        ty = struct_types.struct_type(
+            elab, library_info(elab, struct), (ConstValue(primitive_types.prim(elab, prim), value),)
+        )
+        found = elab.types.library[key] = ConstValue(ty, ())
+    assert isinstance(found, ConstValue)
     return found
 
 
-def bool_constant(elab: Elaboration, value: bool) -> KV:
+def bool_constant(elab: Elaboration, value: bool) -> ConstValue:
     """Return `True` or `False`."""
-    return KV(library_type(elab, "Bool"), int(value))
+    return ConstValue(library_type(elab, "Bool"), int(value))
 
 
 def error_type(elab: Elaboration) -> StructTy:
@@ -54,12 +56,12 @@ def error_type(elab: Elaboration) -> StructTy:
 
 def tuple_type(elab: Elaboration, kinds: tuple[Ty, ...]) -> StructTy:
     """Return the type of tuples of these types."""
-    return struct_types.struct_type(elab, library_info(elab, "Tuple"), (PackPV(kinds),))
+    return struct_types.struct_type(elab, library_info(elab, "Tuple"), (ParameterPack(kinds),))
 
 
 def pack_type(elab: Elaboration, kinds: tuple[Ty, ...]) -> StructTy:
     """Return the type of `*args` of different types."""
-    return struct_types.struct_type(elab, library_info(elab, "VariadicPack"), (PackPV(kinds),))
+    return struct_types.struct_type(elab, library_info(elab, "VariadicPack"), (ParameterPack(kinds),))
 
 
 def list_type(elab: Elaboration, kind: Ty, mutable: bool = False) -> StructTy:
@@ -67,10 +69,10 @@ def list_type(elab: Elaboration, kind: Ty, mutable: bool = False) -> StructTy:
     return struct_types.struct_type(elab, library_info(elab, "VariadicList"), (kind, bool_constant(elab, mutable)))
 
 
-def owned_type(elab: Elaboration, sig: ArgSig) -> StructTy:
+def owned_type(elab: Elaboration, sig: ArgumentSignature) -> StructTy:
     """Return the type of `var *args`, which are the function's to destroy."""
     if sig.variadic == "pack":
-        return struct_types.struct_type(elab, library_info(elab, "_OwnedVariadicPack"), (PackPV(sig.pack),))
+        return struct_types.struct_type(elab, library_info(elab, "_OwnedVariadicPack"), (ParameterPack(sig.pack),))
     given = (bool_constant(elab, True), sig.ty, origin_constant(elab, OriginValue("any")), bool_constant(elab, True))
     return struct_types.struct_type(elab, library_info(elab, "VariadicListMem"), given)
 
@@ -80,7 +82,7 @@ def list_info(elab: Elaboration) -> StructInfo:
     return library_info(elab, "VariadicList")
 
 
-def known_methods(elab: Elaboration, ty: StructTy, name: str) -> FnSet:
+def known_methods(elab: Elaboration, ty: StructTy, name: str) -> OverloadSet:
     """Return methods that the library must have."""
     found = struct_members.method_set(elab, ty, name)
     assert found is not None
@@ -91,20 +93,20 @@ def pack_items(elab: Elaboration, ty: Ty) -> tuple[Any, ...] | None:
     """Return the types of a `VariadicPack`, owned or not, or None."""
     if isinstance(ty, StructTy) and ty.info in map(partial(library_info, elab), ("VariadicPack", "_OwnedVariadicPack")):
         pack = ty.params[0]
-        return pack.items if isinstance(pack, PackPV) else None
+        return pack.items if isinstance(pack, ParameterPack) else None
     return None
 
 
-def origin_constant(elab: Elaboration, value: OriginValue) -> KV:
+def origin_constant(elab: Elaboration, value: OriginValue) -> ConstValue:
     """Return an origin as a parameter value."""
     ty = struct_types.struct_type(elab, library_info(elab, "Origin"), (bool_constant(elab, value.mutable),))
-    return KV(ty, value)
+    return ConstValue(ty, value)
 
 
 def materialized(elab: Elaboration, ty: Any, pack: bool = False) -> Any:
     """Return the run-time type of a literal's type; other types are their own."""
     if not isinstance(ty, StructTy) or ty.info.materialized is None:
-        if isinstance(ty, FnTy) and ty.of is not None:
+        if isinstance(ty, FunctionTy) and ty.of is not None:
             return elab.api.thin_type(elab, ty.of) or ty
         return ty
     info = ty.info
@@ -116,22 +118,22 @@ def materialized(elab: Elaboration, ty: Any, pack: bool = False) -> Any:
     return elab.types.library[key]
 
 
-def static_set(elab: Elaboration, member: FnSet, statics: FnSet) -> FnSet:
+def static_set(elab: Elaboration, member: OverloadSet, statics: OverloadSet) -> OverloadSet:
     """Return the overloads meant through the type, one object for each member."""
     if statics is member:
         return member
     return elab.types.library.setdefault(f"static{id(member)}", statics)  # type: ignore[no-any-return]
 
 
-def startup_function(elab: Elaboration, name: str) -> FnVal:
+def startup_function(elab: Elaboration, name: str) -> FunctionValue:
     """Return a function that the compiler itself calls."""
     found = modules.prelude_name(elab, name)
     if found is None:
         startup = elab.modules.package.find("std.builtin._startup")
         assert startup is not None
         found = modules.module_name(elab, modules.enter(elab, startup), name)
-    assert isinstance(found, FnSet)
-    return FnVal(found)
+    assert isinstance(found, OverloadSet)
+    return FunctionValue(found)
 
 
 def settled_type(elab: Elaboration, ty: Any) -> Any:
