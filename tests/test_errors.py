@@ -223,7 +223,7 @@ def test_every_file_wants_something(path: Path) -> None:
 
 ELSEWHERE = {
     "file-error": "test_inputs", "not-utf8": "test_inputs", "too-deep": "test_inputs",
-    "unknown-target": "test_inputs", "link": "test_explain",
+    "unknown-target": "test_inputs", "link": "test_explain", "coroutine-kernel": "test_explain",
     "unsupported-on-target": "test_a_function_of_the_host_in_a_kernel",
 }  # fmt: skip
 """Codes of what stands in no program, and where they are tested."""

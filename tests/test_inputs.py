@@ -19,8 +19,12 @@ DEEP = "def main():\n    print(" + "(" * 100_000 + "1" + ")" * 100_000 + ")\n"
     ("name", "data", "said"),
     [
         ("missing.kpy", None, "ktc: error[file-error]: cannot open 'missing.kpy': no such file or directory"),
-        ("folder.kpy", b"", "ktc: error[file-error]: cannot open 'folder.kpy': it is a folder, not a file"),
-        ("folder", b"", "ktc: error[file-error]: cannot open 'folder': it is a folder, not a file"),
+        (
+            "folder.kpy",
+            b"",
+            "ktc: error[file-error]: 'folder.kpy' is a folder, and no program: it has no file '__main__.kpy'",
+        ),
+        ("folder", b"", "ktc: error[file-error]: 'folder' is a folder, and no program: it has no file '__main__.kpy'"),
         ("text.txt", HELLO.encode(), "its name ends in none of .kpy, .mojo"),
         ("empty.kpy", b"", "empty.kpy:1:1: error[main]: the program has no function 'main'"),
         ("latin.kpy", b'def main():\n    print("caf\xe9")\n', "latin.kpy:2:15: error[not-utf8]"),

@@ -81,7 +81,7 @@ def test_every_target_has_a_title_and_can_be_found():
 def test_processor_as_a_device():
     target = cpu_target()
     assert (target.name, target.triple, target.cpu) == ("cpu", detect().triple, detect().cpu)
-    assert sorted(SYSTEM_VALUES.values()) == list(range(12))
+    assert sorted(SYSTEM_VALUES.values()) == list(range(14))
     assert target.system_values["ktc.cpu.block_dim.y"] == 7
 
 
