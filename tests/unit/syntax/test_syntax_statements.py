@@ -79,8 +79,8 @@ def test_effects(parsed: Parse) -> None:
     function = first(parsed, "fn f() unified {read a, mut b, var c, d} -> None: pass\n")
     assert function.captures == (("read", "a"), ("mut", "b"), ("var", "c"), ("", "d"))
     assert first(parsed, "async fn f(): pass\n").effects == ("async",)
-    function = first(parsed, "def f() raises escaping: pass\n")
-    assert (function.is_def, function.raises, function.effects) == (True, True, ("escaping",))
+    function = first(parsed, "def f() escaping: pass\n")
+    assert (function.is_def, function.effects) == (True, ("escaping",))
 
 
 def test_where_and_named_result(parsed: Parse) -> None:
