@@ -73,7 +73,12 @@ def owned_type(elab: Elaboration, sig: ArgumentSignature) -> StructTy:
     """Return the type of `var *args`, which are the function's to destroy."""
     if sig.variadic == "pack":
         return struct_types.struct_type(elab, library_info(elab, "_OwnedVariadicPack"), (ParameterPack(sig.pack),))
-    given = (bool_constant(elab, True), sig.ty, origin_constant(elab, OriginValue("external", True)), bool_constant(elab, True))
+    given = (
+        bool_constant(elab, True),
+        sig.ty,
+        origin_constant(elab, OriginValue("external", True)),
+        bool_constant(elab, True),
+    )
     return struct_types.struct_type(elab, library_info(elab, "VariadicListMem"), given)
 
 
