@@ -36,7 +36,7 @@ class Session:
         timeline: the stages that have ended, and the one that runs.
         reads: files of the user that were read, as `syntax.loader.Package.reads`.
         overlays: texts that stand for files, as `syntax.loader.Package.overlays`.
-        observe: is told what the elaborator finds out, as `Elaboration.observe`.
+        observe: receives what the elaborator finds out, as `Elaboration.observe`.
         package: the modules, once the main file is read.
         units: what was looked up in the cache.
         slicer: in the per-kernel flow, what elaborates one kernel alone.

@@ -13,7 +13,7 @@ from ktc.targets.target import Target
 KINDS = ("bounds", "memory", "races", "threads", "arithmetic")
 """What is looked for unless the command line chooses: accesses outside of memory, memory that is not there or was never
 written, races, threads that do not come together, and numbers."""
-MODES = ("leaks", "keep-going")
+MODES = ("keep-going",)
 """What is only done where it is asked for."""
 
 ENTRY = "threads"

@@ -121,7 +121,7 @@ def _alias_fits(elab: Elaboration, ty: StructTy, want: AliasInfo, own: AliasInfo
     if want.node.type is None or want.node.params or own.node.params or want.module.is_library:
         return True
     scope = Scope(want.scope, "struct", {"Self": ty}, ty)
-    outer, elab.reporter.sink = elab.reporter.sink, Sink()  # what is wrong with them is told where they stand
+    outer, elab.reporter.sink = elab.reporter.sink, Sink()  # their errors are reported where they stand
     queue, asked = elab.instances.state.queue, len(elab.instances.state.queue)
     try:
         kind = unification.evaluate_pattern(elab, want.node.type, scope, want.module)
@@ -220,7 +220,7 @@ def _type(elab: Elaboration, ty: StructTy, fn: FunctionInfo, node: ast.Expr | No
     names = {a.name for a in fn.node.args}
     if _mentions(node, names):
         return None
-    outer, elab.reporter.sink = elab.reporter.sink, Sink()  # what is wrong with it is told where it stands
+    outer, elab.reporter.sink = elab.reporter.sink, Sink()  # its errors are reported where it stands
     try:
         return unification.evaluate_pattern(elab, node, unification.fn_scope_parent(elab, fn, ty), fn.module)
     except ErrorReported:
