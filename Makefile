@@ -10,7 +10,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run check quick format format-check lint types test test-device kernels same-code fuzz fuzz-format differential bench bench-gpu scaling ulp library-pages vsix clean
+.PHONY: help setup native wheel run check quick format format-check lint types test test-device kernels same-code fuzz fuzz-format differential bench bench-gpu scaling ulp docs library-pages release vsix clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -70,14 +70,26 @@ test-device: $(READY) ## run the tests that need a GPU
 kernels: $(READY) ## compile and assemble the kernels of all programs for six GPUs (FOLDER=)
 	$(BIN)/python tests/kernels.py $(or $(FOLDER),tests/gpu tests/run benchmarks examples)
 
+cpu-threads: $(READY) ## run kernels on the CPU device as loops and as coroutines: the same output (COUNT= random programs, SEED=)
+	$(BIN)/python tests/cpu_threads.py --random $(or $(COUNT),20) --seed $(or $(SEED),1)
+
 same-code: $(READY) ## compare the LLVM text of all programs with that of a git ref (BASE=main, QUICK=1, FOLDER=)
 	$(BIN)/python tests/same_code.py --base $(or $(BASE),main) $(if $(QUICK),--quick) $(if $(FOLDER),--programs $(FOLDER)) -j $(JOBS)
 
 fuzz: $(READY) ## compile 10,000 mutated programs: no traceback, no crash, no hang (COUNT=, SEED=)
 	$(BIN)/python tests/fuzz.py --count $(or $(COUNT),10000) --seed $(or $(SEED),0)
 
+docs: library-pages ## make the site in build/site, with the library's pages
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict -f docs/site/mkdocs.yml
+	rm -rf build/site/library && cp -r build/library build/site/library
+
 library-pages: $(READY) ## make the library's reference pages in build/library, from its docstrings
 	$(BIN)/ktc doc stdlib -o build/library --title "Library of ktc"
+
+release: wheel docs vsix ## make what a version consists of: sdist, wheel, extension, site (docs/releasing.md)
+	$(BIN)/python -c 'from setuptools.build_meta import build_sdist; print(build_sdist("dist"))'
+	cp build/ktc.vsix dist/
 
 vsix: ## build the VS Code extension, build/ktc.vsix (wants npm)
 	mkdir -p build
@@ -94,6 +106,7 @@ bench: native ## measure builds, against mojo and nvcc where they are found (MOJ
 	$(BIN)/python benchmarks/ordinary.py
 	KTC=$(BIN)/ktc $(BIN)/python benchmarks/run_time.py
 	KTC=$(BIN)/ktc $(BIN)/python benchmarks/cpu_device.py
+	KTC=$(BIN)/ktc $(BIN)/python benchmarks/checks.py
 	@mkdir -p build
 	$(BIN)/ktc bench compile $(BENCHED) --json build/compile_flows.json $(if $(CHART),--chart $(CHART))
 

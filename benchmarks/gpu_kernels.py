@@ -1,10 +1,13 @@
 """Kernels of benchmarks/gpu on this machine's GPU, each beside its twin in CUDA: time, ratio, registers, spills.
 
     python benchmarks/gpu_kernels.py [--rounds 3] [--target sm_90] [--json FILE] [--chart PATH] [--markdown FILE]
+    python benchmarks/gpu_kernels.py --build FOLDER --target sm_90      # on a machine without a GPU
+    python benchmarks/gpu_kernels.py --run FOLDER                       # on one without compilers
 
 NAME.kpy is compiled by ktc (KTC names it), NAME.cu by nvcc -O3 (NVCC). The programs run in turns, and of each kernel
 the least time counts. A kernel whose checksum differs from its twin's is an error. `host.kpy` measures launches,
-graphs, memory and copies.
+graphs, memory and copies. Where NVIDIA's cub or PyTorch (TORCH_PYTHON names its Python) do the same work, the fastest
+of them stands beside: `libraries.cu`, `gpu_libraries.py`.
 """
 
 import argparse
@@ -22,7 +25,9 @@ from typing import Any
 
 FOLDER = Path(__file__).parent / "gpu"
 HOST = "host"
+LIBRARIES = "libraries"
 SHARED = ("timing", "errors", HOST)
+NEEDS = "registers.json"
 TOLERANCE = 1e-6
 GOAL = 1.05
 
@@ -38,6 +43,8 @@ class Row:
     nvcc_registers: int | None = None
     ktc_spills: int | None = None
     nvcc_spills: int | None = None
+    library: str = ""
+    library_time: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -75,33 +82,62 @@ def registers_of_nvcc(said: str) -> dict[str, tuple[int, int]]:
     return found
 
 
-def measured(ktc: str, nvcc: str, target: str, rounds: int, folder: Path) -> list[Row]:
-    """Build all programs and their twins, and run them in turns."""
-    rows: list[Row] = []
+def build(ktc: str, nvcc: str, target: str, folder: Path) -> None:
+    """Build all programs and their twins, and note what their kernels need."""
+    folder.mkdir(parents=True, exist_ok=True)
+    needs: dict[str, dict[str, dict[str, tuple[int, int]]]] = {}
+    compile_cuda = [nvcc, "-O3", "-std=c++17", f"-arch={target}", "-Xptxas", "-v"]
     for source in sorted(FOLDER.glob("*.kpy")):
-        if source.stem in SHARED:
-            continue
-        ours, theirs = folder / source.stem, folder / f"{source.stem}_cu"
-        told([ktc, "build", "--target-accelerator", target, str(source), "-o", str(ours)])
-        twin = source.with_suffix(".cu")
-        said = told([nvcc, "-O3", "-std=c++17", f"-arch={target}", "-Xptxas", "-v", str(twin), "-o", str(theirs)])
-        ours_need, theirs_need = registers_of_ktc(ktc, source, target), registers_of_nvcc(said.stdout + said.stderr)
+        if source.stem == HOST or source.stem not in SHARED:
+            told([ktc, "build", "--target-accelerator", target, str(source), "-o", str(folder / source.stem)])
+            twin = folder / f"{source.stem}_cu"
+            said = told([*compile_cuda, str(source.with_suffix(".cu")), "-o", str(twin)])
+            if source.stem != HOST:
+                theirs = registers_of_nvcc(said.stdout + said.stderr)
+                needs[source.stem] = {"ktc": registers_of_ktc(ktc, source, target), "nvcc": theirs}
+    (folder / NEEDS).write_text(json.dumps(needs, indent=1) + "\n", "utf-8")
+    libraries = [*compile_cuda, str(FOLDER / f"{LIBRARIES}.cu"), "-o", str(folder / f"{LIBRARIES}_cu")]
+    if subprocess.run(libraries, capture_output=True, check=False).returncode:
+        print("cub was not found: its times are left out", file=sys.stderr)
+
+
+def run(folder: Path, rounds: int) -> list[Row]:
+    """Run all programs and their twins in turns."""
+    rows: list[Row] = []
+    for name, needs in json.loads((folder / NEEDS).read_text("utf-8")).items():
         best: dict[str, Row] = {}
         for _ in range(rounds):
-            mine, other = times([str(ours)]), times([str(theirs)])
+            mine, other = times([str(folder / name)]), times([str(folder / f"{name}_cu")])
             if mine.keys() != other.keys():
-                sys.exit(f"{source.name} and its twin have other kernels: {mine.keys() ^ other.keys()}")
-            for name, (took, total) in mine.items():
-                if abs(total - other[name][1]) > TOLERANCE * max(1.0, abs(other[name][1])):
-                    sys.exit(f"{name}: the checksum is {total}, that of the twin {other[name][1]}")
-                row = best.setdefault(name, Row(name, took, other[name][0]))
-                row.ktc, row.nvcc = min(row.ktc, took), min(row.nvcc, other[name][0])
-        for name, row in best.items():
-            kernel = NAMES.get(name, name)
-            row.ktc_registers, row.ktc_spills = ours_need.get(kernel, (None, None))
-            row.nvcc_registers, row.nvcc_spills = theirs_need.get(kernel, (None, None))
+                sys.exit(f"{name} and its twin have other kernels: {mine.keys() ^ other.keys()}")
+            for kernel, (took, total) in mine.items():
+                if abs(total - other[kernel][1]) > TOLERANCE * max(1.0, abs(other[kernel][1])):
+                    sys.exit(f"{kernel}: the checksum is {total}, that of the twin {other[kernel][1]}")
+                row = best.setdefault(kernel, Row(kernel, took, other[kernel][0]))
+                row.ktc, row.nvcc = min(row.ktc, took), min(row.nvcc, other[kernel][0])
+        for kernel, row in best.items():
+            function = NAMES.get(kernel, kernel)
+            row.ktc_registers, row.ktc_spills = needs["ktc"].get(function, (None, None))
+            row.nvcc_registers, row.nvcc_spills = needs["nvcc"].get(function, (None, None))
         rows += best.values()
+    add_libraries(folder, {row.name: row for row in rows})
     return rows
+
+
+def add_libraries(folder: Path, rows: dict[str, Row]) -> None:
+    """Give kernels the time of the fastest library that does the same work."""
+    python = os.environ.get("TORCH_PYTHON", sys.executable)
+    for command in ([str(folder / f"{LIBRARIES}_cu")], [python, str(FOLDER.parent / "gpu_libraries.py")]):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            continue
+        for kernel, library, took in [line.split("\t") for line in done.stdout.splitlines() if line.count("\t") == 2]:
+            row = rows.get(kernel)
+            if row is None or not took.replace(".", "").isdigit():
+                continue
+            if row.library_time is None or float(took) < row.library_time:
+                row.library, row.library_time = library, float(took)
 
 
 NAMES = {"sum": "sum_plain", "sum_few_threads": "sum_plain"}
@@ -111,14 +147,15 @@ NAMES = {"sum": "sum_plain", "sum_few_threads": "sum_plain"}
 def markdown(rows: list[Row]) -> str:
     """Return the table."""
     lines = [
-        "| kernel | ktc, µs | nvcc, µs | ratio | registers | spills, bytes |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| kernel | ktc, µs | nvcc, µs | ratio | registers | spills, bytes | a library, µs |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in rows:
         ratio = f"{row.ratio:.2f}" if row.ratio <= GOAL else f"**{row.ratio:.2f}**"
+        library = f"{row.library} {row.library_time:.1f}" if row.library_time is not None else ""
         lines.append(
             f"| {row.name} | {row.ktc:.1f} | {row.nvcc:.1f} | {ratio} | {row.ktc_registers} / {row.nvcc_registers} "
-            f"| {row.ktc_spills} / {row.nvcc_spills} |"
+            f"| {row.ktc_spills} / {row.nvcc_spills} | {library} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -151,20 +188,31 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--chart", type=Path)
     parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--build", type=Path, metavar="FOLDER")
+    parser.add_argument("--run", type=Path, metavar="FOLDER")
     words = parser.parse_args()
     ktc, nvcc = os.environ.get("KTC", "ktc"), os.environ.get("NVCC") or shutil.which("nvcc") or ""
-    if not nvcc:
+    if not nvcc and not words.run:
         sys.exit("nvcc was not found: set NVCC, or put it on PATH")
+    if words.build:
+        build(ktc, nvcc, words.target or "sm_90", words.build)
+        return 0
     if not shutil.which("nvidia-smi"):
         sys.exit("nvidia-smi was not found: the kernels need an NVIDIA GPU and its driver")
     asked = told(["nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader"]).stdout
     device, capability, driver = (word.strip() for word in asked.splitlines()[0].split(","))
     target = words.target or f"sm_{capability.replace('.', '')}"
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        rows = measured(ktc, nvcc, target, words.rounds, folder)
-        told([ktc, "build", "--target-accelerator", target, str(FOLDER / f"{HOST}.kpy"), "-o", str(folder / HOST)])
-        host = told([str(folder / HOST)]).stdout
+        folder = words.run or Path(name)
+        if not words.run:
+            build(ktc, nvcc, target, folder)
+        rows = run(folder, words.rounds)
+        host = "".join(
+            [
+                f"{what}\n{told([str(folder / file)]).stdout}\n"
+                for what, file in (("ktc:", HOST), ("nvcc:", f"{HOST}_cu"))
+            ]
+        )
     table = markdown(rows)
     print(f"{device}, driver {driver}, {target}\n\n{table}\n{host}", end="")
     if words.markdown:

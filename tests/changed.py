@@ -14,8 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ALWAYS = "tests/unit/test_architecture.py"
 BESIDE = {
     "base": ["tests/unit/test_cache.py", "tests/unit/test_records.py"],
-    "records.py": ["tests/unit/test_records.py"],
-    "config.py": ["tests/unit/test_config.py"],
+    "config": ["tests/unit/test_config.py"],
     "driver": ["tests/unit/test_driver.py", "tests/unit/test_guard.py", "tests/unit/test_progress.py"],
     "cli": ["tests/unit/test_cli.py", "tests/unit/test_start.py"],
     "native": ["tests/unit/test_native.py"],

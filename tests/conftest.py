@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from programs import run_ktc
+
 _FAULTS = "KTC_TEST_FAULTS"
 """The folder where each test process writes its stack when a signal ends it; workers inherit the name."""
 _LINES = 14
@@ -43,3 +45,15 @@ def program_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One cache for the programs of a test run and its workers: the library is read once, nobody's own is touched."""
     base = tmp_path_factory.getbasetemp()
     return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "ktc-cache"
+
+
+@pytest.fixture(scope="session")
+def library_cache(program_cache: Path) -> Path:
+    """A cache that holds the compiled library for the CPU and for sm_90, and no program: to be copied."""
+    folder = program_cache.parent / "library-cache"
+    folder.mkdir(exist_ok=True)
+    (folder / "empty.kpy").write_text("def main():\n    pass\n")
+    words = ["build", "--target-accelerator", "sm_90,cpu", "empty.kpy"]
+    done = run_ktc(words, folder / "cache", folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "cache"

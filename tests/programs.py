@@ -3,6 +3,7 @@
 NAME.out       exact standard output             NAME.rc      exit code, where it is not 0
 NAME.contains  lines that occur in this order    NAME.args    arguments, as in a shell; {root} is the project's folder
 NAME.in        standard input                    NAME.flags   options for the compiler
+NAME.cpu       options where the CPU device runs it: sizes that are quick to compile
 """
 
 import ctypes
@@ -25,6 +26,10 @@ from typing import IO, NoReturn
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
 SECONDS = 120
+
+GPU_ONLY = {"examples/matmul_ladder": "LLVM needs 12 s for its tensor core kernel on the CPU device"}
+"""Programs that a test run does not build for the CPU device, and why. tests/test_gpu_programs.py assembles their
+kernels for GPUs, and a machine with a GPU runs them."""
 
 
 @dataclass(frozen=True)

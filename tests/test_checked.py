@@ -5,9 +5,13 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+from programs import run_ktc
 
 FOLDER = Path(__file__).parent / "checked"
 FAULT = 134
@@ -30,10 +34,19 @@ def marks(path: Path) -> tuple[Counter[tuple[str, int]], dict[str, tuple[str, li
     return single, races
 
 
-def run(path: Path, *arguments: str, check: str = "--check") -> tuple[int, str, list[dict[str, object]]]:
-    command = [sys.executable, "-m", "ktc", "run", check, "--target-accelerator", "cpu"]
-    command += ["--diagnostic-format", "json", str(path), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+Run = Callable[..., tuple[int, str, list[dict[str, object]]]]
+
+
+@pytest.fixture
+def run(program_cache: Path, tmp_path: Path) -> Run:
+    return partial(run_checked, program_cache, tmp_path)
+
+
+def run_checked(
+    cache: Path, folder: Path, path: Path, *arguments: str, check: str = "--check"
+) -> tuple[int, str, list[dict[str, object]]]:
+    words = ["run", check, "--target-accelerator", "cpu", "--diagnostic-format", "json", str(path), *arguments]
+    done = run_ktc(words, cache, folder)
     entries = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
     return done.returncode, done.stdout, [entry for entry in entries if entry["severity"] == "error"]
 
@@ -44,7 +57,7 @@ def lines(entry: dict[str, object]) -> list[int]:
 
 
 @pytest.mark.parametrize("name", ["bounds", "races", "storage", "threads"])
-def test_every_fault_of_a_kernel_is_reported_at_its_line(name: str) -> None:
+def test_every_fault_of_a_kernel_is_reported_at_its_line(name: str, run: Run) -> None:
     path = FOLDER / f"{name}.kpy"
     single, races = marks(path)
     code, out, entries = run(path, check="--check=keep-going")
@@ -55,14 +68,14 @@ def test_every_fault_of_a_kernel_is_reported_at_its_line(name: str) -> None:
     assert (code, out) == (FAULT, "end\n")
 
 
-def test_right_programs_are_not_reported() -> None:
+def test_right_programs_are_not_reported(run: Run) -> None:
     code, out, entries = run(FOLDER / "right.kpy")
     assert not entries
     assert code == 0
     assert out.endswith("81 81 10\nc d\n9\nend\n")
 
 
-def test_every_fault_of_the_host_is_reported_at_its_line() -> None:
+def test_every_fault_of_the_host_is_reported_at_its_line(run: Run) -> None:
     path = FOLDER / "host.kpy"
     single, _ = marks(path)
     found = set()
@@ -73,3 +86,31 @@ def test_every_fault_of_the_host_is_reported_at_its_line() -> None:
     assert found == set(single)
     code, out, entries = run(path, "99")
     assert (code, out, entries) == (0, "3\n", [])
+
+
+def test_leaks_are_looked_for_on_request(run: Run) -> None:
+    path = FOLDER / "leaks.kpy"
+    single, _ = marks(path)
+    code, out, entries = run(path, check="--check=all,leaks")
+    assert (code, out) == (FAULT, "12 2.0 40 2\n")
+    assert {(entry["code"], lines(entry)[0]) for entry in entries} == set(single)
+    assert "72 bytes in 3 blocks" in str(entries[0]["message"])
+    assert run(path)[0] == 0
+
+
+EXAMPLES = re.findall(
+    r"```kpy\n(.*?)```\n\n```\n(error\[.*?)```",
+    (Path(__file__).parents[1] / "docs" / "checking.md").read_text(),
+    re.DOTALL,
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text, said", EXAMPLES, ids=[said[6 : said.index("]")] for _, said in EXAMPLES])
+def test_examples_of_the_documentation(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "wrong.kpy").write_text(text)
+    options = re.findall(r"^# (--.*)$", text, re.MULTILINE) or ["--target-accelerator cpu"]
+    command = [sys.executable, "-m", "ktc", "run", "-W", "none", "--check=all,leaks", *options[0].split(), "wrong.kpy"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.stderr[done.stderr.find("error[") :] == said
+    assert done.returncode == FAULT

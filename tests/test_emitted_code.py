@@ -20,6 +20,7 @@ from filecheck.options import Options
 from filecheck.parser import Parser
 from ktc import config, targets
 from ktc.base.cache import Cache
+from ktc.base.records import replace
 from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.diagnostic import Sink
 from ktc.driver import pipeline
@@ -29,7 +30,6 @@ from ktc.emit.tools import assemble_ptx, find_ptxas
 from ktc.emit.workers import Workers
 from ktc.ir.nodes import Program
 from ktc.passes import run as run_passes
-from ktc.records import replace
 from ktc.syntax.loader import load
 from ktc.targets.target import Target
 

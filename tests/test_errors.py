@@ -1,7 +1,8 @@
 """Programs with mistakes: each `# error: code "text"` stands on the line at which that error must be reported.
 
 `# error@COL: code "text"` asks for the column too (from 1, in characters), `# error+N: …` and `# error-N: …` for the
-line N further down or up. The text is a part of the message. Nothing else may be reported as an error.
+line N further down or up. The text is a part of the message; `help "text"` behind it asks for a part of
+the help. Nothing else may be reported as an error.
 Programs in tests/warnings compile, and have `# warning: …` comments of the same form.
 """
 
@@ -18,7 +19,7 @@ from programs import TESTS, run_ktc
 
 WANTED = re.compile(
     r"#\s*(?P<severity>error|warning)(?P<offset>[+-]\d+)?(?:@(?P<column>\d+))?: "
-    r'(?P<code>[a-z0-9-]+)(?: "(?P<text>[^"]*)")?'
+    r'(?P<code>[a-z0-9-]+)(?: "(?P<text>[^"]*)")?(?: help "(?P<help>[^"]*)")?'
 )
 FILES = sorted((TESTS / "errors").rglob("*.kpy"))
 ODD = sorted((TESTS / "warnings").rglob("*.kpy"))
@@ -34,6 +35,7 @@ class Wanted:
     column: int | None
     code: str
     text: str
+    help: str
 
     def fits(self, found: dict[str, Any]) -> bool:
         place = found["place"] or {}
@@ -42,6 +44,7 @@ class Wanted:
             and place.get("line") == self.line
             and found["code"] == self.code
             and self.text in found["message"]
+            and self.help in (found["help"] or "")
             and self.column in (None, place["column"])
         )
 
@@ -50,7 +53,7 @@ def wanted_errors(path: Path) -> list[Wanted]:
     return [
         Wanted(
             match["severity"], number + int(match["offset"] or 0), int(match["column"]) if match["column"] else None,
-            match["code"], match["text"] or "",
+            match["code"], match["text"] or "", match["help"] or "",
         )
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
         for match in WANTED.finditer(line)
@@ -133,7 +136,7 @@ def test_the_way_of_the_first_call_is_shown(program_cache: Path, tmp_path: Path)
     )
     done = run_ktc([*BUILD, str(path)], program_cache, tmp_path)
     (found,) = diagnostics(done.stderr)
-    assert (found["code"], found["place"]["line"]) == ("constraint-failed", 2)
+    assert (found["code"], found["place"]["line"]) == ("unsatisfied-constraint", 2)
     assert [note["place"]["line"] for note in found["notes"]] == [12, 7]
 
 
@@ -145,7 +148,7 @@ def test_the_way_of_the_first_call_is_shown(program_cache: Path, tmp_path: Path)
             "apple-m4 has no numbers of type float64, and 'told' computes with them",
         ),
         (
-            "Int32", ["p[0] = 1", "threadfence()", "p[1] = 1"], 7, "constraint-failed",
+            "Int32", ["p[0] = 1", "threadfence()", "p[1] = 1"], 7, "unsatisfied-constraint",
             "a memory fence is not supported on Apple GPUs",
         ),
     ],
@@ -222,8 +225,9 @@ def test_every_file_wants_something(path: Path) -> None:
 
 
 ELSEWHERE = {
-    "file-error": "test_inputs", "not-utf8": "test_inputs", "too-deep": "test_inputs",
-    "unknown-target": "test_inputs", "link": "test_explain", "coroutine-kernel": "test_explain",
+    "file-error": "test_inputs", "invalid-utf8": "test_inputs", "nesting-limit": "test_inputs",
+    "unknown-target": "test_inputs", "missing-main": "test_inputs",
+    "link-failed": "test_explain", "coroutine-kernel": "test_explain",
     "unsupported-on-target": "test_a_function_of_the_host_in_a_kernel",
 }  # fmt: skip
 """Codes of what stands in no program, and where they are tested."""

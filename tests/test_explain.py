@@ -50,5 +50,5 @@ def test_page(code: Code, program_cache: Path, tmp_path: Path) -> None:
 
 
 def test_no_page_without_a_code() -> None:
-    folder = page_path(Code.MAIN).parent
+    folder = page_path(Code.MISSING_MAIN).parent
     assert {path.stem for path in folder.glob("*.md")} == {code.id for code in Code}

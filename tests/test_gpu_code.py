@@ -122,6 +122,42 @@ def test_modes_of_arithmetic(
     assert re.findall(r"^\s*((?:sqrt|div|fma|mul|add)\S*f32)\s", text, re.MULTILINE) == wanted
 
 
+MODES_OF_FUNCTIONS = """
+from math import sqrt
+
+
+fn plain(x: Float32, y: Float32) -> Float32:
+    return sqrt(x) / y
+
+
+@fp_mode("approx")
+fn rough(x: Float32, y: Float32) -> Float32:
+    return plain(x, y) + 1 / x
+
+
+@fp_mode("no-contract")
+fn both(x: Float32, y: Float32) -> Float32:
+    return rough(x, y) * x + plain(y, x)
+
+
+fn kernel"""
+
+
+def test_modes_of_functions(
+    program_cache: Path, tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a function with a mode calls is in that mode too, but not for others that call the same."""
+    monkeypatch.setitem(globals(), "HEAD", HEAD.replace("\n\nfn kernel", MODES_OF_FUNCTIONS))
+    for call, wanted in (
+        ("plain(q[0], q[1]) * q[2] + rough(q[3], q[4])",
+         ["sqrt.rn", "div.rn", "sqrt.approx", "div.approx", "rcp.approx", "add", "fma.rn"]),
+        ("both(q[0], q[1])",
+         ["sqrt.approx", "div.approx", "rcp.approx", "add.rn", "sqrt.rn", "div.rn", "mul.rn", "add.rn"]),
+    ):  # fmt: skip
+        text = ptx(f"    q[t] = {call}\n", tmp_path, program_cache, workers)
+        assert re.findall(r"^\s*((?:sqrt|div|rcp|fma|mul|add)\S*)\.f32\s", text, re.MULTILINE) == wanted
+
+
 LOOPS = """
     var sum = Float32(0)
     for i in range(t, Int(p[0]), 256):
@@ -134,5 +170,5 @@ LOOPS = """
 
 def test_loops_keep_loads_in_flight_and_count_narrow(program_cache: Path, tmp_path: Path, workers: Workers) -> None:
     text = ptx(LOOPS, tmp_path, program_cache, workers)
-    assert text.count("ld.global.b32") == 1 + 4 + 1  # the bound, four turns at a time, one turn of the rest
+    assert text.count("ld.global.b32") == 1 + 8 + 1  # the bound, eight turns at a time, one turn of the rest
     assert "cvt.rn.f32.u32" in text and "cvt.rn.f32.u64" not in text and "cvt.rn.f32.s64" not in text

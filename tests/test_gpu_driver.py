@@ -80,6 +80,16 @@ def graphs(ctx: DeviceContext):
     _ = a
 
 
+def lost(ctx: DeviceContext):
+    var a = ctx.enqueue_create_buffer[DType.float32](4)
+    var host = ctx.enqueue_create_host_buffer[DType.float32](4)
+    ctx.enqueue_copy(a, host)
+    for _ in range(2):
+        ctx.enqueue_function_checked[kernel, kernel](a, grid_dim=1, block_dim=4)
+    ctx.synchronize()
+    print(a, host)
+
+
 def main():
     var ctx = DeviceContext()
     var what = String(argv()[1])
@@ -91,6 +101,8 @@ def main():
         peers(ctx)
     elif what == "streams":
         streams(ctx)
+    elif what == "lost":
+        lost(ctx)
     else:
         graphs(ctx)
 """
@@ -176,6 +188,20 @@ def test_graphs(folder: Path, other: bool) -> None:
     assert text == f"3 {not other}\n"
     assert sum(line.startswith("graph on") for line in log) == 2
     assert log.count("capture") == 2 and log.count("update") == 1 and log.count("instantiate") == 1 + other
+
+
+@pytest.mark.parametrize(
+    ("what", "after", "doing"),
+    [
+        ("graphs", "1", "launching kernel"),
+        ("graphs", "3", "replaying a graph"),
+        ("lost", "2", "running on the device"),
+    ],
+)
+def test_a_device_that_goes_away(folder: Path, what: str, after: str, doing: str) -> None:
+    """One error says what was being done; ends of buffers and graphs, which fail then, add nothing."""
+    text, _ = ran(folder, what, DRIVER_LOST=after)
+    assert text.count("the device is busy or unavailable") == 1 and doing in text, text
 
 
 @pytest.mark.device

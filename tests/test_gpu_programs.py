@@ -2,29 +2,33 @@
 first line names (`# targets: sm_90`; by default for six). On a machine with a GPU they run as well. `make kernels`
 does it for all programs."""
 
+import functools
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ktc import config
 from ktc.base.cache import Cache
 from ktc.codegen.module import LlvmModule
 from ktc.emit.device import images
 from ktc.emit.workers import Workers
 
+from cpu_threads import difference
 from kernels import device_modules, on_the_processor, sources, tried, wanted
-from programs import TESTS, Program, check, run_ktc
+from programs import GPU_ONLY, ROOT, TESTS, Program, check, run_ktc
+from random_kernels import random_kernels
 
 PROGRAMS = [Program(path, path.with_suffix("")) for path in sorted((TESTS / "gpu").glob("*.kpy"))]
-LAUNCHING = sources([str(TESTS / "run")])
+LAUNCHING = [*sources([str(TESTS / "run")]), *(ROOT / f"{name}.kpy" for name in GPU_ONLY)]
 
 
-def lowered(text: str, targets: list[str], folder: Path) -> dict[str, tuple[LlvmModule, ...]]:
+def lowered(text: str, targets: list[str], folder: Path, cache: Cache) -> dict[str, tuple[LlvmModule, ...]]:
     """Return by target the kernels of a program that is given as text."""
     source = folder / "program.kpy"
     source.write_text(text, "utf-8")
-    return device_modules(source, targets, Cache(folder / "cache"))
+    return device_modules(source, targets, cache)
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +52,20 @@ def test_what_the_processor_runs_assembles(source: Path, program_cache: Path, wo
     assert all(isinstance(count, int) for count in found.values()), found
 
 
+@functools.cache
+def local_gpus(cache: Path) -> frozenset[str]:
+    """Return the targets of this machine's GPUs. A process that has started CUDA cannot fork one that uses it."""
+    ask = f"from ktc import config; from ktc.base.cache import Cache; print(*config.local_gpus(Cache({str(cache)!r})))"
+    return frozenset(
+        subprocess.run([sys.executable, "-c", ask], check=True, capture_output=True, text=True).stdout.split()
+    )
+
+
 @pytest.mark.device
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.source.stem)
 def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
     """What names its targets is compiled for the one that is here alone."""
-    here = {name.rstrip("a") for name in config.local_gpus(Cache(program_cache))}
+    here = {name.rstrip("a") for name in local_gpus(program_cache)}
     named = wanted(program.source, ())
     fitting = [name for name in named if name.rstrip("a") in here]
     if named and not fitting:
@@ -68,24 +81,34 @@ def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
 )
 def test_program_on_the_processor(program: Program, program_cache: Path, tmp_path: Path) -> None:
     """The CPU device gives what GPUs give."""
-    check(program, run_ktc(["run", "--target-accelerator", "cpu", str(program.source)], program_cache, tmp_path))
+    words = ["run", "--target-accelerator", "cpu", *program.words("cpu")]
+    check(program, run_ktc([*words, str(program.source)], program_cache, tmp_path))
 
 
-WAITING = [Program(path, path.with_suffix("")) for path in (
-    TESTS / "gpu" / "exchange.kpy", TESTS / "gpu" / "shared_structs.kpy", TESTS / "run" / "block_threads.kpy",
-)]  # fmt: skip
+COROUTINES = [
+    ("gpu/exchange", "-O3"), ("gpu/shared_structs", "-O3"), ("run/block_threads", "-O3"), ("run/block_atomics", "-O0"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("program", WAITING, ids=lambda program: program.source.stem)
-def test_threads_as_coroutines(program: Program, program_cache: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "level"), COROUTINES, ids=[name for name, _ in COROUTINES])
+def test_threads_as_coroutines(name: str, level: str, program_cache: Path, tmp_path: Path) -> None:
     """What loops over threads give, coroutines give too; the tests above and of tests/run run loops."""
-    options = ["--target-accelerator", "cpu", "--cpu-threads", "coroutines"]
-    check(program, run_ktc(["run", *options, str(program.source)], program_cache, tmp_path))
+    source = TESTS / f"{name}.kpy"
+    options = ["--target-accelerator", "cpu", "--cpu-threads", "coroutines", level]
+    done = run_ktc(["run", *options, str(source)], program_cache, tmp_path)
+    check(Program(source, source.with_suffix("")), done)
 
 
-def test_launch_bounds(tmp_path: Path) -> None:
+def test_random_threads_both_ways(program_cache: Path, tmp_path: Path) -> None:
+    """`make cpu-threads` compares many more, and all programs that start kernels."""
+    source = tmp_path / "random.kpy"
+    source.write_text(random_kernels(7, 5), "utf-8")
+    assert not difference(source, program_cache, tmp_path)
+
+
+def test_launch_bounds(program_cache: Path) -> None:
     """`@__llvm_metadata` bounds the threads of a kernel's block, for each vendor in its own words."""
-    found = device_modules(TESTS / "run" / "launch_bounds.kpy", ["sm_90", "gfx942"], Cache(tmp_path))
+    found = device_modules(TESTS / "run" / "launch_bounds.kpy", ["sm_90", "gfx942"], Cache(program_cache))
     for name, word in {"sm_90": '"nvvm.maxntid"="{}"', "gfx942": '"amdgpu-flat-work-group-size"="1,{}"'}.items():
         for kernel, most in zip(found[name], (256, 128), strict=True):
             assert word.format(most) in kernel.text
@@ -123,9 +146,9 @@ def main():
 """
 
 
-def test_immutable_tensors_are_invariant(tmp_path: Path) -> None:
+def test_immutable_tensors_are_invariant(tmp_path: Path, program_cache: Path) -> None:
     """Loads of what an immutable tensor in global memory shows may go where they are best; no others."""
-    found = lowered(READING, ["sm_90"], tmp_path)["sm_90"]
+    found = lowered(READING, ["sm_90"], tmp_path, Cache(program_cache))["sm_90"]
     assert sorted(one.text.count("!invariant.load") for one in found) == [0, 2]
 
 
@@ -158,10 +181,12 @@ def main():
 
 
 @pytest.mark.parametrize(("targets", "counts"), [("sm_90 gfx942", (2, 1)), ("gfx942 sm_90", (1, 2)), ("gfx942", (1,))])
-def test_what_is_for_one_vendor_is_made_for_it_alone(targets: str, counts: tuple[int, ...], tmp_path: Path) -> None:
+def test_what_is_for_one_vendor_is_made_for_it_alone(
+    targets: str, counts: tuple[int, ...], tmp_path: Path, program_cache: Path
+) -> None:
     source = tmp_path / "vendors.kpy"
     source.write_text(VENDORS, "utf-8")
-    found = device_modules(source, targets.split(), Cache(tmp_path))
+    found = device_modules(source, targets.split(), Cache(program_cache))
     assert tuple([len(found[target]) for target in targets.split()]) == counts
 
 
@@ -186,9 +211,9 @@ def main():
 """
 
 
-def test_shared_memory_is_changed_in_place(tmp_path: Path, workers: Workers) -> None:
+def test_shared_memory_is_changed_in_place(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
     """A number in shared memory is an argument that is changed; Apple's barrier is a function, no intrinsic."""
-    found = lowered(SHARED, ["sm_90", "gfx942", "apple-m2"], tmp_path)
+    found = lowered(SHARED, ["sm_90", "gfx942", "apple-m2"], tmp_path, Cache(program_cache))
     for modules in found.values():
         assert images(modules, {one.kernel: {"asm"} for one in modules}, 3, workers=workers)
 
@@ -210,9 +235,9 @@ def main():
 """
 
 
-def test_divisions_of_indices_round_no_further(tmp_path: Path, workers: Workers) -> None:
+def test_divisions_of_indices_round_no_further(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
     """Of the index of a thread, which is not negative, the quotient rounded down is some of its bits."""
-    modules = lowered(INDICES, ["sm_90"], tmp_path)["sm_90"]
+    modules = lowered(INDICES, ["sm_90"], tmp_path, Cache(program_cache))["sm_90"]
     kernel = modules[0].kernel
     text = images(modules, {kernel: {"asm"}}, 3, workers=workers)[kernel].data["asm"].decode()
     assert "bfe.u32" in text and "selp" not in text
@@ -238,9 +263,9 @@ def main():
 """
 
 
-def test_apples_lanes_are_functions(tmp_path: Path, workers: Workers) -> None:
+def test_apples_lanes_are_functions(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
     """What the lanes of a warp exchange are calls that nothing may move to where fewer lanes run."""
-    modules = lowered(LANES, ["apple-m4"], tmp_path)["apple-m4"]
+    modules = lowered(LANES, ["apple-m4"], tmp_path, Cache(program_cache))["apple-m4"]
     kernel = modules[0].kernel
     text = images(modules, {kernel: {"asm"}}, 3, workers=workers)[kernel].data["asm"].decode()
     assert text.count("call i32 @air.simd_shuffle.u.i32(") == 6 and text.count("call i64 @air.simd_ballot.i64(") == 1
@@ -272,9 +297,9 @@ def main():
 """
 
 
-def test_casts_to_whole_numbers_saturate_by_themselves(tmp_path: Path, workers: Workers) -> None:
+def test_casts_to_whole_numbers_saturate_by_themselves(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
     """NVIDIA's instruction gives the nearest number and 0 for a nan: nothing is compared."""
-    modules = lowered(ROUNDING, ["sm_80"], tmp_path)["sm_80"]
+    modules = lowered(ROUNDING, ["sm_80"], tmp_path, Cache(program_cache))["sm_80"]
     kernel = modules[0].kernel
     text = images(modules, {kernel: {"asm"}}, 3, workers=workers)[kernel].data["asm"].decode()
     assert "cvt.rzi.s32.f32" in text and "setp" not in text and "selp" not in text

@@ -30,8 +30,9 @@ def test_python_that_is_not_there(program_cache: Path, tmp_path: Path, monkeypat
     done = run_ktc(["run", *ON_CPU, str(source)], program_cache, tmp_path)
     assert done.returncode == 1
     assert done.stdout == "1\n"
-    assert done.stderr.count("\n") == 1
-    assert "cannot load the Python that KTC_PYTHON_LIBRARY names" in done.stderr
+    message, place = done.stderr.splitlines()
+    assert "cannot load the Python that KTC_PYTHON_LIBRARY names" in message
+    assert place == f"  at {source}:4:11 in main"
 
 
 def test_the_executable_needs_no_python(program_cache: Path, tmp_path: Path) -> None:

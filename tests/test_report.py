@@ -1,12 +1,17 @@
 """`ktc report`: what kernels need, its gates, and what it says of programs and machines that cannot be reported on."""
 
 import json
+import re
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import pytest
 from ktc.bench import kernel_facts, roofline
 from ktc.cli.commands import main
+from ktc.driver import build_cache
+from ktc.emit import tools
 from ktc.emit.tools import find_ptxas
+from ktc.targets.target import Target
 
 PROGRAM = """
 from gpu import thread_idx
@@ -50,10 +55,43 @@ def test_report(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert {name: one["shared"] for name, one in found.items()} == {"sm_90": 256, "gfx942": 256}
     assert all(one["registers"] > 0 and one["spills"] == 0 for one in found.values())
     assert found["sm_90"]["mix"]["shared"] == 2 and found["gfx942"]["mix"]["shared"] == 2
-    assert found["sm_90"]["occupancy"]["256"] == 1.0
+    assert found["sm_90"]["occupancy"]["256"] == found["gfx942"]["occupancy"]["256"] == 1.0
     assert main(["report", "--max-registers", "2", "--no-spills", "--target-accelerator", "sm_90", str(program)]) == 1
     text = capsys.readouterr()
     assert "kernel  sm_90" in text.out and "registers on sm_90, more than 2" in text.err
+
+
+def test_no_ptxas(program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "find_ptxas", lambda: "")
+    assert main(["report", "--target-accelerator", "sm_90", str(program)]) == 1
+    assert "there is no ptxas, which knows what kernels for NVIDIA need" in capsys.readouterr().err
+    assert main(["report", "--target-accelerator", "gfx942", str(program)]) == 0
+    assert "gfx942" in capsys.readouterr().out
+
+
+def test_machine_code_when_ptxas_comes(
+    program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build that is kept is not taken for one with another assembler."""
+    command = ["build", "--embed-cubin", "--target-accelerator", "sm_90", str(program), "-o", "made"]
+    found = ""
+    monkeypatch.setattr(tools, "find_ptxas", lambda: found)
+    monkeypatch.setattr(build_cache, "find_ptxas", lambda: found)
+    for version in ("", "one", "two", "broken"):
+        if version:
+            found = str(program.parent / "ptxas")
+            code = {"broken": "echo no memory >&2; exit 7"}.get(
+                version, f'while [ "$1" != -o ]; do shift; done; echo code {version} > "$2"'
+            )
+            Path(found).write_text(f'#!/bin/sh\n[ "$1" = --version ] && {{ echo {version}; exit; }}\n{code}\n', "utf-8")
+            Path(found).chmod(0o755)
+        assert main(command) == (70 if version == "broken" else 0)
+        said = capsys.readouterr().err
+        if version == "broken":
+            assert "ptxas refuses the kernel: no memory" in said
+            break
+        assert not version or f"code {version}".encode() in Path("made").read_bytes()
+        assert ("there is no ptxas: the driver compiles" in said) == (not version)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +124,37 @@ def test_what_ptxas_says() -> None:
     assert (facts.registers, facts.spills, facts.shared, facts.stack) == (40, 12, 4096, 48)
     assert facts.mix == {"float": 1, "control": 1}
     assert facts.occupancy[256] == pytest.approx(0.75)  # 10 registers' units a warp: 6 blocks of 8 warps of 64
+
+
+def waves_by_llvm(target: Target, registers: int) -> int:
+    """Return how many waves of a SIMD fit, as LLVM says it of a kernel that takes so many registers."""
+    text = f"""
+        define amdgpu_kernel void @k() #0 {{
+          call void asm sideeffect "", "~{{v{registers - 1}}}"()
+          ret void
+        }}
+        attributes #0 = {{ "amdgpu-flat-work-group-size"="1,256" }}"""
+    machine = llvm.Target.from_triple(target.triple).create_target_machine(cpu=target.cpu, opt=3)
+    machine.set_asm_verbosity(True)
+    said = re.search(r"; Occupancy: (\d+)", machine.emit_assembly(llvm.parse_assembly(text)))
+    assert said
+    return int(said[1])
+
+
+def test_occupancy_of_amd() -> None:
+    from ktc import targets
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    processors = [one for one in targets.device_targets() if one.vendor == "amd"]
+    for target in processors:
+        most = 8 if target.warp_lanes == 64 else 16
+        for registers in (1, 24, 40, 64, 72, 96, 128, 144, 192, 256):
+            found = kernel_facts.amd_occupancy(target, registers, 16, 0)
+            assert found[64] * most == waves_by_llvm(target, registers), (target.name, registers)
+    mi300 = next(one for one in processors if one.name == "gfx942")
+    assert kernel_facts.amd_occupancy(mi300, 8, 16, 16 << 10)[256] == 0.5  # four blocks of four of 32 waves
+    assert kernel_facts.amd_occupancy(mi300, 8, 104, 0)[1024] == 0.5  # seven waves of a SIMD: one block of sixteen
 
 
 def test_a_profile_becomes_a_roofline(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from ktc import config
 from ktc.base.cache import Cache
+from ktc.base.records import replace
 from ktc.diag.diagnostic import Sink
 from ktc.driver import library_archive, pipeline
 from ktc.elaborate.model.body_store import Packed
 from ktc.emit.workers import Workers
 from ktc.ir.text import print_function, print_global
-from ktc.records import replace
 
 PROGRAM = """
 struct Own(Copyable, Movable, Stringable):

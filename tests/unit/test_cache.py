@@ -1,6 +1,7 @@
 """The store: hits, damage, bounds, and folders that cannot be written."""
 
 import os
+import pickle
 import resource
 import signal
 import subprocess
@@ -9,7 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+from ktc.base import unpickling
 from ktc.base.cache import Cache, Key, digest
+from ktc.config import open_cache
 
 
 def entries(folder: Path) -> list[Path]:
@@ -153,3 +156,66 @@ def test_a_spare_store_is_only_read(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
     cache.put("a" * 64, b"own")
     assert cache.get("a" * 64) == b"own" and Cache(tmp_path / "spare").get("a" * 64) == b"from the spare"
+
+
+def test_what_is_made_is_the_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        Cache(tmp_path / "a" / "b").put(digest("a"), b"data")
+        Cache(tmp_path / "a" / "b").lock("one").release()
+    finally:
+        os.umask(before)
+    made = [path for path in (tmp_path / "a").rglob("*")]
+    assert {path.stat().st_mode & 0o777 for path in made if path.is_dir()} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in made if path.is_file()} == {0o600}
+
+
+def test_what_others_can_write_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache(tmp_path / "kept")
+    assert cache.distrust() == ""
+    cache.put(digest("a"), b"data")
+    (path,) = entries(tmp_path / "kept")
+    path.chmod(0o620)
+    assert cache.get(digest("a")) is None
+    assert not path.exists()
+    cache.folder.chmod(0o770)  # type: ignore[union-attr]
+    assert "can be written by other users (mode 770)" in cache.distrust()
+    opened = open_cache({"KTC_CACHE_DIR": str(cache.folder)})
+    assert (opened.folder, opened.refused) == (None, cache.distrust())
+    cache.folder.chmod(0o700)  # type: ignore[union-attr]
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    if os.getuid():
+        assert "belongs to another user" in cache.distrust()
+
+
+def test_an_entry_under_another_key_is_a_miss(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put(digest("a"), b"data")
+    (path,) = entries(tmp_path)
+    other = tmp_path / "entries" / digest("b")[:2] / digest("b")[2:]
+    other.parent.mkdir(mode=0o700, exist_ok=True)
+    path.rename(other)
+    assert cache.get(digest("b")) is None
+
+
+def test_a_pickle_makes_records_only(tmp_path: Path) -> None:
+    def system() -> object:
+        return os.system, ("touch made",)
+
+    class Evil:
+        def __reduce__(self) -> object:
+            return system()
+
+    for data in (pickle.dumps(Evil()), b"cktc.emit.link\nsubprocess.run\n(S'true'\ntR.", b"cktc.diag.render\nPath\n."):
+        with pytest.raises(pickle.UnpicklingError):
+            unpickling.loads(data)
+    assert unpickling.loads(pickle.dumps((1, "a", {2: [frozenset({3})]}))) == (1, "a", {2: [frozenset({3})]})
+
+
+def test_a_clock_that_goes_back(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.put(digest("a"), b"data")
+    (path,) = entries(tmp_path)
+    os.utime(path, (time.time() + 1e9,) * 2)
+    assert Cache(tmp_path).get(digest("a")) == b"data"
+    assert abs(path.stat().st_mtime - time.time()) < 100

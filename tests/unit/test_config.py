@@ -111,7 +111,7 @@ def test_gpus_are_asked_once_for_a_driver(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_with_a_gpu_a_program_carries_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config, "local_gpus", lambda *_: ("sm_90",))
+    monkeypatch.setattr("ktc.config.resolution.local_gpus", lambda *_: ("sm_90",))
     made, _ = resolve(tmp_path)
     assert made is not None and [target.name for target in made.accelerators] == ["sm_90", "cpu"]
 

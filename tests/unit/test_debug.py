@@ -23,7 +23,7 @@ fn inner(count: Int, p: UnsafePointer[Int]) -> Int:
 
 
 fn outer(n: Int) -> Int:
-    var values = UnsafePointer[Int].alloc(n)
+    var values = alloc[Int](n)
     for i in range(n):
         values[i] = i + 40
     var made = inner(n, values)

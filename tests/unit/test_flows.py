@@ -44,9 +44,10 @@ TARGETS = ("--target-accelerator", "sm_90,cpu")
 
 
 @pytest.fixture(scope="module")
-def warm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def warm(tmp_path_factory: pytest.TempPathFactory, library_cache: Path) -> Path:
     """A cache in which the program has been built."""
     folder = tmp_path_factory.mktemp("warm")
+    shutil.copytree(library_cache, folder / "cache")
     (folder / "prog.kpy").write_text(PROGRAM)
     ktc(folder, "build", *TARGETS, "prog.kpy")
     return folder
@@ -77,9 +78,10 @@ def why(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, str]:
     return {row[0]: " ".join(row[1:]) for row in rows}
 
 
-def test_both_flows_give_the_same_executable(place: Path) -> None:
+def test_both_flows_give_the_same_executable(place: Path, library_cache: Path) -> None:
     whole = (place / "prog").read_bytes()
-    shutil.rmtree(place / "cache" / "entries")
+    shutil.rmtree(place / "cache")
+    shutil.copytree(library_cache, place / "cache")
     words = ["build", *TARGETS, "--offload-mode", "per-kernel", "-j", "2", "-o", "alone", "prog.kpy"]
     assert main([*words, "--time-json", "times.json"]) == 0
     assert (place / "alone").read_bytes() == whole
@@ -126,7 +128,10 @@ def test_the_cache_says_what_changed(place: Path, capsys: pytest.CaptureFixture[
     assert levels["kernel scaled[2] for sm_90 (image)"] == "miss the optimisation level changed"
 
 
-def test_line_tables_are_part_of_the_key(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_line_tables_are_part_of_the_key(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, program_cache: Path
+) -> None:
+    monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))  # other tests have made a library with line tables
     assert main(["build", *TARGETS, "-g1", "prog.kpy"]) == 0
     Path("prog.kpy").write_text("\n" + PROGRAM)
     assert why(capsys, "-g1")["kernel shifted for sm_90 (image)"] == "miss its code changed"
@@ -160,15 +165,15 @@ def test_damaged_and_truncated_entries_are_misses(place: Path) -> None:
     assert (place / "again").read_bytes() == whole
 
 
-def test_eight_builds_at_once_share_one_cache(place: Path) -> None:
+def test_four_builds_at_once_share_one_cache(place: Path) -> None:
     Path("prog.kpy").write_text('def main():\n    print("hello", 8)\n')
     shutil.rmtree(place / "cache")
     words = [sys.executable, "-m", "ktc", "build", *TARGETS, "-j", "1", "prog.kpy", "-o"]
-    running = [subprocess.Popen([*words, f"out{number}"], stderr=subprocess.PIPE) for number in range(8)]
+    running = [subprocess.Popen([*words, f"out{number}"], stderr=subprocess.PIPE) for number in range(4)]
     for one in running:
         said = one.communicate(timeout=200)[1]
         lines = said.splitlines()  # on a busy machine a phase may take long enough to be announced
         assert one.returncode == 0 and all(line.endswith(b"find it in the cache") for line in lines), said
-    assert len({(place / f"out{number}").read_bytes() for number in range(8)}) == 1
+    assert len({(place / f"out{number}").read_bytes() for number in range(4)}) == 1
     assert not list((place / "cache").rglob("*.part"))
-    assert subprocess.run(["./out7"], capture_output=True, check=True).stdout == b"hello 8\n"
+    assert subprocess.run(["./out3"], capture_output=True, check=True).stdout == b"hello 8\n"

@@ -25,7 +25,7 @@ import operator
 from dataclasses import field
 from typing import Any, ClassVar
 
-from ktc.records import entity, record
+from ktc.base.records import entity, record
 
 
 class Base:
@@ -323,7 +323,7 @@ def test_what_does_not_compile_leaves_nothing(tmp_path: Path) -> None:
     assert not (package / "native" / "made").exists()
 
 
-def test_an_internal_error_of_compiled_modules_is_followed_by_python(tmp_path: Path) -> None:
+def test_an_internal_error_of_compiled_modules_is_followed_by_python(tmp_path: Path, program_cache: Path) -> None:
     (tmp_path / "one.kpy").write_text("def main():\n    print(41 + 1)\n")
     code = """
 import sys
@@ -334,7 +334,7 @@ config.resolve = None
 sys.argv = ["ktc", "run", "--target-accelerator", "cpu", "one.kpy"]
 commands.entry()
 """
-    environment = {**os.environ, "KTC_CACHE_DIR": str(tmp_path / "cache")}
+    environment = {**os.environ, "KTC_CACHE_DIR": str(program_cache)}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )

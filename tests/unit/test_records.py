@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from ktc.records import entity, record, replace
+from ktc.base.records import entity, record, replace
 
 
 @record

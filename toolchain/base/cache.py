@@ -1,8 +1,9 @@
 """A content-addressed store of bytes on disk; it knows nothing of what it keeps.
 
 In: keys made with `digest` or `Key` from what decides a result. Out: the bytes that were put, or None. An entry is
-written beside its place and renamed, and carries a digest of itself: builds at the same time do not disturb each
-other, and a damaged entry is a miss. What cannot be written is silently not kept; a build never fails for its cache.
+written beside its place and renamed, and carries a digest of its key and its content: builds at the same time do not
+disturb each other, and a damaged entry, or one under another key, is a miss. What cannot be written is silently not
+kept; a build never fails for its cache. What another user could have written is not read: `Cache.distrust`.
 """
 
 import os
@@ -14,7 +15,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
-from ktc.records import entity, record
+from ktc.base.records import entity, record
+from ktc.base.shared_cache import KINDS, SharedCache
 
 try:
     import fcntl
@@ -23,7 +25,7 @@ except ImportError:  # Windows
 
 DEFAULT_MAX_BYTES = 1 << 30
 
-_MAGIC = b"ktc1"
+_MAGIC = b"ktc2"
 _DIGEST_BYTES = 32
 _HEADER_BYTES = len(_MAGIC) + _DIGEST_BYTES
 _ENTRIES = "entries"
@@ -109,53 +111,91 @@ class Cache:
         max_bytes: when the store grows above it, what was used longest ago goes.
         is_kept: it is there for later builds, too.
         spare: a store that is only read, for what `folder` does not have: what came with ktc.
+        refused: why there is no folder: others could have written what is in it.
+        shared: a store that other machines have, too, for code of programs that `folder` does not have.
     """
 
     folder: Path | None
     max_bytes: int = DEFAULT_MAX_BYTES
     is_kept: bool = True
     spare: Path | None = None
+    refused: str = ""
+    shared: SharedCache | None = None
     _can_write: bool = True
     _written: int = 0
     _has_looked: bool = False
     _counter: Iterator[int] = field(default_factory=lambda: iter(range(1 << 62)))
 
+    def distrust(self) -> str:
+        """Say why nothing in the folder can be trusted; "" if it can, or if there is none yet."""
+        if self.folder is None:
+            return ""
+        for folder in (self.folder, self.folder / _ENTRIES):
+            try:
+                why = _doubt(folder.stat())
+            except OSError:
+                continue
+            if why:
+                return f"'{folder}' {why}"
+        return ""
+
     def get(self, key: str | Key) -> bytes | None:
         """Return what was put under this key, or None."""
         path = self._path(key)
-        found = None if path is None else self._read(path, is_own=True)
+        found = None if path is None else self._read(path, _name(key), is_own=True)
         if found is None and self.spare is not None:
-            return self._read(_place(self.spare, key), is_own=False)
+            found = self._read(_place(self.spare, key), _name(key), is_own=False)
+        if found is None and self.shared is not None and isinstance(key, Key) and key.kind in KINDS:
+            found = self._fetch(self.shared, key)
         return found
 
-    def _read(self, path: Path, is_own: bool) -> bytes | None:
+    def _fetch(self, shared: SharedCache, key: Key) -> bytes | None:
+        """Return an entry of the shared store, and keep it here."""
+        entry = shared.get(key.name)
+        if entry is None:
+            return None
+        head, data = entry[:_HEADER_BYTES], entry[_HEADER_BYTES:]
+        if head != _header(key.name, data):
+            shared.note_lie()
+            return None
+        self._keep(key, data)
+        return data
+
+    def _read(self, path: Path, name: str, is_own: bool) -> bytes | None:
         try:
             with path.open("rb") as file:
-                head, data = file.read(_HEADER_BYTES), file.read()
-                used = os.fstat(file.fileno()).st_mtime
+                status = os.fstat(file.fileno())
+                is_fine = not is_own or not _doubt(status)
+                head, data = (file.read(_HEADER_BYTES), file.read()) if is_fine else (b"", b"")
         except OSError:
             return None
-        if head != _MAGIC + sha256(data).digest():
+        if head != _header(name, data):
             if is_own:
                 with suppress(OSError):
                     path.unlink()
             return None
-        if is_own and time.time() - used > _TOUCH_SECONDS:
+        if is_own and abs(time.time() - status.st_mtime) > _TOUCH_SECONDS:
             with suppress(OSError):
                 os.utime(path)
         return data
 
     def put(self, key: str | Key, data: bytes) -> None:
         """Keep data under a key; does nothing where that is not possible."""
+        if self.shared is not None and isinstance(key, Key) and key.kind in KINDS:
+            self.shared.put(key.name, _header(key.name, data) + data)
+        self._keep(key, data)
+
+    def _keep(self, key: str | Key, data: bytes) -> None:
         path = self._path(key)
         if path is None or not self._can_write or len(data) > self.max_bytes:
             return
         beside = path.parent / f".{os.getpid()}-{next(self._counter)}-{time.time_ns()}.part"
         try:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with beside.open("xb") as file:
-                    file.write(_MAGIC + sha256(data).digest() + data)
+                _make_folder(path.parent)
+                with open(beside, "xb", opener=_private) as file:
+                    file.write(_header(_name(key), data))
+                    file.write(data)
                 os.replace(beside, path)
             except BaseException:
                 with suppress(OSError):
@@ -177,8 +217,8 @@ class Cache:
         if self.folder is None or fcntl is None or not self._can_write:
             return Lock(None)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            file = (self.folder / f"{name}.lock").open("wb")
+            _make_folder(self.folder)
+            file = open(self.folder / f"{name}.lock", "wb", opener=_private)  # noqa: SIM115
             until = time.monotonic() + _PATIENCE_SECONDS
             while True:
                 try:
@@ -222,7 +262,7 @@ class Cache:
                     continue
                 if not name.endswith(".part"):
                     yield path, status.st_size, status.st_mtime
-                elif time.time() - status.st_mtime > _STALE_SECONDS:
+                elif abs(time.time() - status.st_mtime) > _STALE_SECONDS:  # clocks go back, too
                     with suppress(OSError):
                         path.unlink()
 
@@ -232,8 +272,8 @@ class Cache:
             return False
         probe = self.folder / f".{os.getpid()}.probe"
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            probe.write_bytes(b"x")
+            _make_folder(self.folder)
+            open(probe, "wb", opener=_private).close()
             probe.unlink()
         except OSError:
             return False
@@ -246,7 +286,7 @@ class Cache:
             return False
         self._has_looked = True
         try:
-            return time.time() - (self.folder / _SWEPT).stat().st_mtime > _SWEEP_SECONDS
+            return abs(time.time() - (self.folder / _SWEPT).stat().st_mtime) > _SWEEP_SECONDS
         except OSError:
             return True
 
@@ -264,9 +304,42 @@ class Cache:
                     total -= size
         with suppress(OSError):
             if self.folder is not None:
-                (self.folder / _SWEPT).write_bytes(b"")
+                open(self.folder / _SWEPT, "wb", opener=_private).close()
+
+
+def _name(key: str | Key) -> str:
+    return key.name if isinstance(key, Key) else key
 
 
 def _place(folder: Path, key: str | Key) -> Path:
-    name = key.name if isinstance(key, Key) else key
+    name = _name(key)
     return folder / _ENTRIES / name[:2] / name[2:]
+
+
+def _header(name: str, data: bytes) -> bytes:
+    return _MAGIC + sha256(name.encode() + b"\0" + data).digest()
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner reads and writes."""
+    return os.open(path, flags, 0o600)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder of the store, and the missing ones around it, for its owner alone."""
+    if folder.is_dir():
+        return
+    if not folder.parent.is_dir():
+        _make_folder(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _doubt(status: os.stat_result) -> str:
+    """Say why others may have written a file or a folder; "" if they cannot."""
+    if not hasattr(os, "geteuid"):  # Windows
+        return ""
+    if status.st_uid not in (os.geteuid(), 0):
+        return f"belongs to another user ({status.st_uid})"
+    if status.st_mode & 0o022:
+        return f"can be written by other users (mode {status.st_mode & 0o777:o})"
+    return ""

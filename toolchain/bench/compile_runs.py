@@ -21,9 +21,9 @@ from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 
+from ktc.base.records import entity, record
 from ktc.config import environment_with
 from ktc.emit.workers import MAXRSS_BYTES
-from ktc.records import entity, record
 
 FLOWS = ("all-kernel", "per-kernel")
 _SAMPLE_SECONDS = 0.005
@@ -115,11 +115,11 @@ def variants(plan: Plan) -> Iterator[Variant]:
                     yield Variant(file, plan.versus, level, debug, "")
 
 
-def measure(plan: Plan, ktc: Sequence[str], told: Callable[[str], None]) -> list[Result]:
+def measure(plan: Plan, ktc: Sequence[str], progress: Callable[[str], None]) -> list[Result]:
     """Build every variant, in turn, `repeat` times round.
 
     Args:
-        ktc: the command. told: gets a line before each build.
+        ktc: the command. progress: called with a line before each build.
 
     Raises:
         BenchFailed: a build failed.
@@ -132,7 +132,7 @@ def measure(plan: Plan, ktc: Sequence[str], told: Callable[[str], None]) -> list
             for number, result in enumerate(results):
                 variant = result.variant
                 what = f"{variant.file.name} -O{variant.level} {variant.debug} {variant.flow or variant.compiler}"
-                told(f"run {turn + 1} of {plan.repeat}, {number + 1} of {len(results)}: {what}")
+                progress(f"run {turn + 1} of {plan.repeat}, {number + 1} of {len(results)}: {what}")
                 result.runs.append(_run(plan, ktc, variant, warm[variant.level, variant.debug], folder))
     return results
 

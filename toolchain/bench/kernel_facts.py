@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import field
 
-from ktc.records import record
+from ktc.base.records import record
 from ktc.targets.target import Target
 
 BLOCK_SIZES = (64, 128, 256, 512, 1024)
@@ -40,6 +40,19 @@ _REGISTERS = 65536
 _REGISTER_UNIT = 256
 _RESERVED_SHARED = 1024
 
+# Source: LLVM 22, AMDGPUBaseInfo.cpp, namespace IsaInfo; the RDNA rows are for two compute units together.
+_AMD_UNITS: Mapping[str, tuple[int, int, int, int, int]] = {
+    **dict.fromkeys(("gfx90a", "gfx942"), (8, 512, 8, 64, 16)),
+    "gfx950": (8, 512, 8, 160, 16),
+    **dict.fromkeys(("gfx1030", "gfx1102", "gfx1103", "gfx1150"), (16, 1024, 16, 128, 32)),
+    **dict.fromkeys(("gfx1100", "gfx1101", "gfx1151", "gfx1200", "gfx1201"), (16, 1536, 24, 128, 32)),
+}
+"""By processor: waves and vector registers of a SIMD, how many registers are given at a time, KiB of shared memory, and
+blocks of more than one wave."""
+_SIMDS = 4
+_MANY_SCALARS = 100
+"""More of them leave room for one wave less on a SIMD of CDNA."""
+
 
 @record
 class KernelFacts:
@@ -50,7 +63,8 @@ class KernelFacts:
         registers: of a thread. scalars: an AMD wave's scalar registers.
         spills: bytes that a thread stores to memory for want of registers.
         shared: bytes of a block, of known size. stack: bytes of a thread.
-        mix: instructions by kind. occupancy: by threads of a block, which part of a multiprocessor's warps is used.
+        mix: instructions by kind. occupancy: by threads of a block, which part of a multiprocessor's
+            (an AMD compute unit's) warps is used.
     """
 
     name: str
@@ -94,6 +108,27 @@ def occupancy(processor: str, registers: int, shared: int) -> dict[int, float]:
     return found
 
 
+def amd_occupancy(target: Target, registers: int, scalars: int, shared: int) -> dict[int, float]:
+    """Return by block size which part of an AMD compute unit's waves blocks of a kernel fill."""
+    unit = _AMD_UNITS.get(target.cpu)
+    if unit is None:
+        return {}
+    most, of_simd, step, kibibytes, blocks = unit
+    waves = min(most, of_simd // (-(-max(registers, 1) // step) * step))
+    if target.warp_lanes == 64 and scalars > _MANY_SCALARS:
+        waves = min(waves, most - 1)
+    found = {}
+    for size in BLOCK_SIZES:
+        of_block = -(-size // target.warp_lanes)
+        fitting = waves * _SIMDS // of_block
+        if of_block > 1:
+            fitting = min(fitting, blocks)
+        if shared:
+            fitting = min(fitting, (kibibytes << 10) // shared)
+        found[size] = fitting * of_block / (most * _SIMDS)
+    return found
+
+
 def of_nvidia(name: str, symbol: str, target: Target, text: str, said: str) -> KernelFacts:
     """Return the facts of a kernel in PTX, of which `ptxas -v` said something."""
 
@@ -116,10 +151,11 @@ def of_amd(name: str, symbol: str, target: Target, text: str) -> KernelFacts:
         return int(found[1]) if found else 0
 
     code = text.partition(".amdgpu_metadata")[0].partition(".section\t.AMDGPU")[0]
+    registers, scalars, shared = number("vgpr_count"), number("sgpr_count"), number("group_segment_fixed_size")
     return KernelFacts(
-        name, symbol, target.name, number("vgpr_count"), number("sgpr_count"),
-        4 * (number("vgpr_spill_count") + number("sgpr_spill_count")), number("group_segment_fixed_size"),
-        number("private_segment_fixed_size"), instruction_mix(code),
+        name, symbol, target.name, registers, scalars, 4 * (number("vgpr_spill_count") + number("sgpr_spill_count")),
+        shared, number("private_segment_fixed_size"), instruction_mix(code),
+        amd_occupancy(target, registers, scalars, shared),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from ktc.records import record
+from ktc.base.records import record
 
 _LANES = {70: 64, 75: 64, 80: 64}
 """Operations on float32 that a multiprocessor begins in a cycle, by compute capability; 128 where it is not here."""

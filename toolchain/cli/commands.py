@@ -17,19 +17,23 @@ from typing import Any, NoReturn
 import click
 from ktc import config as configs
 from ktc import native
+from ktc.base import unpickling
 from ktc.base.version import VERSION
 from ktc.cli.bench import bench_group
+from ktc.cli.library_options import Beside, keep_exports, kept_exports, library_options
 from ktc.cli.report import report_command
 from ktc.cli.task import Command, Task, compile_options, task_of
 from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
-from ktc.diag.render import render_text
+from ktc.diag.render import render_json, render_text
 from ktc.driver import build_cache, guard
+from ktc.ir.exports import Exports
 from ktc.tools import COMMANDS
 
 SUFFIXES = (".kpy", ".mojo", ".🔥")
 """A word that ends so is a program to run."""
+_STDIN = "-"
 _EMIT_KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
 
 
@@ -89,19 +93,31 @@ def cli() -> None:
 @click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default ./NAME).")
 @click.option("--emit", "emit_kind", type=click.Choice(configs.EMIT_KINDS), help="What to write (default exe).")
 @click.option("--embed-cubin", is_flag=True, help="Put NVIDIA's machine code beside the PTX, if ptxas is found.")
+@library_options
 @compile_options
-def build(file: str, output: Path | None, emit_kind: str | None, embed_cubin: bool, **words: Any) -> int:
-    """Compile FILE to an executable."""
-    task = task_of(words, file, output=output, emit=emit_kind, writes=True, embed_cubin=embed_cubin)
+def build(
+    file: str, output: Path | None, emit_kind: str | None, embed_cubin: bool, soname: str, symbol_version: str,
+    header: Path | None, pkg_config: Path | None, library_version: str, **words: Any,
+) -> int:  # fmt: skip
+    """Compile FILE to an executable or a library."""
+    task = task_of(
+        words, file, output=output, emit=emit_kind, writes=True, embed_cubin=embed_cubin, soname=soname,
+        symbol_version=symbol_version,
+    )  # fmt: skip
+    beside = Beside(header, pkg_config, library_version)
 
     def work(config: Config) -> None:
+        beside.check(config)
         if embed_cubin:
             from ktc.cli.output import print_assembler
 
             print_assembler()
         data = task.kept(config, config.emit)
-        if data is not None:
+        wants_exports = data is not None and (beside.header or config.emit == "python-extension")
+        exports = kept_exports(task, config) if wants_exports else Exports()
+        if data is not None and exports is not None:
             build_cache.write(config, data, task.sink)
+            beside.write(config, exports)
             return
         session = task.open_session(config)
         from ktc.driver.pipeline import build as build_program
@@ -109,6 +125,8 @@ def build(file: str, output: Path | None, emit_kind: str | None, embed_cubin: bo
         with task.progress():
             made = build_program(session)
         task.keep(config, config.emit, made.path.read_bytes())
+        keep_exports(task, config, session.exports)
+        beside.write(config, session.exports)
 
     return task.run(work)
 
@@ -118,8 +136,14 @@ def build(file: str, output: Path | None, emit_kind: str | None, embed_cubin: bo
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @compile_options
 def run(file: str, arguments: tuple[str, ...], **words: Any) -> int:
-    """Compile FILE and run it; what follows FILE goes to the program."""
-    task = task_of(words, file)
+    """Compile FILE (`-`: standard input) and run it; what follows FILE goes to the program."""
+    if file == _STDIN:
+        from ktc.cli.standard_input import kept_program
+
+        words["search"] = (".", *words["search"])
+        task = task_of(words, kept_program(sys.stdin.buffer.read()))
+    else:
+        task = task_of(words, file)
 
     def work(config: Config) -> None:
         data = task.kept(config, "objects")
@@ -131,10 +155,15 @@ def run(file: str, arguments: tuple[str, ...], **words: Any) -> int:
                 objects = compile_objects(session)
             task.keep(config, "objects", pickle.dumps(objects))
         else:
-            objects = pickle.loads(data)
-        from ktc.emit import jit, own_process
+            found = unpickling.loads(data)
+            assert isinstance(found, tuple)
+            objects = found
+        from ktc.emit import jit, link, own_process
 
         start = own_process.run if own_process.is_wanted(objects) else jit.run
+        if config.libraries:
+            wanted = link.Wanted(libraries=config.libraries, folders=config.library_folders)
+            start = partial(own_process.run, wanted=wanted)
         # The program is started from the main thread, which alone may handle signals.
         task.finish = partial(_run_program, partial(start, objects, (file, *arguments)), task)
 
@@ -145,7 +174,18 @@ def _run_program(program: Callable[[], int], task: Task) -> int:
     codes: list[int] = []
 
     def guarded() -> int:
-        codes.append(program())
+        from ktc.emit.jit import MissingSymbols
+
+        try:
+            codes.append(program())
+        except MissingSymbols as error:
+            names = ", ".join([f"'{name}'" for name in error.names])
+            help = "name the library that has it: -l NAME"
+            problem = Diagnostic(Code.LINK_FAILED, None, f"linking failed: no library here has {names}", help)
+            color = configs.wants_color(sys.stderr.isatty())
+            in_json = task.diagnostic_format == "json"
+            sys.stderr.write(render_json([problem]) if in_json else render_text([problem], color))
+            codes.append(1)
         return 0
 
     failed = guard.run_here(guarded, lambda: guard.Crash(task.cache.folder, {"ktc": VERSION, "stage": "run"}))
@@ -328,8 +368,19 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
+def _open_streams() -> None:
+    """Open closed standard streams on the null device: other files would get their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDWR)
+            if handle > number:
+                os.dup2(handle, number)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
+
+
 def entry() -> NoReturn:
     """Run as the command `ktc`."""
+    _open_streams()
     if native.is_used():
         guard.again = native.once_more_as_python
     code = main()

@@ -19,7 +19,7 @@ _PACKAGES = ("llvmlite", "lark", "click", "rich", "platformdirs", "cuda-python")
 
 
 def findings(cache: Cache) -> list[tuple[str, str]]:
-    """Look around; asks the GPUs' drivers anew."""
+    """Look around; asks the GPUs' drivers again."""
     processor = configs.processor(cache)
     info = cache.info()
     kept = f"{info.folder}, {human_size(info.size_bytes)} of at most {human_size(info.max_bytes)}"

@@ -16,6 +16,7 @@ EXIT_CODES = (
 ENVIRONMENT = (
     ("KTC_CACHE_DIR", "folder of the cache; empty: keep nothing"),
     ("KTC_CACHE_SIZE", "size of the cache at most, in MiB (default 1024)"),
+    ("KTC_CACHE_URL", "a cache that several machines share: http://… or a folder"),
     ("KTC_NATIVE", "0: run ktc as Python, even where it is compiled"),
     ("KTC_DEVICE", "of programs: where kernels run (cpu, gpu, cuda, hip)"),
     ("KTC_CPU_THREADS", "of programs: threads of the CPU device"),
@@ -46,6 +47,8 @@ EXAMPLES = {
     "completion": ("ktc completion bash >> ~/.bashrc",
                    "ktc completion fish > ~/.config/fish/completions/ktc.fish"),
     "man": ("ktc man ~/.local/share/man/man1",),
+    "tune": ("ktc tune prog.kpy", "ktc tune prog.kpy --search optuna --trials 40 --plot search.svg",
+             "ktc build prog.kpy --tuned prog.tuned.toml"),
     "bench": ("ktc bench compile prog.kpy --repeat 5",),
 }  # fmt: skip
 """Of each command, the whole of ktc first."""

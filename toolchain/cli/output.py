@@ -52,7 +52,12 @@ def print_cache(cache: Cache) -> None:
     """Print where the cache is and how big."""
     info = cache.info()
     rows = [
-        ("folder", str(info.folder or "none (KTC_CACHE_DIR is empty)")),
+        (
+            "folder",
+            str(
+                info.folder or (f"not used, for {cache.refused}" if cache.refused else "none (KTC_CACHE_DIR is empty)")
+            ),
+        ),
         ("writable", "yes" if info.is_writable else "no: nothing is kept"),
         ("entries", str(info.entries)),
         ("size", f"{human_size(info.size_bytes)} of at most {human_size(info.max_bytes)} (KTC_CACHE_SIZE, in MiB)"),
@@ -72,7 +77,7 @@ def print_table(
     """Print rows in columns to a file, by default standard output; `head` may be empty.
 
     Args:
-        columns: so wide the table is at most; the last column is filled anew for it.
+        columns: so wide the table is at most; the last column is wrapped to fit.
     """
     file = file or sys.stdout
     if file.isatty():
@@ -143,3 +148,12 @@ def print_assembler() -> None:
         sys.stderr.write(f"ktc: kernels for NVIDIA get machine code beside their PTX: {found}\n")
     else:
         sys.stderr.write("ktc: there is no ptxas: the driver compiles kernels at their first launch, and caches them\n")
+
+
+def progress_bar() -> Any:
+    """Return a bar with a description, a count and the time that is left, for standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from ktc.base.records import replace
 from ktc.cli.task import compile_options, task_of
 from ktc.config import Config, environment_with
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic
-from ktc.records import replace
 
 
 @click.command("report")
@@ -73,7 +73,7 @@ def _facts(session: Any) -> list[Any]:
     texts, facts, ptxas = kernel_texts(session), [], find_ptxas()
     if not texts:
         text = "the program has no kernels for a GPU: there is nothing to report"
-        _fail(session.sink, Diagnostic(Code.BAD_KERNEL, None, text, "name a target: --target-accelerator sm_90"))
+        _fail(session.sink, Diagnostic(Code.INVALID_KERNEL, None, text, "name a target: --target-accelerator sm_90"))
     for target, title, symbol, data in texts:
         text = data.decode()
         if target.vendor == "nvidia":

@@ -16,6 +16,7 @@ from typing import Any
 import click
 from ktc import config as configs
 from ktc.base.cache import Cache
+from ktc.base.records import entity
 from ktc.base.version import VERSION
 from ktc.cli.time_options import Times
 from ktc.config import DEBUG_LEVELS, Config, Options
@@ -23,7 +24,6 @@ from ktc.diag.diagnostic import CompileError, Sink, gate, in_order
 from ktc.diag.policy import UnknownWarning, read_policy
 from ktc.diag.render import render_json, render_text
 from ktc.driver import build_cache, guard
-from ktc.records import entity
 from ktc.targets import checked, float_modes
 from ktc.targets.cpu import THREAD_FORMS
 
@@ -107,7 +107,7 @@ class Task:
         cache = self.cache
         if cache.folder is None:  # what a build makes of the library serves the rest of this build all the same
             self.scratch = Path(tempfile.mkdtemp(prefix="ktc-once-"))
-            cache = Cache(self.scratch, is_kept=False, spare=cache.spare)
+            cache = Cache(self.scratch, is_kept=False, spare=cache.spare, shared=cache.shared)
         self.session = Session(config, cache, self.sink)
         return self.session
 
@@ -143,18 +143,41 @@ def _fp_mode(_: click.Context, __: click.Parameter, words: str | None) -> int:
         raise click.BadParameter(str(error)) from error
 
 
+_LINKED = (
+    click.option("-I", "search", multiple=True, metavar="DIR", help="Search this folder for modules."),
+    click.option("--hardened", is_flag=True, help="Stack protectors in functions with arrays."),
+    click.option("-l", "libraries", multiple=True, metavar="NAME", help="Link this library of C."),
+    click.option("-L", "library_folders", multiple=True, metavar="DIR", help="Search this folder for libraries."),
+)
+
+
+_TUNED = click.option(
+    "--tuned",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Take the choices that 'ktc tune' found; FILE@DEVICE for one of several devices.",
+)
+
+
+_LINE_TABLES = click.option("-g1", "debug", flag_value=1, type=int, help="Line tables only.")
+_NO_DEBUG = click.option("-g0", "debug", flag_value=0, type=int, help="None; errors name no places then.")
+_FAST_MATH = click.option("--ffast-math", "fast_math", is_flag=True, help="The same as --fp-mode fast.")
+_NO_OPTIMIZATION = click.option("--no-optimization", "no_optimization", is_flag=True, help="The same as -O0.")
+
+
 def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that compiles; names follow the reference's."""
     decorators = [
         click.option(
             "-O", "--optimization-level", "level", type=click.IntRange(0, 3), help="Optimise: 0 to 3 (default 3)."
         ),
-        click.option("--no-optimization", "no_optimization", is_flag=True, help="The same as -O0."),
+        _NO_OPTIMIZATION,
         click.option("-g", "-g2", "debug", flag_value=2, type=int, help="Full debug information."),
-        click.option("-g1", "debug", flag_value=1, type=int, help="Line tables only."),
-        click.option("-g0", "debug", flag_value=0, type=int, help="No debug information (default)."),
+        _LINE_TABLES,
+        _NO_DEBUG,
         click.option("--debug-level", type=click.Choice(list(_DEBUG_LEVELS)), help="The same in words."),
         click.option("-D", "defines", multiple=True, metavar="KEY=VALUE", help="Define a name for sys.param_env."),
+        _TUNED,
         click.option(
             "--check", "checks_all", is_flag=True,
             help="Find mistakes of kernels when the program runs on the CPU device; --check=KINDS for some.",
@@ -162,7 +185,7 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--checks", metavar="KINDS", hidden=True, help="The same, for some kinds: --check=bounds,races."
         ),
-        click.option("-I", "search", multiple=True, metavar="DIR", help="Search this folder for modules."),
+        *_LINKED,
         click.option(
             "--target-accelerator", "accelerators", metavar="NAMES",
             help="Targets of kernels, with commas between (sm_90,gfx942,cpu); see 'ktc targets'.",
@@ -175,7 +198,7 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--fp-mode", metavar="MODES", callback=_fp_mode,
             help="What kernels for GPUs may leave out of arithmetic: fast, or some of ftz,approx,reassoc,no-contract.",
         ),
-        click.option("--ffast-math", "fast_math", is_flag=True, help="The same as --fp-mode fast."),
+        _FAST_MATH,
         click.option(
             "--cpu-threads", "cpu_threads", type=click.Choice(THREAD_FORMS),
             help="How the CPU device runs a block's threads (default auto).",
@@ -228,8 +251,17 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
 
+def _tuned(given: Path | None) -> tuple[Path | None, str]:
+    """Return the tuning file that was named, and the device behind an `@`."""
+    if given is None or given.exists():
+        return given, ""
+    name, _, device = str(given).partition("@")
+    return Path(name), device
+
+
 def task_of(words: dict[str, Any], file: str, **more: Any) -> Task:
     """Make the task of a command from its options."""
+    tuned, device = _tuned(words["tuned"])
     debug = _DEBUG_LEVELS[words["debug_level"]] if words["debug_level"] else words["debug"]
     options = Options(
         root=Path(file), level=0 if words["no_optimization"] else words["level"], debug=debug,
@@ -237,7 +269,9 @@ def task_of(words: dict[str, Any], file: str, **more: Any) -> Task:
         accelerators=words["accelerators"], triple=words["triple"], cpu=words["cpu"], features=words["features"],
         jobs=words["jobs"] or None, offload_mode=words["offload_mode"],
         fp_mode=words["fp_mode"] | (float_modes.FAST if words["fast_math"] else 0), cpu_threads=words["cpu_threads"],
-        checks=_checks(words["checks_all"], words["checks"]), json=words["diagnostic_format"] == "json", **more,
+        libraries=words["libraries"], library_folders=tuple(Path(folder) for folder in words["library_folders"]),
+        checks=_checks(words["checks_all"], words["checks"]), json=words["diagnostic_format"] == "json",
+        hardened=words["hardened"], tuned=tuned, tuned_device=device, **more,
     )  # fmt: skip
     said = [*words["warnings"], *["error"] * words["warnings_fatal"], *["none"] * words["no_warnings"]]
     try:
@@ -246,4 +280,7 @@ def task_of(words: dict[str, Any], file: str, **more: Any) -> Task:
         raise click.BadParameter(str(error), param_hint="-W") from error
     command = " ".join(sys.argv[1:])
     times = Times(words["shows_times"], words["time_json"], words["trace"])
-    return Task(command, options, words["diagnostic_format"], times, configs.open_cache(), sink)
+    cache = configs.open_cache()
+    if cache.refused and words["diagnostic_format"] == "text":
+        click.echo(f"ktc: the cache is not used, for {cache.refused}; KTC_CACHE_DIR names another folder", err=True)
+    return Task(command, options, words["diagnostic_format"], times, cache, sink)

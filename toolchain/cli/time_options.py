@@ -4,7 +4,7 @@ import time
 from dataclasses import field
 from pathlib import Path
 
-from ktc.records import entity
+from ktc.base.records import entity
 
 
 @entity

@@ -10,6 +10,7 @@ from typing import Any
 from ktc.codegen import block_atomics, coroutine_kernels
 from ktc.codegen.constants import quoted, symbol
 from ktc.codegen.context import SHARED_SPACE
+from ktc.codegen.foreign.c_calls import AggregateCall, has_aggregates
 from ktc.codegen.operations import PURE_DECLARATION, Operations
 from ktc.codegen.types import alignment
 from ktc.diag.diagnostic import Bug
@@ -151,6 +152,8 @@ def _call(body: Operations, action: Call) -> str:
 
 def _call_external(body: Operations, action: CallExternal) -> str:
     context = body.context
+    if has_aggregates(action.args, action.type):
+        return _call_with_aggregates(body, action, symbol(action.symbol))
     args = _arguments(body, action.args)
     kinds = [body.types.value(arg.type) for arg in action.args if not body.types.is_empty(arg.type)]
     back = result(body, action.type)
@@ -158,7 +161,7 @@ def _call_external(body: Operations, action: CallExternal) -> str:
     if 0 <= action.fixed_args < len(args):
         kinds[action.fixed_args :] = ["..."]
         signature = f" ({', '.join(kinds)})"
-    if action.symbol in context.unit.functions:
+    if action.symbol in context.unit.functions or context.is_exported(action.symbol):
         context.use(action.symbol)
     else:
         declared = f"declare {back} {symbol(action.symbol)}({', '.join(kinds)}) #{EXTERNAL_DECLARATION}"
@@ -166,7 +169,28 @@ def _call_external(body: Operations, action: CallExternal) -> str:
     return _finish(body, action.type, f"call {back}{signature} {symbol(action.symbol)}({', '.join(args)})")
 
 
+def _call_with_aggregates(body: Operations, action: CallExternal | CallIndirect, callee: str) -> str:
+    made = AggregateCall(body, action.args, action.type)
+    back, signature = made.result or "void", ""
+    if isinstance(action, CallExternal):
+        kinds = made.kinds
+        if 0 <= action.fixed_args < len(action.args):
+            kinds = [*kinds[: len(kinds) - sum(made.counts[action.fixed_args :])], "..."]
+            signature = f" ({', '.join(kinds)})"
+        if not body.context.is_exported(action.symbol):
+            declared = f"declare {back} {callee}({', '.join(kinds)}) #{EXTERNAL_DECLARATION}"
+            body.context.uses.externals[action.symbol] = declared
+        else:
+            body.context.use(action.symbol)
+    call = f"call {back}{signature} {callee}({', '.join(made.passed)})"
+    if isinstance(action.type, StructType | ArrayType):
+        return made.taken(call)
+    return _finish(body, action.type, call)
+
+
 def _call_indirect(body: Operations, action: CallIndirect) -> str:
+    if action.is_c and has_aggregates(action.args, action.type):
+        return _call_with_aggregates(body, action, body.value(action.pointer))
     pointer = body.value(action.pointer)
     args = _arguments(body, action.args)
     return _finish(body, action.type, f"call {result(body, action.type)} {pointer}({', '.join(args)})")
@@ -239,7 +263,7 @@ def _from_raw(body: Operations, kind: Type, text: str) -> str:
 
 
 def _reach(scope: str, pointer: Value) -> str:
-    return "block" if not scope and _is_shared(pointer) else scope  # nobody else reaches shared memory
+    return "block" if not scope and _is_shared(pointer) else scope  # only the block reaches shared memory
 
 
 def _scope(body: Operations, scope: str, pointer: Value | None = None) -> str:

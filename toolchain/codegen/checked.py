@@ -79,5 +79,5 @@ def _description(context: Context, kernel: FunctionText) -> str:
 
 
 def _text(name: str, text: str) -> str:
-    data = text.encode()
+    data = text.encode("utf-8", "surrogateescape")
     return f'{symbol(name)} = internal constant [{len(data) + 1} x i8] c"{quoted(data)}\\00"'

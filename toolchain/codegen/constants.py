@@ -1,7 +1,7 @@
 """Constants as LLVM spells them.
 
 In: a type and a plain value. Out: text, in value form or in memory form (see `codegen.types`). Names that a constant
-refers to are told to `refer`, which answers with the text of the address.
+refers to are passed to `refer`, which returns the text of the address.
 """
 
 import re

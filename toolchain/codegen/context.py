@@ -7,13 +7,13 @@ module can be cut out for each kernel from functions that were lowered once.
 from collections.abc import Mapping
 from dataclasses import field
 
+from ktc.base.records import entity
 from ktc.codegen.constants import ConstantWriter, symbol
 from ktc.codegen.local_pointers import LocalPointers
 from ktc.codegen.types import TypeTable
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import Global, Unit
 from ktc.ir.types import PointerType
-from ktc.records import entity
 from ktc.targets.target import Target
 
 CONTRACT = "contract "
@@ -32,7 +32,7 @@ class Uses:
         functions: by name, how often, where nothing can come back (a message before the end) counted twice.
         globals: by name.
         externals: declarations by symbol.
-        intrinsics: declarations of the target's own functions (AIR), by symbol.
+        intrinsics: declarations of the target's own functions (AIR) and texts (CPU), by symbol.
         metadata: numbered nodes, whole lines by number.
     """
 
@@ -89,7 +89,7 @@ class Context:
         self.trailing = trailing
         self.marks = marks
         self.uses = Uses()
-        self.kernels = frozenset(kernel.symbol for kernel in unit.kernels)
+        self.kernels = frozenset(kernel.symbol for kernel in unit.kernels if not kernel.shown)
         self.private_accesses: LocalPointers | None = None
         self.numbers: dict[tuple[object, ...], int] = {}
         self.is_rare = False
@@ -110,6 +110,9 @@ class Context:
                 raise Bug(f"the address of '{name}' is taken, which needs its thread's ids as arguments", "codegen")
             return symbol(self.body_name(name))
         held = self.unit.globals.get(name)
+        if held is None and self.is_exported(name):
+            self.use(name)
+            return symbol(name)
         if held is None:
             self.uses.externals.setdefault(name, f"declare void {symbol(name)}()")
             return symbol(name)
@@ -128,6 +131,10 @@ class Context:
             constant, variable = self.target.global_spaces
             space = constant if held.constant else variable
         return self.types.space(space)
+
+    def is_exported(self, name: str) -> bool:
+        """Say whether C can call a function of the unit by this name."""
+        return any(export.name == name for export in self.unit.exports.functions)
 
     def body_name(self, function: str) -> str:
         """Return the symbol under which a function is called: a kernel's own is for the driver."""

@@ -48,6 +48,10 @@ def begin(context: Context) -> list[str]:
     """Return what a coroutine begins with."""
     context.uses.externals["aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
     context.uses.externals["free"] = "declare void @free(ptr)"
+    context.uses.externals["write"] = "declare i64 @write(i32, ptr, i64)"
+    context.uses.externals["abort"] = "declare void @abort() noreturn"
+    text = f'[{len(_LACKS)} x i8] c"{_LACKS[:-1]}\\0A"'
+    context.uses.intrinsics[_LACKS_NAME] = f"@{_LACKS_NAME} = private unnamed_addr constant {text}, align 1"
     return [
         f"  %coro.id = call token @llvm.coro.id(i32 {_FRAME_ALIGN}, ptr null, ptr null, ptr null)",
         "  %coro.size = call i64 @llvm.coro.size.i64()",
@@ -59,7 +63,12 @@ def begin(context: Context) -> list[str]:
         "coro.make:",
         f"  %coro.new = call ptr @aligned_alloc(i64 {_FRAME_ALIGN}, i64 %coro.whole)",
         "  store ptr %coro.new, ptr %room, align 8",
-        "  br label %coro.start",
+        "  %coro.lacks = icmp eq ptr %coro.new, null",
+        "  br i1 %coro.lacks, label %coro.lack, label %coro.start",
+        "coro.lack:",
+        f"  call i64 @write(i32 2, ptr @{_LACKS_NAME}, i64 {len(_LACKS)})",
+        "  call void @abort()",
+        "  unreachable",
         "coro.start:",
         "  %coro.memory = phi ptr [ %coro.kept, %entry ], [ %coro.new, %coro.make ]",
         "  %coro.frame = call ptr @llvm.coro.begin(token %coro.id, ptr %coro.memory)",
@@ -114,6 +123,10 @@ END = (
     "  ret ptr %coro.frame",
 )
 """What a coroutine ends with."""
+
+
+_LACKS_NAME = "ktc.cpu.lacks.memory"
+_LACKS = "ktc: there is too little memory for what the threads of a block keep of their own\n"
 
 
 def room(threads: int) -> list[str]:

@@ -22,18 +22,24 @@ _SHARED_BYTES = 6
 
 _BLOCKS = """\
   %any = icmp slt i64 %first, %last
-  br i1 %any, label %block, label %done
-block:
-  %b = phi i64 [ %first, %entry ], [ %b.next, %block.end ]
+  br i1 %any, label %blocks, label %done
+blocks:
   %gx = zext nneg i32 %s9 to i64
   %gy = zext nneg i32 %s10 to i64
-  %bx = urem i64 %b, %gx
-  %row = udiv i64 %b, %gx
-  %by = urem i64 %row, %gy
-  %bz = udiv i64 %row, %gy
-  %s3 = trunc nuw nsw i64 %bx to i32
-  %s4 = trunc nuw nsw i64 %by to i32
-  %s5 = trunc nuw nsw i64 %bz to i32"""
+  %from.x = urem i64 %first, %gx
+  %row = udiv i64 %first, %gx
+  %from.y = urem i64 %row, %gy
+  %from.z = udiv i64 %row, %gy
+  %x.from = trunc nuw nsw i64 %from.x to i32
+  %y.from = trunc nuw nsw i64 %from.y to i32
+  %z.from = trunc nuw nsw i64 %from.z to i32
+  br label %block
+block:
+  %b = phi i64 [ %first, %blocks ], [ %b.next, %block.end ]
+  %s3 = phi i32 [ %x.from, %blocks ], [ %s3.next, %block.end ]
+  %s4 = phi i32 [ %y.from, %blocks ], [ %s4.next, %block.end ]
+  %s5 = phi i32 [ %z.from, %blocks ], [ %s5.next, %block.end ]"""
+"""Only the first block's indices are divisions: one of 64 bits costs as much as a small block."""
 
 _THREADS = """\
   br label %z
@@ -70,6 +76,15 @@ z.end:
 _NEXT_BLOCK = """\
 block.end:
   %b.next = add nsw i64 %b, 1
+  %s3.one = add nuw nsw i32 %s3, 1
+  %x.over = icmp eq i32 %s3.one, %s9
+  %s3.next = select i1 %x.over, i32 0, i32 %s3.one
+  %s4.one = add nuw nsw i32 %s4, 1
+  %s4.new = select i1 %x.over, i32 %s4.one, i32 %s4
+  %y.over = icmp eq i32 %s4.new, %s10
+  %s4.next = select i1 %y.over, i32 0, i32 %s4.new
+  %s5.one = add nuw nsw i32 %s5, 1
+  %s5.next = select i1 %y.over, i32 %s5.one, i32 %s5
   %more = icmp slt i64 %b.next, %last
   br i1 %more, label %block, label %done"""
 

@@ -11,10 +11,12 @@ from ktc.ir.nodes import Function
 
 _UNIT, _TYPE, _TYPES = 100, 101, 102
 _FIRST_FREE = 110
+_BYTES = ("utf-8", "surrogateescape")
+"""A path's bytes, whatever encoding Python took the file system for."""
 
 
 def is_described(context: Context, function: Function) -> bool:
-    """Say whether line tables tell of a function: LLVM gives what it expands of another one the caller's place."""
+    """Say whether a function has line tables: when LLVM inlines another one, its code has the caller's position."""
     return context.debug > 0 and function.span is not None and function.traced
 
 
@@ -86,9 +88,8 @@ def location(context: Context, function: Function, scope: int, span: Span) -> st
 def _file(context: Context, source: Source) -> int:
     number = _number(context, ("file", id(source)))
     folder, _, name = source.path.rpartition("/")
-    context.uses.metadata[number] = (
-        f'!{number} = !DIFile(filename: "{quoted(name.encode())}", directory: "{quoted(folder.encode())}")'
-    )
+    file, place = quoted(name.encode(*_BYTES)), quoted(folder.encode(*_BYTES))
+    context.uses.metadata[number] = f'!{number} = !DIFile(filename: "{file}", directory: "{place}")'
     return number
 
 

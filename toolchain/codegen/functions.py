@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from ktc.base.records import record
 from ktc.codegen import coroutine_kernels, debug, variables
 from ktc.codegen.actions import ACTIONS, copy, fill, store
 from ktc.codegen.context import Context, Uses
@@ -37,7 +38,6 @@ from ktc.ir.nodes import (
     Unreachable,
 )
 from ktc.ir.types import BOOL, I32, Type
-from ktc.records import record
 
 
 @record

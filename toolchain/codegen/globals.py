@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 from ktc.codegen.constants import quoted, symbol
 from ktc.codegen.context import CONSTANT_SPACE, SHARED_SPACE, Context, Uses
+from ktc.codegen.source_places import place_definition
 from ktc.diag.diagnostic import Bug
-from ktc.ir.nodes import Const, Global, ImageRef, ImageSize, Unit
+from ktc.ir.nodes import Const, Global, ImageRef, ImageSize, SourcePlace, Unit
 from ktc.ir.types import align_of, size_of
 
 Images = Mapping[tuple[int, str, str], bytes]
@@ -76,9 +77,11 @@ def lower_global(context: Context, held: Global, images: Images | None) -> tuple
         linkage = "hidden"
     how = f"{linkage} unnamed_addr {where}constant" if held.constant else f"{linkage} {where}global"
     content = held.content
-    if images is None and (isinstance(content, ImageRef) or _is_size(content)):
-        kind = "[0 x i8]" if isinstance(content, ImageRef) else "i64"
+    if images is None and (isinstance(content, (ImageRef, SourcePlace)) or _is_size(content)):
+        kind = "i64" if _is_size(content) else "[0 x i8]"
         return f"{name} = external hidden constant {kind}, align {align}", uses
+    if isinstance(content, SourcePlace):
+        return place_definition(held.name, content, "private"), uses
     if isinstance(content, ImageRef):
         assert images is not None
         data = image_data(content, images)

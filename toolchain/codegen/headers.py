@@ -88,6 +88,7 @@ def attribute_groups(target: Target, bounds: Mapping[str, tuple[int, ...]]) -> l
     """Return the attribute groups; their numbers are fixed. The kernel has these bounds."""
     # Barriers and shuffles lie in callees: LLVM removes the word where it sees none.
     base = "convergent nounwind" if target.is_convergent else "nounwind"
+    base += " sspstrong" if target.is_hardened else ""
     machine = ""
     if target.names_processor:
         words: Mapping[str, str] = {"target-cpu": target.cpu, "target-features": target.features}

@@ -6,10 +6,12 @@ functions and globals that the kernel reaches.
 
 from collections.abc import Sequence, Set
 
+from ktc.base.records import record, replace
 from ktc.codegen import air, checked, cpu, debug, headers, partition
 from ktc.codegen.constants import symbol
 from ktc.codegen.context import SHARED_SPACE, Context, Uses
-from ktc.codegen.float_modes import in_mode
+from ktc.codegen.float_modes import in_mode, with_modes
+from ktc.codegen.foreign import exports, python_entries
 from ktc.codegen.functions import FunctionText, lower_function
 from ktc.codegen.globals import Images, image_sizes, lower_global
 from ktc.codegen.implicit_arguments import trailing
@@ -19,7 +21,6 @@ from ktc.diag.source import Span
 from ktc.ir import walk
 from ktc.ir.nodes import Function, ImageRef, Loop, Unit
 from ktc.ir.types import size_of
-from ktc.records import record, replace
 from ktc.targets.target import Target
 
 
@@ -29,7 +30,7 @@ class LlvmModule:
 
     Args:
         kernel: the symbol of the one kernel it holds, "" for the host.
-        undefined: the functions that it declares and nobody in it defines, without LLVM's intrinsics.
+        undefined: the functions that it declares and does not define, without LLVM's intrinsics.
         shared_bytes: how much shared memory of known size it uses; on the CPU 0, there all kernels share theirs.
         marked: on the CPU, the same kernel with its function whole, to be cut into loops over threads
             (`emit/workgroups`); "" if `text` is all there is.
@@ -110,6 +111,7 @@ class _Lowering:
         self.is_cut = target.entry == "blocks"
         if target.entry == "blocks":
             self._context.private_accesses = LocalPointers(unit.functions)
+        self._exports = {export.name: export for export in unit.exports.functions if not unit.exports.module}
         self._functions: dict[str, FunctionText] = {}
         self._globals: dict[str, tuple[str, Uses]] = {}
 
@@ -121,6 +123,10 @@ class _Lowering:
         reached.functions.pop(name)
         metadata: list[str] = []
         flags = self._target.module_flags
+        if name not in context.kernels:
+            shown = headers.define(context, lowered, linkage="")
+            metadata = list(cpu.METADATA) if self._target.entry == "blocks" else []
+            return self._module(name, reached, [shown, *self._bodies(reached)], metadata, flags)
         own = [headers.define(context, lowered, 0 if lowered.waits else _ALWAYS_INLINE)]
         if context.marks:
             own = [cpu.marked_body(context, lowered)]
@@ -148,8 +154,12 @@ class _Lowering:
         return self._functions[name].stops
 
     def is_parted(self, name: str) -> bool:
-        """Say whether a kernel waits or has loops: only such ones gain from being cut."""
-        if self._functions[name].waits:
+        """Say whether a kernel waits, has loops, or does different things in neighbouring threads; only such ones gain
+        from being cut."""
+        if name not in self._context.kernels:
+            return False
+        function = self._functions[name]
+        if function.waits or any(one.split()[-1] == "%s0" for one in function.trailing):
             return True
         return any(_has_loop(text.function) for text in _Reached(self, [name]).functions.values())
 
@@ -163,7 +173,7 @@ class _Lowering:
         roots, seen = self._host_roots(entry)
         whole = _Reached(self, roots, seen)
         parts = partition.divide(whole.functions, whole.named, roots)
-        if len(parts) < 2:
+        if len(parts) < 2 or self._unit.exports.module:
             return (self._host_module(whole, entry),)
         shared = [name for name in whole.globals if self._is_shared(name)]
         return tuple(
@@ -178,6 +188,10 @@ class _Lowering:
     def _host_roots(self, entry: str) -> tuple[list[str], list[str]]:
         """Return the functions and the globals that something outside of the host can ask for."""
         roots = [name for name, function in self._unit.functions.items() if function.linkage in ("export", "hidden")]
+        unload = self._unit.exports.unload
+        roots += [*self._exports, *([unload] if unload else [])]
+        if self._unit.exports.module:
+            roots += self._unit.exports.roots()
         seen = [name for name, held in self._unit.globals.items() if held.linkage == "hidden"]
         return [*roots, entry] if entry else roots, seen
 
@@ -196,6 +210,12 @@ class _Lowering:
             )
             text, places = debug.wrapped(self._context, self._unit.functions[entry], text)
             reached.metadata |= places
+            main.append(text)
+        unload = self._unit.exports.unload
+        if unload in reached.functions and reached.linkages.get(unload) != headers.DECLARED:
+            main.append(exports.unloading(unload))
+        if self._unit.exports.module:
+            text = python_entries.module_text(self._context, self._unit.exports, reached.externals)
             main.append(text)
         bodies = self._bodies(reached)
         return self._module("", reached, [*main, *bodies], [], self._target.module_flags)
@@ -216,6 +236,8 @@ class _Lowering:
     def function(self, name: str) -> FunctionText:
         """Return a lowered function."""
         found = self._functions.get(name)
+        if found is None and name in self._exports:
+            found = self._functions[name] = exports.entry_point(self._context, self._exports[name])
         if found is None:
             function = self._unit.functions.get(name)
             if function is None:
@@ -258,6 +280,13 @@ class _Lowering:
             "\n".join([*metadata, *nodes.values()]),
         ]
         text = "\n\n".join([part for part in parts if part]) + "\n"
+        modes = {
+            symbol(self._context.body_name(name)): one.function.bounds["floats"][0]
+            for name, one in (reached.functions.items() if kernel else ())
+            if "floats" in one.function.bounds and name != kernel
+        }
+        if modes:
+            text = with_modes(text, modes)
         (chosen,) = self._unit.functions[kernel].bounds.get("floats", (0,)) if kernel else (0,)
         if mask := chosen | target.floats:
             text = in_mode(text, mask)

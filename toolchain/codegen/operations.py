@@ -95,6 +95,12 @@ class Operations:
             self.allocas.append(f"  {name} = alloca {kind}, align {align}")
         return name
 
+    def room(self, kind: Type, align: int) -> str:
+        """Return the address of a new stack slot of the host."""
+        name = f"%room{len(self.allocas)}"
+        self.allocas.append(f"  {name} = alloca {self.types.memory(kind)}, align {align}")
+        return name
+
     def to_memory(self, text: str, kind: Type) -> str:
         """Return a value in memory form."""
         have, want = self.types.value(kind), self.types.memory(kind)

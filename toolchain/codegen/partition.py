@@ -9,8 +9,8 @@ so a change inside of one function changes the text of its own module alone.
 from collections.abc import Iterator, Mapping, Sequence
 from zlib import crc32
 
+from ktc.base.records import record
 from ktc.codegen.functions import FunctionText
-from ktc.records import record
 
 WHOLE_LINES = 4_000
 """A host of at most so many lines is one module."""

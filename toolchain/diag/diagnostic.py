@@ -9,9 +9,9 @@ from dataclasses import field
 from enum import Enum
 from typing import TypeVar
 
+from ktc.base.records import entity, record, replace
 from ktc.diag.codes import OFF_BY_DEFAULT, Code
 from ktc.diag.source import Span
-from ktc.records import entity, record, replace
 
 T = TypeVar("T")
 

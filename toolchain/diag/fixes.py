@@ -5,10 +5,10 @@ In: a diagnostic. Out: `Fix`es, the best first. A fix is safe if the program can
 
 import re
 
+from ktc.base.records import record
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Source, Span
-from ktc.records import record
 
 _DID_YOU_MEAN = re.compile(r"did you mean ((?:'[\w.]+'(?:, | or )?)+)\?")
 _WRITE = re.compile(r"write '([^'…]*)'(?: or '([^'…]*)')?(?:;.*)?")
@@ -16,7 +16,12 @@ _WRITTEN_AROUND = re.compile(r"write '(\w+)\(\.\.\.\)' to convert it")
 _QUOTED = re.compile(r"'([^']+)'")
 _WORD = re.compile(r"[^\W\d]\w*\Z")
 _IN_PLACE = "write '_' in its place"
-_SILENT = "write '_ = …'"
+_OF_TEXT = (Code.SYNTAX_ERROR, Code.INVALID_LITERAL)
+_POPS = re.compile(r"write '(_ = .*\.pop\(.*\))'")
+_NAMED = re.compile(r"the name is '(\w+)'")
+_CALLED = re.compile(r"the type is called '(\w+)'|write '(True|False|None)'")
+_FROM_MODULE = re.compile(r"write '(\w+)(?:\(\))?', from the module '([\w.]+)'")
+_QUOTIENT = re.compile(r"(?<=[^/])/(?=[^/])")
 
 
 @record
@@ -51,8 +56,10 @@ def fixes(diagnostic: Diagnostic) -> list[Fix]:
         return [Fix("remove the import", (edit,), True)] if edit is not None else []
     if help.endswith(_IN_PLACE) and _WORD.match(_text(span)):
         return [Fix("write '_'", (Edit(span, "_"),), diagnostic.code is Code.UNUSED_VARIABLE)]
-    if help.startswith("write '_ ="):
+    if diagnostic.code is Code.UNUSED_VALUE and help.startswith("write '_ ="):
         return [Fix("ignore the value", (Edit(Span(span.source, span.start, span.start), "_ = "),), True)]
+    if (fix := _of_habit(diagnostic, span)) is not None:
+        return [fix]
     if (found := _DID_YOU_MEAN.search(help)) is not None:
         place = _last_word(span)
         return [Fix(f"write '{one}'", (Edit(place, one),), False) for one in _QUOTED.findall(found[1])] if place else []
@@ -61,11 +68,39 @@ def fixes(diagnostic: Diagnostic) -> list[Fix]:
     return _written(diagnostic, span)
 
 
+def _of_habit(diagnostic: Diagnostic, span: Span) -> Fix | None:
+    """Repair what another language spells differently."""
+    source, help, text = span.source, diagnostic.help, _text(span)
+    if text == "del" and (found := _POPS.fullmatch(help)) is not None:
+        end = source.text.find("]", span.end) + 1
+        return Fix(f"write '{found[1]}'", (Edit(Span(source, span.start, end), found[1]),), True)
+    if diagnostic.code is Code.UNKNOWN_ARGUMENT and (found := _NAMED.fullmatch(help)) is not None:
+        place = Span(source, span.start, span.start + len(text.partition("=")[0].rstrip()))
+        return Fix(f"write '{found[1]}'", (Edit(place, found[1]),), True)
+    if diagnostic.code is Code.UNDEFINED_NAME and (found := _CALLED.fullmatch(help)) is not None:
+        name = found[1] or found[2]
+        return Fix(f"write '{name}'", (Edit(span, name),), True)
+    if diagnostic.code is Code.UNDEFINED_NAME and (found := _FROM_MODULE.fullmatch(help)) is not None:
+        return Fix(f"write '{found[1]}'", (Edit(span, found[1]), *_import(source, found[2], found[1])), False)
+    if help.startswith("write '//'") and len(_QUOTIENT.findall(text)) == 1:
+        return Fix("write '//'", (Edit(span, _QUOTIENT.sub("//", text)),), False)
+    return None
+
+
+def _import(source: Source, module: str, name: str) -> list[Edit]:
+    """Import a name at the top of a file, behind its comment or docstring, if it is not imported yet."""
+    if re.search(rf"^from {re.escape(module)} import .*\b{name}\b", source.text, re.MULTILINE):
+        return []
+    first = re.search(r"^(?:from|import|fn|def|struct|trait|alias|comptime|@)\b", source.text, re.MULTILINE)
+    at = first.start() if first is not None else 0
+    return [Edit(Span(source, at, at), f"from {module} import {name}\n")]
+
+
 def _written(diagnostic: Diagnostic, span: Span) -> list[Fix]:
     """Take `write 'x'` at its word where the place is one token."""
     found = _WRITE.fullmatch(diagnostic.help)
     text = _text(span)
-    if found is None or "..." in found[0] or diagnostic.code is not Code.SYNTAX_ERROR or not text or " " in text:
+    if found is None or "..." in found[0] or diagnostic.code not in _OF_TEXT or not text or " " in text:
         return []
     if _WORD.match(text) and not re.fullmatch(r"[a-z ]+", found[1]):
         return []

@@ -5,7 +5,7 @@ A `Span` is two offsets into one `Source`; lines and columns are computed only w
 
 import bisect
 
-from ktc.records import record
+from ktc.base.records import record
 
 
 class Source:

@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from ktc.base import unpickling
 from ktc.base.cache import Cache, Key, digest
-from ktc.config import Config
+from ktc.base.records import record
+from ktc.config import LIBRARIES, Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.emit.link import Executable, install
-from ktc.records import record
+from ktc.emit.tools import find_ptxas, stamp_of_ptxas
 from ktc.targets.target import Target
 
 
@@ -50,7 +52,8 @@ def find(config: Config, form: str, cache: Cache) -> Kept | None:
     kept = cache.get(warnings) if warnings else b""
     if kept is None:
         return None
-    return Kept(data, pickle.loads(kept) if kept else ())
+    shown = unpickling.loads(kept) if kept else ()
+    return Kept(data, shown) if isinstance(shown, tuple) else None
 
 
 def keep(
@@ -83,7 +86,7 @@ def write(config: Config, data: bytes, sink: Sink, is_executable: bool | None = 
     """
     output = config.output
     if is_executable is None:
-        is_executable = config.emit in ("exe", "shared-lib")
+        is_executable = config.emit in ("exe", "shared-lib", "python-extension")
     try:
         install(data, output)
         if not is_executable and output.is_file():
@@ -101,7 +104,8 @@ def report_unwritable(config: Config, error: OSError, sink: Sink) -> None:
 
 def describe(target: Target) -> str:
     """Return what of a target a user can choose; the rest is ktc's own and in the fingerprints."""
-    return "\n".join((target.name, target.triple, target.cpu, target.features, str(target.floats), *target.checks))
+    facts = (target.name, target.triple, target.cpu, target.features, str(target.floats), str(target.is_hardened))
+    return "\n".join((*facts, *target.checks))
 
 
 def index_key(config: Config, form: str) -> Key:
@@ -119,8 +123,11 @@ def index_key(config: Config, form: str) -> Key:
         host=describe(config.host),
         accelerators="\n\n".join(describe(target) for target in config.accelerators),
         offload=config.offload_mode,
-        embeds=str(config.embed_cubin),
+        embeds=f"{config.embed_cubin} {stamp_of_ptxas(find_ptxas()) if config.embed_cubin else ''}",
         threads=config.cpu_threads,
+        places=str(config.places),
+        links="\n".join(("-l", *config.libraries, "-L", *map(os.path.abspath, config.library_folders))),
+        names=f"{config.soname} {config.symbol_version} {config.emit in LIBRARIES} {config.module}",
         toolchain=config.toolchain,
     )
 

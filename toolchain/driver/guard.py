@@ -15,8 +15,8 @@ from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 
+from ktc.base.records import entity, record
 from ktc.diag.diagnostic import Bug
-from ktc.records import entity, record
 
 INTERRUPTED = 130
 """128 and the number of SIGINT, as shells show it."""

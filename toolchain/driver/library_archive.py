@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from importlib.util import MAGIC_NUMBER
 
 from ktc import passes as passes_package
+from ktc.base import unpickling
 from ktc.base.cache import Cache, Key, Lock
+from ktc.base.records import record, replace
 from ktc.codegen.module import lower_host
 from ktc.config import Config
 from ktc.diag.diagnostic import Bug, Sink
@@ -23,7 +25,6 @@ from ktc.emit import device
 from ktc.emit.workers import Workers
 from ktc.ir.nodes import Unit
 from ktc.ir.verify import verify
-from ktc.records import record, replace
 from ktc.syntax.loader import Package, load, parse_library
 from ktc.targets.target import Target
 
@@ -124,6 +125,15 @@ def _of_device(config: Config, cache: Cache, target: Target) -> Packed:
     kept = _kept(config, cache, base)
     if isinstance(kept, Packed):
         return kept
+    lock = cache.lock(f"archive-{target.name}")  # several builds at once make one
+    try:
+        kept = _kept(config, cache, base)
+        return kept if isinstance(kept, Packed) else _made_for_device(config, cache, target, base)
+    finally:
+        lock.release()
+
+
+def _made_for_device(config: Config, cache: Cache, target: Target, base: Key) -> Packed:
     sink = Sink()
     own = replace(config, root=config.stdlib / DEVICE_SEED, search=(), accelerators=(target,))
     packed, names = elaborate_for_device(_load_seed(own, cache, sink), own, sink)
@@ -163,8 +173,8 @@ def _kept(config: Config, cache: Cache, base: Key) -> object:
     if data is None:
         return None
     try:
-        return pickle.loads(data)
-    except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError):
+        return unpickling.loads(data)
+    except Exception:  # a damaged entry is a miss, and damage can raise anything
         return None
 
 

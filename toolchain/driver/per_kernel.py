@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ktc import passes as passes_package
+from ktc.base.records import entity
 from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.diagnostic import CompileError, Diagnostic, gate
 from ktc.driver import forks
@@ -19,7 +20,6 @@ from ktc.elaborate.program import Ready
 from ktc.emit.job_steps import instructions
 from ktc.ir import nodes
 from ktc.ir.verify import verify
-from ktc.records import entity
 
 Modules = dict[int, tuple[LlvmModule, ...]]
 """By index of the device unit."""
@@ -76,7 +76,7 @@ def modules(session: Session, program: nodes.Program) -> Modules:
 
 def _child(session: Session, index: int, kernel: nodes.Kernel) -> _Slice:
     """Do one kernel; runs in a copy of the process."""
-    told, phases = len(session.sink.diagnostics), len(session.timeline.phases)
+    reported, phases = len(session.sink.diagnostics), len(session.timeline.phases)
     module = None
     try:
         alone = unit(session, index, kernel)
@@ -88,4 +88,4 @@ def _child(session: Session, index: int, kernel: nodes.Kernel) -> _Slice:
     made = session.timeline.phases[phases:]
     for phase in made:
         phase.peak_bytes = peak_bytes()
-    return _Slice(module, made, list(session.sink.diagnostics[told:]))
+    return _Slice(module, made, list(session.sink.diagnostics[reported:]))

@@ -6,9 +6,12 @@ has what becomes of units, `slices` the per-kernel flow.
 """
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 from ktc import passes as passes_package
+from ktc.base.records import replace
 from ktc.codegen.module import lower_device, lower_host
+from ktc.config import LIBRARIES, Config, tuned
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, gate
 from ktc.driver import build_cache, library_archive, per_kernel, units
@@ -18,11 +21,12 @@ from ktc.driver.units import name_of as unit_name
 from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.program import elaborate
 from ktc.emit import device
-from ktc.emit.link import Executable, LinkFailed, find_link_tools, link
+from ktc.emit.link import Executable, LinkFailed, Wanted, find_link_tools, link, linked
 from ktc.emit.workers import Workers
+from ktc.interop.static_library import archive, with_locals
+from ktc.ir.exports import Exports
 from ktc.ir.nodes import Program, Unit
 from ktc.ir.text import print_unit
-from ktc.records import replace
 from ktc.syntax.format import dump
 from ktc.syntax.lint import lint
 from ktc.syntax.loader import Package, load
@@ -41,11 +45,13 @@ def build(session: Session) -> Executable:
         CompileError: the program has errors; they are in the sink.
     """
     config = session.config
-    if config.emit in ("exe", "shared-lib"):
+    if config.emit in ("exe", "shared-lib", "python-extension"):
         return _link(session, compile_objects(session))
-    if config.emit == "object":
+    if config.emit in ("object", "static-lib"):
         with Workers(config.jobs) as workers:
-            return _write(session, _whole_object(session, _front(session), workers))
+            data = _whole_object(session, _front(session), workers)
+        names = [one.name for one in session.exports.functions]
+        return _write(session, archive(data, names) if config.emit == "static-lib" else data)
     return _write(session, emit(session, config.emit))
 
 
@@ -81,7 +87,9 @@ def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False)
     if kind == "ast":
         return dump(_load(session).root).encode()
     with Workers(session.config.jobs) as workers:
-        program = _front(session)
+        # a kernel is the same with the kept library; the host is shown with all of its code
+        library = library_archive.kept(session.config, session.cache) if on_device else None
+        program = _front(session, library=library)
         if on_device:
             unit = _device_unit(session, program, kernel)
             return print_unit(unit).encode() if kind == "ir" else _emit_kernel(session, unit, kernel, kind, workers)
@@ -124,7 +132,8 @@ def kernel_texts(session: Session) -> list[tuple[Target, str, str, bytes]]:
     """
     found: list[tuple[Target, str, str, bytes]] = []
     with Workers(session.config.jobs) as workers:
-        for unit in _front(session).devices:
+        library = library_archive.kept(session.config, session.cache)
+        for unit in _front(session, library=library).devices:
             if units.is_native(unit):
                 continue
             modules = lower_device(unit, session.config.debug, session.config.level)
@@ -142,7 +151,7 @@ def assemble(session: Session) -> int:
         Bug: an assembler refuses a kernel.
     """
     with Workers(session.config.jobs) as workers:
-        program, count = _front(session), 0
+        program, count = _front(session, library=library_archive.kept(session.config, session.cache)), 0
         for unit in program.devices:
             if not units.is_native(unit):
                 modules = lower_device(unit, session.config.debug, session.config.level, session.config.cpu_threads)
@@ -160,6 +169,8 @@ def _load(session: Session) -> Package:
         )  # fmt: skip
     if package is None:
         raise CompileError(session.sink.diagnostics)
+    if "." in config.module:  # for its relative imports
+        package.names[id(package.root)] = config.module
     session.package = package
     return package
 
@@ -183,11 +194,14 @@ def _front(
             program = per_kernel.elaborate(session, package, library, ready)
         else:
             program = elaborate(package, config, sink, library, ready, session.observe)
+        session.tunables = program.tunables
+        _check_tuned(session)
         passes_package.check(program.apart, config, sink)
         if not sink.mistake_count:  # what is odd may be a consequence of a mistake
             lint(package.root, package.modules.values(), sink)
         gate(program, sink)
         session.timeline.inside("parse", package.parsed)
+    session.exports = program.host.exports
     host = (ahead.of(program.host) if ahead is not None else None) or units.check(session, program.host)
     devices = program.devices
     if session.slicer is None:
@@ -197,6 +211,17 @@ def _front(
         for unit in (host, *devices) if session.slicer is None else (host,):
             units.verified(session, unit)
     return program
+
+
+def _check_tuned(session: Session) -> None:
+    """Report a tuning file with a choice that the program has not."""
+    names = dict.fromkeys(name for name in map(tuned.name_of, session.config.defines) if name)
+    for name in names:
+        if name not in session.tunables and not session.sink.mistake_count:
+            known = ", ".join(f"'{one}'" for one in session.tunables) or "none"
+            text = f"the tuning file chooses '{name}', and the program has no such choice"
+            help = f"its choices: {known}; 'ktc tune' searches them"
+            session.sink.report(Diagnostic(Code.FILE_ERROR, None, text, help))
 
 
 def _front_with_archive(
@@ -215,10 +240,19 @@ def _front_with_archive(
 
 
 def _whole_object(session: Session, program: Program, workers: Workers) -> bytes:
-    """Return the host's object with the images in it."""
-    images, _ = units.compile_kernels(session, program, workers)
+    """Return the host's object with the images in it, and with the code of kernels for the CPU."""
+    images, natives = units.compile_kernels(session, program, workers)
     host = units.start_host(session, program.host, program.entry, images, workers, whole=True)
-    return units.host_objects(session, host, workers)[0]
+    objects = (*units.host_objects(session, host, workers), *natives)
+    if len(objects) == 1:
+        return objects[0]
+    with session.stage("link"):
+        try:
+            joined = linked(objects, find_link_tools(), Wanted(is_joined=True))
+        except LinkFailed as error:
+            _link_failed(session, error)
+    names = {one.name for one in session.exports.functions}
+    return with_locals(joined, {*names, "main"} if program.entry else names)
 
 
 def _emit_kernel(session: Session, unit: Unit, kernel: str, kind: str, workers: Workers) -> bytes:
@@ -239,13 +273,13 @@ def _choose_kernel(session: Session, unit: Unit, wanted: str) -> str:
     if len(fitting) == 1 or len(exact) == 1:
         return (exact or fitting)[0]
     if not unit.kernels:
-        fail(session, Diagnostic(Code.BAD_KERNEL, None, f"the program has no kernel for {unit_name(unit)}"))
+        fail(session, Diagnostic(Code.INVALID_KERNEL, None, f"the program has no kernel for {unit_name(unit)}"))
     if not fitting:
         message = f"the program has no kernel '{wanted}'"
-        fail(session, Diagnostic(Code.BAD_KERNEL, None, message, f"its kernels are {listed}"))
+        fail(session, Diagnostic(Code.INVALID_KERNEL, None, message, f"its kernels are {listed}"))
     message = f"the program has {len(fitting)} kernels" + (f" called '{wanted}'" if wanted else "")
     help = f"choose one with --kernel: {', '.join(repr(symbol) for symbol in fitting)}"
-    fail(session, Diagnostic(Code.BAD_KERNEL, None, message, help))
+    fail(session, Diagnostic(Code.INVALID_KERNEL, None, message, help))
 
 
 def _device_unit(session: Session, program: Program, kernel: str) -> Unit:
@@ -253,7 +287,7 @@ def _device_unit(session: Session, program: Program, kernel: str) -> Unit:
     name = session.config.accelerators[0].name
     index = next((index for index, unit in enumerate(program.devices) if unit_name(unit) == name), None)
     if index is None:
-        fail(session, Diagnostic(Code.BAD_KERNEL, None, f"the program has no kernel for {name}"))
+        fail(session, Diagnostic(Code.INVALID_KERNEL, None, f"the program has no kernel for {name}"))
     unit = program.devices[index]
     if session.slicer is None:
         return unit
@@ -265,18 +299,31 @@ def _link(session: Session, objects: Sequence[bytes]) -> Executable:
     config = session.config
     with session.stage("link"):
         try:
-            return link(
-                objects, config.output, find_link_tools(),
-                shared=config.emit == "shared-lib", debug=config.debug > 0,
-            )  # fmt: skip
+            return link(objects, config.output, find_link_tools(), wanted(config, session.exports))
         except LinkFailed as error:
-            said = " ".join(str(error).split())
-            named = f"{error.command}: " if error.command else ""
-            help = "" if error.command else "install a C compiler ('cc'), or 'pip install ziglang'"
-            fail(session, Diagnostic(Code.LINK, None, f"linking failed: {named}{said}", help))
+            _link_failed(session, error)
         except OSError as error:
             build_cache.report_unwritable(session.config, error, session.sink)
             raise CompileError(session.sink.diagnostics) from error
+
+
+def wanted(config: Config, exports: Exports) -> Wanted:
+    """Return what the linker is to make."""
+    is_library = config.emit in LIBRARIES
+    names = tuple([one.name for one in exports.functions]) if is_library else None
+    if exports.module:
+        names = (f"PyInit_{exports.module.rpartition('.')[2]}",)
+    return Wanted(
+        is_library, config.debug > 0, names, config.soname, config.symbol_version, config.libraries,
+        config.library_folders,
+    )  # fmt: skip
+
+
+def _link_failed(session: Session, error: LinkFailed) -> NoReturn:
+    said = " ".join(str(error).split())
+    named = f"{error.command}: " if error.command else ""
+    help = "" if error.command else "install a C compiler ('cc'), or 'pip install ziglang'"
+    fail(session, Diagnostic(Code.LINK_FAILED, None, f"linking failed: {named}{said}", help))
 
 
 def _write(session: Session, data: bytes) -> Executable:

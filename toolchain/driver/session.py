@@ -1,16 +1,17 @@
 """One run of the pipeline: its configuration, where its errors go, and how far it is."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
 
 from ktc.base.cache import Cache, Key
+from ktc.base.records import entity, record
 from ktc.config import Config
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
 from ktc.driver.timeline import Phase, Timeline
-from ktc.records import entity, record
+from ktc.ir.exports import Exports
 from ktc.syntax.loader import Package
 
 
@@ -41,6 +42,8 @@ class Session:
         units: what was looked up in the cache.
         slicer: in the per-kernel flow, what elaborates one kernel alone.
         notes: what a user who asks for times may want to know.
+        tunables: the choices that the program declares, once it is elaborated.
+        exports: what C can call, once the program is elaborated.
         done: kernels that are compiled, and how many there are, for the progress line.
     """
 
@@ -56,6 +59,8 @@ class Session:
     slicer: Any = None
     notes: list[str] = field(default_factory=list)
     done: tuple[int, int] = (0, 0)
+    tunables: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    exports: Exports = field(default_factory=Exports)
 
     @property
     def current(self) -> str:

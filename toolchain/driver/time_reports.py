@@ -9,10 +9,10 @@ import os
 import resource
 from collections.abc import Iterable, Sequence
 
+from ktc.base.records import record
 from ktc.base.version import VERSION
 from ktc.driver.timeline import Phase, Timeline
 from ktc.emit.workers import MAXRSS_BYTES
-from ktc.records import record
 
 HEAD = ("phase", "of", "wall ms", "CPU ms", "peak MB", "instructions", "cache")
 

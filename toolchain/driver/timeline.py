@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
 
+from ktc.base.records import entity
 from ktc.emit.workers import MAXRSS_BYTES, Usage
-from ktc.records import entity
 
 
 @entity
@@ -104,7 +104,7 @@ def peak_bytes() -> int:
 
 
 def process_start() -> float | None:
-    """Return when this process began, on the monotonic clock, to a hundredth of a second; None if nobody says."""
+    """Return when this process began, on the monotonic clock, to 10 ms; None if the system does not say."""
     try:
         words = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
         since_boot = int(words[19]) / os.sysconf("SC_CLK_TCK")

@@ -12,9 +12,11 @@ from typing import NoReturn
 from ktc import passes
 from ktc.base.cache import Key
 from ktc.base.fingerprints import emitter_fingerprint
+from ktc.base.records import entity, replace
 from ktc.codegen.constants import ImagesNeeded
 from ktc.codegen.globals import image_constants
 from ktc.codegen.module import LlvmModule, lower_device, lower_host, lower_host_parts
+from ktc.codegen.source_places import place_definitions
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Label, Severity
 from ktc.driver import build_cache, per_kernel
@@ -22,12 +24,11 @@ from ktc.driver.session import Session
 from ktc.emit import device, tools
 from ktc.emit.job_steps import instructions
 from ktc.emit.kernel import UNCUT
-from ktc.emit.ptx import with_code
+from ktc.emit.objects.ptx import with_code
 from ktc.emit.workers import Usage, Workers
 from ktc.ir.call_paths import external_call
 from ktc.ir.nodes import ImageRef, Kernel, Program, Unit
 from ktc.ir.verify import verify
-from ktc.records import entity, replace
 
 Images = dict[tuple[int, str, str], bytes]
 """What was emitted: by index of the device unit, kernel and kind."""
@@ -128,10 +129,10 @@ def compile_program(session: Session, program: Program, ahead: Ahead) -> tuple[b
         images, natives = compile_kernels(session, program, workers)
         return (*host_objects(session, start_host(session, unit, entry, images, workers), workers), *natives)
     images, natives = compile_kernels(session, program, workers)
-    constants = image_constants(program.host, images)
+    constants, places = image_constants(program.host, images), place_definitions(program.host)
     held: tuple[bytes, ...] = ()
-    if constants:
-        ticket = workers.submit(device.data_job(program.host.target, constants))
+    if constants or places:
+        ticket = workers.submit(device.data_job(program.host.target, constants, places))
         held = (bytes(workers.result(ticket)),)
         session.timeline.job(workers.usage[ticket])
     return (*host_objects(session, host, workers), *held, *natives)
@@ -347,15 +348,17 @@ def _keys(
 ) -> dict[tuple[str, str], Key]:
     """Return the key of each kernel in each kind that is wanted of it."""
     stamp = emitter_fingerprint()
+    assembler = tools.stamp_of_ptxas(ptxas)
     return {
-        (module.kernel, kind): key_of(session, "image", module, kind, stamp + (ptxas if kind == "object" else ""))
+        (module.kernel, kind): key_of(session, "image", module, kind, stamp + (assembler if kind == "object" else ""))
         for module in modules
         for kind in sorted(kinds[module.kernel])
     }
 
 
 def _ptxas(modules: Sequence[LlvmModule], kinds: dict[str, set[str]]) -> str:
-    return tools.find_ptxas() if any("object" in kinds[module.kernel] for module in modules) else ""
+    wanted = any(module.target.vendor == "nvidia" and "object" in kinds[module.kernel] for module in modules)
+    return tools.find_ptxas() if wanted else ""
 
 
 def _kernel_of(unit: Unit, symbol: str) -> Kernel | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from ktc.diag.source import Span
 from ktc.elaborate.calls import call_lowering, construction, conversions, overload_resolution
@@ -22,19 +22,21 @@ from ktc.elaborate.expressions import (
 from ktc.elaborate.functions import destructors, function_bodies
 from ktc.elaborate.generics import archetypes, parameter_binding
 from ktc.elaborate.instances import function_instances
-from ktc.elaborate.model.calls import Candidate, Computed
+from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration, ElaborationApi
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy, Sym
-from ktc.elaborate.model.values import Arg, CollectionLiteral, Place, RValue
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Given, Named, StructTy, Sym
+from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, Computed, Place, Result, RValue, Val
 from ktc.elaborate.statements import assignments, augmented_assignments, blocks, exits, item_assignments, loops
 from ktc.elaborate.types import well_known
 from ktc.ir import nodes
 from ktc.ir.nodes import Value
 from ktc.syntax import ast
 
-EXPRESSIONS: Mapping[type[ast.Expr], Callable[[Body, Any, Ty | None], Any]] = MappingProxyType(
+T = TypeVar("T")
+
+EXPRESSIONS: Mapping[type[ast.Expr], Callable[[Body, Any, Ty | None], Result]] = MappingProxyType(
     {
         ast.Name: lambda body, node, _: names.name(body, node),
         ast.IntLit: lambda body, node, _: literals.integer(body, node),
@@ -92,7 +94,7 @@ STATEMENTS: Mapping[type[ast.Stmt], Callable[[Body, Any], None]] = MappingProxyT
 """How each kind of statement is elaborated."""
 
 
-def _observed(body: Body, node: ast.Expr | ast.Stmt, result: Any) -> Any:
+def _observed(body: Body, node: ast.Expr | ast.Stmt, result: T) -> T:
     if body.elab.observe is not None:
         body.elab.observe(body, node, result)
     return result
@@ -101,24 +103,24 @@ def _observed(body: Body, node: ast.Expr | ast.Stmt, result: Any) -> Any:
 class Dispatch(ElaborationApi):
     """The functions that lower rooms call in higher ones."""
 
-    def expr(self, body: Body, node: ast.Expr, expected: Ty | None = None) -> Any:
+    def expr(self, body: Body, node: ast.Expr, expected: Ty | None = None) -> Result:
         return _observed(body, node, EXPRESSIONS.get(type(node), literals.unsupported)(body, node, expected))
 
     def statement(self, body: Body, node: ast.Stmt) -> None:
         _observed(body, node, STATEMENTS.get(type(node), blocks.unsupported)(body, node))
 
-    def alias_value(self, elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -> Any:
+    def alias_value(self, elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -> Given:
         return evaluation.alias_value(elab, alias, self_ty)
 
-    def block(self, body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Any] | None = None) -> None:
+    def block(self, body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Binding] | None = None) -> None:
         return blocks.block(body, statements, names)
 
-    def build_display(self, body: Body, late: CollectionLiteral, want: Ty | None) -> Any:
+    def build_display(self, body: Body, late: CollectionLiteral, want: Ty | None) -> Val:
         return collection_literals.build_display(body, late, want)
 
     def call_fn(
         self, body: Body, fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False
-    ) -> Any:
+    ) -> Val:
         return call_lowering.call_fn(body, fn, pos, kw, span, receiver)
 
     def call_init(self, body: Body, ty: Ty, init: OverloadSet, pointer: Value, val: Place) -> None:
@@ -126,7 +128,7 @@ class Dispatch(ElaborationApi):
 
     def call_value(
         self, body: Body, callee: RValue | Place | ConstValue, pos: list[Arg], kw: list[Arg], span: Span
-    ) -> Any:
+    ) -> Val:
         return function_pointers.call_value(body, callee, pos, kw, span)
 
     def choose(
@@ -134,12 +136,12 @@ class Dispatch(ElaborationApi):
         body: Body,
         fns: OverloadSet,
         self_ty: StructTy | None,
-        params: tuple[Any, ...],
-        named: tuple[tuple[str, Any], ...],
+        params: tuple[Given, ...],
+        named: Named,
         pos: Sequence[Arg],
         kw: Sequence[Arg],
         span: Span,
-        env: Any = None,
+        env: Body | None = None,
         implicit_only: bool = False,
         quiet: bool = False,
         receiver: bool = False,
@@ -148,19 +150,21 @@ class Dispatch(ElaborationApi):
             body, fns, self_ty, params, named, pos, kw, span, env, implicit_only, quiet, receiver
         )
 
-    def condition(self, body: Body, value: Any, node: Any) -> nodes.Value:
+    def condition(self, body: Body, value: Result, node: ast.Node) -> nodes.Value:
         return conditions.condition(body, value, node)
 
-    def construct(self, body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+    def construct(self, body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Val:
         return construction.construct(body, ty, pos, kw, span)
 
     def convert_constant(self, elab: Elaboration, value: ConstValue, want: Ty) -> ConstValue | None:
         return evaluation.convert_constant(elab, value, want)
 
-    def declared_function(self, elab: Elaboration, param: ast.Param, value: Any, want: FunctionTy, what: str) -> Any:
+    def declared_function(
+        self, elab: Elaboration, param: ast.Param, value: Given, want: FunctionTy, what: str
+    ) -> Given:
         return function_instances.declared_function(elab, param, value, want, what)
 
-    def default_value(self, body: Body, instance: Instance, sig: ArgumentSignature, span: Span) -> Any:
+    def default_value(self, body: Body, instance: Instance, sig: ArgumentSignature, span: Span) -> Result:
         return default_arguments.default_value(body, instance, sig, span)
 
     def destructor(self, elab: Elaboration, ty: StructTy) -> str:
@@ -175,7 +179,7 @@ class Dispatch(ElaborationApi):
     def elaborate_instance(self, elab: Elaboration, instance: Instance) -> None:
         return function_bodies.elaborate_instance(elab, instance)
 
-    def emit_call(self, body: Body, found: Candidate, span: Span) -> Any:
+    def emit_call(self, body: Body, found: Candidate, span: Span) -> Val:
         return call_lowering.emit_call(body, found, span)
 
     def environment(self, body: Body, env: FunctionValue, span: Span | None) -> Value:
@@ -183,10 +187,10 @@ class Dispatch(ElaborationApi):
 
     def evaluate(
         self, elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None
-    ) -> Any:
+    ) -> Given:
         return evaluation.evaluate(elab, node, scope, module, expected)
 
-    def evaluate_open(self, elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
+    def evaluate_open(self, elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Given:
         return evaluation.evaluate_open(elab, node, scope, module)
 
     def fits_function(self, elab: Elaboration, have: FunctionTy, want: FunctionTy) -> bool:
@@ -208,7 +212,7 @@ class Dispatch(ElaborationApi):
     def make_template(self, elab: Elaboration, instance: Instance) -> None:
         return function_bodies.make_template(elab, instance)
 
-    def promised_alias(self, elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Any:
+    def promised_alias(self, elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Given:
         return archetypes.promised_alias(elab, alias, ty, scope)
 
     def put_back(self, body: Body, after: list[tuple[Computed, Place]]) -> None:
@@ -222,11 +226,11 @@ class Dispatch(ElaborationApi):
 
     def typed_constant(
         self, elab: Elaboration, type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo
-    ) -> Any:
+    ) -> Given:
         return evaluation.typed_constant(elab, type_node, value, scope, module)
 
-    def whole_type(self, elab: Elaboration, value: object) -> object:
+    def whole_type(self, elab: Elaboration, value: Given) -> Given:
         return parameter_binding.whole(elab, value)
 
-    def unify_function(self, elab: Elaboration, pattern: FunctionTy, actual: Any, bound: dict[Sym, Any]) -> bool:
+    def unify_function(self, elab: Elaboration, pattern: FunctionTy, actual: Given, bound: dict[Sym, Given]) -> bool:
         return function_instances.unify_function(elab, pattern, actual, bound)

@@ -21,7 +21,7 @@ class PerKernel:
 
     def __init__(self, package: Package, config: Config, sink: Sink, library: Library | None = None) -> None:
         self._elab: Elaboration = program.begin(package, config, sink, library)
-        self._elab.instances.deferred_kernels = {}
+        work_queue.defer_kernels(self._elab)
 
     def host(self, ready: Ready | None = None) -> nodes.Program:
         """Elaborate everything that `main` reaches, except for kernels."""

@@ -8,13 +8,13 @@ import contextlib
 from collections.abc import Callable
 from functools import partial
 
-from ktc.config import Config
+from ktc.config import LIBRARIES, WITH_OR_WITHOUT_MAIN, Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.checks import generic_bodies, unused_functions
 from ktc.elaborate.dispatch import Dispatch
-from ktc.elaborate.functions import function_bodies
+from ktc.elaborate.functions import exports, function_bodies
 from ktc.elaborate.instances import function_instances, instance_table, work_queue
 from ktc.elaborate.instances.instance_table import TARGETS_TABLE
 from ktc.elaborate.instances.library_archive import Library, archive_unit, packed_bodies
@@ -56,18 +56,18 @@ def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Progra
     _check_main_imports(elab)
     entry = ""
     with contextlib.suppress(ErrorReported):
-        entry = _entry(elab)
+        entry = _begin(elab)
     work_queue.drain(elab, elab.instances.states["host"])
-    host = function_bodies.unit_of(elab, elab.instances.states["host"])
+    host = function_bodies.unit_of(elab, elab.instances.states["host"], exports.describe(elab, _is_library(elab)))
     failed = any(
         one.failed for one in elab.instances.states["host"].by_symbol.values()
-    )  # its mistake may be told later
+    )  # its error may be reported later
     if ready is not None and not failed and not elab.reporter.sink.mistake_count:
         ready(host, entry)
     work_queue.drain(elab)
     unused_functions.check_rest(elab)
-    complete = function_bodies.unit_of(elab, elab.instances.states["host"])
-    if complete.functions.keys() != host.functions.keys():  # functions for others to call, which nobody calls here
+    complete = function_bodies.unit_of(elab, elab.instances.states["host"], exports.describe(elab, _is_library(elab)))
+    if complete.functions.keys() != host.functions.keys():  # exported functions, without a caller here
         host = complete
     devices = tuple(
         function_bodies.unit_of(elab, s)
@@ -85,7 +85,9 @@ def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Progra
     )  # fmt: skip
     generic_bodies.check_generics(elab)
     unused_functions.check_sizes(elab)
-    return nodes.Program(host, devices, entry, apart=(*apart, *elab.coverage.sound))
+    return nodes.Program(
+        host, devices, entry, apart=(*apart, *elab.coverage.sound), tunables=dict(elab.comptime.tunables)
+    )
 
 
 def _archive(elab: Elaboration) -> nodes.Unit:
@@ -95,32 +97,48 @@ def _archive(elab: Elaboration) -> nodes.Unit:
     return archive_unit(elab.instances.states["host"], elab.instances.globals)
 
 
+def _begin(elab: Elaboration) -> str:
+    """Ask for what the program begins with: its `main`, and what a library exports."""
+    if not _is_library(elab):
+        return _entry(elab)
+    exports.request(elab)
+    return ""
+
+
+def _is_library(elab: Elaboration) -> bool:
+    kind = elab.config.emit
+    return kind in LIBRARIES or (kind in WITH_OR_WITHOUT_MAIN and "main" not in elab.modules.main.scope.names)
+
+
 def _entry(elab: Elaboration) -> str:
     found = elab.modules.main.scope.names.get("main")
     if not isinstance(found, OverloadSet):
         span = Span(elab.modules.main.source, 0, 0)
-        elab.reporter.sink.report(Diagnostic(Code.MAIN, span, "the program has no function 'main'"))
+        elab.reporter.sink.report(Diagnostic(Code.MISSING_MAIN, span, "the program has no function 'main'"))
         raise ErrorReported
     main = found.functions[0]
     if main.node.args or main.node.params:
-        elab.reporter.sink.report(Diagnostic(Code.MAIN, main.span(), "'main' takes no arguments and no parameters"))
+        elab.reporter.sink.report(
+            Diagnostic(Code.INVALID_MAIN, main.span(), "'main' takes no arguments and no parameters")
+        )
         raise ErrorReported
     result = main.node.result
     if result is not None and not isinstance(result, ast.NoneLit) and getattr(result, "id", "") != "NoneType":
         text = "'main' returns nothing; an exit code is given with 'sys.exit'"
-        elab.reporter.sink.report(Diagnostic(Code.MAIN, Span(elab.modules.main.source, result.start, result.end), text))
+        elab.reporter.sink.report(
+            Diagnostic(Code.INVALID_MAIN, Span(elab.modules.main.source, result.start, result.end), text)
+        )
         raise ErrorReported
     body = Body(elab, elab.modules.main, elab.modules.main.scope, None)
     call_span = main.span()
-    # the user's main first, so that its errors are told first and without the starter's frames
+    # the user's main first, so that its errors come first and without the starter's frames
     instance = function_instances.instance_of(elab, FunctionValue(found), call_span, body)
     function_bodies.elaborate_instance(elab, instance)
     fn = well_known.startup_function(elab, ENTRY).set.functions[0]
     made = instance_table.instance(
         elab, fn, None, {fn.node.params[0].name: FunctionValue(found)}, [None] * len(fn.node.args), None, body
     )
-    work_queue.request(elab, made)
-    elab.instances.entry = made.symbol
+    work_queue.request_entry(elab, made)
     return made.symbol
 
 
@@ -146,18 +164,17 @@ def begin(
         package.packed = library.modules
         host.bodies = Bodies(library.packed, package.library_source)
     elab = Elaboration(package, config, sink, Dispatch(), host, is_archive)
-    elab.reporter.describe = partial(type_printer.shown_instance, elab)
+    elab.reporter.describe_with(partial(type_printer.shown_instance, elab))
     for index, target in enumerate(config.accelerators):
-        state = elab.instances.states[target.name] = UnitState(target, index)
+        state = elab.instances.add_state(target.name, UnitState(target, index))
         if library is not None and target.name in library.devices:
             state.bodies = Bodies(library.devices[target.name], package.library_source)
     linkage = "external" if is_archive else "internal" if library is None else "hidden"
-    elab.instances.globals[TARGETS_TABLE] = _targets_table(config.accelerators, linkage)
-    elab.types.none = primitive_types.prim(elab, "!kgen.none")
-    elab.modules.main = modules.enter(elab, package.root)
+    elab.instances.add_global(_targets_table(config.accelerators, linkage))
+    primitive_types.begin(elab)
     prelude = package.find("std." + modules.PRELUDE)
-    if prelude is not None:
-        elab.modules.prelude_scope = modules.enter(elab, prelude).scope
+    main = modules.enter(elab, package.root)
+    elab.modules.begin(main, modules.enter(elab, prelude).scope if prelude is not None else None)
     return elab
 
 

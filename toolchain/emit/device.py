@@ -1,16 +1,16 @@
 """Kernels to images: PTX, AMD code objects, AIR, or code for the processor.
 
 In: one `ModuleText` a kernel and the kinds that are wanted of it. Out: an `Image` a kernel. Kernels are compiled in
-other processes, for LLVM ends the process for code that it cannot translate. A function that nobody defines is the
+other processes, for LLVM ends the process for code that it cannot translate. An undefined function is the
 user's mistake and is found before LLVM starts; so is more shared memory than there is.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
 
-from ktc.emit.air import LACKS
+from ktc.base.records import replace
+from ktc.emit.air.images import LACKS
 from ktc.emit.module_text import ModuleText
 from ktc.emit.workers import Job, Usage, Workers
-from ktc.records import replace
 from ktc.targets.target import Image, Target
 
 Ended = Callable[[Usage], None]
@@ -85,7 +85,7 @@ def images(
         jobs: processes at once, if `workers` is not given.
         workers: processes that run already; they stay open.
         ptxas: NVIDIA's assembler, for the kind "object".
-        ended: told of each kernel that is done.
+        ended: called for each kernel that is done.
         meanwhile: called when all work is handed out.
 
     Raises:
@@ -113,9 +113,9 @@ def with_spare(job: Job) -> Job:
     return replace(job, spare=again)
 
 
-def data_job(target: object, constants: Mapping[str, bytes]) -> Job:
+def data_job(target: object, constants: Mapping[str, bytes], lines: Sequence[str] = ()) -> Job:
     """Return the job that makes an object of constants: see `host.data_object`."""
-    return Job("the images", "ktc.emit.host:data_object", (target, dict(constants)), timed=True)
+    return Job("the images", "ktc.emit.host:data_object", (target, dict(constants), tuple(lines)), timed=True)
 
 
 def _images(

@@ -4,7 +4,7 @@ In: what `codegen` made of the host's unit. Out: a relocatable, position indepen
 These functions run LLVM where they are called; `workers` runs them beside the kernels.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from importlib import import_module
 from typing import Any
@@ -51,17 +51,22 @@ def in_single_steps(function: str, arguments: tuple[Any, ...], steps: list[Step]
     return called(*arguments) if steps is None else called(*arguments, steps=steps)
 
 
-def data_object(target: Target, constants: Mapping[str, bytes], steps: list[Step] | None = None) -> bytes:
+def data_object(
+    target: Target, constants: Mapping[str, bytes], more: Sequence[str] = (), steps: list[Step] | None = None
+) -> bytes:
     """Return an object that defines each symbol as its bytes and a zero byte, and `SYMBOL$size` as their number.
 
     So the host's own code can be compiled while the kernels still are, and declares their images `external`.
+
+    Args:
+        more: further lines of LLVM's text.
     """
     with step(steps, "embed", "host"):
-        return _data_object(target, constants)
+        return _data_object(target, constants, more)
 
 
-def _data_object(target: Target, constants: Mapping[str, bytes]) -> bytes:
-    lines = [f'target datalayout = "{target.data_layout}"', f'target triple = "{target.triple}"']
+def _data_object(target: Target, constants: Mapping[str, bytes], more: Sequence[str]) -> bytes:
+    lines = [f'target datalayout = "{target.data_layout}"', f'target triple = "{target.triple}"', *more]
     for symbol, data in sorted(constants.items()):
         lines.append(
             f'@"{symbol}" = hidden constant [{len(data) + 1} x i8] c"{_quoted(data)}\\00", align {_IMAGE_ALIGN}'

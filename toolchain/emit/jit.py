@@ -7,6 +7,7 @@ standard streams, folder and environment; nothing of it runs in this process.
 import ctypes
 import faulthandler
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -19,11 +20,20 @@ NOT_LOADED = 70
 """Status of a child that could not load the objects (sysexits.h, EX_SOFTWARE)."""
 
 
+class MissingSymbols(Exception):
+    """The program calls functions that nothing in this process has; `names` are theirs."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(names)
+        self.names = names
+
+
 def run(objects: Sequence[bytes], argv: Sequence[str]) -> int:
     """Run `main(argc, argv)`; return its exit code, or 128 and the number of the signal that ended it.
 
     Raises:
-        Bug: the objects do not load, say for a symbol that nobody defines.
+        MissingSymbols: a symbol is undefined.
+        Bug: the objects do not load.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -41,6 +51,9 @@ def run(objects: Sequence[bytes], argv: Sequence[str]) -> int:
         _, status = os.waitpid(pid, 0)
     finally:
         signal.signal(signal.SIGINT, before)
+    missing = re.search(r"Symbols not found: \[ (.*?) \]", failure)
+    if missing:
+        raise MissingSymbols(tuple(sorted(missing[1].split(", "))))
     if failure:
         raise Bug(f"the program does not load: {failure}", "jit")
     code = os.waitstatus_to_exitcode(status)

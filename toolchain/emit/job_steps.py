@@ -1,4 +1,4 @@
-"""What a job tells of its own steps: LLVM's passes, the emission of code.
+"""The steps of a job that are timed: LLVM's passes, the emission of code.
 
 In: the steps as they run. Out: plain tuples that go back to the parent with the job's result.
 """
@@ -13,7 +13,7 @@ Step = tuple[str, str, float, float, float, int]
 
 @contextmanager
 def step(steps: list[Step] | None, name: str, unit: str, instructions: int = 0) -> Iterator[None]:
-    """Time one step; None for nobody who wants to know."""
+    """Time one step; nothing is measured if `steps` is None."""
     start, cpu = time.perf_counter(), time.process_time()
     yield
     if steps is not None:

@@ -7,9 +7,11 @@ from collections.abc import Set
 from contextlib import ExitStack
 from typing import Any
 
-from ktc.emit import air, hsaco, llvm, ptx, workgroups
+from ktc.emit import llvm, workgroups
+from ktc.emit.air import images as air
 from ktc.emit.job_steps import Step, instructions, step
 from ktc.emit.module_text import ModuleText
+from ktc.emit.objects import hsaco, ptx
 from ktc.emit.tools import assemble_ptx
 
 UNCUT = "uncut"
@@ -40,14 +42,15 @@ def emit_kernel(
     if not kinds - {"llvm"}:
         return made
     with ExitStack() as stack:
-        text = module.text
+        text, is_cut = module.text, False
         if target.vendor == "cpu" and module.marked:
             with step(steps, "cut", module.kernel, instructions(module.marked)):
                 text, why = _cut(module, level)
             if why:
                 made[UNCUT] = why.encode()
+            is_cut = not why
         with step(steps, "optimise", module.kernel, instructions(text)):
-            optimised = stack.enter_context(llvm.optimized(text, target, level, module.kernel))
+            optimised = stack.enter_context(llvm.optimized(text, target, level, module.kernel, is_cut))
         if "llvm-opt" in kinds:
             made["llvm-opt"] = llvm.llvm_text(optimised).encode()
         forms = {"ptx": _ptx, "hsaco": _hsaco, "metallib": _metallib, "native": _native}
@@ -62,9 +65,9 @@ def emit_kernel(
 def _cut(module: ModuleText, level: int) -> tuple[str, str]:
     """Return the module with its kernel cut, or as it is with coroutines and why."""
     with llvm.parsed(module.marked, module.kernel) as marked:
-        llvm.simplify(marked, module.target)
+        llvm.simplify(marked, module.target, f"{module.kernel}.body")
         try:
-            return workgroups.in_loops(marked, module.kernel), ""
+            return workgroups.in_loops(marked, module.kernel, level >= llvm.MIN_VECTOR_LEVEL), ""
         except workgroups.Uncut as error:
             return module.text, f"{error.number} {error.reason}"
 

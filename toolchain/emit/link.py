@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from ktc.records import record
+from ktc.base.records import record
 
 _LINKERS = ("ld.gold", "ld.lld", "ld")
 """Fastest first. mold is not here: it starts threads for a file of a few kilobytes."""
@@ -61,6 +61,32 @@ class Executable:
     path: Path
     size_bytes: int
 
+
+@record
+class Wanted:
+    """What is to be made of objects.
+
+    Args:
+        shared: a shared library instead of an executable.
+        debug: symbols and debug information are kept.
+        exported: what others see of a library; None: all.
+        soname: the name under which the system looks for a shared library, "" for its file's.
+        version: the version of its symbols, "" for none.
+        libraries: what else is linked, as `-l` names it, or paths; folders: where that is looked for first.
+        is_joined: one object is made of several.
+    """
+
+    shared: bool = False
+    debug: bool = False
+    exported: tuple[str, ...] | None = None
+    soname: str = ""
+    version: str = ""
+    libraries: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    is_joined: bool = False
+
+
+EXECUTABLE = Wanted()
 
 _MATH = ("-Wl,--as-needed", "-lm")
 
@@ -137,18 +163,23 @@ def _ask(compiler: str, name: str) -> str:
     return os.path.realpath(path) if os.path.isabs(path) else ""
 
 
-def link(
-    objects: Sequence[bytes], output: Path, tools: LinkTools, shared: bool = False, debug: bool = False
-) -> Executable:
+def link(objects: Sequence[bytes], output: Path, tools: LinkTools, wanted: Wanted = EXECUTABLE) -> Executable:
     """Link `objects` into `output`, which appears whole or not at all.
-
-    Args:
-        shared: make a shared library instead of an executable.
-        debug: keep symbols and debug information.
 
     Raises:
         LinkFailed: the linker refused, or there is none.
         OSError: `output` cannot be written.
+    """
+    data = linked(objects, tools, wanted)
+    install(data, output)
+    return Executable(output, len(data))
+
+
+def linked(objects: Sequence[bytes], tools: LinkTools, wanted: Wanted) -> bytes:
+    """Return what the linker makes of objects.
+
+    Raises:
+        LinkFailed: the linker refused, or there is none.
     """
     if not tools.title:
         raise LinkFailed("", "no linker was found")
@@ -158,15 +189,27 @@ def link(
             Path(folder, name).write_bytes(data)
         # Relative names: a linker that writes names of inputs writes the same ones everywhere.
         result = Path(folder, "linked")
+        if wanted.exported is not None:
+            Path(folder, _LIST).write_text(_exported(wanted))
         done = subprocess.run(
-            _command(tools, names, result.name, shared, debug), cwd=folder, capture_output=True, text=True, check=False
+            _command(tools, names, result.name, wanted), cwd=folder, capture_output=True, text=True, check=False
         )
         if done.returncode:
             said = (done.stderr or done.stdout).strip() or f"exit status {done.returncode}"
             raise LinkFailed(Path(tools.title.split()[0]).name, said)
-        data = result.read_bytes()
-    install(data, output)
-    return Executable(output, len(data))
+        return result.read_bytes()
+
+
+_LIST = "exported"
+
+
+def _exported(wanted: Wanted) -> str:
+    """Return the list of what is visible, as the system's linker takes it."""
+    names = wanted.exported or ()
+    if sys.platform == "darwin":
+        return "".join(f"_{name}\n" for name in names)
+    listed = f"global: {'; '.join(names)}; " if names else ""
+    return f"{wanted.version} {{ {listed}local: *; }};\n"
 
 
 def install(data: bytes, output: Path) -> None:
@@ -187,18 +230,50 @@ def install(data: bytes, output: Path) -> None:
         raise
 
 
-def _command(tools: LinkTools, names: Sequence[str], result: str, shared: bool, debug: bool) -> list[str]:
+def _command(tools: LinkTools, names: Sequence[str], result: str, wanted: Wanted) -> list[str]:
+    if wanted.is_joined:
+        if tools.linker:
+            return [tools.linker, "-r", "-o", result, *names]
+        return [*tools.compiler, "-r", "-nostdlib", "-o", result, *names]
+    libraries = [f"-L{os.path.abspath(folder)}" for folder in wanted.folders]
+    libraries += [_library(name) for name in wanted.libraries]
     if tools.linker:
         start, before, after = tools.start_files
-        flags = ["--gc-sections", "--build-id=none", "--hash-style=gnu", "-z", "relro", "-z", "noexecstack"]
-        flags += [] if debug else ["-s"]
-        flags += ["-shared"] if shared else ["-pie", "-dynamic-linker", tools.loader]
-        inputs = [before, *names, "--as-needed", *tools.libraries, after]
-        return [tools.linker, *flags, "-o", result, *([] if shared else [start]), *inputs]
+        flags = ["--gc-sections", "--build-id=sha1", "--hash-style=gnu"]
+        flags += ["-z", "relro", "-z", "now", "-z", "noexecstack"]
+        flags += [] if wanted.debug else ["-s"]
+        flags += ["-shared", *_of_library(wanted)] if wanted.shared else ["-pie", "-dynamic-linker", tools.loader]
+        if wanted.libraries:
+            usual = dict.fromkeys([str(Path(start).parent), *_USUAL_FOLDERS])
+            libraries += [f"-L{folder}" for folder in usual if Path(folder).is_dir()]
+        inputs = [before, *names, *libraries, "--as-needed", *tools.libraries, after]
+        return [tools.linker, *flags, "-o", result, *([] if wanted.shared else [start]), *inputs]
     if sys.platform == "darwin":
         flags = ["-Wl,-dead_strip"]
     else:
-        flags = ["-Wl,--gc-sections", "-Wl,--build-id=none"]
-    flags += [] if debug else ["-s"]
-    flags += ["-shared"] if shared else []
-    return [*tools.compiler, *flags, "-o", result, *names, *([] if sys.platform == "darwin" else _MATH)]
+        flags = ["-Wl,--gc-sections", "-Wl,--build-id=sha1", "-Wl,-z,relro,-z,now,-z,noexecstack"]
+    flags += [] if wanted.debug else ["-s"]
+    flags += ["-shared"] if wanted.shared else []
+    flags += [f"-Wl,{','.join(words)}" for words in _pairs(_of_library(wanted))] if wanted.shared else []
+    return [*tools.compiler, *flags, "-o", result, *names, *libraries, *([] if sys.platform == "darwin" else _MATH)]
+
+
+_USUAL_FOLDERS = ("/usr/local/lib", "/usr/lib", "/lib", "/usr/lib64", "/lib64")
+
+
+def _library(name: str) -> str:
+    """Return the linker's argument for a library: a path, or a name after `-l`."""
+    return os.path.abspath(name) if os.sep in name or name.endswith((".so", ".a", ".o", ".dylib")) else f"-l{name}"
+
+
+def _of_library(wanted: Wanted) -> list[str]:
+    """Return the options for the name of a shared library and for what it shows."""
+    if sys.platform == "darwin":
+        named = ["-install_name", wanted.soname] if wanted.soname else []
+        return [*named, *(["-exported_symbols_list", _LIST] if wanted.exported is not None else [])]
+    named = ["-soname", wanted.soname] if wanted.soname else []
+    return [*named, *(["--version-script", _LIST] if wanted.exported is not None else [])]
+
+
+def _pairs(words: list[str]) -> list[list[str]]:
+    return [words[at : at + 2] for at in range(0, len(words), 2)]

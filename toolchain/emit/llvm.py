@@ -13,7 +13,7 @@ from typing import Any
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from ktc.emit.backend_errors import rejected
 from ktc.emit.checks import instrumented
-from ktc.emit.loops import improved
+from ktc.emit.loops.rewriting import improved
 from ktc.emit.support import routines
 from ktc.targets.target import Target
 
@@ -71,14 +71,18 @@ def parsed(text: str, name: str = "") -> Iterator[Any]:
 
 
 @contextmanager
-def optimized(text: str, target: Target, level: int, name: str = "") -> Iterator[Any]:
-    """Read `text` and run LLVM's default pipeline of -O`level` over it; gives llvmlite's module as `parsed` does."""
+def optimized(text: str, target: Target, level: int, name: str = "", is_cut: bool = False) -> Iterator[Any]:
+    """Read `text` and run LLVM's default pipeline of -O`level` over it; gives llvmlite's module as `parsed` does.
+
+    Args:
+        is_cut: it is a kernel whose threads are loops (`workgroups`), simplified already.
+    """
     if target.checks:
         text = instrumented(text, target.checks, target.is_device, machine(target, level))
     with parsed(text + routines(text, target) if target.vendor == "cpu" else text, name) as module:
         if target.vendor == "apple" and _GENERIC.search(text):
             level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs
-        _run_pipeline(module, text, target, level)
+        _run_pipeline(module, text, target, level, is_cut)
         if target.vendor not in _COUNTS_IN_LLVM and level >= MIN_VECTOR_LEVEL:
             before = llvm_text(module)
             after = improved(before)
@@ -90,22 +94,37 @@ def optimized(text: str, target: Target, level: int, name: str = "") -> Iterator
         yield module
 
 
-def simplify(module: Any, target: Target) -> None:
-    """Inline and simplify, and leave loops as they are: what a kernel goes through before it is cut."""
-    options = llvm.create_pipeline_tuning_options(speed_level=1)
-    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
-    options.loop_unrolling = True
-    builder = llvm.create_pass_builder(machine(target, 1), options)
-    builder.getModulePassManager().run(module, builder)
+def simplify(module: Any, target: Target, function: str) -> None:
+    """Inline and simplify, and leave loops as they are: what a kernel goes through before it is cut.
+
+    Args:
+        function: what is to be cut. Of its loops only short ones of a known length are unrolled.
+    """
+    for unrolls in (False, True):
+        options = llvm.create_pipeline_tuning_options(speed_level=1)
+        options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
+        options.loop_unrolling = unrolls
+        builder = llvm.create_pass_builder(machine(target, 1), options)
+        if unrolls:
+            # The passes of a module would unroll loops of any length.
+            builder.getFunctionPassManager().run(module.get_function(function), builder)
+            # A phi at a loop's exit may differ between threads where what the loop sets need not.
+            closed = llvm.create_new_function_pass_manager()
+            closed.add_lcssa_pass()
+            closed.run(module.get_function(function), builder)
+        else:
+            builder.getModulePassManager().run(module, builder)
 
 
-def _run_pipeline(module: Any, text: str, target: Target, level: int) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
+def _run_pipeline(module: Any, text: str, target: Target, level: int, is_cut: bool) -> None:
+    # The passes of higher levels would unroll loops over threads, or pull conditions out of them, before they are
+    # vectors.
+    options = llvm.create_pipeline_tuning_options(speed_level=min(level, 1) if is_cut else level)
     vectorise = target.vendor == "cpu" and level >= MIN_VECTOR_LEVEL
     options.loop_vectorization = vectorise
     # On a GPU this makes vectors of few numbers; the back end joins loads of neighbours itself.
     packs = target.vendor != "apple" and (not target.packs_narrow_only or _NARROW.search(text) is not None)
-    options.slp_vectorization = level >= MIN_VECTOR_LEVEL and packs
+    options.slp_vectorization = level >= MIN_VECTOR_LEVEL and packs and not is_cut
     options.loop_interleaving = vectorise
     options.loop_unrolling = level >= MIN_VECTOR_LEVEL
     builder = llvm.create_pass_builder(machine(target, level), options)

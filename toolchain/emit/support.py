@@ -2,7 +2,7 @@
 
 In: a module's text. Out: their definitions, as text to put after it; "" if it needs none. Compilers of C link them from
 a library of their own; an executable of ktc has only libc beside it. The names are those that LLVM calls. They work on
-the bits, with one rounding, to nearest even. The linker keeps one copy of each, and none that nobody calls.
+the bits, with one rounding, to nearest even. The linker keeps one copy of each that is called.
 """
 
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def routines(text: str, target: Target) -> str:
     # Comdats: several objects of a program have them. Mach-O knows no comdats, and needs none for this.
     comdat = "" if "apple" in target.triple or "darwin" in target.triple else " comdat"
     lines = [f"${name} = comdat any" for name in names if comdat]
-    # LLVM takes away what nobody calls before it makes calls out of instructions.
+    # LLVM removes unused functions before it turns instructions into calls of them.
     kept = ", ".join(f"ptr @{name}" for name in names)
     lines.append(f'@llvm.compiler.used = appending global [{len(names)} x ptr] [{kept}], section "llvm.metadata"')
     for name, (signature, body) in found:

@@ -26,6 +26,16 @@ def find_ptxas(search: str = "") -> str:
     return shutil.which("ptxas", path=sysconfig.get_path("scripts")) or shutil.which("ptxas") or ""
 
 
+def stamp_of_ptxas(ptxas: str) -> str:
+    """Return what keys of results say of the assembler at a path: its version; "" for none."""
+    if not ptxas:
+        return ""
+    try:
+        return subprocess.run([ptxas, "--version"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return ptxas
+
+
 def measured_by_ptxas(ptxas: str, text: bytes, processor: str) -> str:
     """Return what ptxas says of a PTX text's registers and memory.
 

@@ -20,10 +20,10 @@ from dataclasses import field
 from importlib import import_module
 from typing import Any, Self
 
+from ktc.base.records import entity, record, replace
 from ktc.diag.diagnostic import Bug
 from ktc.emit.backend_errors import given_up
 from ktc.emit.job_steps import Step
-from ktc.records import entity, record, replace
 
 _READ_BYTES = 1 << 16
 _LENGTH_BYTES = 8
@@ -123,7 +123,7 @@ class Workers:
         ticket = len(self._names)
         self._names.append(job.name)
         self._spares[ticket] = job.spare
-        with suppress(BrokenPipeError):  # the child is gone: `result` tells
+        with suppress(BrokenPipeError):  # the child is gone: `result` reports it
             self._push(_frame((ticket, replace(job, spare=None))))
         return ticket
 
@@ -201,7 +201,7 @@ class _Process:
         to, result, words: pipes: jobs go in, results come out, and what it says on stderr.
         job: what it does now: the ticket; None while it waits. is_last: it does nothing after that.
         said: what it has said since that job began.
-        cpu: seconds that it told of so far.
+        cpu: seconds that it has reported so far.
     """
 
     pid: int
@@ -257,7 +257,7 @@ class _Server:
             process.job, job = self.waiting.popleft()
             process.is_last = job.last
             process.said.clear()
-            with suppress(BrokenPipeError):  # it died while it waited: `_collect` tells
+            with suppress(BrokenPipeError):  # it died while idle: `_collect` reports it
                 _write(process.to, _frame(job))
         return True
 
@@ -357,8 +357,8 @@ def _portable(kind: str, value: Any, usage: Usage) -> bytes:
         if kind == "raised":
             pickle.loads(pickle.dumps(value))  # an exception may pickle and yet not come back
     except Exception as error:  # whatever hinders pickling, the text is what matters
-        told = value if kind == "raised" else error
-        return _frame(("raised", Bug(f"{type(told).__name__}: {told}", "emit"), usage))
+        cause = value if kind == "raised" else error
+        return _frame(("raised", Bug(f"{type(cause).__name__}: {cause}", "emit"), usage))
     return data
 
 

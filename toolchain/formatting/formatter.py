@@ -6,6 +6,7 @@ here each time, and its comments are all kept.
 
 import re
 
+from ktc.base.records import field_names
 from ktc.diag.diagnostic import Bug, Sink
 from ktc.diag.source import Source
 from ktc.formatting.blank_lines import blank_lines
@@ -16,7 +17,6 @@ from ktc.formatting.parentheses import hide
 from ktc.formatting.reading import read
 from ktc.formatting.spacing import arrange
 from ktc.formatting.splitting import split
-from ktc.records import field_names
 from ktc.syntax import ast
 from ktc.syntax.parser import parse
 from ktc.syntax.tables import Tables

@@ -138,7 +138,7 @@ def _write(memory: Memory, _: tuple[Type, ...], args: Arguments, result: Type) -
 
 
 def _uncaught(memory: Memory, _: tuple[Type, ...], args: Arguments, result: Type) -> None:
-    """An error that nobody catches ends an evaluation."""
+    """An uncaught error ends an evaluation."""
     address, size = args
     raise Failure("trap", f"an error is raised: {memory.read_bytes(address, size).decode(errors='replace')}")
 

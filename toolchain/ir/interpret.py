@@ -91,7 +91,7 @@ class Interpreter:
         return self._run(lambda: self._namespace[self.function(symbol)], args)
 
     def run(self, function: ir.Function, args: Sequence[ir.Plain] = ()) -> Any:
-        """Run a function that is in no unit, as `call`; it is translated anew each time."""
+        """Run a function that is in no unit, as `call`; it is translated for each call."""
         return self._run(lambda: self._translate(function, once=True), args)
 
     def prepare(self, function: ir.Function) -> Callable[[Sequence[ir.Plain]], Any]:

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ktc.base.records import record
 from ktc.diag.diagnostic import Bug
 from ktc.ir.arithmetic import float_from_bits, float_to_bits
 from ktc.ir.nodes import Plain
@@ -26,7 +27,6 @@ from ktc.ir.types import (
     VoidType,
     size_of,
 )
-from ktc.records import record
 
 FIRST_BLOCK = 0x6B74_6300
 OFFSET_MASK = (1 << 32) - 1

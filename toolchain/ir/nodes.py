@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Union
 
+from ktc.base.records import entity, record
 from ktc.diag.source import Span
+from ktc.ir.exports import Exports
 from ktc.ir.types import PTR, PointerType, Type
-from ktc.records import entity, record
 
 # ---- constants that are not numbers -------------------------------------------------------------
 
@@ -131,7 +132,7 @@ class Call:
 
 @record
 class CallExternal:
-    """Call a C function by its symbol. Scalars and pointers only. `fixed_args` < len(args) makes it variadic after that
+    """Call a C function by its symbol; vectors are no arguments. `fixed_args` < len(args) makes it variadic after that
     many; -1 if it is not variadic."""
 
     symbol: str
@@ -143,11 +144,12 @@ class CallExternal:
 @record
 class CallIndirect:
     """Call a function through its address, by the C convention for scalars and pointers, or ktc's own convention for
-    functions of the unit (they are the same for scalars and pointers)."""
+    functions of the unit (they are the same for scalars and pointers). `is_c`: structs go by the C convention."""
 
     pointer: Value
     args: tuple[Value, ...]
     type: Type
+    is_c: bool = False
 
 
 @record
@@ -328,7 +330,7 @@ class MemSet:
 
 @record
 class Declare:
-    """A local's life begins here, without a value. In a loop: anew in each turn."""
+    """A local's lifetime begins here, without a value; in a loop, in each iteration."""
 
     local: Local
 
@@ -347,7 +349,7 @@ class Mark:
         "result"     the same where the function ends, for its named result.
         "copy"       stands before a `Block` that copies the value; `instead` moves it, for a value that is not used
                      any more; `renamed`: the same for a place that only has another name then.
-        "copied"     stands before what copies a value to the local, as far as its next "init": if nobody looks at it,
+        "copied"     stands before what copies a value to the local, as far as its next "init": if it is never read,
                      nothing is copied.
     `path`: field indices for a part of a struct (only in constructors, fields of `out self`, and for moves out of
     fields).
@@ -436,7 +438,7 @@ class Function:
         linkage: "internal", "export" (visible symbol), "hidden" (seen by other objects of the same executable) or
             "external" (hidden in another object; it has no body).
         inline: "", "always" or "never".
-        traced: line tables tell of it; else what comes of it is at its caller's place (`@always_inline("nodebug")`).
+        traced: it has line tables; otherwise its code has its caller's position (`@always_inline("nodebug")`).
         lends: it hands out memory of its frame or of the block, so that `inline` "always" must be done in the IR.
         bounds: of a kernel, by name: "threads" (of a block, at most), "resident_blocks" (on a multiprocessor, at
             least), "registers" (of a thread, at most), "cluster" (its extents in blocks).
@@ -478,18 +480,29 @@ class ImageRef:
 
 
 @record
+class SourcePlace:
+    """The content of a global: a place in the program, for a trace of an error (`builtin/_trace.kpy`)."""
+
+    path: str
+    line: int
+    column: int
+    title: str
+
+
+@record
 class Global:
     """A global variable.
 
     Args:
-        content: bytes for raw data (type is an array of i8 then), a `Const`, an `ImageRef`, or None for zeros.
+        content: bytes for raw data (type is an array of i8 then), a `Const`, an `ImageRef`, a `SourcePlace`, or
+            None for zeros.
         space: the language's address space (3: shared memory of a block, never initialised).
         linkage: "internal", "hidden" or "external", as of a `Function`.
     """
 
     name: str
     type: Type
-    content: "bytes | Const | ImageRef | None"
+    content: "bytes | Const | ImageRef | SourcePlace | None"
     constant: bool
     space: int = 0
     align: int = 0
@@ -498,11 +511,16 @@ class Global:
 
 @record
 class Kernel:
-    """A function of a device unit that the host starts."""
+    """A function of a device unit that the host starts.
+
+    Args:
+        shown: nothing starts it; it is compiled for its code to be looked at, and may take and return anything.
+    """
 
     symbol: str
     title: str
     span: Span | None = None
+    shown: bool = False
 
 
 @entity
@@ -513,12 +531,14 @@ class Unit:
         target: a `targets.target.Target`.
         functions: by symbol, callees and callers in any order.
         kernels: of a device unit.
+        exports: of the host, what C can call.
     """
 
     target: object
     functions: dict[str, Function] = field(default_factory=dict)
     globals: dict[str, Global] = field(default_factory=dict)
     kernels: tuple[Kernel, ...] = ()
+    exports: Exports = Exports()
 
 
 @record
@@ -529,6 +549,7 @@ class Program:
         entry: symbol of the host function that C's `main` calls: `fn(i32 argc, ptr argv) -> i32`.
         apart: functions of the user's that are in no unit (nothing reaches them), or in one that has mistakes: to be
             looked at for mistakes of their own.
+        tunables: the choices that it declares (`tuning.tunable`): the values of each, the default first.
     """
 
     host: Unit
@@ -536,3 +557,4 @@ class Program:
     entry: str = ""
     info: Mapping[str, object] = field(default_factory=dict)
     apart: "tuple[Function, ...]" = ()
+    tunables: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from ktc.base.records import record
 from ktc.ir import arithmetic as ints
 from ktc.ir import float_arithmetic as floats
 from ktc.ir import op_rules as rules
@@ -15,7 +16,6 @@ from ktc.ir.nodes import Const, Op, Plain, Value
 from ktc.ir.op_folds import SIMPLIFIERS, Simplifier
 from ktc.ir.op_special import EVALUATORS, Evaluator, compare_addresses, has_symbol
 from ktc.ir.types import PointerType, Type, VectorType
-from ktc.records import record
 
 Rule = Callable[[str, tuple[Type, ...], object, Type | None], Type]
 

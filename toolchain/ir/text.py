@@ -67,6 +67,9 @@ def print_global(variable: ir.Global) -> str:
             content = _plain(kind, plain)
         case ir.ImageRef(unit, kernel, kind_of_image):
             content = f"image {unit} @{kernel} {kind_of_image}"
+        case ir.SourcePlace(path, row, column, title):
+            file = _quoted_bytes(path.encode("utf-8", "surrogateescape"))
+            content = f"place {file}:{row}:{column} {_quoted_bytes(title.encode())}"
     word = "constant" if variable.constant else "global"
     space = f" space {variable.space}" if variable.space else ""
     align = f" align {variable.align}" if variable.align else ""

@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from dataclasses import field
 from types import CodeType
 
+from ktc.base.records import entity, record
 from ktc.diag.source import Span
 from ktc.ir import nodes as ir
 from ktc.ir.memory import Failure, scalar_letter
 from ktc.ir.translate_values import DEEPEST, Environment, Values
 from ktc.ir.types import Type, size_of
 from ktc.ir.walk import leaves, locals_of, operands, shared, statements
-from ktc.records import entity, record
 
 _MOST_NESTED_LOOPS = 18  # CPython's compiler allows 20 nested loops and try blocks in one function
 _MOST_NESTED_BLOCKS = 90  # and 100 levels of indentation

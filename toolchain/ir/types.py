@@ -8,7 +8,7 @@ value and one byte, 0 or 1, in memory; a vector of n bools is n bytes in memory.
 from dataclasses import field
 from typing import Union
 
-from ktc.records import record
+from ktc.base.records import record
 
 
 @record

@@ -284,10 +284,10 @@ class _Checker:
             raise self.fail(f"call of '{symbol}' gives {kind}, declared {callee.result}")
 
     def foreign(self, symbol: str, types: tuple[Type, ...], fixed_fits: bool) -> None:
-        """Check a call of a C function: scalars and pointers only."""
+        """Check a call of a C function: no vectors."""
         self.require(fixed_fits, f"call of '{symbol}' with fewer arguments than are fixed")
         for kind in types:
-            if not isinstance(kind, IntType | FloatType | PointerType | VoidType):
+            if not isinstance(kind, IntType | FloatType | PointerType | VoidType | StructType | ArrayType):
                 raise self.fail(f"call of C function '{symbol}' with a {kind}")
 
     # ---- values ------------------------------------------------------------------------------------------

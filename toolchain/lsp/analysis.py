@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ktc import config as configs
+from ktc.base.records import field_names
 from ktc.config import Options
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source
 from ktc.lsp.facts import Fact, Recorder
 from ktc.lsp.positions import Lines
-from ktc.records import field_names
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
 from ktc.syntax.parser import parse

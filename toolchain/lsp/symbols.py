@@ -66,7 +66,7 @@ def folds(module: ast.Module | None) -> Iterator[tuple[int, int]]:
 
 
 def tokens(text: str, analysis: Analysis | None, tables: Tables) -> list[tuple[int, int, str]]:
-    """Return (start, end, type) of the words of a text, in order; facts tell what names are."""
+    """Return (start, end, type) of the words of a text, in order; `facts` say what names mean."""
     lexer = Lexer(tables)
     try:
         cut = lexer.lex(text, 0, len(text))

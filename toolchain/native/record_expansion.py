@@ -1,9 +1,9 @@
 """Modules written out, for mypyc: it makes a native class of a class that it understands, and `@record` it does not.
 
 In: the text of a module. Out: the same with constructor, comparison and hash as methods of each `@record` and
-`@entity`, as `records.py` makes them when the module is imported; with constants that are `Final`, which other modules
-then need not look up; with dictionaries in place of their read-only views, and `zip` without a check of lengths, for
-mypyc has code of its own for these. All other lines stay as they are.
+`@entity`, as `base/records.py` makes them when the module is imported; with constants that are `Final`, which other
+modules then need not look up; with dictionaries in place of their read-only views, and `zip` without a check of
+lengths, for mypyc has code of its own for these. All other lines stay as they are.
 """
 
 import ast
@@ -53,7 +53,7 @@ def written_out(text: str) -> str:
     at = next((node.lineno for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))), 1)
     lines[at - 1] = f"from typing import Any as _Any, Final as _Final, cast as _unchecked; {lines[at - 1]}"
     if added:
-        lines[at - 1] = f"import ktc.records as _records; {lines[at - 1]}"
+        lines[at - 1] = f"import ktc.base.records as _records; {lines[at - 1]}"
     return "\n".join(lines)
 
 

@@ -9,11 +9,11 @@ functions that return memory of their own frame.
 
 from collections.abc import Callable, Sequence
 
+from ktc.base.records import replace
 from ktc.diag.diagnostic import Sink
 from ktc.ir.nodes import Function, Unit
 from ktc.passes import capture_by_value, copy_elision, definite_initialization, drop_insertion, frame_inlining
 from ktc.passes.slots import has_marks
-from ktc.records import replace
 
 Pass = Callable[[Function, object, Sink], Function]
 

@@ -1,9 +1,9 @@
-"""What a closure captures and nobody changes is held in its environment by value.
+"""Captured variables that are never changed are held in a closure's environment by value.
 
 In: the host's unit without marks, where an environment is an array of addresses of variables. Out: the same with a copy
 of the variable's value in place of its address wherever the variable gets a value at one place only and is only read
-elsewhere, in the function that owns it and in all closures that reach it. The environment is made anew wherever the
-closure is handed on, after the variable has its value, so nobody can tell the difference; but LLVM need no longer think
+elsewhere, in the function that owns it and in all closures that reach it. The environment is rebuilt wherever the
+closure is passed on, after the variable has its value, so this is not observable; but LLVM need no longer think
 that the stores of a loop change what the loop captures.
 
     declare %x: f64                              declare %x: f64
@@ -20,10 +20,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 from typing import Any
 
+from ktc.base.records import entity, field_names, replace
 from ktc.ir import nodes as ir
 from ktc.ir import ops, walk
 from ktc.ir.types import I64, PTR, ArrayType, Type, align_of, size_of
-from ktc.records import entity, field_names, replace
 
 _LARGEST = 64
 """Bytes of a value that is copied into an environment."""

@@ -1,4 +1,4 @@
-"""Copies of values that nobody uses any more become moves, and copies that nobody looks at are not made.
+"""The last copy of a value becomes a move, and copies that are never read are elided.
 
 In: a function in which a `copy` mark stands before each `Block` that copies a named local, or a field of one, and a
 `copied` mark before what gives a local or a field a copy, as far as its next `init` mark. Out: the function without
@@ -12,12 +12,12 @@ nothing at all where the copy is not live.
 
 from collections.abc import Sequence
 
+from ktc.base.records import replace
 from ktc.diag.diagnostic import Sink
 from ktc.ir.nodes import Block, Declare, Function, If, Local, Loop, Mark, Statement
 from ktc.passes import flow
 from ktc.passes.liveness import FIRST_BIT, Uses
 from ktc.passes.slots import SlotTable, field_counts, marks
-from ktc.records import replace
 
 
 def run(function: Function, config: object, sink: Sink) -> Function:
@@ -49,7 +49,7 @@ def _settle(arm: flow.Arm, graph: flow.Graph, live: list[int], table: SlotTable)
     out: list[Statement] = []
     choice: Mark | None = None
     target: Local | None = None  # the local that is given a copy here
-    unseen = -1  # the position of the end of a copy that nobody looks at
+    unseen = -1  # the position of the end of a copy that is never read
     for at, step in enumerate(arm.steps):
         statement = step.statement
         if at <= unseen:
@@ -82,7 +82,7 @@ def _settle(arm: flow.Arm, graph: flow.Graph, live: list[int], table: SlotTable)
 
 
 def _end_of_unseen(arm: flow.Arm, at: int, graph: flow.Graph, live: list[int], table: SlotTable) -> int:
-    """Return the position of the mark that ends a copy, if nobody looks at the copy, else -1."""
+    """Return the position of the mark that ends a copy that is never read, else -1."""
     copied = arm.steps[at].statement
     assert isinstance(copied, Mark)
     row = table.get(copied.local)

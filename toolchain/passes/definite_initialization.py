@@ -42,7 +42,7 @@ def run(function: Function, config: object, sink: Sink) -> Function:
         if isinstance(one, Mark) and one.kind == "consume" and one.span:
             moves.setdefault(one.local, []).append(one.span)
     wrong: set[Local] = set()
-    told: set[tuple[Local, int]] = set()
+    reported: set[tuple[Local, int]] = set()
     for step in _steps(graph.body):
         mark = step.statement
         row = table.get(mark.local) if isinstance(mark, Mark) else None
@@ -52,9 +52,9 @@ def run(function: Function, config: object, sink: Sink) -> Function:
                 wrong.add(mark.local)
                 moved_away = facts.maybe[step.node] >> table.end & missing
                 if not moved_away:  # one that never had a value is one mistake, however often it is used
-                    if (mark.local, missing) in told:
+                    if (mark.local, missing) in reported:
                         continue
-                    told.add((mark.local, missing))
+                    reported.add((mark.local, missing))
                 _report(mark, row, missing, moves.get(mark.local, []) if moved_away else None, sink)
     _check_ends(function, graph, facts, table, sink)
     _check_parts([one for one in found if one.local not in wrong], graph, facts, table, moves, sink)

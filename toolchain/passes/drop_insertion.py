@@ -12,6 +12,7 @@ the errors.
 
 from collections.abc import Mapping, Sequence
 
+from ktc.base.records import replace
 from ktc.diag.diagnostic import Bug, Sink
 from ktc.diag.source import Span
 from ktc.ir.nodes import (
@@ -38,7 +39,6 @@ from ktc.ir.types import BOOL, PTR, VOID, StructType
 from ktc.passes import errors, flow
 from ktc.passes.liveness import FIRST_BIT, Uses
 from ktc.passes.slots import Slots, SlotTable, bits_of, field_counts, has_marks, marks
-from ktc.records import replace
 
 
 def run(function: Function, config: object, sink: Sink) -> Function:
@@ -107,7 +107,7 @@ def _set(flag: Local, value: int) -> Statement:
 
 
 class _Emitter:
-    """Writes the body anew. A drop belongs to an edge of the graph; as only an `If` has two, it stands right after the
+    """Rewrites the body. A drop belongs to an edge of the graph; as only an `If` has two, it stands right after the
     statement of the edge's origin, or first in an arm."""
 
     def __init__(
@@ -129,7 +129,7 @@ class _Emitter:
             self.step(step, out)
             self.near = getattr(step.statement, "span", None) or self.near
             following = arm.steps[at + 1].statement if at + 1 < len(arm.steps) else None
-            # After a call that does not return there is nobody left to see the drop.
+            # After a call that does not return a drop is never reached.
             if step.node >= 0 and not isinstance(step.statement, If) and not isinstance(following, Unreachable):
                 for successor in self.graph.successors[step.node]:
                     out += self.edge(step.node, successor, getattr(step.statement, "span", None))

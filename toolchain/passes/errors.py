@@ -55,7 +55,7 @@ def not_consumed(local: Local, kind: tuple[str, str], span: Span | None) -> Diag
     what the type's author says to do)."""
     text = f"{_name(local)} is not consumed on this path, and nothing destroys a value of type '{kind[0]}' by itself"
     notes = (Label(local.span, f"{_name(local)} is declared here"),) if local.name and local.span else ()
-    return Diagnostic(Code.NOT_DESTROYED, span, text, kind[1], notes)
+    return Diagnostic(Code.UNCONSUMED_VALUE, span, text, kind[1], notes)
 
 
 def _name(local: Local) -> str:

@@ -11,8 +11,8 @@ sweeping in index order ends after about as many rounds as loops are nested.
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
+from ktc.base.records import entity, record
 from ktc.ir.nodes import Block, Break, Continue, If, Loop, Return, Statement, Unreachable
-from ktc.records import entity, record
 
 
 @record
@@ -25,7 +25,7 @@ class Effect:
         gain: holds a value afterwards.
         lose: holds none afterwards (gain wins).
         lead: destroyed just before the statement, if there is a value; a part of a whole that lives on.
-        keep: parts of a whole that lives on, at which nobody looks here: live before.
+        keep: parts of a whole that lives on and is not read here: live before.
         mentioned: bits in the order in which the statement mentions them.
     """
 

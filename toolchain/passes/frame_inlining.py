@@ -11,13 +11,13 @@ these places.
 from collections.abc import Iterator, Set
 from typing import Any
 
+from ktc.base.records import field_names, replace
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Span
 from ktc.ir import nodes as ir
 from ktc.ir import walk
 from ktc.ir.types import VOID
 from ktc.passes import suspending_functions
-from ktc.records import field_names, replace
 
 SHARED = "shared$"
 """What the name of a global in shared memory begins with; then follow the function's symbol, `$`, and a number."""

@@ -5,9 +5,9 @@ In: a body. Out: a table that gives each tracked local one bit, or, where marks 
 
 from collections.abc import Iterator, Sequence
 
+from ktc.base.records import record
 from ktc.ir.nodes import Block, Declare, If, Local, Loop, Mark, Part, Statement
 from ktc.ir.types import StructType
-from ktc.records import record
 
 
 def marks(body: Sequence[Statement]) -> Iterator[Mark | Declare]:

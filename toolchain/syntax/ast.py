@@ -5,12 +5,12 @@ Nodes are made once by `syntax.builder` and never changed. They are not `frozen=
 dataclass costs three times as much to unpickle, and unpickling is most of what loading a module costs.
 """
 
-import pickle
 from collections.abc import Callable
 from dataclasses import field
 from typing import Any, Union
 
-from ktc.records import entity, replace, shown
+from ktc.base import unpickling
+from ktc.base.records import entity, replace, shown
 
 
 @entity
@@ -368,7 +368,8 @@ class FunctionDecl(Node):
         """Return what stands between name and body."""
         head = self._head
         if isinstance(head, bytes):
-            made: FunctionHead = pickle.loads(head)
+            made = unpickling.loads(head)
+            assert isinstance(made, FunctionHead)
             self._head = head = made
         return head
 
@@ -377,7 +378,8 @@ class FunctionDecl(Node):
         """Return the statements; None for a trait's requirement (`...`)."""
         body = self._body
         if isinstance(body, bytes):
-            made: tuple[Stmt, ...] | None = pickle.loads(body)
+            made = unpickling.loads(body)
+            assert made is None or isinstance(made, tuple)
             self._body = body = made
         return body
 

@@ -5,7 +5,7 @@ A method of a builder is called for each rule of the grammar as it is recognised
 for a token its index.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ktc.diag.codes import Code
@@ -45,6 +45,15 @@ class BaseBuilder:
     def wrong(self, start: int, end: int, message: str, help: str = "") -> None:
         """Keep a syntax error; the tree goes on."""
         self.errors.append(LexError(Code.SYNTAX_ERROR, start, end, message, help))
+
+    def check_types(self, params: Sequence[ast.Param], what: str) -> None:
+        """Every parameter or argument but `self` has a type."""
+        for param in params:
+            if param.type is None and (param.name != "self" or what == "parameter"):
+                help = f"write '{param.name}: ' and a type"
+                if what == "argument" and "main(" in self.text[max(param.start - 20, 0) : param.start]:
+                    help = "'main' takes no arguments; 'argv()', from the module 'sys', gives those of the command line"
+                self.wrong(param.start, param.end, f"{what} '{param.name}' needs a type", help)
 
     def as_tuple(self, kids: Kids, start: int, end: int) -> tuple[object, ...]:
         return tuple(kids)

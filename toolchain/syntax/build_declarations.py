@@ -4,10 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ktc.records import entity
+from ktc.base.records import entity
 from ktc.syntax import ast
 from ktc.syntax.build_base import BaseBuilder, Kids
-from ktc.syntax.build_expressions import ExpressionBuilder
 
 _MAKES = re.compile(r"\b__(?:init|copyinit|moveinit)__\s*(?:\[[^()]*\])?\(\s*$")
 _OLD_CONVENTIONS = {"inout": "write 'mut'", "borrowed": "leave it out, or write 'read'"}
@@ -43,7 +42,7 @@ def declared(block: Block) -> tuple[str, Block]:
     return doc, tuple(i for i in body if not (isinstance(i, ast.ExprStmt) and isinstance(i.value, ast.StrLit)))
 
 
-class DeclarationBuilder(ExpressionBuilder):
+class DeclarationBuilder(BaseBuilder):
     """Makes the nodes of declarations."""
 
     opt_type = BaseBuilder.optional
@@ -152,13 +151,6 @@ class DeclarationBuilder(ExpressionBuilder):
         """Return what to write for an old convention; the `self` that a method makes is 'out'."""
         makes = word == "inout" and _MAKES.search(self.text[max(start - 200, 0) : start])
         return "write 'out'" if makes else _OLD_CONVENTIONS[word]
-
-    def check_types(self, params: Sequence[ast.Param], what: str) -> None:
-        """Every parameter or argument but `self` has a type."""
-        for param in params:
-            if param.type is None and (param.name != "self" or what == "parameter"):
-                help = f"write '{param.name}: ' and a type"
-                self.wrong(param.start, param.end, f"{what} '{param.name}' needs a type", help)
 
     def check_no_method(self, item: ast.Node) -> None:
         """A function that stands in no struct or trait has no `self`."""

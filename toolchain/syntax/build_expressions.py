@@ -49,11 +49,11 @@ class ExpressionBuilder(BaseBuilder):
             help = (
                 f"write '0o{text.lstrip('0')}' for an octal number" if not set(text) & set("89") else "leave the 0 out"
             )
-            self.errors.append(LexError(Code.BAD_LITERAL, start, end, "a number does not begin with 0", help))
+            self.errors.append(LexError(Code.INVALID_LITERAL, start, end, "a number does not begin with 0", help))
         try:
             value = int(text, 0 if text[1:2] in ("x", "X", "o", "O", "b", "B") else 10)
         except ValueError:
-            self.errors.append(LexError(Code.BAD_LITERAL, start, end, f"'{self.text[start:end]}' is not a number"))
+            self.errors.append(LexError(Code.INVALID_LITERAL, start, end, f"'{self.text[start:end]}' is not a number"))
             value = 0
         return ast.IntLit(start, end, value)
 
@@ -183,6 +183,11 @@ class ExpressionBuilder(BaseBuilder):
 
     def not_op(self, kids: Kids, start: int, end: int) -> ast.Unary:
         return ast.Unary(start, end, "not", kids[0])
+
+    # "await" postfix
+    def await_op(self, kids: Kids, start: int, end: int) -> ast.Call:
+        value = kids[-1]
+        return ast.Call(start, end, ast.Attribute(start, end, value, "__await__", value.start), (), ())
 
     # bit_or (compare_op bit_or)+
     def compare(self, kids: Kids, start: int, end: int) -> ast.Compare:

@@ -3,11 +3,11 @@
 from itertools import pairwise
 
 from ktc.syntax import ast
-from ktc.syntax.build_base import Kids
-from ktc.syntax.build_declarations import Block, DeclarationBuilder, conditions, declared
+from ktc.syntax.build_base import BaseBuilder, Kids
+from ktc.syntax.build_declarations import Block, conditions, declared
 
 
-class StructBuilder(DeclarationBuilder):
+class StructBuilder(BaseBuilder):
     """Makes the nodes of structs and traits, and of what stands in them or above them."""
 
     # "struct" NAME params bases wheres ":" block

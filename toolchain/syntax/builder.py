@@ -9,7 +9,8 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.syntax import ast
 from ktc.syntax.build_base import BaseBuilder, Kids
-from ktc.syntax.build_declarations import BETWEEN, declared
+from ktc.syntax.build_declarations import BETWEEN, DeclarationBuilder, declared
+from ktc.syntax.build_expressions import ExpressionBuilder
 from ktc.syntax.build_structs import StructBuilder
 from ktc.syntax.lex_error import LexError
 
@@ -20,7 +21,7 @@ _FILE_SCOPE = (
 _ASSIGNABLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 
 
-class Builder(StructBuilder):
+class Builder(ExpressionBuilder, DeclarationBuilder, StructBuilder):
     """Makes all nodes."""
 
     block = BaseBuilder.as_tuple
@@ -49,6 +50,8 @@ class Builder(StructBuilder):
         elif not isinstance(item, _FILE_SCOPE):
             end = min(item.end, (self.text + "\n").index("\n", item.start))
             help = "put it into a function, for example 'def main():'"
+            if self.text.startswith("if __name__", item.start):
+                help = "leave it out: a program starts at 'def main():'"
             what = "expressions" if isinstance(item, ast.ExprStmt) else "statements"
             self.wrong(item.start, end, f"{what} are not supported at file scope", help)
 
@@ -159,7 +162,7 @@ class Builder(StructBuilder):
         condition, body, *elifs, orelse = kids
         if len(elifs) > MAX_CLAUSES:
             message = f"this 'if' has more than {MAX_CLAUSES} 'elif' clauses"
-            self.errors.append(LexError(Code.TOO_DEEP, start, start + 2, message))
+            self.errors.append(LexError(Code.NESTING_LIMIT, start, start + 2, message))
             elifs = []
         for at, clause, block in reversed(elifs):
             orelse = (ast.If(at, end, clause, block, orelse, False),)

@@ -24,9 +24,9 @@ def without_line(text: str, error: LexError) -> str | None:
     line = text.rfind("\n", 0, error.start) + 1
     end = text.find("\n", error.start)
     end = len(text) if end < 0 else end
-    shown = text[line:end].strip()
+    shown = text[line:end].partition("  #")[0].strip()
     level = [sum(map(shown.count, brackets)) for brackets in ("([{", ")]}")]
-    of_token = error.code in (Code.BAD_LITERAL, Code.SYNTAX_ERROR) and not error.fatal
+    of_token = error.code in (Code.INVALID_LITERAL, Code.SYNTAX_ERROR) and not error.fatal
     if not of_token or error.line < line or level[0] != level[1] or shown.endswith(":"):
         return None
     at = line + len(text[line:end]) - len(text[line:end].lstrip())

@@ -9,7 +9,13 @@ import re
 from difflib import get_close_matches
 
 from ktc.diag.codes import Code
-from ktc.syntax.foreign_syntax import FOREIGN_STATEMENTS, foreign_form, foreign_keyword, foreign_operator
+from ktc.syntax.foreign_syntax import (
+    FOREIGN_STATEMENTS,
+    foreign_form,
+    foreign_function,
+    foreign_keyword,
+    foreign_operator,
+)
 from ktc.syntax.lex_error import LexError
 from ktc.syntax.parse_failure import Failure, error_at
 
@@ -77,7 +83,7 @@ def _indentation(failure: Failure) -> LexError | None:
     """A block where none can be, or none where one must be."""
     if failure.kind() == "_INDENT":
         help = "indent it like the line before, or end that line with ':'"
-        return error_at(failure, "this line is indented more than the block it stands in", help, Code.BAD_INDENT)
+        return error_at(failure, "this line is indented more than the block it stands in", help, Code.INDENTATION_ERROR)
     if failure.fitting == {"_INDENT"}:
         tokens, index = failure.tokens, failure.index - 1
         while index > 0 and failure.text[tokens.starts[index] : tokens.ends[index]] != ":":
@@ -87,8 +93,8 @@ def _indentation(failure: Failure) -> LexError | None:
         head = tokens.starts[tokens.lines[max(bisect.bisect_right(tokens.lines, index) - 1, 0)]]
         if failure.word and (head == 0 or failure.text[head - 1] == "\n"):  # a declaration: another one may follow
             line = failure.text.count("\n", 0, start) + 1
-            return error_at(failure, f"no indented block follows the ':' of line {line}", help, Code.BAD_INDENT)
-        error = LexError(Code.BAD_INDENT, start, end, "no indented block follows this ':'", help)
+            return error_at(failure, f"no indented block follows the ':' of line {line}", help, Code.INDENTATION_ERROR)
+        error = LexError(Code.INDENTATION_ERROR, start, end, "no indented block follows this ':'", help)
         error.missing = "block"
         return error
     return None
@@ -152,9 +158,7 @@ def _keyword(failure: Failure) -> LexError | None:
 
 
 def _newer(failure: Failure) -> LexError | None:
-    """`await x` and `match x:` look like two names in a row."""
-    if failure.before() == "await":
-        return error_at(failure, "'await' is not supported yet", "ktc has no async functions; call a plain one")
+    """`match x:` looks like two names in a row."""
     if failure.head() == "match" and failure.index == failure.first + 1 and failure.word not in ("(", "["):
         return error_at(failure, "'match' is not a statement", "write 'if' and 'elif'")
     return None
@@ -173,7 +177,7 @@ def _misspelt(failure: Failure) -> LexError | None:
         near = near or get_close_matches(head, _STATEMENTS, n=1, cutoff=0.65)
     else:
         return None
-    help = FOREIGN_STATEMENTS.get(head) or (f"did you mean '{near[0]}'?" if near else "")
+    help = foreign_function(failure) or FOREIGN_STATEMENTS.get(head) or (f"did you mean '{near[0]}'?" if near else "")
     if not help:
         return None
     error = error_at(failure, f"'{head}' begins no statement", help)

@@ -29,7 +29,8 @@ FOREIGN_STATEMENTS: Mapping[str, str] = MappingProxyType({
     "auto": "write 'var'", "int": _TYPED.format("Int"), "long": _TYPED.format("Int"), "float": _TYPED.format("Float64"),
     "double": _TYPED.format("Float64"), "bool": _TYPED.format("Bool"), "char": _TYPED.format("UInt8"),
     "string": _TYPED.format("String"), "unsigned": _TYPED.format("UInt"), "size_t": _TYPED.format("UInt"),
-    "switch": "write 'if' and 'elif'", "include": "write 'import'", "using": "write 'import'",
+    "switch": "write 'if' and 'elif'", "goto": "leave loops with 'break', functions with 'return'",
+    "include": "write 'import'", "using": "names are imported: 'from module import name'",
     "namespace": "a file is a module; its name is the file's", "throw": "write 'raise'", "catch": "write 'except'",
     "foreach": "write 'for'", "do": "write 'while True:', and leave it with 'break'", "loop": "write 'while True:'",
     "interface": "write 'trait'", "protocol": "write 'trait'", "enum": "write a struct with aliases",
@@ -42,9 +43,15 @@ FOREIGN_STATEMENTS: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 
 
+_LAUNCH = "write 'ctx.enqueue_function_checked[kernel, kernel](…, grid_dim=…, block_dim=…)'"
+_DELETED = re.compile(r"del\s+([\w.]+)\[([^\]\n]*)\]\s*(?:#.*)?$", re.MULTILINE)
+
+
 def foreign_keyword(failure: Failure) -> LexError | None:
     """A statement of another language."""
     if failure.word in FOREIGN and failure.before() != ".":
+        if found := _DELETED.match(failure.text, failure.start):
+            return error_at(failure, _KEYWORDS["del"][0], f"write '_ = {found[1]}.pop({found[2]})'")
         return error_at(failure, *_KEYWORDS[failure.word])
     return None
 
@@ -56,6 +63,42 @@ def _operator(failure: Failure, text: str, help: str, back: int = 0) -> LexError
     return error
 
 
+def _foreign_place(failure: Failure) -> LexError | None:
+    """Pointers, ranges, generators and loops of other languages, where an expression or a type may stand."""
+    text, word, previous = failure.text, failure.word, failure.before()
+    if word == "*" and previous == "," and failure.head().isidentifier() and not failure.brackets:
+        return error_at(failure, "'*' takes no rest here", "name each item, or slice: 'rest = x[1:]'")
+    if word == "*" and previous in (":", "->") and failure.head() in ("fn", "def"):
+        return error_at(
+            failure, "'*' makes no pointer type", "write 'UnsafePointer[T, …]' with an origin: 'MutAnyOrigin'"
+        )
+    if (
+        word == "*"
+        and previous in ("=", "(", ",", "return", "+", "-")
+        and "NAME" in failure.fitting
+        and failure.head() not in ("fn", "def")
+    ):
+        return error_at(failure, "'*' reads no pointer", "write 'p[]' for what a pointer points to")
+    if failure.kind() == "FLOAT" and previous == "." and word.startswith("."):
+        return error_at(failure, "'..' makes no range", "write 'range(start, …)'")
+    if word == "for" and failure.brackets and text[failure.brackets[-1]] == "(":
+        return error_at(failure, "a generator is not in the language", "write a list: '[… for item in x]'")
+    if word == ";" and previous[:1].isupper() and failure.brackets:
+        return error_at(failure, "an array type is not written so", f"write 'InlineArray[{previous}, …]' with its size")
+    if failure.head() == "for" and re.match(r"for\s*\([\w ]+:", text[failure.tokens.starts[failure.first] :]):
+        error = error_at(failure, "a loop of this form is not in the language", "write 'for x in xs:'")
+        error.start = failure.tokens.starts[failure.first]
+        error.end = error.start + 3
+        return error
+    if word == "&" and previous == ":" and failure.head() in ("fn", "def"):
+        return error_at(
+            failure,
+            "'&' makes no reference type",
+            "an argument is a reference; write 'mut' before its name to change it",
+        )
+    return None
+
+
 def foreign_operator(failure: Failure) -> LexError | None:
     """Operators of other languages: `&&`, `||`, `++`, `--`, `=>`, `->`, `::`, `<>`, `===`, `&x`, `new`, `/*`."""
     text, start, word, previous = failure.text, failure.start, failure.word, failure.before()
@@ -65,6 +108,17 @@ def foreign_operator(failure: Failure) -> LexError | None:
         return error_at(failure, "'/*' begins no comment", "a comment begins with '#'")
     if text.startswith("::", start) and failure.head() not in ("fn", "def", "struct"):
         return _operator(failure, "::", "write '.'")
+    if text.startswith("<<<", start - 2) and word == "<":
+        error = _operator(failure, "<<<", _LAUNCH, 2)
+        return error
+    if text.startswith(">>>", start - 2) and word == ">":
+        return _operator(failure, ">>>", "write '>>'; of a 'UInt' it shifts in zeros", 2)
+    if text.startswith("::", start - 1) and word == ":":
+        line = text[start : (text + "\n").index("\n", start)]
+        return _operator(failure, "::", "write 'print(...)'" if line.startswith(":cout") else "write '.'", 1)
+    foreign = _foreign_place(failure)
+    if foreign is not None:
+        return foreign
     joined = failure.index and failure.tokens.ends[failure.index - 1] == start
     if joined and word == previous and previous in ("&", "|"):
         return _operator(failure, previous * 2, f"write '{'and' if previous == '&' else 'or'}'", 1)
@@ -89,6 +143,10 @@ def foreign_form(failure: Failure) -> LexError | None:
     """Declarations and casts as other languages write them."""
     head, word, previous, at = failure.head(), failure.word, failure.before(), failure.index - failure.first
     is_name = failure.kind() == "NAME"
+    if (head == "template" and not failure.brackets) or (head == "switch" and word == "{"):
+        error = error_at(failure, f"'{head}' begins no statement", FOREIGN_STATEMENTS[head])
+        error.start, error.end = failure.tokens.starts[failure.first], failure.tokens.ends[failure.first]
+        return error
     if head in ("fn", "def", "struct") and word == "<" and at == 2:
         return error_at(failure, "parameters do not stand in '<>'", f"write '{head} {previous}[T: …]'")
     if head in ("fn", "def") and failure.brackets and is_name and failure.before(2) in ("(", ","):
@@ -128,3 +186,16 @@ def foreign_form(failure: Failure) -> LexError | None:
 def _behind(failure: Failure) -> str:
     """Return `):` if the head of the function ended in `): T:`."""
     return failure.before(4) + failure.before(3) if failure.before() == ":" else ""
+
+
+_C_FUNCTION = re.compile(r"(\w+)\s+(\w+)\s*\(")
+
+
+def foreign_function(failure: Failure) -> str:
+    """Return what to write for a function as C declares it, `int main() {`; "" if none stands there."""
+    found = _C_FUNCTION.match(failure.text, failure.tokens.starts[failure.first])
+    if found is None or FOREIGN_STATEMENTS.get(found[1], "").startswith("write 'var name") is (found[1] == "void"):
+        return ""
+    return (
+        "write 'def main():'" if found[2] == "main" else f"write 'fn {found[2]}(…):', with '-> T' for what it returns"
+    )

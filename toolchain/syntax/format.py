@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from ktc.base.records import field_names
 from ktc.diag.source import Source
-from ktc.records import field_names
 from ktc.syntax import ast
 
 

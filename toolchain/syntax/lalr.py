@@ -6,10 +6,10 @@ A text that is wrong gives one error for each statement or declaration; the tree
 from itertools import pairwise
 from typing import Any
 
+from ktc.base.records import field_names
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
-from ktc.records import field_names
 from ktc.syntax import ast
 from ktc.syntax.builder import Builder
 from ktc.syntax.error_recovery import mended, without_line
@@ -54,7 +54,7 @@ class Parser:
                     self.text = rest
                     continue
                 start = next_declaration(self.text, error.start)
-                if error.fatal or error.code is Code.TOO_DEEP or start < 0:
+                if error.fatal or error.code is Code.NESTING_LIMIT or start < 0:
                     break
         if self.sink.error_count > errors:
             return None
@@ -64,7 +64,7 @@ class Parser:
     def field(self, start: int, end: int) -> Any:
         """Parse the expression of an f-string's field."""
         if self.fields == MAX_FIELDS:
-            raise LexError(Code.TOO_DEEP, start, end, f"f-strings are nested more than {MAX_FIELDS} deep")
+            raise LexError(Code.NESTING_LIMIT, start, end, f"f-strings are nested more than {MAX_FIELDS} deep")
         self.fields += 1
         try:
             return self._range(start, end, "field")
@@ -92,8 +92,8 @@ class Parser:
         return value
 
     def _part_before(self, error: LexError) -> bool:
-        """Let the last line that is indented like one that fits no block continue nothing; tell if there is one."""
-        if error.code is not Code.BAD_INDENT:
+        """Let the last line whose indentation fits no block continue nothing; return whether there is one."""
+        if error.code is not Code.INDENTATION_ERROR:
             return False
         column = _column(self.text, error.start)
         like = [at for at in error.joined if at < error.start and _column(self.text, at) == column]
@@ -163,7 +163,7 @@ class Parser:
                 longest, first = following - line, line
         at = tokens.starts[first]
         message = f"this statement is nested more than {MAX_DEPTH} deep"
-        return LexError(Code.TOO_DEEP, at, tokens.ends[first], message, "split it into several statements")
+        return LexError(Code.NESTING_LIMIT, at, tokens.ends[first], message, "split it into several statements")
 
     def _drive(self, tokens: Tokens, builder: Builder, symbol: str) -> Any:
         """Run the automaton over the tokens.

@@ -4,7 +4,7 @@ from ktc.diag.codes import Code
 
 
 class LexError(Exception):
-    """The text cannot be cut into tokens; what to tell the user."""
+    """The text cannot be cut into tokens; what to report."""
 
     def __init__(self, code: Code, start: int, end: int, message: str, help: str = "") -> None:
         super().__init__(message)

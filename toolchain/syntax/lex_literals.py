@@ -20,6 +20,16 @@ _PREFIXES = frozenset(("", "r", "f", "rf", "fr"))
 _CURLY = "\u201c\u201d\u2018\u2019\u201e"
 
 
+_SUFFIXES = {"f": "Float32", "u": "UInt", "l": "Int64", "ul": "UInt64", "ll": "Int64", "ull": "UInt64"}
+"""What numbers of C end with."""
+
+
+def _after_bang(text: str, at: int) -> str:
+    """Return what to write for a `!`, which calls a macro of Rust or negates."""
+    is_macro = at > 0 and (text[at - 1].isalnum() or text[at - 1] == "_")
+    return "write 'print(...)'" if text[:at].endswith("println") else "leave it out" if is_macro else "write 'not'"
+
+
 class LiteralReader:
     """Reads literals of a text up to a limit; knows the tokens before them.
 
@@ -39,16 +49,18 @@ class LiteralReader:
         while stop < self.limit and (text[stop].isalnum() or text[stop] == "_"):
             stop += 1
         if end - start > MAX_DIGITS:
-            raise LexError(Code.BAD_LITERAL, start, end, f"a number has more than {MAX_DIGITS} digits")
+            raise LexError(Code.INVALID_LITERAL, start, end, f"a number has more than {MAX_DIGITS} digits")
         if stop > end or text[end - 1] == "_":
             shown = text[start:stop] if stop - start <= 40 else text[start : start + 40] + "..."
-            raise LexError(Code.BAD_LITERAL, start, stop, f"'{shown}' is not a number")
+            kind = _SUFFIXES.get(text[end:stop].lower(), "")
+            help = f"write '{kind}({text[start:end]})'" if kind else ""
+            raise LexError(Code.INVALID_LITERAL, start, stop, f"'{shown}' is not a number", help)
 
     def string_end(self, prefix: str, quote: str, start: int, pos: int) -> int:
         """Return where the string ends whose opening quote ends at `pos`."""
         if prefix.lower() not in _PREFIXES:
             self.check_quotes(start)
-            raise LexError(Code.BAD_LITERAL, start, pos, f"a string cannot start with '{prefix}{quote}'")
+            raise LexError(Code.INVALID_LITERAL, start, pos, f"a string cannot start with '{prefix}{quote}'")
         if "f" in prefix.lower():
             return self.fstring_end(quote, start, pos)
         found = _STRING_REST[quote].match(self.text, pos, self.limit)
@@ -62,7 +74,7 @@ class LiteralReader:
         for type_, end in zip(self.types, self.ends, strict=True):
             if type_ == self.string and end > line and self.text[end].isalpha():
                 help = "write '\\' before a quote that belongs to it"
-                raise LexError(Code.BAD_LITERAL, end, end + 1, "a string ends before this", help)
+                raise LexError(Code.INVALID_LITERAL, end, end + 1, "a string ends before this", help)
 
     def fstring_end(self, quote: str, start: int, pos: int) -> int:
         """Like `string_end`; a string inside a field may use the same quotes."""
@@ -90,14 +102,14 @@ class LiteralReader:
         line_end = text.find("\n", opener, self.limit)
         if depth and quote in text[opener : line_end if line_end >= 0 else self.limit]:
             raise LexError(
-                Code.BAD_LITERAL, opener, opener + 1, "this field of the f-string is never closed", "add '}'"
+                Code.INVALID_LITERAL, opener, opener + 1, "this field of the f-string is never closed", "add '}'"
             )
         raise self.unterminated(quote, start)
 
     def unterminated(self, quote: str, start: int) -> LexError:
         stop = self.text.find("\n", start, self.limit)
         stop = self.limit if stop < 0 else stop
-        error = LexError(Code.BAD_LITERAL, start, stop, "this string is never closed", f"add {quote} at its end")
+        error = LexError(Code.INVALID_LITERAL, start, stop, "this string is never closed", f"add {quote} at its end")
         error.fatal = len(quote) == 3
         return error
 
@@ -109,11 +121,11 @@ class LiteralReader:
         char = text[pos]
         if char == "`":
             message = "this name in backquotes is never closed"
-            return LexError(Code.BAD_LITERAL, pos, pos + 1, message, "add '`' at its end")
+            return LexError(Code.INVALID_LITERAL, pos, pos + 1, message, "add '`' at its end")
         if char == "\\":
             return LexError(Code.SYNTAX_ERROR, pos, pos + 1, "'\\' is not the last character of its line")
         if char == "!":
-            return LexError(Code.SYNTAX_ERROR, pos, pos + 1, "'!' is not an operator", "write 'not'")
+            return LexError(Code.SYNTAX_ERROR, pos, pos + 1, "'!' is not an operator", _after_bang(text, pos))
         shown = f"'{char}'" if char.isprintable() else f"the character U+{ord(char):04X}"
         helps = {"?": "write 'a if condition else b' to choose"} | dict.fromkeys(_CURLY, "write a plain quote, \" or '")
         return LexError(Code.SYNTAX_ERROR, pos, pos + 1, f"{shown} has no place in a program", helps.get(char, ""))

@@ -17,8 +17,8 @@ import re
 from collections.abc import Collection
 from dataclasses import field
 
+from ktc.base.records import entity
 from ktc.diag.codes import Code
-from ktc.records import entity
 from ktc.syntax.lex_error import LexError
 from ktc.syntax.lex_literals import LiteralReader
 from ktc.syntax.tables import Tables
@@ -220,7 +220,7 @@ class _Run(LiteralReader):
                 return pos
             self.indents.append(here)
             if len(self.indents) > MAX_BLOCKS + 1:
-                raise LexError(Code.TOO_DEEP, pos, pos + 1, f"blocks are nested more than {MAX_BLOCKS} deep")
+                raise LexError(Code.NESTING_LIMIT, pos, pos + 1, f"blocks are nested more than {MAX_BLOCKS} deep")
             self.add(self.lexer.indent, pos, pos)
             self.lines[-1] = len(self.types)
             return pos
@@ -230,7 +230,9 @@ class _Run(LiteralReader):
         self.lines[-1] = len(self.types)
         if self.indents[-1] != here:
             help = "indent it like the other lines of its block"
-            raise LexError(Code.BAD_INDENT, pos, pos + 1, "this line's indentation matches no block around it", help)
+            raise LexError(
+                Code.INDENTATION_ERROR, pos, pos + 1, "this line's indentation matches no block around it", help
+            )
         return pos
 
     def _continues(self, here: str, top: str, pos: int) -> bool:
@@ -251,7 +253,9 @@ class _Run(LiteralReader):
     @staticmethod
     def mixed(start: int, end: int) -> LexError:
         message = "tabs and spaces are mixed in this line's indentation"
-        return LexError(Code.BAD_INDENT, start, end, message, "indent every line of a block the same way, with spaces")
+        return LexError(
+            Code.INDENTATION_ERROR, start, end, message, "indent every line of a block the same way, with spaces"
+        )
 
     def end_line(self) -> None:
         if self.types and self.types[-1] not in (self.lexer.newline, self.lexer.indent, self.lexer.dedent):
@@ -268,7 +272,7 @@ class _Run(LiteralReader):
         if text in _CLOSERS:
             self.open.append(at)
             if len(self.open) > MAX_BRACKETS:
-                raise LexError(Code.TOO_DEEP, at, at + 1, f"brackets are nested more than {MAX_BRACKETS} deep")
+                raise LexError(Code.NESTING_LIMIT, at, at + 1, f"brackets are nested more than {MAX_BRACKETS} deep")
             return
         if not self.open:
             raise LexError(Code.SYNTAX_ERROR, at, at + 1, f"'{text}' closes no bracket", f"remove the '{text}'")

@@ -1,4 +1,4 @@
-"""What a tree alone says is odd: imports and variables that nobody uses, statements that nothing reaches.
+"""Warnings from the tree alone: unused imports and variables, unreachable statements.
 
 In: the user's modules. Out: warnings in the sink. Nothing of the library is looked at, and nothing is fatal. Whatever
 needs types (an unused value, a deprecated declaration) is the elaborator's.

@@ -8,8 +8,8 @@ In: a body. Out: what is odd in it, nested functions included.
 
 from collections.abc import Iterator
 
+from ktc.base.records import record
 from ktc.diag.codes import Code
-from ktc.records import record
 from ktc.syntax import ast
 
 

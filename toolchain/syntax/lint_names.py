@@ -1,4 +1,4 @@
-"""Variables of one function: those that nobody reads, those without a value, and those that hide others.
+"""Variables of one function: unused ones, those without a value, and those that hide others.
 
 In: a function. Out: warnings in the sink. A name that is read anywhere in the function, in a nested one too, counts as
 used; names that begin with `_` are meant to be unused.
@@ -6,10 +6,10 @@ used; names that begin with `_` are meant to be unused.
 
 from dataclasses import field
 
+from ktc.base.records import entity
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Severity, Sink
 from ktc.diag.source import Span
-from ktc.records import entity
 from ktc.syntax import ast
 from ktc.syntax.tree import Tree
 

@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ktc.base.records import record
 from ktc.diag.codes import Code
-from ktc.records import record
 from ktc.syntax import ast
 from ktc.syntax.lint_flow import Odd
 from ktc.syntax.tree import Tree
@@ -40,7 +40,7 @@ class _Ways:
 
 
 def dead_stores(function: ast.FunctionDecl, tree: Tree) -> Iterator[Odd]:
-    """Give the stores of a function whose value nobody reads; of variables that are read somewhere."""
+    """Yield a function's dead stores, to variables that are read elsewhere."""
     found = _Stores(function, tree)
     if not found.names:
         return

@@ -40,7 +40,7 @@ def unescape(text: str, start: int, end: int) -> str:
         at = start + found.start()
         help = "write the character itself" if escape in ("u", "U", "N") else "write '\\\\' for a backslash"
         help = "two hexadecimal digits follow it" if escape == "x" else help
-        raise LexError(Code.BAD_LITERAL, at, at + 1 + len(escape), f"'\\{escape}' is not an escape", help)
+        raise LexError(Code.INVALID_LITERAL, at, at + 1 + len(escape), f"'\\{escape}' is not an escape", help)
 
     return _ESCAPE.sub(one, raw)
 
@@ -74,7 +74,7 @@ def fstring(
                 at += 2
             elif char == "}":
                 message = "'}' closes no field of this f-string"
-                raise LexError(Code.BAD_LITERAL, at, at + 1, message, "write '}}' for a brace")
+                raise LexError(Code.INVALID_LITERAL, at, at + 1, message, "write '}}' for a brace")
             else:
                 node, at = _field(text, at, end, field)
                 parts.append(node)
@@ -95,19 +95,21 @@ def _field(text: str, start: int, end: int, field: Callable[[int, int], ast.Expr
     if at < end and text[at] == "!":
         conversion = text[at + 1 : at + 2]
         if conversion not in ("r", "s", "a"):
-            raise LexError(Code.BAD_LITERAL, at, at + 2, "the conversion of a field is '!r', '!s' or '!a'")
+            raise LexError(Code.INVALID_LITERAL, at, at + 2, "the conversion of a field is '!r', '!s' or '!a'")
         at += 2
     if at < end and text[at] == ":":
         close = text.find("}", at, end)
         close = end if close < 0 else close
         spec = text[at + 1 : close]
         if "{" in spec:
-            raise LexError(Code.BAD_LITERAL, at, close, "a format spec cannot hold a field of its own")
+            raise LexError(Code.INVALID_LITERAL, at, close, "a format spec cannot hold a field of its own")
         at = close
     if at >= end or text[at] != "}":
-        raise LexError(Code.BAD_LITERAL, start, start + 1, "this field of the f-string is never closed", "add '}'")
+        raise LexError(Code.INVALID_LITERAL, start, start + 1, "this field of the f-string is never closed", "add '}'")
     if not text[start + 1 : stop].strip():
-        raise LexError(Code.BAD_LITERAL, start, at + 1, "this field of the f-string is empty", "write '{{' for a brace")
+        raise LexError(
+            Code.INVALID_LITERAL, start, at + 1, "this field of the f-string is empty", "write '{{' for a brace"
+        )
     return ast.FField(start, at + 1, field(start + 1, stop), conversion, spec), at + 1
 
 

@@ -12,10 +12,12 @@ from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 
+from ktc.base import package_files
+from ktc.base.package_files import PackageFileError
+from ktc.base.records import entity
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
-from ktc.records import entity
 from ktc.syntax import ast
 from ktc.syntax.parser import parse, unpack
 from ktc.syntax.tables import Store, load_tables
@@ -64,6 +66,7 @@ class Package:
     packed: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     sources: dict[str, Source] = field(default_factory=dict)
     overlays: Mapping[str, Source] = field(default_factory=dict)
+    _mounted: dict[str, dict[str, Source] | None] = field(default_factory=dict)
     _asked: dict[tuple[str, bool], ast.Module | None] = field(default_factory=dict)
     _exists: dict[str, bool] = field(default_factory=dict)
     _heads: dict[str, bool] = field(default_factory=dict)
@@ -100,8 +103,8 @@ class Package:
         """Say whether a module of the user exists, without reading it."""
         if dotted not in self._exists:
             parts = dotted.split(".")
-            paths = [path for folder in self.search for path in _candidates(folder, parts)]
-            self._exists[dotted] = any(path.is_file() or os.path.abspath(path) in self.overlays for path in paths)
+            paths = [path for folder in self.search for path in self._places(folder, parts)]
+            self._exists[dotted] = any(self._is_there(path) for path in paths)
             if not self._exists[dotted]:
                 self.reads.update((os.path.abspath(path), None) for path in paths)
         return self._exists[dotted]
@@ -117,6 +120,8 @@ class Package:
             return self._load(dotted, parts[1:], (self.stdlib,), True)
         if not inside and (parts[0] in OWN_PACKAGES or not self._is_of_library(parts[0])):
             found = self._load(dotted, parts, self.search, False)
+            if found is None and self._is_of_broken(parts):
+                self.failed.add(dotted)
             if found is not None or dotted in self.failed:
                 return found
         return self._load(f"{LIBRARY}.{dotted}", parts, (self.stdlib,), True)
@@ -140,8 +145,8 @@ class Package:
                 self.add(name, module)
                 return module
         for folder in folders:
-            for path in _candidates(folder, parts):
-                if not path.is_file() and os.path.abspath(path) not in self.overlays:
+            for path in _candidates(folder, parts) if is_library else self._places(folder, parts):
+                if not self._is_there(path):
                     if not is_library:
                         self.reads[os.path.abspath(path)] = None
                     continue
@@ -152,6 +157,58 @@ class Package:
                     self.add(name, module)
                 return module
         return None
+
+    def _is_there(self, path: Path) -> bool:
+        return path.is_file() or os.path.abspath(path) in self.overlays or self._packed_source(path) is not None
+
+    def _places(self, folder: Path, parts: list[str]) -> list[Path]:
+        """Return the files that may hold a module of the user: in the folder, or in a package file in its place."""
+        head = parts[0]
+        if folder.suffix == package_files.SUFFIX:  # named itself
+            return self._inside(folder, parts[1:]) if folder.stem == head else []
+        file, found = folder / (head + package_files.SUFFIX), _candidates(folder, parts)
+        if not file.is_file():
+            self.reads.setdefault(os.path.abspath(file), None)
+            return found
+        beside = [path for path in _candidates(folder, [head]) if path.is_file()]
+        if beside:
+            key = os.path.abspath(file)
+            if key not in self._mounted:
+                self._mounted[key] = {}
+                text = f"there are two packages '{head}' in '{folder}': '{beside[0]}' and '{file}'"
+                self.sink.report(Diagnostic(Code.FILE_ERROR, None, text, "remove one of them"))
+            return found
+        return self._inside(file, parts[1:])
+
+    def _inside(self, file: Path, parts: list[str]) -> list[Path]:
+        """Return the files of a package file that may hold a module; an error if it cannot be read."""
+        key = os.path.abspath(file)
+        if key not in self._mounted:
+            self._mounted[key] = self._mount(file)
+        return _candidates(file, parts)
+
+    def _mount(self, file: Path) -> dict[str, Source] | None:
+        try:
+            data = file.read_bytes()
+            self.reads[os.path.abspath(file)] = sha256(data).hexdigest()
+            package = package_files.read(file, data)
+            return {inner: Source(str(file / inner), text.decode()) for inner, text in package.texts.items()}
+        except (PackageFileError, OSError, UnicodeDecodeError) as error:
+            text = f"'{file}' {error}" if isinstance(error, PackageFileError) else f"cannot read '{file}': {error}"
+            self.sink.report(Diagnostic(Code.FILE_ERROR, None, text, "make it again with 'ktc package'"))
+            return None
+
+    def _packed_source(self, path: Path) -> Source | None:
+        """Return the text of a module in a package file."""
+        for at in path.parents if self._mounted else ():
+            if at.suffix == package_files.SUFFIX:
+                texts = self._mounted.get(os.path.abspath(at)) or {}
+                return texts.get(path.relative_to(at).as_posix())
+        return None
+
+    def _is_of_broken(self, parts: list[str]) -> bool:
+        """Say whether a package file of that name could not be read, which was reported."""
+        return any(texts is None and Path(file).stem == parts[0] for file, texts in self._mounted.items())
 
     def library_source(self, shown: str) -> Source:
         """Return the source of a library's file by the name that messages show."""
@@ -165,7 +222,7 @@ class Package:
         return f"stdlib/{os.path.relpath(path, self.stdlib)}".replace(os.sep, "/")
 
     def _read(self, path: Path, shown: str) -> ast.Module | None:
-        source = read_source(path, self.sink, bool(shown), self.reads, self.overlays)
+        source = self._packed_source(path) or read_source(path, self.sink, bool(shown), self.reads, self.overlays)
         if source is not None and shown:
             source.path = shown
         if source is None:
@@ -263,7 +320,9 @@ def read_source(
         line, _ = place.position(len(place.text))
         message = f"the file is not UTF-8 text: byte 0x{data[error.start]:02x} at offset {error.start}, in line {line}"
         sink.report(
-            Diagnostic(Code.NOT_UTF8, Span(place, len(place.text), len(place.text)), message, "save the file as UTF-8")
+            Diagnostic(
+                Code.INVALID_UTF8, Span(place, len(place.text), len(place.text)), message, "save the file as UTF-8"
+            )
         )
         return None
     return Source(str(path), text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n"), is_library)

@@ -12,9 +12,10 @@ import pickle
 from typing import Any
 
 from ktc import native
+from ktc.base import unpickling
+from ktc.base.records import field_names, numbered
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
-from ktc.records import field_names, numbered
 from ktc.syntax import ast
 from ktc.syntax.tables import Store, Tables, grammar_text, load_tables
 
@@ -49,7 +50,7 @@ def parse(source: Source, sink: Sink, cache: Store | None = None, tables: Tables
         if module is not None:
             module.source = source
             packed = pack(module) if cache is not None else None
-            if cache is not None and packed is not None:  # a very deep tree is parsed anew each time
+            if cache is not None and packed is not None:  # a very deep tree is not kept: it is parsed in each build
                 cache.put(key, packed)
     return module
 
@@ -108,7 +109,7 @@ def _unpickle(data: bytes | None) -> ast.Module | None:
     if data is None:
         return None
     try:
-        module = pickle.loads(data)
+        module = unpickling.loads(data)
     except Exception:  # a damaged entry is a miss, and damage can raise anything
         return None
     return module if isinstance(module, ast.Module) else None
@@ -118,7 +119,7 @@ class _Pickler(pickle.Pickler):
     """Packs the signatures and the bodies of functions for themselves."""
 
     def reducer_override(self, node: object) -> Any:
-        """Say how to make a node anew: by a call of its class, which is short, fast, and the same for compiled ones."""
+        """Reduce a node to a call of its class: short, fast, and the same for compiled classes."""
         if not isinstance(node, (ast.Node, ast.FunctionHead)):
             return NotImplemented
         kind: Any = type(node)

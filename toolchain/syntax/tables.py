@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Protocol
 
+from ktc.base.records import entity
 from ktc.diag.diagnostic import Bug
-from ktc.records import entity
 
 # How a rule makes its value.
 UNIT = 0  # the value of its only child, nothing to do

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ktc.records import field_names
+from ktc.base.records import field_names
 from ktc.syntax import ast
 
 

@@ -4,7 +4,7 @@
 further parameter with a metadata name; `SYSTEM_ARGUMENTS` gives that name by slot.
 """
 
-from ktc.records import record
+from ktc.base.records import record
 from ktc.targets.target import Target
 
 LAYOUT = (

@@ -4,40 +4,33 @@ In: targets and the words after `--check`. Out: targets with `Target.checks`, an
 (`sys.param_env`).
 """
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
-from ktc.records import replace
+from ktc.base.records import replace
+from ktc.targets.launch_limits import limits_of
 from ktc.targets.target import Target
 
 KINDS = ("bounds", "memory", "races", "threads", "arithmetic")
 """What is looked for unless the command line chooses: accesses outside of memory, memory that is not there or was never
 written, races, threads that do not come together, and numbers."""
+ON_REQUEST = ("leaks",)
+"""What is looked for only where it is named: a program may keep memory until it ends."""
 MODES = ("keep-going",)
 """What is only done where it is asked for."""
 
 ENTRY = "threads"
 """`Target.entry`: a function that runs one thread; the library has the others run."""
 
-_GRIDS: Mapping[str, tuple[int, ...]] = MappingProxyType(
-    {
-        "nvidia": (0x7FFFFFFF, 65_535, 65_535, 1024, 1024, 64),
-        "amd": (0x7FFFFFFF, 65_535, 65_535, 1024, 1024, 1024),
-        "apple": (0x7FFFFFFF, 0x7FFFFFFF, 0x7FFFFFFF, 1024, 1024, 1024),
-    }
-)
-"""The most blocks of a grid and threads of a block in x, y and z."""
-
 
 def parse(text: str) -> tuple[str, ...] | str:
     """Return what is to be looked for, or the word that means nothing."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     for word in words:
-        if word not in (*KINDS, *MODES, "all"):
+        if word not in (*KINDS, *ON_REQUEST, *MODES, "all"):
             return word
-    chosen = [kind for kind in KINDS if kind in words]
+    chosen = [kind for kind in (*KINDS, *ON_REQUEST) if kind in words]
     if not chosen or "all" in words:
-        chosen = list(KINDS)
+        chosen = [*KINDS, *(kind for kind in ON_REQUEST if kind in words)]
     return (*chosen, *(mode for mode in MODES if mode in words))
 
 
@@ -55,7 +48,7 @@ def defines(checks: Sequence[str], targets: Sequence[Target], is_json: bool) -> 
     if not checks:
         return {}
     found = {"KTC_CHECK": "1", **{f"KTC_CHECK_{word}": "1" for word in checks}}
-    limits = "".join([_limits(target) for target in targets if target.vendor in _GRIDS])
+    limits = "".join([_limits(target) for target in targets if target.vendor != "cpu"])
     if limits:
         found["KTC_CHECK_LIMITS"] = limits
     if is_json:
@@ -64,6 +57,6 @@ def defines(checks: Sequence[str], targets: Sequence[Target], is_json: bool) -> 
 
 
 def _limits(target: Target) -> str:
-    shared = max(target.shared_bytes, target.dynamic_shared_bytes) or 0x7FFFFFFF
-    numbers = (*_GRIDS[target.vendor], target.max_block_threads, shared)
+    known = limits_of(target)
+    numbers = (*known.grid, *known.block, known.block_threads, known.shared_bytes)
     return f"{target.name}:{''.join([f'{number},' for number in numbers])};"

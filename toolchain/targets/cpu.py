@@ -4,8 +4,8 @@ In: the host's target. Out: the target `cpu`. Its ids are no intrinsics: the lau
 arguments, in the order of `system_values`.
 """
 
+from ktc.base.records import replace
 from ktc.diag.diagnostic import Bug
-from ktc.records import replace
 from ktc.targets.host import host_target
 from ktc.targets.target import Target
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from ktc.records import record
+from ktc.base.records import record
 
 _CUDA_LIBRARY = "libcuda.so.1"
 _MAJOR, _MINOR = 75, 76

@@ -13,7 +13,7 @@ from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 
-from ktc.records import record
+from ktc.base.records import record
 from ktc.targets.target import Target
 
 _LAYOUTS = {

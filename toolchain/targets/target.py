@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import field
 
-from ktc.records import record
+from ktc.base.records import record
 
 
 @record
@@ -72,6 +72,7 @@ class Target:
         line_tables: LLVM's emission kind where only lines are described. describes_variables: `-g2` has them too.
         device_externals: functions that the driver or its library supplies at load time, so may stay undefined.
         checks: which mistakes of the program its code looks for, see `targets.checked`.
+        is_hardened: functions with arrays look at a value behind their frame before they return.
         title: for people ("NVIDIA Hopper (H100, H200)").
         aliases: other names (`nvidia:90`).
     """
@@ -119,6 +120,7 @@ class Target:
     describes_variables: bool = False
     device_externals: frozenset[str] = frozenset()
     checks: tuple[str, ...] = ()
+    is_hardened: bool = False
     title: str = ""
     aliases: tuple[str, ...] = ()
 

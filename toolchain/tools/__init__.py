@@ -13,7 +13,10 @@ COMMANDS = {
     "lsp": "ktc.tools.lsp:lsp_command",
     "man": "ktc.tools.shell:man_command",
     "new": "ktc.tools.new:new_command",
+    "package": "ktc.tools.package:package_command",
     "repl": "ktc.tools.repl:repl_command",
     "test": "ktc.tools.test:test_command",
+    "tune": "ktc.cli.tune:tune_command",
+    "wheel": "ktc.cli.wheel:wheel_command",
 }
 """Name of a command, and where it is."""

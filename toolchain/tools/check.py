@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 from ktc import config as configs
+from ktc.base.records import record, replace
 from ktc.base.version import VERSION
 from ktc.config import Options
 from ktc.diag.diagnostic import Diagnostic, Severity, Sink, WarningPolicy
@@ -22,7 +23,6 @@ from ktc.diag.policy import UnknownWarning, read_policy
 from ktc.diag.render import render_json, render_text
 from ktc.diag.source import Source
 from ktc.driver import guard
-from ktc.records import record, replace
 from ktc.tools.files import sources
 
 _ROUNDS = 10

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ktc import config as configs
+from ktc.base.records import record, replace
 from ktc.config import Options
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink, in_order
 from ktc.diag.source import Source
 from ktc.driver.pipeline import Session, check
-from ktc.records import record, replace
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
 from ktc.tools.harness import module_of
@@ -53,7 +53,7 @@ def check_file(
     session = Session(config, cache, sink, overlays=dict(overlays or {}), observe=observe)
     package = check(session, dotted if is_inside else "")
     if package is not None and not _has_main(package.root):
-        sink.withdraw(lambda one: one.code is Code.MAIN)
+        sink.withdraw(lambda one: one.code is Code.MISSING_MAIN)
     return Checked(tuple(in_order(sink.diagnostics)), package)
 
 

@@ -7,7 +7,7 @@ In: a parsed module. Out: `Case`s, in the order of the file. A docstring's progr
 import re
 from collections.abc import Iterator
 
-from ktc.records import record
+from ktc.base.records import record
 from ktc.syntax import ast
 
 PREFIX = "test_"

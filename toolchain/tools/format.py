@@ -12,12 +12,12 @@ from pathlib import Path
 
 import click
 from ktc import config as configs
+from ktc.base.records import entity
 from ktc.base.version import VERSION
 from ktc.diag.diagnostic import Sink
 from ktc.diag.render import render_text
 from ktc.diag.source import Source
 from ktc.driver import guard
-from ktc.records import entity
 from ktc.syntax.loader import read_source
 from ktc.syntax.tables import Tables, load_tables
 from ktc.tools.files import sources

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ktc.base.records import field_names, record
 from ktc.diag.source import Source
-from ktc.records import field_names, record
 from ktc.syntax import ast
 from ktc.tools.discovery import Case
 

@@ -1,7 +1,7 @@
 """`ktc repl`: statements, declarations and expressions, compiled and run as they are typed.
 
 In: lines. Out: what they print, and the values of expressions. Declarations stand at the top of a growing program,
-statements in its `main`. Each input runs the whole program anew in a child; what earlier inputs printed is not shown
+statements in its `main`. Each input reruns the whole program in a child; what earlier inputs printed is not shown
 again. So an input that reads the time or random numbers gets other ones in the next run.
 """
 
@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 from ktc import config as configs
 from ktc.base.cache import Cache
+from ktc.base.records import entity
 from ktc.base.version import VERSION
 from ktc.config import Options
 from ktc.diag.diagnostic import CompileError, Diagnostic, Severity, Sink, in_order
@@ -23,7 +24,6 @@ from ktc.diag.policy import read_policy
 from ktc.diag.render import render_text
 from ktc.diag.source import Source
 from ktc.driver import guard
-from ktc.records import entity
 from ktc.syntax import ast
 from ktc.syntax.parser import parse
 

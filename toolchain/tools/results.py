@@ -1,7 +1,7 @@
 """What `ktc test` runs, and what became of it."""
 
+from ktc.base.records import record
 from ktc.config import Options
-from ktc.records import record
 from ktc.tools.discovery import Case
 
 PASSED, FAILED, ERROR = "passed", "failed", "error"

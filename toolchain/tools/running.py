@@ -15,13 +15,13 @@ from pathlib import Path
 
 from ktc import config as configs
 from ktc.base.cache import digest
+from ktc.base.records import replace
 from ktc.config import Config
 from ktc.diag.diagnostic import CompileError, Sink, in_order
 from ktc.diag.render import render_text
 from ktc.driver import build_cache
 from ktc.driver.pipeline import Session, assemble, build
 from ktc.emit.link import install
-from ktc.records import replace
 from ktc.syntax.loader import read_source
 from ktc.syntax.parser import parse
 from ktc.tools.discovery import Case, doctests, functions

@@ -17,12 +17,12 @@ from xml.etree import ElementTree
 
 import click
 from ktc import config as configs
+from ktc.base.records import entity
 from ktc.base.version import VERSION
 from ktc.config import Options
 from ktc.diag.diagnostic import Sink
 from ktc.diag.render import render_text
 from ktc.driver import guard
-from ktc.records import entity
 from ktc.tools.discovery import PREFIX, Case
 from ktc.tools.files import sources
 from ktc.tools.results import PASSED, Plan, Result

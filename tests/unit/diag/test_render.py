@@ -35,7 +35,7 @@ def test_a_whole_message() -> None:
 
 
 def test_no_place() -> None:
-    assert render_text([Diagnostic(Code.LINK, None, "m")]) == "ktc: error[link]: m\n1 error\n"
+    assert render_text([Diagnostic(Code.LINK_FAILED, None, "m")]) == "ktc: error[link-failed]: m\n1 error\n"
 
 
 def test_nothing_is_nothing() -> None:
@@ -44,7 +44,7 @@ def test_nothing_is_nothing() -> None:
 
 def test_the_count_of_errors_and_warnings() -> None:
     warning = Diagnostic(Code.DEPRECATED, None, "w", severity=Severity.WARNING)
-    error = Diagnostic(Code.LINK, None, "m")
+    error = Diagnostic(Code.LINK_FAILED, None, "m")
     assert render_text([error, warning, error]).splitlines()[-1] == "2 errors, 1 warning"
 
 
@@ -78,23 +78,25 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 
 
 def test_colours_only_when_asked() -> None:
-    one = [Diagnostic(Code.LINK, None, "m")]
+    one = [Diagnostic(Code.LINK_FAILED, None, "m")]
     assert "\x1b[" in render_text(one, color=True) and "\x1b[" not in render_text(one)
 
 
 def test_a_long_chain_shows_its_ends() -> None:
     text = "x\n"
     notes = tuple(Label(at(text, "x"), f"number {index}") for index in range(50))
-    shown = render_text([Diagnostic(Code.LINK, None, "m", notes=notes)])
+    shown = render_text([Diagnostic(Code.LINK_FAILED, None, "m", notes=notes)])
     assert "number 0" in shown and "number 49" in shown and "(40 more notes)" in shown and "number 25" not in shown
 
 
 def test_json_is_one_object_a_line() -> None:
     text = "a\nb c\n"
-    one = Diagnostic(Code.LINK, at(text, "c"), "m", "h", (Label(at(text, "a"), "n"),))
-    first, second = (json.loads(line) for line in render_json([one, Diagnostic(Code.MAIN, None, "k")]).splitlines())
+    one = Diagnostic(Code.LINK_FAILED, at(text, "c"), "m", "h", (Label(at(text, "a"), "n"),))
+    first, second = (
+        json.loads(line) for line in render_json([one, Diagnostic(Code.MISSING_MAIN, None, "k")]).splitlines()
+    )
     assert first["place"] == {"path": "a.kpy", "line": 2, "column": 3, "end_line": 2, "end_column": 4}
-    assert (first["severity"], first["code"], first["message"], first["help"]) == ("error", "link", "m", "h")
+    assert (first["severity"], first["code"], first["message"], first["help"]) == ("error", "link-failed", "m", "h")
     assert first["notes"][0]["message"] == "n" and second["place"] is None
 
 

@@ -57,4 +57,4 @@ def test_imported_module(program_cache: Path, tmp_path: Path) -> None:
     text = "from sums import add, unused\n\n\nfn main():\n    print(add(1, 2))\n"
     program.whole_program(begun(text, tmp_path, sink, program_cache))
     found = [(one.code, one.span.location()) for one in sink.diagnostics if one.span is not None]
-    assert [(code, place.rpartition("/")[2]) for code, place in found] == [(Code.BEYOND_BOUND, "sums.kpy:2:12")]
+    assert [(code, place.rpartition("/")[2]) for code, place in found] == [(Code.MISSING_TRAIT_BOUND, "sums.kpy:2:12")]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from ktc import config
 from ktc.base.cache import Cache
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Span
@@ -23,7 +24,6 @@ from ktc.elaborate.primitives.targets import simd_bits
 from ktc.elaborate.types import primitive_types, struct_types
 from ktc.ir import nodes, types
 from ktc.ir.types import BOOL, I8, I16, I32, I64, PTR, UNIT, StructType, VectorType, size_of
-from ktc.records import replace
 from ktc.syntax import ast
 from ktc.syntax.loader import load
 
@@ -191,7 +191,7 @@ def test_packs(body):
     assert fold(body, "kgen.pack.size", types=ParameterPack((i1, none))) == 2
     with pytest.raises(Failed) as failure:
         run(body, "kgen.pack.get", place, index=3)
-    assert failure.value.code is Code.CONSTRAINT_FAILED
+    assert failure.value.code is Code.UNSATISFIED_CONSTRAINT
 
 
 # ---- arithmetic -------------------------------------------------------------------------------------------
@@ -411,7 +411,7 @@ def test_calls(body):
     nothing = run(body, "pop.external_call", pointer, func="free", _type=body.elab.prim("!kgen.none"))
     assert body.actions.pop().type == types.VOID and nothing.ty.name == "!kgen.none"
     run(body, "pop.call_indirect", pointer, pointer)
-    assert body.actions.pop() == nodes.CallIndirect(pointer.ir, (pointer.ir,), types.VOID)
+    assert body.actions.pop() == nodes.CallIndirect(pointer.ir, (pointer.ir,), types.VOID, is_c=True)
     no = ConstValue(body.elab.prim("i1"), 0)
     vector = unknown(simd(body, "f32", 4))
     run(body, "pop.call_llvm_intrinsic", vector, intrin="llvm.sin.v4f32", _type=vector.ty, has_side_effect=no)
@@ -566,7 +566,7 @@ def test_texts(body):
     assert run(body, "kgen.string.concat", known, joined).data == "xyzaé"
     with pytest.raises(Failed) as failure:
         run(body, "kgen.string.concat", unknown(string), joined)
-    assert failure.value.code is Code.NOT_COMPILE_TIME
+    assert failure.value.code is Code.NON_CONSTANT_VALUE
 
 
 # ---- questions --------------------------------------------------------------------------------------------
@@ -617,10 +617,10 @@ def test_constraints(body):
     run(body, "kgen.constrained", cond=ConstValue(i1, 1), message="no")
     with pytest.raises(Failed, match=r"^no$") as failure:
         run(body, "kgen.constrained", cond=const(i1, 0), message=ConstValue(body.elab.prim("!kgen.string"), "no"))
-    assert failure.value.code is Code.CONSTRAINT_FAILED
+    assert failure.value.code is Code.UNSATISFIED_CONSTRAINT
     with pytest.raises(Failed) as failure:
         run(body, "kgen.constrained", cond=unknown(i1), message="no")
-    assert failure.value.code is Code.NOT_COMPILE_TIME
+    assert failure.value.code is Code.NON_CONSTANT_VALUE
 
 
 @pytest.mark.parametrize(

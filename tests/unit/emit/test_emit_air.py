@@ -8,8 +8,9 @@ import pytest
 from emit_modules import Module, head
 from ktc import targets
 from ktc.diag.diagnostic import Bug
-from ktc.emit import air, metallib
-from ktc.emit.air_text import typed_text
+from ktc.emit.air import images as air
+from ktc.emit.air import metallib
+from ktc.emit.air.text import typed_text
 from ktc.emit.kernel import emit_kernel
 from ktc.targets.air import versions
 

@@ -7,10 +7,10 @@ import pytest
 from emit_modules import head
 from ktc import targets
 from ktc.diag.diagnostic import Bug
-from ktc.emit import air
-from ktc.emit.air_bitcode import bitcode
-from ktc.emit.air_text import typed_text
-from ktc.emit.air_values import float_bits, signed
+from ktc.emit.air import images as air
+from ktc.emit.air.bitcode import bitcode
+from ktc.emit.air.text import typed_text
+from ktc.emit.air.values import float_bits, signed
 from ktc.emit.llvm import optimized
 
 TARGET = targets.find("apple-m4")

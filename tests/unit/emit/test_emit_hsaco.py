@@ -8,7 +8,8 @@ from elftools.elf.elffile import ELFFile
 from emit_modules import vector_add
 from ktc import targets
 from ktc.diag.diagnostic import Bug
-from ktc.emit import elf, hsaco, llvm
+from ktc.emit import llvm
+from ktc.emit.objects import elf, hsaco
 
 TARGET = targets.find("gfx942")
 

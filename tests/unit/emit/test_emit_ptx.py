@@ -1,7 +1,7 @@
 """The note about recursion in PTX text."""
 
 import pytest
-from ktc.emit.ptx import RECURSION, noted
+from ktc.emit.objects.ptx import RECURSION, noted
 
 KERNEL = """//
 .func  (.param .b64 func_retval0) a

@@ -6,8 +6,8 @@ import random
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from ktc.base.records import replace
 from ktc.emit.support import routines
-from ktc.records import replace
 from ktc.targets.host import host_target
 
 KINDS = {"half": ("hf", "i16", np.float16), "bfloat": ("bf", "i16", None), "float": ("sf", "i32", np.float32)}

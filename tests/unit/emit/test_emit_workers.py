@@ -5,9 +5,9 @@ import signal
 import time
 
 import pytest
+from ktc.base.records import replace
 from ktc.diag.diagnostic import Bug
 from ktc.emit.workers import Job, Workers
-from ktc.records import replace
 
 
 def double(value):

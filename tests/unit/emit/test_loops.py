@@ -4,7 +4,7 @@ import ctypes
 
 import llvmlite.binding as llvm
 import pytest
-from ktc.emit.loops import improved
+from ktc.emit.loops.rewriting import improved
 
 STRIDED = """\
 define double @f(ptr %p, i64 %first, i64 %end, i32 %one, i32 %two) {
@@ -74,7 +74,7 @@ def run(text: str, *words: int) -> float:
 @pytest.mark.parametrize("end", [0, 1, 3, 4, 8, 9, 31, 64, 200])
 def test_a_stride_that_is_known_at_run_time(end: int) -> None:
     text = improved(STRIDED)
-    assert "loop.main" in text and text.count("load double") == 1 + 4
+    assert "loop.main" in text and text.count("load double") == 1 + 4 and text.count("freeze") == 4
     for first, one, two in ((0, 1, 1), (0, 2, 1), (3, 5, 1), (1, 3, 7), (0, 2**31 - 1, 2**31 - 1)):
         assert run(text, first, end, one, two) == run(STRIDED, first, end, one, two)
 
@@ -85,7 +85,7 @@ def test_a_constant_stride(step: int) -> None:
         ", %step\n", f", {step}\n"
     )
     new = improved(text)
-    assert "loop.main" in new
+    assert "loop.main" in new and new.count("load double") == 1 + 8
     for end in (0, 1, 5, 12, 13, 200):
         assert run(new, 0, end, 1, 1) == run(text, 0, end, 1, 1)
 
@@ -148,4 +148,87 @@ def test_numbers_are_stored_in_their_order() -> None:
 )
 def test_loops_in_which_threads_wait_stay(line: str) -> None:
     text = STRIDED.replace("  %scaled =", f"{line}\n  %scaled =")
+    assert improved(text) is text
+
+
+REST = """\
+define double @f(ptr %p, i64 %n, i64 %d, i32 %one, i32 %two) {
+entry:
+  %r = srem i64 %n, %d
+  %x = xor i64 %r, %d
+  %c = icmp slt i64 TESTED, 0
+  CHOICE
+  %e = icmp HOW i64 %r, %m
+  %made = uitofp i1 %e to double
+  ret double %made
+}
+"""
+CHOICES = (
+    "%s = select i1 %c, i64 %d, i64 0\n  %m = sub nsw i64 0, %s",
+    "%minus = sub i64 0, %d\n  %m = select i1 %c, i64 %minus, i64 0",
+)
+
+
+@pytest.mark.parametrize("how", ["eq", "ne"])
+@pytest.mark.parametrize("tested", ["%x", "%r"])
+@pytest.mark.parametrize("choice", CHOICES)
+def test_remainders_are_compared_as_they_are(how: str, tested: str, choice: str) -> None:
+    text = REST.replace("TESTED", tested).replace("CHOICE", choice).replace("HOW", how)
+    new = improved(text)
+    assert "icmp eq i64 %r, 0" in new or "icmp ne i64 %r, 0" in new
+    for number in (0, 1, -1, 6, -6, 7, -7, 2**63 - 1, -(2**63)):
+        for divisor in (1, 2, 3, 7, -1, -3, -7, 2**63 - 1, -(2**63)):
+            if (number, divisor) != (-(2**63), -1):
+                assert run(new, number, divisor, 0, 0) == run(text, number, divisor, 0, 0), (number, divisor)
+
+
+SIDES = """\
+define double @f(ptr %p, i64 %i, i64 %n, i32 %one, i32 %two) {
+entry:
+  %there = getelementptr double, ptr %p, i64 %i
+  %c = icmp slt i64 %i, %n
+  br i1 %c, label %first, label %second
+
+first:                                            ; preds = %entry
+  %0 = getelementptr double, ptr %p, i64 %i
+  %1 = getelementptr i8, ptr %0, i64 16
+  %x = load double, ptr %1, align 8
+  %2 = getelementptr i8, ptr %0, i64 8
+  %y = load double, ptr %2, align 8
+  %sum = fadd double %x, %y
+  br label %after
+
+second:                                           ; preds = %entry
+  %3 = getelementptr i8, ptr %there, i64 16
+  %z = load double, ptr %3, align 8
+  br label %after
+
+after:                                            ; preds = %second, %first
+  %made = phi double [ %sum, %first ], [ %z, %second ]
+  ret double %made
+}
+"""
+
+
+def test_loads_of_both_sides_are_done_before() -> None:
+    new = improved(SIDES)
+    assert new.count("load double") == 2
+    assert [run(new, i, 5, 0, 0) for i in range(9)] == [run(SIDES, i, 5, 0, 0) for i in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("  %z = load", "  store double 0.000000e+00, ptr %there, align 8\n  %z = load"),
+        ("  %z = load", "  fence seq_cst\n  %z = load"),
+        ("%z = load double", "%z = load volatile double"),
+        ("%there, i64 16", "%there, i64 24"),
+        ("br i1 %c, label %first, label %second", "br i1 %c, label %first, label %after"),
+    ],
+)
+def test_other_loads_of_sides_stay(old: str, new: str) -> None:
+    text = SIDES.replace(old, new)
+    if "label %after" in new:
+        text = text.replace("[ %z, %second ]", "[ %z, %second ], [ 0.000000e+00, %entry ]")
+        text = text.replace("preds = %entry\n  %3", "No predecessors!\n  %3")
     assert improved(text) is text

@@ -188,9 +188,61 @@ exit:
 """
 
 
-def test_a_loop_that_all_take_alike_has_the_threads_inside() -> None:
+def lanes(text: str) -> list[str]:
+    """Return what is done in each loop over the lanes of a strip."""
+    return re.findall(r"\.l:\n(.*?)\.l\.end:", text, re.DOTALL)
+
+
+def test_a_loop_that_all_take_alike_has_the_lanes_inside() -> None:
     text = cut(SUM.format(bound="%s9"))
-    assert "define internal void @k.wide(" in text and "define internal void @k.narrow(" in text
-    wide = text[text.index("@k.wide(") : text.index("@k.narrow(")]
-    assert "[1024 x float]" in wide and "icmp uge i32 %s6, 8" in text
-    assert "@k.wide(" not in cut(SUM.format(bound="%s0"))
+    _, inner, _ = lanes(text)
+    assert "fadd" in inner and "icmp eq i8" not in inner  # no lane asks whether it is still there
+    assert "alloca [16 x float]" in text and "alloca i32" in text  # the sums, and the counter, once
+    assert "%r0..places" not in text
+
+
+def test_a_loop_that_lanes_leave_one_by_one_has_places() -> None:
+    text = cut(SUM.format(bound="%s0"))
+    _, inner, _ = lanes(text)
+    assert "fadd" in inner and "icmp eq i8" in inner and "%r0..places = alloca [16 x i8]" in text
+    assert "poison" in inner or "poison" in text  # what nobody reads need not be kept for those that have left
+
+
+def test_an_index_within_bounds_is_asked_once_for_a_strip() -> None:
+    text = cut("""
+  %i = zext i32 %s0 to i64
+  %far = ptrtoint ptr %a0 to i64
+  %within = icmp slt i64 %i, %far
+  br i1 %within, label %some, label %none
+some:
+  %p = getelementptr float, ptr %a0, i64 %i
+  store float 1.0, ptr %p
+  br label %none
+none:
+  ret void""")
+    asked, stored = lanes(text)
+    assert "icmp slt" in asked and "store float" in stored and "icmp slt" not in stored
+    assert "label %r0..strip.end, label %r0..single" in text  # none of them; some of them, one by one
+
+
+def test_a_counter_that_starts_at_the_index_is_the_same_for_all_but_the_index() -> None:
+    text = cut("""
+  %i = zext i32 %s0 to i64
+  br label %loop
+loop:
+  %k = phi i64 [ %i, %entry ], [ %next, %loop ]
+  %p = getelementptr float, ptr %a0, i64 %k
+  store float 1.0, ptr %p
+  %next = add i64 %k, 256
+  %again = icmp slt i64 %next, 1000
+  br i1 %again, label %loop, label %exit
+exit:
+  ret void""")
+    assert re.search(r"%r0\.g\d\.k = add i64 %r0\.g\d\.k\.common, %r0\.g\d\.k\.index", text)
+
+
+def test_strips_are_for_vectors() -> None:
+    body = SUM.format(bound="%s9")
+    text = f"{DECLARED}\ndefine void @k.body(ptr %a0, {IDS}, ptr %shared) {{\nentry:\n{body}\n}}\n"
+    with llvm.parsed(text, "k") as module:
+        assert "16 x" not in in_loops(module, "k", is_vectorised=False)

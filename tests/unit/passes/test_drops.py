@@ -1,10 +1,10 @@
 """Destruction right after the last use, on small functions written by hand; the order of events is the reference's."""
 
 import pytest
+from ktc.base.records import replace
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import Block, Break, Call, Continue, If, Let, Loop, Mark, Return, Temp, Unreachable
 from ktc.ir.types import I64, PTR, VOID
-from ktc.records import replace
 from passes_machine import (
     PAIR,
     Writer,

@@ -109,7 +109,7 @@ def test_not_utf8(tmp_path: Path) -> None:
     made, sink = package(tmp_path, {"main.kpy": b"a\r\nb\xff"})
     assert made is None
     (one,) = sink.diagnostics
-    assert one.code is Code.NOT_UTF8 and "byte 0xff at offset 4, in line 2" in one.message
+    assert one.code is Code.INVALID_UTF8 and "byte 0xff at offset 4, in line 2" in one.message
 
 
 @pytest.mark.parametrize(("main", "said"), [("no.kpy", "no such file"), ("folder.kpy", "a folder")])

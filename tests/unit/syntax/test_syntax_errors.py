@@ -40,20 +40,20 @@ IN_FUNCTION = [
     ("g(x=1, 2)", 12, "syntax-error", "a positional argument follows a keyword argument"),
     ("x = a if b", 15, "syntax-error", "expected 'else' and what the value is otherwise, found the end of the line"),
     ("try: pass", 5, "syntax-error", "the 'try' of line 2 needs an 'except' or a 'finally'"),
-    ("x = 'abc", 9, "bad-literal", "this string is never closed"),
-    ('x = """abc', 9, "bad-literal", "this string is never closed"),
-    ("x = 'a\\u00e9'", 11, "bad-literal", "'\\u' is not an escape"),
-    ("x = b'a'", 9, "bad-literal", "a string cannot start with 'b''"),
-    ("x = 0b12", 9, "bad-literal", "'0b12' is not a number"),
-    ("x = 12ab", 9, "bad-literal", "'12ab' is not a number"),
-    ("x = 1_", 9, "bad-literal", "'1_' is not a number"),
-    ("x = " + "9" * 17000, 9, "bad-literal", "a number has more than 16000 digits"),
-    ("x = 0x", 9, "bad-literal", "'0x' is not a number"),
-    ("x = f'{}'", 11, "bad-literal", "this field of the f-string is empty"),
-    ("x = f'}'", 11, "bad-literal", "'}' closes no field of this f-string"),
-    ("x = f'{a!q}'", 13, "bad-literal", "the conversion of a field is '!r', '!s' or '!a'"),
+    ("x = 'abc", 9, "invalid-literal", "this string is never closed"),
+    ('x = """abc', 9, "invalid-literal", "this string is never closed"),
+    ("x = 'a\\u00e9'", 11, "invalid-literal", "'\\u' is not an escape"),
+    ("x = b'a'", 9, "invalid-literal", "a string cannot start with 'b''"),
+    ("x = 0b12", 9, "invalid-literal", "'0b12' is not a number"),
+    ("x = 12ab", 9, "invalid-literal", "'12ab' is not a number"),
+    ("x = 1_", 9, "invalid-literal", "'1_' is not a number"),
+    ("x = " + "9" * 17000, 9, "invalid-literal", "a number has more than 16000 digits"),
+    ("x = 0x", 9, "invalid-literal", "'0x' is not a number"),
+    ("x = f'{}'", 11, "invalid-literal", "this field of the f-string is empty"),
+    ("x = f'}'", 11, "invalid-literal", "'}' closes no field of this f-string"),
+    ("x = f'{a!q}'", 13, "invalid-literal", "the conversion of a field is '!r', '!s' or '!a'"),
     ("x = f'{a b}'", 14, "syntax-error", "expected the end of the field, found 'b'"),
-    ("x = `a", 9, "bad-literal", "this name in backquotes is never closed"),
+    ("x = `a", 9, "invalid-literal", "this name in backquotes is never closed"),
     ("alias X", 5, "syntax-error", "alias 'X' needs a value"),
     ("print x", 11, "syntax-error", "expected the end of the line, found 'x'"),
 ]
@@ -111,7 +111,7 @@ INDENTATION = [
 def test_indentation(errors: Errors, text: str, line: int, message: str) -> None:
     (found,) = errors(text)
     assert (found.code.id, found.span.source.position(found.span.start)[0], found.message) == (
-        "bad-indent",
+        "indentation-error",
         line,
         message,
     )
@@ -162,7 +162,7 @@ def test_an_error_before_an_unclosed_bracket(errors: Errors) -> None:
 def test_deep_nesting_is_one_clear_error(errors: Errors, text: str) -> None:
     start = time.perf_counter()
     found = errors(text)
-    assert [d.code.id for d in found] == ["too-deep"]
+    assert [d.code.id for d in found] == ["nesting-limit"]
     assert time.perf_counter() - start < 5
 
 

@@ -6,8 +6,8 @@ import sys
 import llvmlite.binding as llvm
 import pytest
 from ktc import targets
+from ktc.base.records import replace
 from ktc.emit.llvm import machine
-from ktc.records import replace
 from ktc.targets import air
 from ktc.targets.cpu import SYSTEM_VALUES, cpu_target
 from ktc.targets.host import Processor, detect, host_target, identity, supported_architectures

@@ -49,7 +49,7 @@ def test_imports_that_nothing_uses_are_removed(text: str, place: str, after: str
         ("f(a)", "a", Code.TYPE_MISMATCH, "write 'String(...)' to convert it", ["f(String(a))"]),
         ("var x = 1", "x", Code.UNUSED_VARIABLE, "write '_' in its place", ["var _ = 1"]),
         ("f(x)", "f(x)", Code.UNUSED_VALUE, "write '_ = …' if it is not wanted", ["_ = f(x)"]),
-        ("f(x)", "f(x)", Code.RAISES, "declare it with 'raises'", []),
+        ("f(x)", "f(x)", Code.UNHANDLED_RAISE, "declare it with 'raises'", []),
     ],
 )
 def test_fixes(text: str, place: str, code: Code, help: str, after: list[str]) -> None:

@@ -1,21 +1,22 @@
 """Values and constants as IR."""
 
 import hashlib
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import ConstValue, ModuleValue, OriginValue, PartialTy, StructTy
-from ktc.elaborate.model.values import Method, Place, RValue
+from ktc.elaborate.model.types import ConstValue, FunctionValue, ModuleValue, OriginValue, PartialTy, StructTy
+from ktc.elaborate.model.values import Method, Place, Result, RValue
 from ktc.elaborate.types import mangling, string_constants, struct_types, type_printer
 from ktc.elaborate.types.struct_types import zero_of
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 
 
-def fail_no_value(body: Body, val: Any, span: Span | None = None) -> NoReturn:
+def fail_no_value(body: Body, val: Result, span: Span | None = None) -> NoReturn:
     """Report that something that is no value stands where one is wanted."""
     match val:
         case ModuleValue():
@@ -24,17 +25,22 @@ def fail_no_value(body: Body, val: Any, span: Span | None = None) -> NoReturn:
             text, help = f"the type '{type_printer.type_name(body.elab, val)}' is no value", "call it to make one"
         case Method(fn=fn):
             text, help = f"'{fn.set.name}' is a method, which nothing calls here", f"write '{fn.set.name}(...)'"
+        case FunctionValue():
+            help = f"write '{val.set.name}(…)' for what it returns"
+            body.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported here", span, help)
         case _:
             body.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported here", span)
     body.fail(Code.TYPE_MISMATCH, text, span, help)
 
 
-def rvalue(body: Body, val: Any) -> Value:
+def rvalue(body: Body, val: Result) -> Value:
     """Return the IR value of a value that is passed directly; loads it from a place."""
     if isinstance(val, RValue):
         return val.ir
     if isinstance(val, ConstValue):
         return constant(body, val)
+    if not isinstance(val, Place):
+        fail_no_value(body, val)
     kind = struct_types.ir_type(body.elab, val.ty)
     if types.size_of(kind) == 0:
         return nodes.Const(kind, zero_of(kind))
@@ -58,7 +64,7 @@ def constant(body: Body, val: ConstValue) -> Value:
     return nodes.Const(kind, val.data)
 
 
-def _note(body: Body, data: Any) -> None:
+def _note(body: Body, data: object) -> None:
     if isinstance(data, nodes.Address):
         body.refs.add(data.name)
     elif isinstance(data, tuple):
@@ -79,11 +85,11 @@ def string_of_const(body: Body, const: nodes.Const) -> str:
     return string_constants.string_of(body.elab, const.value)
 
 
-def constant_global(body: Body, text: str, kind: types.Type, data: Any) -> nodes.GlobalAddress:
+def constant_global(body: Body, text: str, kind: types.Type, data: nodes.Plain) -> nodes.GlobalAddress:
     """Return a constant global whose name follows from a text."""
     name = "const$" + hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     if name not in body.elab.instances.globals:
-        body.elab.instances.globals[name] = nodes.Global(name, kind, nodes.Const(kind, data), True)
+        body.elab.instances.add_global(nodes.Global(name, kind, nodes.Const(kind, data), True))
     body.refs.add(name)
     _note(body, data)
     return nodes.GlobalAddress(name)
@@ -99,14 +105,18 @@ def constant_places(body: Body, items: list[ConstValue]) -> Value:
     return constant_addresses(body, tuple(nodes.Address(one.name) for one in made))
 
 
-def constant_items(body: Body, ty: Ty, items: list[Any]) -> list[Place] | None:
+def constant_items(body: Body, ty: Ty, items: Sequence[Result]) -> list[Place] | None:
     """Return places in one constant array for many values of a trivial type, or None if one is no constant."""
-    data = []
+    data: list[nodes.Plain] = []
     for item in items:
-        known = item.data if isinstance(item, ConstValue) else getattr(getattr(item, "ir", None), "value", None)
-        if known is None or item.ty is not ty or not (isinstance(item, ConstValue) or isinstance(item.ir, nodes.Const)):
+        if not isinstance(item, (RValue, ConstValue)) or item.ty is not ty:
             return None
-        data.append(known)
+        if isinstance(item, ConstValue):
+            data.append(item.data)
+        elif isinstance(item.ir, nodes.Const):
+            data.append(item.ir.value)
+        else:
+            return None
     kind = struct_types.ir_type(body.elab, ty)
     text = f"items {mangling.key_text(body.elab, ty)} {data}"
     name = constant_global(body, text, types.ArrayType(kind, len(data)), tuple(data)).name
@@ -115,12 +125,12 @@ def constant_items(body: Body, ty: Ty, items: list[Any]) -> list[Place] | None:
     return [Place(ty, place, False, why="a constant") for place in places]
 
 
-def constant_addresses(body: Body, addresses: tuple[Any, ...]) -> Value:
+def constant_addresses(body: Body, addresses: tuple[nodes.Plain, ...]) -> Value:
     """Return where addresses of constants lie, one after the other."""
     return constant_global(body, f"addresses {addresses}", types.ArrayType(types.PTR, len(addresses)), addresses)
 
 
-def origin_of(body: Body, val: Any, mutable: bool) -> OriginValue:
+def origin_of(body: Body, val: Result, mutable: bool) -> OriginValue:
     """Return where a place is."""
     if isinstance(val, Place) and val.local is not None:
         return OriginValue("local", mutable, val.local)

@@ -4,8 +4,6 @@ In: a type, where a body asks for its destructor. Out: a note for the passes tha
 error where a body itself would destroy the value. Generic code knows nothing of it: there the destructor runs.
 """
 
-from typing import Any
-
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
@@ -28,7 +26,7 @@ def check_dropped(body: Body, ty: Ty, span: Span | None) -> None:
     if isinstance(ty, StructTy) and _is_linear(body, ty):
         kind = type_printer.type_name(body.elab, ty)
         text = f"the value is not consumed, and nothing destroys a value of type '{kind}' by itself"
-        body.elab.report(Code.NOT_DESTROYED, text, span, ty.info.explicit_destroy or "", body.frame.instance)
+        body.elab.report(Code.UNCONSUMED_VALUE, text, span, ty.info.explicit_destroy or "", body.frame.instance)
 
 
 def check_fields(elab: Elaboration, info: StructInfo) -> None:
@@ -44,7 +42,7 @@ def check_fields(elab: Elaboration, info: StructInfo) -> None:
             held = type_printer.type_name(elab, kind)
             text = f"'{info.name}' has no '__del__' that consumes its field '{name}' of type '{held}'"
             help_text = kind.info.explicit_destroy or "write one, or '@explicit_destroy' above the struct"
-            elab.reporter.sink.report(Diagnostic(Code.NOT_DESTROYED, info.span(), text, help_text))
+            elab.reporter.sink.report(Diagnostic(Code.UNCONSUMED_VALUE, info.span(), text, help_text))
 
 
 def _is_linear(body: Body, ty: StructTy) -> bool:
@@ -56,7 +54,7 @@ def _is_linear(body: Body, ty: StructTy) -> bool:
     return not any(_holds(given, ty) for given in (*instance.given, *inside))
 
 
-def _holds(given: Any, ty: StructTy) -> bool:
+def _holds(given: object, ty: StructTy) -> bool:
     if isinstance(given, ParameterPack):
         return any(_holds(one, ty) for one in given.items)
     return given is ty or (isinstance(given, StructTy) and any(_holds(one, ty) for one in given.params))

@@ -1,7 +1,5 @@
 """Locals, temporaries, what they keep alive, and their destructors."""
 
-from typing import Any
-
 from ktc.diag.source import Span
 from ktc.elaborate.builder import (
     linear_types,
@@ -11,7 +9,7 @@ from ktc.elaborate.instances import function_instances, work_queue
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import StructTy
-from ktc.elaborate.model.values import Place, RValue
+from ktc.elaborate.model.values import Place, Result, RValue, Values
 from ktc.elaborate.types import struct_types, well_known
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
@@ -58,7 +56,7 @@ def pin_more(body: Body, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, .
         local.pins = tuple(dict.fromkeys((*local.pins, *(pin for pin in loans or () if pin is not local))))
 
 
-def loans_of(body: Body, value: Any) -> tuple[nodes.Local, ...] | None:
+def loans_of(body: Body, value: Result) -> tuple[nodes.Local, ...] | None:
     """Return the locals into which a value points, None if that is not known."""
     if not isinstance(value, (RValue, Place)) or not struct_types.origins_of(body.elab, value.ty):
         return ()
@@ -102,13 +100,13 @@ def library_symbol(body: Body, name: str) -> str:
     return instance.symbol
 
 
-def effect(body: Body, value: Any) -> None:
+def effect(body: Body, value: Result) -> None:
     """Drop the value of an expression."""
     if isinstance(value, Place) and value.local is not None and value.owned and not value.local.name:
         body.emit(nodes.Mark("use", value.local))
 
 
-def loans_of_all(body: Body, values: list[Any]) -> tuple[nodes.Local, ...] | None:
+def loans_of_all(body: Body, values: Values) -> tuple[nodes.Local, ...] | None:
     found: list[nodes.Local] = []
     for value in values:
         loans = locals.loans_of(body, value)

@@ -1,13 +1,13 @@
 """Values as places in memory; constants that point to the heap are rebuilt at run time."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, locals, partial_moves
+from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import ConstValue
-from ktc.elaborate.model.values import Place, RValue
+from ktc.elaborate.model.values import Place, Result, RValue
 from ktc.elaborate.types import mangling, struct_members, struct_types, type_printer
 from ktc.ir import nodes, types, walk
 from ktc.ir.freeze import PREFIX
@@ -32,7 +32,7 @@ def check_materialized(body: Body, made: ConstValue) -> None:
         body.fail(Code.NOT_COPYABLE, text, body.frame.span, "make one with 'materialize[…]()'")
 
 
-def points_to_heap(data: Any) -> bool:
+def points_to_heap(data: object) -> bool:
     """Does a constant point to what was on the heap of the compile-time run."""
     return isinstance(data, tuple | nodes.Address) and any(map(_is_heap, walk.addresses_of(data)))
 
@@ -48,7 +48,7 @@ def renewed(body: Body, made: ConstValue) -> Place:
     return target
 
 
-def renewed_block(body: Body, ty: Any, name: str) -> Place:
+def renewed_block(body: Body, ty: Ty, name: str) -> Place:
     """Return the bytes of a constant of the compile-time run as a value of its own."""
     held = body.elab.instances.globals[name]
     target: Place = locals.temporary(body, ty)
@@ -64,7 +64,7 @@ def renewed_block(body: Body, ty: Any, name: str) -> Place:
     return target
 
 
-def renew(body: Body, kind: types.Type, data: Any, pointer: Value) -> None:
+def renew(body: Body, kind: types.Type, data: nodes.Plain, pointer: Value) -> None:
     """Let what a constant in memory points to be blocks of its own.
 
     Args:
@@ -94,13 +94,13 @@ def _is_heap(name: str) -> bool:
     return name.startswith(PREFIX)
 
 
-def _addresses(kind: types.Type, data: Any, at: int) -> Iterator[tuple[int, nodes.Address]]:
+def _addresses(kind: types.Type, data: nodes.Plain, at: int) -> Iterator[tuple[int, nodes.Address]]:
     """Give the pointers to the heap in a constant, with their distances from its start."""
     if isinstance(data, nodes.Address):
         if _is_heap(data.name):
             yield at, data
         return
-    if not points_to_heap(data):
+    if not isinstance(data, tuple) or not points_to_heap(data):
         return
     if isinstance(kind, types.StructType):
         for inner, offset, item in zip(kind.fields, kind.offsets, data, strict=True):
@@ -144,7 +144,7 @@ def _renew_all(body: Body, places: Pointers, blocks: dict[str, Pointers], target
             if address.name in number:
                 moves += [holder & (1 << 64) - 1, at, number[address.name], address.offset]
     pair = types.StructType((types.PTR, types.I64))
-    texts = repr((sources, moves))
+    texts = repr(([(address.name, size) for address, size in sources], moves))
     source_table = ir_values.constant_global(body, f"blocks {texts}", types.ArrayType(pair, len(sources)), sources)
     move_table = ir_values.constant_global(body, f"moves {texts}", types.ArrayType(types.I64, len(moves)), tuple(moves))
     count, steps = nodes.Const(types.I64, len(sources)), nodes.Const(types.I64, len(moves) // 4)
@@ -152,7 +152,7 @@ def _renew_all(body: Body, places: Pointers, blocks: dict[str, Pointers], target
     body.let(nodes.Call(symbol, (target, source_table, count, move_table, steps), types.VOID), types.VOID)
 
 
-def as_place(body: Body, val: Any) -> Place:
+def as_place(body: Body, val: Result) -> Place:
     """Return a value as a place in memory."""
     if isinstance(val, Place):
         return val
@@ -170,8 +170,8 @@ def as_place(body: Body, val: Any) -> Place:
     return Place(val.ty, nodes.LocalAddress(local), False, local, owned=True, why="a temporary")
 
 
-def unchanged_place(body: Body, val: Any) -> Place:
-    """Return a value as a place that nobody changes: of a constant, what is read from there stays known."""
+def unchanged_place(body: Body, val: Result) -> Place:
+    """Return a value as an immutable place: what is read from a constant's place stays known."""
     place = as_place(body, val)
     if place.local is not None and not isinstance(val, Place):
         ir = ir_values.rvalue(body, val)

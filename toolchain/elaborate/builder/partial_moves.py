@@ -1,9 +1,8 @@
 """Marks of ownership; locals whose fields are given and destroyed one by one."""
 
-from typing import Any
-
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals
+from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import StructTy
 from ktc.elaborate.model.values import Place
@@ -17,9 +16,10 @@ def divide(body: Body, local: nodes.Local, ty: StructTy, path: tuple[int, ...]) 
     if path in found:
         return True
     steps: tuple[tuple[types.Type, int], ...] = ()
-    name, kind = "", ty
+    name = ""
+    kind: Ty = ty
     for depth, slot in enumerate(path):
-        inside: Any = None
+        inside: tuple[str, Ty, tuple[tuple[types.Type, int], ...]] | None = None
         bound = struct_members.method_set(body.elab, kind, "__del__") is not None
         for own, (at, field_ty) in _slots(body, kind).items():
             here = (*steps, (struct_types.ir_type(body.elab, kind), at)) if at >= 0 else steps
@@ -36,8 +36,10 @@ def divide(body: Body, local: nodes.Local, ty: StructTy, path: tuple[int, ...]) 
     return True
 
 
-def _slots(body: Body, ty: StructTy) -> dict[str, tuple[int, Any]]:
+def _slots(body: Body, ty: Ty) -> dict[str, tuple[int, Ty]]:
     """Return the fields of a struct that take memory: the slot and the type of each."""
+    if not isinstance(ty, StructTy):
+        return {}
     found = {
         name: (struct_types.slot_of(body.elab, ty, name)[1], kind)
         for name, kind in struct_types.fields_of(body.elab, ty)
@@ -47,12 +49,19 @@ def _slots(body: Body, ty: StructTy) -> dict[str, tuple[int, Any]]:
 
 def mark(body: Body, kind: str, place: Place, span: Span | None = None) -> None:
     """Emit a mark for the local of a place."""
+    if is_empty_field(body, place):
+        return
     if place.local is not None and place.path:
         taken_apart(body, place.local, place.path)
     if place.local is not None and tracked(body, place.local):
         body.emit(nodes.Mark(kind, place.local, place.path, span))
         if kind == "consume":
             body.facts.moved.add(place.local)
+
+
+def is_empty_field(body: Body, place: Place) -> bool:
+    """Is it a field that takes no memory: its path is that of a field that does."""
+    return bool(place.path) and struct_types.ir_type(body.elab, place.ty) == types.UNIT
 
 
 def tracked(body: Body, local: nodes.Local) -> bool:

@@ -1,6 +1,6 @@
 """Places: values in memory, how they are copied, moved, taken and destroyed."""
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -10,12 +10,13 @@ from ktc.elaborate.generics import conformance
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import ConstValue, OriginValue, StructTy
-from ktc.elaborate.model.values import Place, RValue, Val
+from ktc.elaborate.model.values import Place, Result, RValue, Val
 from ktc.elaborate.tree.argument_uses import replaced
 from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.elaborate.types.struct_types import zero_of
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
+from ktc.syntax import ast
 
 
 def field(body: Body, base: Place, name: str) -> Place:
@@ -99,7 +100,7 @@ def init_place(body: Body, ty: Ty, pointer: Value, val: Val, span: Span | None, 
     if local is None or not local.name or not _may_move(body, ty) or not _may_end(body, local, place):
         copy_to(body, ty, pointer, place, span)
         return
-    # a copy of what nobody uses any more becomes a move
+    # the copy of a value after its last use becomes a move
     body.open()
     owned = Place(ty, place.pointer, True, local, place.path, True)
     move_bits(body, ty, pointer, owned, passed and not place.path)  # what is taken out of a field is moved
@@ -133,7 +134,7 @@ def _may_end(body: Body, local: nodes.Local, place: Place) -> bool:
 
 
 def mark_copied(body: Body, place: Place, value: Val) -> None:
-    """Note that what follows copies a value to a local, or to a field of one: if nobody looks at it, nothing is
+    """Note that what follows copies a value to a local, or to a field of one: if it is never read, nothing is
     copied. The next `init` mark of the place is the end."""
     is_copy = (
         isinstance(value, Place) and not value.owned and not body.frame.module.is_library and not body.frame.comptime
@@ -211,7 +212,7 @@ def copy_to(body: Body, ty: Ty, pointer: Value, val: Place, span: Span | None, e
             copy_to(body, kind, field(body, target, name).pointer, field(body, val, name), span, True)
 
 
-def promised(body: Body, value: Any, name: str, node: Any) -> None:
+def promised(body: Body, value: Result, name: str, node: ast.Node) -> None:
     """Report a member that the bound of a type parameter does not promise, where a value is of an archetype."""
     ty = getattr(value, "ty", None)
     if isinstance(ty, StructTy) and ty.info.bound is not None and name not in ty.info.members:

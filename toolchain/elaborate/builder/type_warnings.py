@@ -1,14 +1,12 @@
 """Warnings that need types: unused results, unreached handlers, deprecated declarations."""
 
-from typing import Any
-
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Severity
 from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import FunctionInfo, StructInfo
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy
-from ktc.elaborate.model.values import Place, RValue
+from ktc.elaborate.model.values import Place, Result, RValue
 from ktc.elaborate.types import type_printer
 from ktc.syntax import ast
 
@@ -16,7 +14,7 @@ _MEANT = (ast.Transfer, ast.Walrus, ast.NoneLit)
 """Expressions that are statements for what they do."""
 
 
-def warn_unused(elab: Elaboration, body: Body, value: Any, node: ast.Expr) -> None:
+def warn_unused(elab: Elaboration, body: Body, value: Result, node: ast.Expr) -> None:
     """Warn about the value of an expression that is a statement."""
     if body.frame.comptime or isinstance(node, _MEANT):
         return

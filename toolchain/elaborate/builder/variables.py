@@ -1,12 +1,10 @@
 """Variables of this body and of the bodies around it."""
 
-from typing import Any
-
 from ktc.elaborate.builder import partial_moves
 from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import ConstValue
-from ktc.elaborate.model.values import FOREIGN, Place, RValue, Var
+from ktc.elaborate.model.values import FOREIGN, Binding, Place, RValue, Val, Var
 from ktc.elaborate.resolve.suggestions import read_only_argument
 from ktc.elaborate.types import lookup
 from ktc.ir import nodes, ops, types
@@ -50,12 +48,12 @@ def is_by_value(body: Body, var: Var, fn: FunctionInfo) -> bool:
     return capture_mode(fn, var.name) in ("var", "move")
 
 
-def captures_of(body: Body, fn: FunctionInfo) -> list[Any]:
+def captures_of(body: Body, fn: FunctionInfo) -> list[Var | FunctionInfo]:
     """Return what a function nested in this body reaches through its environment; the list grows.
 
     It is one list for all targets, so that the host can give a kernel what the kernel turned out to use.
     """
-    return body.captures.closures.setdefault(fn, [])
+    return body.captures.of(fn)
 
 
 def capture_mode(fn: FunctionInfo, name: str) -> str:
@@ -66,20 +64,22 @@ def capture_mode(fn: FunctionInfo, name: str) -> str:
     return modes.get(name, modes.get("", ""))
 
 
-def find(body: Body, name: str) -> Any:
+def find(body: Body, name: str) -> Binding:
     """Return the binding of a name, or None."""
     return lookup.find(body.elab, name, body.frame.scope, body.frame.module)
 
 
-def require(body: Body, place: Place, node: Any, leaves: bool = False) -> None:
+def require(body: Body, place: Place, node: ast.Node, leaves: bool = False) -> None:
     """A value must be in this place; `leaves`: for it is the function's result."""
     local = place.local
     if local is None or local in body.facts.trusted or not partial_moves.tracked(body, local):
         return
+    if partial_moves.is_empty_field(body, place):
+        return
     body.emit(nodes.Mark("result" if leaves else "require", local, place.path, body.at(node)))
 
 
-def _require_behind(body: Body, value: Place, node: Any) -> None:
+def _require_behind(body: Body, value: Place, node: ast.Node) -> None:
     """A reference is used: what it surely refers to must still be there."""
     own = value.local
     behind = value.loans if own is None else None if own.pins_all else own.pins
@@ -89,13 +89,13 @@ def _require_behind(body: Body, value: Place, node: Any) -> None:
         body.emit(nodes.Mark("require", behind[0], (), body.at(node)))
 
 
-def variable(body: Body, var: Var, node: Any, part: bool = False) -> Any:
+def variable(body: Body, var: Var, node: ast.Node, part: bool = False) -> Val:
     """Return the value of a variable; `part`: only a part of it is asked for, and the rest may be missing."""
     if var.body is not None and var.body is not body:
         return foreign(body, var, node)
     if body.frame.builtin_self is not None and var.kind == "out":
-        if "whole" in body.frame.builtin_self:
-            return body.frame.builtin_self["whole"]
+        if body.frame.builtin_whole is not None:
+            return body.frame.builtin_whole
         return var.value
     value = var.value
     if isinstance(value, Place):
@@ -113,7 +113,7 @@ def variable(body: Body, var: Var, node: Any, part: bool = False) -> Any:
     return value
 
 
-def foreign(body: Body, var: Var, node: Any) -> Any:
+def foreign(body: Body, var: Var, node: ast.Node) -> Val:
     """Return a variable of another body: captured, or known only by its type."""
     if isinstance(var.value, ConstValue):
         return var.value

@@ -6,16 +6,15 @@ raise, the address for the error. A raising function returns an i1: true if it r
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.builder import ir_values, locals, materialization, partial_moves, place_operations
+from ktc.elaborate.builder import error_trace, ir_values, locals, materialization, partial_moves, place_operations
 from ktc.elaborate.instances import work_queue
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, Instance, Signature
 from ktc.elaborate.model.types import ConstValue, FunctionValue
-from ktc.elaborate.model.values import Arg, PackValue, Place, RValue
+from ktc.elaborate.model.values import Arg, PackValue, Place, Result, RValue, Values
 from ktc.elaborate.ownership.access_paths import note_place, of_result
 from ktc.elaborate.types import struct_types, well_known
 from ktc.elaborate.types.struct_types import zero_of
@@ -23,7 +22,7 @@ from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 
 
-def _lend(body: Body, target: Place, values: list[Any]) -> None:
+def _lend(body: Body, target: Place, values: Values) -> None:
     """A changed argument may keep pointers that stand in the others."""
     if target.local is None or not any(o.kind == "some" for o in struct_types.origins_of(body.elab, target.ty)):
         return
@@ -33,7 +32,7 @@ def _lend(body: Body, target: Place, values: list[Any]) -> None:
                 locals.pin_more(body, target.local, target.ty, locals.loans_of(body, one))
 
 
-def own(body: Body, value: Any, span: Span, passed: bool = False) -> Place:
+def own(body: Body, value: Result, span: Span, passed: bool = False) -> Place:
     """Return a place whose value the callee may take; `passed` as in `init_place`."""
     if isinstance(value, Place) and value.owned:
         return value
@@ -45,7 +44,11 @@ def own(body: Body, value: Any, span: Span, passed: bool = False) -> Place:
     return made
 
 
-def emit(body: Body, instance: Instance, values: list[Any], span: Span) -> Any:
+Emit = Callable[[tuple[Value, ...], types.Type], nodes.Action]
+"""Makes the call of what is called: arguments, type of the result."""
+
+
+def emit(body: Body, instance: Instance, values: Values, span: Span) -> RValue | Place:
     work_queue.request(body.elab, instance)
     body.refs.add(instance.symbol)
     return emit_through(body, 
@@ -55,13 +58,13 @@ def emit(body: Body, instance: Instance, values: list[Any], span: Span) -> Any:
 
 
 def emit_through(
-    body: Body, call: Callable[[tuple[Value, ...], types.Type], nodes.Action], signature: Signature, values: list[Any],
+    body: Body, call: Emit, signature: Signature, values: Values,
     envs: Sequence[FunctionValue | Value], name: str, span: Span,
-) -> Any:  # fmt: skip
+) -> RValue | Place:  # fmt: skip
     """Emit a call whose action `call` makes."""
     args: list[Value] = []
     result: Place | None = None
-    body.facts.last_call = None
+    body.facts.note_call(None)
     loans: tuple[nodes.Local, ...] | None = ()
     points = False
     if signature.result == "ref" or struct_types.origins_of(body.elab, signature.result_ty):
@@ -77,7 +80,7 @@ def emit_through(
             named = "result" if signature.raises and body.flow.handlers else ""
             result = locals.temporary(body, signature.result_ty, named, loans)
             if named and result.local is not None:
-                body.flow.awaited.add(result.local)
+                body.flow.await_result(result.local)
         args.append(result.pointer)
     consumed: list[Place] = []
     for sig, value in zip(signature.args, values, strict=True):
@@ -95,9 +98,9 @@ def emit_through(
         if not body.frame.module.is_library:
             note_place(body, made, signature, values)
         made.mutable = signature.result_mutable and all(
-            values[i].mutable if signature.args[i].convention == "ref" else signature.args[i].convention != "read"
+            value.mutable if signature.args[i].convention == "ref" else signature.args[i].convention != "read"
             for i in signature.named
-            if isinstance(values[i], Place)
+            if isinstance(value := values[i], Place)
         )
         made.why = "" if made.mutable else "a reference that is read only"
     elif isinstance(made, RValue):
@@ -105,19 +108,19 @@ def emit_through(
         if points:
             made.via = of_result(body, signature, values)
     elif points and isinstance(made, Place) and made.local is not None:
-        body.facts.access_paths[made.local] = of_result(body, signature, values)
+        body.facts.note_paths(made.local, of_result(body, signature, values))
     if signature.noreturn:
         body.emit(nodes.Unreachable())
     if isinstance(made, Place) and made.local is not None:
-        body.facts.last_call = made.local, values
+        body.facts.note_call((made.local, values))
     return made
 
 
 def _call_action(
-    body: Body, call: Any, signature: Signature, name: str, args: list[Value], consumed: list[Place],
+    body: Body, call: Emit, signature: Signature, name: str, args: list[Value], consumed: list[Place],
     result: Place | None,
     span: Span,
-) -> Any:  # fmt: skip
+) -> RValue | Place:  # fmt: skip
     if signature.raises:
         _call_raising(body, call, name, args, consumed, span)
     else:
@@ -145,7 +148,7 @@ def _call_action(
     return result
 
 
-def loans_of_call(body: Body, signature: Signature, values: list[Any]) -> tuple[nodes.Local, ...] | None:
+def loans_of_call(body: Body, signature: Signature, values: Values) -> tuple[nodes.Local, ...] | None:
     """Return the locals into which the result of a call may point, None if that is not known."""
     found: list[nodes.Local] = []
     for i, value in enumerate(values):
@@ -164,7 +167,7 @@ def loans_of_call(body: Body, signature: Signature, values: list[Any]) -> tuple[
     return tuple(dict.fromkeys(found))
 
 
-def _call_raising(body: Body, call: Any, name: str, args: list[Value], consumed: list[Place], span: Span) -> None:
+def _call_raising(body: Body, call: Emit, name: str, args: list[Value], consumed: list[Place], span: Span) -> None:
     if body.flow.handlers:
         label, local = body.flow.handlers[-1]
         pointer: Value = nodes.LocalAddress(local)
@@ -176,9 +179,11 @@ def _call_raising(body: Body, call: Any, name: str, args: list[Value], consumed:
         pointer = nodes.LocalAddress(local)
     else:
         help = "put the call in a 'try' block, or declare this function with 'raises'"
+        if body.elab.instances.state.index > 0:
+            help = "put the call in a 'try' block: a kernel cannot raise"
         if body.frame.comptime:
             help = "call a function that catches the error: a value at compile time cannot be missing"
-        body.fail(Code.RAISES, f"{name} may raise, and nothing here catches it", span, help)
+        body.fail(Code.UNHANDLED_RAISE, f"{name} may raise, and nothing here catches it", span, help)
     raised = body.let(call((*args, pointer), types.BOOL), types.BOOL)
     for place in consumed:
         partial_moves.mark(body, "consume", place, span)
@@ -186,6 +191,8 @@ def _call_raising(body: Body, call: Any, name: str, args: list[Value], consumed:
     if label < 0:
         error = Arg(Place(well_known.error_type(body.elab), pointer, False, local), span)
         body.api.call_fn(body, well_known.startup_function(body.elab, "__ktc_uncaught__"), [error], [], span)
+    else:
+        error_trace.passed(body, span)
     leave_raising(body, label, local)
     then = body.close()
     body.dead = False
@@ -194,7 +201,7 @@ def _call_raising(body: Body, call: Any, name: str, args: list[Value], consumed:
 
 def leave_raising(body: Body, label: int, local: nodes.Local | None) -> None:
     if label > 0 and local is not None:
-        body.flow.used_labels.add(label)
+        body.flow.use_label(label)
         body.emit(nodes.Mark("init", local))
         body.api.run_finals(body, body.flow.handler_depths[-1])
         body.emit(nodes.Break(label))
@@ -205,7 +212,9 @@ def leave_raising(body: Body, label: int, local: nodes.Local | None) -> None:
         body.emit(nodes.Return(nodes.Const(types.BOOL, 1), body.frame.span))
 
 
-def _pass(body: Body, sig: ArgumentSignature, value: Any, args: list[Value], consumed: list[Place], span: Span) -> None:
+def _pass(
+    body: Body, sig: ArgumentSignature, value: Result, args: list[Value], consumed: list[Place], span: Span
+) -> None:
     if isinstance(value, PackValue):
         pass_pack(body, sig, value, args, consumed)
         return

@@ -1,7 +1,7 @@
 """Why a call means no function: one error from what keeps each overload from fitting."""
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
@@ -12,6 +12,7 @@ from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.values import Arg
+from ktc.elaborate.resolve.hints import call_hint
 from ktc.elaborate.types import type_printer, well_known
 
 FEW, MANY = 4, 10
@@ -32,45 +33,46 @@ def no_match(
 ) -> NoReturn:
     """Report why nothing fits: the reason of the one overload that is nearest, or all reasons."""
     if not failures:
-        body.fail(Code.NO_MATCHING_CALL, f"'{name}' cannot be called here", span)
+        body.fail(Code.NO_MATCHING_OVERLOAD, f"'{name}' cannot be called here", span)
     if any(arg.start == arg.end for fn, _ in failures for arg in fn.node.args[:1]):
         raise ErrorReported  # the declaration has a mistake, which is reported there
     failures = sorted(failures, key=lambda failure: _ORDER.index(failure[1].weight))
     near = [one for one in failures if one[1].weight == failures[0][1].weight]
     fn, why = near[0]
     if len({(one.code, one.message, one.span) for _, one in near}) == 1 or all(map(_is_unmet, near)):
-        notes = tuple(Label(fn.span(), "declared here") for fn, _ in near if not fn.module.is_library)
+        notes = tuple(Label(fn.span(), "declared here") for fn, _ in near)
         written = written_parameter(body.site.callee_syntax, why, fn.name)
         where = why.span or (
             _argument_of(body, why.culprit, (*pos, *kw), span) if written is None else body.at(written)
         )
         body.elab.report(why.code, why.message, where, why.help(), body.frame.instance, notes[:3])
         raise ErrorReported
-    told = dict[str, Label]()
+    reasons = dict[str, Label]()
     for one, reason in failures if len(failures) <= FEW else near:
-        told.setdefault(reason.message, Label(one.span(), reason.message))
+        reasons.setdefault(reason.message, Label(one.span(), reason.message))
     what = f"constructor of {fn.title}" if fn.name == "__init__" else f"overload of {fn.title}"
     given = [f"'{_shown(body, arg)}'" for arg in pos if arg.span != span] + [f"{arg.name}=" for arg in kw]
     text = f"no {what} takes these arguments" + (f": {', '.join(given)}" if given else "")
-    hints = [why.help() for _, why in failures if why.code is Code.TRAIT_NOT_MET]
-    help = next(filter(None, hints), "")
-    body.elab.report(Code.NO_MATCHING_CALL, text, span, help, body.frame.instance, tuple(told.values())[:MANY])
+    hints = [why.help() for _, why in failures if why.code is Code.UNSATISFIED_TRAIT]
+    help = next(filter(None, hints), "") or call_hint(name, given)
+    body.elab.report(Code.NO_MATCHING_OVERLOAD, text, span, help, body.frame.instance, tuple(reasons.values())[:MANY])
     raise ErrorReported
 
 
-def _argument_of(body: Body, kind: Any, given: Sequence[Arg], span: Span) -> Span:
+def _argument_of(body: Body, kind: object, given: Sequence[Arg], span: Span) -> Span:
     """Return where the argument stands that is of a type, or the whole call if none is."""
     found = (
         arg.span
         for arg in given
-        if kind is not None and well_known.materialized(body.elab, parameter_inference.type_of(body, arg.value)) is kind
+        if (have := parameter_inference.type_of(body, arg.value)) is not None
+        and well_known.materialized(body.elab, have) is kind
     )
     return next(found, span)
 
 
 def _is_unmet(failure: tuple[FunctionInfo, Mismatch]) -> bool:
     """Whether an overload of the library's asks for a trait that is not met: the first such speaks for all."""
-    return failure[1].code is Code.TRAIT_NOT_MET and failure[0].module.is_library
+    return failure[1].code is Code.UNSATISFIED_TRAIT and failure[0].module.is_library
 
 
 def _shown(body: Body, arg: Arg) -> str:

@@ -4,7 +4,6 @@ In: the callee and the arguments. Out: the value of the call; `Matching` chooses
 """
 
 from functools import partial
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -15,10 +14,21 @@ from ktc.elaborate.generics import unification
 from ktc.elaborate.generics.function_types import NAMELESS
 from ktc.elaborate.instances.reference_mutability import seen_result
 from ktc.elaborate.model.calls import Candidate
+from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, ParameterPack, PartialTy, StructTy, TraitTy
-from ktc.elaborate.model.values import Arg, Method, PackValue, Place, RValue
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    Given,
+    ModuleValue,
+    ParameterPack,
+    PartialTy,
+    StructTy,
+    TraitTy,
+)
+from ktc.elaborate.model.values import Arg, Method, PackValue, Place, Result, RValue, Val, Values
 from ktc.elaborate.ownership.access_paths import note_place
 from ktc.elaborate.ownership.exclusivity import check_call
 from ktc.elaborate.ownership.reference_escapes import check_kept
@@ -30,7 +40,7 @@ MANY_ITEMS = 32
 """So many constants that are passed as `*values` lie in one constant array; fewer are better seen by LLVM."""
 
 
-def call(body: Body, callee: Any, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+def call(body: Body, callee: Result, pos: list[Arg], kw: list[Arg], span: Span) -> Val:
     """Call what an expression gave."""
     match callee:
         case FunctionValue():
@@ -80,22 +90,21 @@ def call(body: Body, callee: Any, pos: list[Arg], kw: list[Arg], span: Span) -> 
             body.fail(Code.NOT_CALLABLE, "this cannot be called", span)
 
 
-def call_fn(body: Body, fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False) -> Any:
+def call_fn(body: Body, fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False) -> Val:
     """Call a function with the parameters that it was given."""
     found = overload_resolution.chosen(body, fn, pos, kw, span, receiver)
     assert found is not None
     return emit_call(body, found, span)
 
 
-def emit_call(body: Body, found: Candidate, span: Span) -> Any:
+def emit_call(body: Body, found: Candidate, span: Span) -> Val:
     """Emit the call of a chosen candidate."""
-    outer, body.frame.span = (
-        body.frame.span,
-        span if body.frame.span is None or not body.frame.module.is_library else body.frame.span,
-    )
+    keep = body.frame.span is not None and body.frame.module.is_library
+    outer = body.frame.set_span(body.frame.span if keep else span)
     try:
         values = _values(body, found, span)
         instance = found.instance
+        made: Val
         if not body.frame.module.is_library:
             if instance.fn.deprecated:
                 type_warnings.warn_deprecated(body.elab, instance.fn, span)
@@ -127,16 +136,16 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Any:
             made.ty = seen_result(body.elab, instance.signature, values)
         return made
     finally:
-        body.frame.span = outer
+        body.frame.set_span(outer)
 
 
-def _values(body: Body, found: Candidate, span: Span) -> list[Any]:
-    values: list[Any] = []
+def _values(body: Body, found: Candidate, span: Span) -> Values:
+    values: Values = []
     for sig, slot in zip(found.instance.signature.args, found.slots, strict=True):
         if sig.convention == "out":
             values.append(None)
         elif sig.kind == "starstar":
-            values.append(_keywords(body, sig, slot or [], span))
+            values.append(_keywords(body, sig, slot if isinstance(slot, list) else [], span))
         elif slot is None:
             values.append(body.api.default_value(body, found.instance, sig, span))
         elif isinstance(slot, list):
@@ -150,7 +159,7 @@ def _values(body: Body, found: Candidate, span: Span) -> list[Any]:
     return values
 
 
-def _keywords(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span) -> Any:
+def _keywords(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span) -> Val:
     """Gather the keyword arguments that no argument is named for in a dictionary."""
     assert isinstance(sig.ty, StructTy)
     made = materialization.as_place(body, call(body, sig.ty, [], [], span))
@@ -164,7 +173,9 @@ def _keywords(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span) -
     return made
 
 
-def _constants(body: Body, args: list[Arg], want: Any) -> PackValue | None:
+def _constants(body: Body, args: list[Arg], want: Given) -> PackValue | None:
+    if not isinstance(want, Ty):
+        return None
     items = [
         body.elab.api.convert_constant(body.elab, arg.value, want) for arg in args if isinstance(arg.value, ConstValue)
     ]
@@ -172,32 +183,33 @@ def _constants(body: Body, args: list[Arg], want: Any) -> PackValue | None:
     return PackValue(found) if len(found) == len(args) else None
 
 
-def _list_of(body: Body, pack: ParameterPack | PackValue) -> Any:
+def _list_of(body: Body, pack: ParameterPack | PackValue) -> Val:
     """Return the values of a variadic parameter as a list; of types and functions it has only the length."""
-    items: list[Any] = list(pack.items)
+    items: list[Result] = list(pack.items)
     empty = getattr(pack, "kind", None)
-    kind: Any = empty if isinstance(empty, (StructTy, FunctionTy)) else well_known.library_type(body.elab, "NoneType")
+    kind: Ty = empty if isinstance(empty, (StructTy, FunctionTy)) else well_known.library_type(body.elab, "NoneType")
     start: Value | None = nodes.Const(types.PTR, 0)
     if items and (isinstance(pack, PackValue) or all(isinstance(item, ConstValue) for item in items)):
-        items = [conversions.materialize(body, item) for item in items]
-        kind, start = items[0].ty, None
-        if body.frame.comptime and all(isinstance(item, ConstValue) for item in items):
-            start = ir_values.constant_places(
-                body, items
-            )  # the list may become a constant, and outlive this evaluation
+        values = [conversions.materialize_value(body, item) for item in items]
+        kind, start = values[0].ty, None
+        constants = [item for item in values if isinstance(item, ConstValue)]
+        if body.frame.comptime and len(constants) == len(values):
+            # the list may become a constant, and outlive this evaluation
+            start = ir_values.constant_places(body, constants)
+        items = [*values]
     sig = ArgumentSignature("", kind, "read", "star", NAMELESS, "memory", "list")
     if start is not None:
         return inlining.variadic_value(body, sig, [start, nodes.Const(types.I64, len(items))])
     return inlining.pack_value(body, sig, PackValue(tuple(materialization.as_place(body, item) for item in items)))
 
 
-def _star(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span, library: bool) -> Any:
+def _star(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span, library: bool) -> PackValue:
     """Gather variadic arguments: the addresses of the values in an array or a pack.
 
     Args:
         library: the callee is the library's, which changes no trivial value that it is given.
     """
-    items: list[Any] = []
+    items: list[Arg] = []
     for arg in slot:
         items += [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackValue) else [arg]
     if sig.variadic == "pack":
@@ -215,8 +227,10 @@ def _star(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span, libra
     owned = sig.convention in ("var", "owned")
     places = []
     for value, arg in zip(values, items, strict=True):
+        if isinstance(value, (Method, FunctionValue, ModuleValue, PartialTy, Ty)):
+            ir_values.fail_no_value(body, value, arg.span)
         if sig.convention == "mut" and not (isinstance(value, Place) and value.mutable and not value.owned):
-            body.fail(Code.IMMUTABLE, f"'*{sig.name}' changes its arguments, and this one cannot be", arg.span)
+            body.fail(Code.CANNOT_MUTATE, f"'*{sig.name}' changes its arguments, and this one cannot be", arg.span)
         shown = (
             partial(materialization.unchanged_place, body)
             if sig.convention == "read"

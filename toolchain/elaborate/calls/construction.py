@@ -1,7 +1,5 @@
 """Construction of structs: by `__init__`, or field by field."""
 
-from typing import Any
-
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
@@ -9,20 +7,21 @@ from ktc.elaborate.calls import argument_passing, call_lowering, conversions, ov
 from ktc.elaborate.generics import unification
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
-from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy
-from ktc.elaborate.model.values import Arg, RValue
+from ktc.elaborate.model.spelling import suggest
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Given, StructTy, Sym
+from ktc.elaborate.model.values import Arg, Place, RValue, Val
 from ktc.elaborate.types import struct_members, struct_types, well_known
 from ktc.syntax import ast
 
 
-def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Val:
     """Make a value of a struct by its constructors."""
     inits = struct_members.method_set(body.elab, ty, "__init__")
     if ty.info.fieldwise and (inits is None or ty.info.members.get("__init__") is None):
         return _fieldwise(body, ty, pos, kw, span)
     if inits is None:
         if len(pos) == 1 and not kw and getattr(pos[0].value, "ty", None) is ty:
-            return pos[0].value
+            return conversions.convert_value(body, pos[0].value, ty, span)
         place_operations.promised(body, ConstValue(ty, ()), "__init__", ast.Pass(span.start, span.end))
         help = "write '@fieldwise_init' above the struct, or give it an '__init__'"
         body.fail(Code.NOT_CALLABLE, f"'{ty.info.name}' has no constructor", span, help)
@@ -37,9 +36,20 @@ def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Spa
         if found is None:
             return _fieldwise(body, ty, pos, kw, span)
         return call_lowering.emit_call(body, found, span)
-    found = overload_resolution.chosen(body, FunctionValue(inits, (), (), ty), pos, kw, span)
+    copied = _copied(ty, pos, kw)
+    found = overload_resolution.chosen(body, FunctionValue(inits, (), (), ty), pos, kw, span, quiet=copied is not None)
+    if found is None and copied is not None:
+        return copied
     assert found is not None
     return call_lowering.emit_call(body, found, span)
+
+
+def _copied(ty: StructTy, pos: list[Arg], kw: list[Arg]) -> Val | None:
+    """Return the only argument where a struct whose parameters are open is called with a value of it: a copy."""
+    value = pos[0].value if len(pos) == 1 and not kw and ty.symbolic else None
+    if not isinstance(value, (RValue, Place, ConstValue)):
+        return None
+    return value if isinstance(value.ty, StructTy) and value.ty.info is ty.info else None
 
 
 def _gives_fields(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg]) -> bool:
@@ -54,7 +64,7 @@ def _gives_fields(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg]) -> bo
     )
 
 
-def _fieldwise(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+def _fieldwise(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Val:
     names = [n.target.id for n in ty.info.field_nodes]  # type: ignore[union-attr]
     given: dict[str, Arg] = {}
     if len(names) < sum(isinstance(node, ast.VarDecl) for node in ty.info.node.body):
@@ -65,7 +75,10 @@ def _fieldwise(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Sp
     given.update(zip(names, pos, strict=False))
     for arg in kw:
         if arg.name not in names or arg.name in given:
-            body.fail(Code.UNKNOWN_ARGUMENT, f"'{ty.info.name}' has no field '{arg.name}' left to give", arg.span)
+            text = f"field '{arg.name}' of '{ty.info.name}' is given twice"
+            if arg.name not in names:
+                text = f"'{ty.info.name}' has no field '{arg.name}'"
+            body.fail(Code.UNKNOWN_ARGUMENT, text, arg.span, suggest(arg.name, [n for n in names if n not in given]))
         given[arg.name] = arg
     if ty.symbolic:
         ty = _infer_fieldwise(body, ty, given, span)
@@ -76,7 +89,7 @@ def _fieldwise(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Sp
         struct_types.fields_of(body.elab, ty),
         locals.loans_of_all(body, [arg.value for arg in given.values()]),
     )
-    values = {name: conversions.convert(body, given[name].value, kind, given[name].span) for name, kind in fields}
+    values = {name: conversions.convert_value(body, given[name].value, kind, given[name].span) for name, kind in fields}
     if struct_types.abi(body.elab, ty) != "memory":
         parts = {name: ir_values.rvalue(body, value) for name, value in values.items()}
         return RValue(ty, ir_values.build_struct(body, ty, parts), loans=loans)
@@ -93,12 +106,12 @@ def _fieldwise(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Sp
 
 
 def _infer_fieldwise(body: Body, ty: StructTy, given: dict[str, Arg], span: Span) -> StructTy:
-    bound: dict[Any, Any] = {}
+    bound: dict[Sym, Given] = {}
     for node in ty.info.field_nodes:
         arg = given.get(node.target.id)  # type: ignore[union-attr]
         if arg is not None and node.type is not None and ty.scope is not None:
             want = unification.evaluate_pattern(body.elab, node.type, ty.scope, ty.info.module)
-            parameter_inference.infer_one(body, arg, want, bound, node)
+            parameter_inference.infer_one(body, arg, want, bound)
     try:
         return parameter_inference.concrete_self(body, ty, bound)
     except Mismatch as why:

@@ -1,7 +1,8 @@
 """Conversions: a value where another type is wanted."""
 
-from typing import Any
+from typing import overload
 
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, place_operations
@@ -13,11 +14,12 @@ from ktc.elaborate.model.declarations import OverloadSet, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.spelling import conversion_help
 from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy, TraitTy
-from ktc.elaborate.model.values import Arg, CollectionLiteral, Method, PackValue, Place, RValue
+from ktc.elaborate.model.values import Arg, CollectionLiteral, Method, PackValue, Place, Result, RValue, Val
+from ktc.elaborate.ownership import origin_agreement
+from ktc.elaborate.resolve.hints import division_hint
 from ktc.elaborate.types import type_printer, type_relations, well_known
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
-from ktc.records import replace
 
 
 def call_init(body: Body, ty: Ty, init: OverloadSet, pointer: Value, val: Place) -> None:
@@ -36,10 +38,13 @@ def call_init(body: Body, ty: Ty, init: OverloadSet, pointer: Value, val: Place)
         place_operations.store_bits(body, pointer, made)
 
 
-def convert(body: Body, value: Any, want: Ty | None, span: Span, convention: str = "read") -> Any:
+@overload
+def convert(body: Body, value: Val, want: Ty | None, span: Span, convention: str = "read") -> Val: ...
+@overload
+def convert(body: Body, value: Result, want: Ty | None, span: Span, convention: str = "read") -> Result: ...
+def convert(body: Body, value: Result, want: Ty | None, span: Span, convention: str = "read") -> Result:
     """Return a value converted implicitly to a type; an error if it cannot be."""
-    kind = type(value)
-    if (kind is RValue or kind is Place or kind is ConstValue) and value.ty is want:
+    if (type(value) is RValue or type(value) is Place or type(value) is ConstValue) and value.ty is want:
         return value
     if want is None or isinstance(want, TraitTy) or isinstance(value, PackValue):
         return body.api.build_display(body, value, None) if isinstance(value, CollectionLiteral) else value
@@ -58,11 +63,21 @@ def convert(body: Body, value: Any, want: Ty | None, span: Span, convention: str
             )
         have, wanted = type_printer.type_name(body.elab, value.ty), type_printer.type_name(body.elab, want)
         text = f"'{have}' does not convert to '{wanted}'"
-        body.fail(Code.TYPE_MISMATCH, text, span, conversion_help(have, wanted))
+        help = division_hint(have, wanted, span.source.text[span.start : span.end]) or conversion_help(have, wanted)
+        body.fail(Code.TYPE_MISMATCH, text, span, help)
+    origin_agreement.check_named(body, value, want, span)
     return made
 
 
-def try_convert(body: Body, value: Any, want: Ty, span: Span | None) -> Any:
+def convert_value(body: Body, value: Result, want: Ty, span: Span) -> Val:
+    """Return a value, at run time or a constant, converted implicitly to a type; an error if it cannot be."""
+    made = convert(body, value, want, span)
+    if not isinstance(made, (RValue, Place, ConstValue)):
+        ir_values.fail_no_value(body, made, span)
+    return made
+
+
+def try_convert(body: Body, value: Result, want: Ty, span: Span | None) -> Val | FunctionValue | None:
     """Return a value converted implicitly to a type, or None."""
     if isinstance(value, FunctionValue):
         return _function_to(body, value, want, span)
@@ -79,7 +94,7 @@ def try_convert(body: Body, value: Any, want: Ty, span: Span | None) -> Any:
     return _through_init(body, value, value.ty, want, span)
 
 
-def _function_to(body: Body, value: FunctionValue, want: Ty, span: Span | None) -> Any:
+def _function_to(body: Body, value: FunctionValue, want: Ty, span: Span | None) -> Val | FunctionValue | None:
     if isinstance(want, FunctionTy):
         return value if want.of is not None else body.api.function_value(body, value, want, span)
     if isinstance(want, StructTy) and not want.symbolic:
@@ -87,11 +102,11 @@ def _function_to(body: Body, value: FunctionValue, want: Ty, span: Span | None) 
     return None
 
 
-def _through_init(body: Body, value: Any, have: Ty, want: StructTy, span: Span | None) -> Any:
+def _through_init(body: Body, value: Result, have: Ty, want: StructTy, span: Span | None) -> Val | None:
     where = span or body.frame.span or body.elab.main_span()
-    outer, body.frame.span = body.frame.span, where  # what the constructor finds wrong is wrong here
+    outer = body.frame.set_span(where)  # what the constructor finds wrong is wrong here
     found = overload_resolution.implicit_init(body, have, want)
-    body.frame.span = outer
+    body.frame.set_span(outer)
     if found is None:
         return (
             body.api.construct(body, want, [Arg(value, where)], [], where)
@@ -106,7 +121,19 @@ def _through_init(body: Body, value: Any, have: Ty, want: StructTy, span: Span |
     return made
 
 
-def materialize(body: Body, value: Any) -> Any:
+def materialize_value(body: Body, value: Result) -> Val:
+    """Return a value, at run time or a constant, of its run-time type; an error if it is none."""
+    made = materialize(body, value)
+    if not isinstance(made, (RValue, Place, ConstValue)):
+        ir_values.fail_no_value(body, made)
+    return made
+
+
+@overload
+def materialize(body: Body, value: Val) -> Val: ...
+@overload
+def materialize(body: Body, value: Result) -> Result: ...
+def materialize(body: Body, value: Result) -> Result:
     """Turn a literal into a value of its run-time type."""
     if isinstance(value, (RValue, Place, ConstValue)):
         want = well_known.materialized(body.elab, value.ty, False)

@@ -1,17 +1,16 @@
-"""Which overloads cannot take an argument, as the struct of its type alone tells.
+"""Rejects overloads that cannot take an argument, from the struct of its type alone.
 
 In: overloads of the library, and arguments by position. Out: those overloads that are worth a try. A type's head is its
 struct: `UnsafePointer` of `UnsafePointer[T, origin]`. Heads are read from the syntax, so that for most overloads of
-`SIMD` or `LayoutTensor` no parameter is inferred and no message written that nobody reads.
+`SIMD` or `LayoutTensor` no parameter is inferred and no message is built in vain.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, ModuleInfo, OverloadSet, StructInfo
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.types import ConstValue, StructTy
-from ktc.elaborate.model.values import Arg, Place, RValue
+from ktc.elaborate.model.values import Arg, Place, Result, RValue
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import well_known
 from ktc.syntax import ast
@@ -34,7 +33,7 @@ def worth_a_try(
     return [fn for fn in functions if _may_take(elab, fn, given[1:] if receiver and fn.static else given, strict)]
 
 
-def _given(elab: Elaboration, value: Any) -> Heads:
+def _given(elab: Elaboration, value: Result) -> Heads:
     """The struct of a value's type, and for a literal the one that it has at run time; nothing if there is none."""
     if not isinstance(value, (RValue, Place, ConstValue)) or not isinstance(value.ty, StructTy):
         return ()
@@ -64,7 +63,7 @@ def _may_convert(elab: Elaboration, have: Heads, want: StructInfo) -> bool:
 
 
 def _heads(elab: Elaboration, fn: FunctionInfo) -> Heads:
-    """Return the head of each argument by position, None where the syntax does not tell."""
+    """Return the head of each argument by position, None where the syntax does not show it."""
     if not fn.module.is_library or fn.parent is not None:
         return ()
     memo = elab.instances.state.memo
@@ -76,7 +75,7 @@ def _heads(elab: Elaboration, fn: FunctionInfo) -> Heads:
     return found
 
 
-def _head(elab: Elaboration, node: Any, fn: FunctionInfo) -> StructInfo | None:
+def _head(elab: Elaboration, node: ast.Expr | None, fn: FunctionInfo) -> StructInfo | None:
     name = _name(node)
     owner = fn.owner
     if not name or any(param.name == name for param in fn.node.params):
@@ -102,7 +101,7 @@ def _meant(elab: Elaboration, name: str, module: ModuleInfo) -> StructInfo | Non
     return found if isinstance(found, StructInfo) else None
 
 
-def _name(node: Any) -> str:
+def _name(node: ast.Expr | None) -> str:
     """The name in front of a type's parameters; "" if there is none."""
     while isinstance(node, ast.Subscript):
         node = node.base

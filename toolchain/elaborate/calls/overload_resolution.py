@@ -5,7 +5,6 @@ candidates can be tried and given up.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -23,8 +22,19 @@ from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, T
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import Instance, Symbolic
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Opaque, StructTy, Sym, TraitTy
-from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, RValue
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    Given,
+    Named,
+    Opaque,
+    StructTy,
+    Sym,
+    TraitTy,
+)
+from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, Result, RValue, Slot, Val
+from ktc.elaborate.resolve.hints import argument_hint, direct_call_hint, launch_brackets_hint
 from ktc.elaborate.resolve.suggestions import mutability_help
 from ktc.elaborate.types import struct_members, struct_types, type_printer, type_relations, well_known
 
@@ -58,16 +68,18 @@ def chosen(
         arguments = pos[1:] if receiver and callee.static else pos
         return Candidate(found.instance, _slots(body, callee, arguments, kw, False), 0)
     found = choose(body, fn.set, fn.self_ty, fn.params, fn.named, pos, kw, span, fn.env, quiet=quiet, receiver=receiver)
-    if key is not None:
+    if key is not None and not (found is not None and found.instance.fn.located):
         memo[key] = found
     return found
 
 
-def _site_key(body: Body, fn: FunctionValue, pos: Sequence[Arg], kw: Sequence[Arg], receiver: bool) -> Any:
+def _site_key(
+    body: Body, fn: FunctionValue, pos: Sequence[Arg], kw: Sequence[Arg], receiver: bool
+) -> tuple[object, ...] | None:
     """Return what the choice depends on, or None where it depends on more than types."""
     if fn.env is not None or not fn.set.by_types():
         return None
-    kinds: list[Any] = []
+    kinds: list[object] = []
     for arg in (*pos, *kw) if kw else pos:
         value = arg.value
         if not isinstance(value, (RValue, Place, ConstValue)) or isinstance(value.ty, FunctionTy):
@@ -86,8 +98,8 @@ def _site_key(body: Body, fn: FunctionValue, pos: Sequence[Arg], kw: Sequence[Ar
 
 
 def choose(
-    body: Body, fns: OverloadSet, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
-    pos: Sequence[Arg], kw: Sequence[Arg], span: Span, env: Any = None, implicit_only: bool = False,
+    body: Body, fns: OverloadSet, self_ty: StructTy | None, params: tuple[Given, ...], named: Named,
+    pos: Sequence[Arg], kw: Sequence[Arg], span: Span, env: Body | None = None, implicit_only: bool = False,
     quiet: bool = False, receiver: bool = False,
 ) -> Candidate | None:  # fmt: skip
     """Return the best candidate; reports an error and aborts if there is none, or returns None if `quiet`."""
@@ -106,7 +118,7 @@ def choose(
         except Mismatch as mismatch:
             failures.append((fn, mismatch))
         except Symbolic:
-            failures.append((fn, Mismatch(Code.CANNOT_INFER, "a parameter cannot be inferred")))
+            failures.append((fn, Mismatch(Code.CANNOT_INFER_PARAMETER, "a parameter cannot be inferred")))
         return None
 
     for fn in fitting:
@@ -134,12 +146,13 @@ def choose(
 
 
 def _try(
-    body: Body, fn: FunctionInfo, self_ty: StructTy | None, params: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
-    pos: Sequence[Arg], kw: Sequence[Arg], env: Any, strict: bool,
+    body: Body, fn: FunctionInfo, self_ty: StructTy | None, params: tuple[Given, ...], named: Named,
+    pos: Sequence[Arg], kw: Sequence[Arg], env: Body | None, strict: bool,
 ) -> Candidate:  # fmt: skip
     elab = body.elab
     what = fn.title
-    given = parameter_assignment.give(elab, fn.node.params, params, named, what)
+    instead = launch_brackets_hint(fn.name, fn.node.args) if params and not fn.node.params else ""
+    given = parameter_assignment.give(elab, fn.node.params, params, named, what, instead)
     if None in params:
         given = {name: value for name, value in given.items() if value is not None}
     constructor = fn.name == "__init__" and self_ty is not None
@@ -183,10 +196,10 @@ def _has_typed_self(fn: FunctionInfo) -> bool:
     return bool(fn.node.args) and fn.owner is not None and not fn.static and fn.node.args[0].type is not None
 
 
-def _slots(body: Body, fn: FunctionInfo, pos: Sequence[Arg], kw: Sequence[Arg], constructor: bool) -> list[Any]:
+def _slots(body: Body, fn: FunctionInfo, pos: Sequence[Arg], kw: Sequence[Arg], constructor: bool) -> list[Slot]:
     """Assign arguments to the declaration's; the `out self` of a constructor has no argument."""
     formals = fn.node.args
-    slots: list[Any] = [None] * len(formals)
+    slots: list[Slot] = [None] * len(formals)
     plain = fn.arity.plain
     if plain >= 0 and not kw and len(pos) == len(formals) - plain:  # most calls
         slots[plain:] = pos
@@ -215,7 +228,8 @@ def _slots(body: Body, fn: FunctionInfo, pos: Sequence[Arg], kw: Sequence[Arg], 
             (i for i, f in enumerate(formals) if f.name == arg.name and f.kind in ("any", "kw", "infer")), None
         )
         if index is None and formals and formals[-1].kind == "starstar":
-            slots[-1] = [*(slots[-1] or []), arg]
+            others = slots[-1]
+            slots[-1] = [*(others if isinstance(others, list) else []), arg]
             continue
         if index is None or formals[index].convention == "out":
             names = tuple(f.name for f in formals if f.kind in ("any", "kw") and f.convention != "out")
@@ -223,17 +237,24 @@ def _slots(body: Body, fn: FunctionInfo, pos: Sequence[Arg], kw: Sequence[Arg], 
                 text = f"argument '{arg.name}' of {what} is passed by position only"
                 raise Mismatch(Code.UNKNOWN_ARGUMENT, text, arg.span, 1, hint="leave its name out")
             text = f"{what} has no argument named '{arg.name}'"
-            raise Mismatch(Code.UNKNOWN_ARGUMENT, text, arg.span, 1, (arg.name, names))
+            hint = argument_hint(arg.name, names)
+            raise Mismatch(Code.UNKNOWN_ARGUMENT, text, arg.span, 1, (arg.name, names), hint=hint)
         if slots[index] is not None:
             raise Mismatch(Code.UNKNOWN_ARGUMENT, f"argument '{arg.name}' of {what} is given twice", arg.span, 1)
         slots[index] = arg
     for slot, formal in zip(slots, formals, strict=True):
         if slot is None and formal.default is None and formal.convention != "out" and formal.kind != "starstar":
-            raise Mismatch(Code.MISSING_ARGUMENT, f"argument '{formal.name}' of {what} is missing", None, 1)
+            hint = f"it is passed by name: '{formal.name}=…'" if formal.kind == "kw" else ""
+            if formal.name == "self":
+                hint = f"{what} is a method: call it on a value, 'x.{what.strip(chr(39))}(…)'"
+            if what == "'open'":
+                hint = 'write \'open(path, "r")\' to read, "w" to write'
+            text = f"argument '{formal.name}' of {what} is missing"
+            raise Mismatch(Code.MISSING_ARGUMENT, text, None, 1, hint=hint)
     return slots
 
 
-def _conversions(body: Body, instance: Instance, slots: list[Any], strict: bool) -> int:
+def _conversions(body: Body, instance: Instance, slots: list[Slot], strict: bool) -> int:
     cost = 0
     for sig, slot in zip(instance.signature.args, slots, strict=True):
         if sig.convention == "out" or slot is None:
@@ -258,16 +279,16 @@ def _conversions(body: Body, instance: Instance, slots: list[Any], strict: bool)
             raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2)
         if sig.convention == "mut" and not body.frame.module.is_library and _is_temporary(slot.value):
             text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed is a value without"
-            raise Mismatch(Code.IMMUTABLE, f"{text} a place", slot.span, 2, hint="put it into a variable first")
+            raise Mismatch(Code.CANNOT_MUTATE, f"{text} a place", slot.span, 2, hint="put it into a variable first")
         if sig.convention == "mut" and isinstance(slot.value, (RValue, Place)) and slot.value.read_only:
             text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed cannot be"
             if slot.value.why:
                 text += f": it is {slot.value.why}"
-            raise Mismatch(Code.IMMUTABLE, text, slot.span, 2, hint=mutability_help(slot.value.why))
+            raise Mismatch(Code.CANNOT_MUTATE, text, slot.span, 2, hint=mutability_help(slot.value.why))
     return cost
 
 
-def _is_temporary(value: Any) -> bool:
+def _is_temporary(value: Result) -> bool:
     if isinstance(value, (Place, RValue)) and value.back is not None:
         return False
     if isinstance(value, Place):
@@ -288,7 +309,7 @@ def _conversion_cost(body: Body, arg: Arg, want: Ty, name: str, instance: Instan
     have = parameter_inference.type_of(body, value)
     if have is None and isinstance(value, CollectionLiteral):
         text = f"the type of the elements of this {value.name.lower()} is not known"
-        raise Mismatch(Code.CANNOT_INFER, text, arg.span, 2)
+        raise Mismatch(Code.CANNOT_INFER_PARAMETER, text, arg.span, 2)
     if have is None:
         raise Mismatch(Code.TYPE_MISMATCH, f"argument '{name}' of {instance.fn.title} must be a value", arg.span, 2)
     if isinstance(want, TraitTy):
@@ -297,11 +318,12 @@ def _conversion_cost(body: Body, arg: Arg, want: Ty, name: str, instance: Instan
     if cost is None:
         given, wanted = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, want)
         text = f"argument '{name}' of {instance.fn.title} has the type '{given}', but '{wanted}' is wanted"
-        raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2, types=(given, wanted))
+        hint = "" if instance.fn.module.is_library else direct_call_hint(instance.fn.name, given)
+        raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2, types=(given, wanted), hint=hint)
     return cost
 
 
-def conversion(body: Body, have: Ty, want: Ty, strict: bool = False, value: Any = None) -> int | None:
+def conversion(body: Body, have: Ty, want: Ty, strict: bool = False, value: Result = None) -> int | None:
     """Return what converting implicitly costs; None if it cannot be done."""
     if type_relations.fits(body.elab, have, want):
         return 0
@@ -342,12 +364,12 @@ def implicit_init(body: Body, have: Ty, want: StructTy) -> Candidate | None:
     inits = struct_members.method_set(body.elab, want, "__init__")
     found = None
     if inits is not None:
-        probe: Any = Place(have, None)  # type: ignore[arg-type]
+        probe: Val = Place(have, None)  # type: ignore[arg-type]
         if isinstance(have, StructTy) and have.info.materialized:
             probe = ConstValue(have, ())
         span = body.frame.span or body.elab.main_span()
-        outer, body.site.inferring = body.site.inferring, True
+        outer = body.site.set_inferring(True)
         found = choose(body, inits, want, (), (), [Arg(probe, span)], [], span, implicit_only=True, quiet=True)
-        body.site.inferring = outer
+        body.site.set_inferring(outer)
     memo[key] = found
     return found

@@ -1,6 +1,6 @@
 """Parameters that stand only inside calls: `fn f[m: Int, k: Int](a: Tensor[Layout.row_major(m, k)])`.
 
-In: a function, the arguments of a call, the parameters that nothing else told. Out: whole numbers for these. A function
+In: a function, a call's arguments, the parameters that are not inferred otherwise. Out: integers for these. A function
 cannot be run backwards, but what it made of its numbers usually shows them: the numbers within the argument's own
 parameter are tried, and count where exactly one choice of them gives that parameter.
 """
@@ -8,7 +8,6 @@ parameter are tried, and count where exactly one choice of them gives that param
 import contextlib
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
 
 from ktc.diag.diagnostic import Sink
 from ktc.elaborate.calls import parameter_inference
@@ -17,8 +16,8 @@ from ktc.elaborate.model.declarations import FunctionInfo, Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, StructTy
-from ktc.elaborate.model.values import Arg
+from ktc.elaborate.model.types import ConstValue, Given, StructTy
+from ktc.elaborate.model.values import Arg, Slot
 from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.types import well_known
 from ktc.syntax import ast
@@ -28,7 +27,7 @@ _MOST_CHOICES = 150
 
 
 def solve_calls(
-    body: Body, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, Any], slots: Sequence[Any]
+    body: Body, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, Given], slots: Sequence[Slot]
 ) -> None:
     """Add to what is given the numbers that calls in the types of arguments were made with."""
     params = {p.name: p for p in fn.node.params}
@@ -53,7 +52,13 @@ def _is_int(param: ast.Param) -> bool:
 
 
 def _solve(
-    body: Body, node: ast.Call, have: StructTy, names: list[str], scope: Scope, fn: FunctionInfo, given: dict[str, Any]
+    body: Body,
+    node: ast.Call,
+    have: StructTy,
+    names: list[str],
+    scope: Scope,
+    fn: FunctionInfo,
+    given: dict[str, Given],
 ) -> None:
     elab = body.elab
     wanted = [value for value in have.params if isinstance(value, ConstValue) and isinstance(value.ty, StructTy)]
@@ -61,23 +66,26 @@ def _solve(
     if len(numbers) ** len(names) > _MOST_CHOICES:
         return
     kind = well_known.library_type(elab, "Int")
-    found: list[dict[str, Any]] = []
-    outer = elab.reporter.sink, elab.coverage.trial
-    elab.reporter.sink, elab.coverage.trial = Sink(), None  # that a choice makes no sense is no mistake of anybody's
+    found: list[dict[str, Given]] = []
+    # that a choice makes no sense is no mistake of anybody's
+    sink, outer = elab.reporter.redirect(Sink()), elab.coverage.set_trial(None)
     try:
         for choice in product(numbers, repeat=len(names)):
-            trial = {name: ConstValue(kind, number) for name, number in zip(names, choice, strict=True)}
+            trial: dict[str, Given] = {
+                name: ConstValue(kind, number) for name, number in zip(names, choice, strict=True)
+            }
             scope.names.update(trial)
             with contextlib.suppress(ErrorReported, Mismatch, Symbolic):
                 if elab.api.evaluate(elab, node, scope, fn.module) in wanted:
                     found.append(trial)
     finally:
-        elab.reporter.sink, elab.coverage.trial = outer
+        elab.reporter.redirect(sink)
+        elab.coverage.set_trial(outer)
     if len(found) == 1:
         given.update(found[0])
 
 
-def _numbers(data: Any) -> Iterator[int]:
+def _numbers(data: object) -> Iterator[int]:
     """Yield the whole numbers of a plain value, in their order."""
     if isinstance(data, tuple):
         for part in data:

@@ -1,16 +1,19 @@
 """Inference: parameters that follow from the types of arguments."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeGuard
 
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values
 from ktc.elaborate.generics import function_types, parameter_binding, unification
-from ktc.elaborate.model.declarations import FunctionInfo, Scope
+from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.types import (
+    Actual,
     ConstValue,
     FunctionValue,
+    Given,
     Opaque,
     OriginValue,
     ParameterPack,
@@ -18,23 +21,27 @@ from ktc.elaborate.model.types import (
     StructTy,
     Sym,
 )
-from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, RValue
+from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, Result, RValue, Slot
 from ktc.elaborate.types import struct_members, struct_types, type_relations, well_known
 from ktc.elaborate.types.type_relations import is_static
+from ktc.syntax import ast
+
+_Later = tuple[Arg, Sym | StructTy]
+"""A literal, and what it may say where nothing else does."""
 
 
 def infer(
-    body: Body, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, Any], slots: list[Any]
-) -> dict[Sym, Any]:
+    body: Body, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, Given], slots: Sequence[Slot]
+) -> dict[Sym, Given]:
     elab = body.elab
     pattern = unification.signature_pattern(elab, fn, self_ty)
-    bound: dict[Sym, Any] = {pattern.symbols[name]: value for name, value in given.items()}
+    bound: dict[Sym, Given] = {pattern.symbols[name]: value for name, value in given.items()}
     for name, value in given.items():
         kind = parameter_binding.type_of_param(elab, value)
         want = pattern.params.get(name)
         if kind is not None and want is not None:
             unification.unify(elab, want, well_known.settled_type(elab, kind) if isinstance(want, Sym) else kind, bound)
-    later: list[tuple[Any, Any, Any]] = []
+    later: list[_Later] = []
     made: StructTy | None = None
     for formal, slot, want, origin in zip(fn.node.args, slots, pattern.args, pattern.origins, strict=True):
         if formal.convention == "out" and formal.name == "self" and formal.type is not None:
@@ -48,46 +55,48 @@ def infer(
             later += _infer_star(body, formal, slot, want, bound)
             continue
         if _is_literal(body, slot.value) and isinstance(want, (Sym, StructTy)):
-            later.append((formal, slot, want))
+            later.append((slot, want))
             continue
-        infer_one(body, slot, want, bound, formal)
+        infer_one(body, slot, want, bound)
         if isinstance(origin, Sym) and isinstance(slot.value, (Place, RValue, ConstValue, CollectionLiteral)):
-            value = OriginValue("some", False)  # a display becomes a temporary
+            origin_value = OriginValue("some", False)  # a display becomes a temporary
             if not isinstance(slot.value, CollectionLiteral):
-                value = ir_values.origin_of(
+                origin_value = ir_values.origin_of(
                     body, slot.value, isinstance(slot.value, Place) and _may_change(body, slot.value)
                 )
-            bound.setdefault(origin, well_known.origin_constant(elab, value))
-            _bind_mut(body, origin, self_ty, fn, value.mutable, bound)
-    for formal, slot, want in later:
-        if not isinstance(want, Sym):
-            infer_one(body, slot, want, bound, formal)
-            _infer_materialized(body, slot, want, bound)
-        elif bound.get(want) is None:
-            infer_one(body, slot, want, bound, formal)
+            bound.setdefault(origin, well_known.origin_constant(elab, origin_value))
+            _bind_mut(body, origin, self_ty, fn, origin_value.mutable, bound)
+    for literal, kind_of in later:
+        if not isinstance(kind_of, Sym):
+            infer_one(body, literal, kind_of, bound)
+            _infer_materialized(body, literal, kind_of, bound)
+        elif bound.get(kind_of) is None:
+            infer_one(body, literal, kind_of, bound)
     if made is not None and self_ty is not None:  # `out self: S[U]`: what U is the struct's own parameter is
-        for have, value in zip(self_ty.params, made.params, strict=True):
-            if isinstance(have, Sym) and isinstance(value, Sym) and value in bound:
-                bound.setdefault(have, bound[value])
+        for own, its in zip(self_ty.params, made.params, strict=True):
+            if isinstance(own, Sym) and isinstance(its, Sym) and its in bound:
+                bound.setdefault(own, bound[its])
     return bound
 
 
 def _may_change(body: Body, place: Place) -> bool:
-    """May what points to an argument change it: a value that nobody else sees is lent to be read."""
+    """May a pointer to an argument mutate it: a temporary is borrowed immutably."""
     is_temporary = place.owned and place.local is not None and not place.local.name
     return place.mutable and (body.frame.module.is_library or not is_temporary)
 
 
-def _infer_materialized(body: Body, arg: Arg, want: StructTy, bound: dict[Sym, Any]) -> None:
+def _infer_materialized(body: Body, arg: Arg, want: StructTy, bound: dict[Sym, Given]) -> None:
     """Let a literal's run-time type say what nothing else has said."""
-    have = well_known.materialized(body.elab, type_of(body, arg.value), False)
+    own = type_of(body, arg.value)
+    assert own is not None
+    have = well_known.materialized(body.elab, own, False)
     trial = dict(bound)
     if want.symbolic and unification.unify(body.elab, want, have, trial):
         bound.update(trial)
 
 
 def _bind_mut(
-    body: Body, origin: Sym, self_ty: StructTy | None, fn: FunctionInfo, mutable: bool, bound: dict[Sym, Any]
+    body: Body, origin: Sym, self_ty: StructTy | None, fn: FunctionInfo, mutable: bool, bound: dict[Sym, Given]
 ) -> None:
     params = fn.node.params if origin.owner == fn.uid else (self_ty.info.node.params if self_ty is not None else ())
     for param in params:
@@ -109,9 +118,9 @@ def _symbols(body: Body, fn: FunctionInfo, self_ty: StructTy | None) -> list[Sym
     return found
 
 
-def _unify_self(body: Body, self_ty: StructTy, want: Any, bound: dict[Sym, Any]) -> None:
+def _unify_self(body: Body, self_ty: StructTy, want: StructTy | PartialTy, bound: dict[Sym, Given]) -> None:
     if isinstance(want, PartialTy):
-        params: tuple[Any, ...] = want.params
+        params: tuple[Given, ...] = want.params
         if want.info is not self_ty.info:
             raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
     elif want.info is self_ty.info:
@@ -131,37 +140,36 @@ def _unify_self(body: Body, self_ty: StructTy, want: Any, bound: dict[Sym, Any])
             raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
 
 
-def _is_literal(body: Body, value: Any) -> bool:
+def _is_literal(body: Body, value: Result) -> bool:
     ty = getattr(value, "ty", None)
     return isinstance(ty, StructTy) and ty.info.materialized is not None
 
 
-def _infer_star(
-    body: Body, formal: Any, slot: list[Arg], want: Any, bound: dict[Sym, Any]
-) -> list[tuple[Any, Any, Any]]:
+def _infer_star(body: Body, formal: ast.Param, slot: list[Arg], want: Given, bound: dict[Sym, Given]) -> list[_Later]:
     """Infer from a variadic argument; returns the literals, which say something only where nothing else does."""
     if formal.splat:
         if isinstance(want, Sym):
-            kinds: list[Any] = []
+            kinds: list[Given] = []
             for arg in slot:
                 if isinstance(arg.value, PackValue):
                     kinds += [v.ty for v in arg.value.items]
                 else:
-                    kinds.append(well_known.materialized(body.elab, type_of(body, arg.value), True))
+                    have = type_of(body, arg.value)
+                    kinds.append(well_known.materialized(body.elab, have, True) if have is not None else None)
             bound[want] = ParameterPack(tuple(kinds))
         return []
-    later: list[tuple[Any, Any, Any]] = []
+    later: list[_Later] = []
     for arg in slot:
         parts = [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackValue) else [arg]
         for part in parts:
             if _is_literal(body, part.value) and isinstance(want, (Sym, StructTy)):
-                later.append((formal, part, want))
+                later.append((part, want))
             else:
-                infer_one(body, part, want, bound, formal)
+                infer_one(body, part, want, bound)
     return later
 
 
-def infer_one(body: Body, arg: Arg, want: Any, bound: dict[Sym, Any], formal: Any) -> None:
+def infer_one(body: Body, arg: Arg, want: Given, bound: dict[Sym, Given]) -> None:
     have = type_of(body, arg.value)
     if have is None:
         return
@@ -170,15 +178,15 @@ def infer_one(body: Body, arg: Arg, want: Any, bound: dict[Sym, Any], formal: An
     trial = dict(bound)
     if unification.unify(body.elab, want, have, trial):
         bound.update(trial)
-    elif isinstance(have, StructTy) and _leaves_open(body, want):
-        # what fits may still tell something; the conversion is checked later
+    elif isinstance(have, StructTy) and _leaves_open(want):
+        # what fits may still infer something; the conversion is checked later
         if want.info is have.info:
             bound.update(trial)
         else:
             _infer_through_conversion(body, have, want, bound, arg.value)
 
 
-def _leaves_open(body: Body, want: Any) -> bool:
+def _leaves_open(want: Given) -> TypeGuard[StructTy | PartialTy]:
     """Say whether a declared type is a struct some of whose parameters are still to be found."""
     if isinstance(want, PartialTy):
         return any(isinstance(value, Sym) or getattr(value, "symbolic", False) for value in want.params)
@@ -186,7 +194,7 @@ def _leaves_open(body: Body, want: Any) -> bool:
 
 
 def _infer_through_conversion(
-    body: Body, have: StructTy, want: StructTy | PartialTy, bound: dict[Sym, Any], value: Any
+    body: Body, have: StructTy, want: StructTy | PartialTy, bound: dict[Sym, Given], value: Result
 ) -> None:
     if body.site.inferring:
         return
@@ -205,18 +213,18 @@ def _infer_through_conversion(
     arg = Arg(value if isinstance(value, Place) else RValue(have, None), span)  # type: ignore[arg-type]
     if have.info.materialized is not None:
         arg = Arg(ConstValue(have, ()), span)
-    body.site.inferring = True
+    body.site.set_inferring(True)
     try:
         found = body.api.choose(body, inits, open_ty, (), (), [arg], [], span, implicit_only=True, quiet=True)
     except ErrorReported:
         return
     finally:
-        body.site.inferring = False
+        body.site.set_inferring(False)
     if found is not None and found.instance.self_ty is not None:
         unification.unify(body.elab, want, found.instance.self_ty, bound)
 
 
-def type_of(body: Body, value: Any) -> Any:
+def type_of(body: Body, value: Result) -> Ty | None:
     if isinstance(value, (RValue, Place, ConstValue, CollectionLiteral)):
         return value.ty
     if isinstance(value, FunctionValue):
@@ -224,9 +232,9 @@ def type_of(body: Body, value: Any) -> Any:
     return None
 
 
-def concrete_self(body: Body, self_ty: StructTy, bound: dict[Sym, Any]) -> StructTy:
+def concrete_self(body: Body, self_ty: StructTy, bound: dict[Sym, Given]) -> StructTy:
     info = self_ty.info
-    values: dict[str, Any] = {}
+    values: dict[str, Given] = {}
     for param, own in zip(info.node.params, self_ty.params, strict=True):
         value = bound.get(own) if isinstance(own, Sym) else own
         if value is not None and not isinstance(value, (Sym, Opaque)):
@@ -236,14 +244,14 @@ def concrete_self(body: Body, self_ty: StructTy, bound: dict[Sym, Any]) -> Struc
     return struct_types.struct_type(body.elab, info, tuple(values[p.name] for p in info.node.params))
 
 
-def actual_types(body: Body, fn: FunctionInfo, slots: list[Any]) -> list[Any]:
+def actual_types(body: Body, fn: FunctionInfo, slots: Sequence[Slot]) -> list[Actual]:
     """Return the types of the arguments, for declared types that leave something open."""
-    found: list[Any] = []
+    found: list[Actual] = []
     for slot in slots:
         if isinstance(slot, Arg):
             found.append(type_of(body, slot.value))
         elif isinstance(slot, list):
-            kinds: list[Any] = []
+            kinds: list[Given] = []
             for arg in slot:
                 if isinstance(arg.value, PackValue):
                     kinds += [v.ty for v in arg.value.items]

@@ -1,19 +1,21 @@
 """Items and fields of computed values that a call changes: read before, written back after."""
 
-from typing import Any
+from typing import TypeGuard
 
+from ktc.base.records import replace
 from ktc.elaborate.builder import locals, partial_moves, place_operations
-from ktc.elaborate.model.calls import Computed, DeferredOperand
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature
-from ktc.elaborate.model.types import StructTy
-from ktc.elaborate.model.values import Arg, Place, RValue
+from ktc.elaborate.model.types import ConstValue, StructTy
+from ktc.elaborate.model.values import Arg, Computed, DeferredOperand, Place, Result, RValue, Val, Values
 from ktc.elaborate.types import struct_members
 from ktc.ir import nodes
-from ktc.records import replace
+from ktc.syntax import ast
+
+_NOWHERE = ast.Pass(0, 0)
 
 
-def waits(body: Body, base: Any, node: Any, setter: str = "__setitem__") -> bool:
+def waits(body: Body, base: Val, node: ast.Node, setter: str = "__setitem__") -> bool:
     """Is the getter of this index called after the other operands: it is the program's own, beside a setter."""
     if (
         body.site.deferred_operand is not node
@@ -26,40 +28,42 @@ def waits(body: Body, base: Any, node: Any, setter: str = "__setitem__") -> bool
     return struct_members.method_set(body.elab, base.ty, setter) is not None
 
 
-def taken(body: Body, value: Any) -> Any:
+def taken(body: Body, value: Result) -> Result:
     """Return a value; one that waits is fetched now."""
     if not isinstance(value, DeferredOperand):
         return value
     made = body.api.call_fn(body, value.getter, value.args, [], body.at(value.node), True)
+    base = value.args[0].value
+    assert isinstance(base, (RValue, Place, ConstValue))
     if value.name:
-        return attribute_of(body, made, value.args[0].value, value.name, value.node)
-    return item_of(body, made, value.args[0].value, value.args[1:], value.node)
+        return attribute_of(body, made, base, value.name, value.node)
+    return item_of(body, made, base, value.args[1:], value.node)
 
 
-def item_of(body: Body, made: Any, base: Any, args: list[Arg], node: Any) -> Any:
+def item_of(body: Body, made: Val, base: Val, args: list[Arg], node: ast.Node) -> Val:
     """Let the value of `base[args]` remember where to put it back, if it can be."""
-    if not isinstance(made, RValue) and not (isinstance(made, Place) and made.owned):
+    if isinstance(made, ConstValue) or (isinstance(made, Place) and not made.owned):
         return made
     if not _writable(base) or struct_members.method_set(body.elab, base.ty, "__setitem__") is None:
         return made
     return replace(made, back=Computed(base, args, node))
 
 
-def attribute_of(body: Body, made: Any, base: Any, name: str, node: Any) -> Any:
+def attribute_of(body: Body, made: Val, base: Val, name: str, node: ast.Node) -> Val:
     """Let what `__getattr__` gave remember where to put it back, if it can be."""
-    if isinstance(made, Place) and not made.owned:
+    if isinstance(made, ConstValue) or (isinstance(made, Place) and not made.owned):
         return made
     if not _writable(base) or struct_members.method_set(body.elab, base.ty, "__setattr__") is None:
         return made
     return replace(made, back=Computed(base, [], node, name))
 
 
-def field_of(made: Any, base: Any, name: str) -> Any:
+def field_of(made: Val, base: RValue | Place, name: str) -> Val:
     """Let a field remember the computed value that it is a part of."""
-    return replace(made, back=Computed(base, [], None, name, True)) if isinstance(made, (RValue, Place)) else made
+    return replace(made, back=Computed(base, [], _NOWHERE, name, True)) if isinstance(made, (RValue, Place)) else made
 
 
-def lend_all(body: Body, signature: tuple[ArgumentSignature, ...], values: list[Any]) -> list[tuple[Computed, Place]]:
+def lend_all(body: Body, signature: tuple[ArgumentSignature, ...], values: Values) -> list[tuple[Computed, Place]]:
     """Make places of the computed values that a call changes; return what to put back after it."""
     after: list[tuple[Computed, Place]] = []
     for i, (sig, value) in enumerate(zip(signature, values, strict=True)):
@@ -70,18 +74,18 @@ def lend_all(body: Body, signature: tuple[ArgumentSignature, ...], values: list[
 
 def lend(body: Body, value: RValue | Place, after: list[tuple[Computed, Place]]) -> Place:
     """Return a place with the value."""
-    item: Computed = value.back
+    item = value.back
+    assert item is not None
     if item.is_field:
-        place: Place = place_operations.field(body, lend(body, item.base, after), item.name)
-        return place
-    made: Place = locals.temporary(body, value.ty, "item", locals.loans_of(body, value))
+        return place_operations.field(body, lend(body, item.base, after), item.name)
+    made = locals.temporary(body, value.ty, "item", locals.loans_of(body, value))
     place_operations.init_place(body, value.ty, made.pointer, replace(value, back=None), body.at(item.node), True)
     partial_moves.mark(body, "init", made)
     after.append((item, made))
     return Place(value.ty, made.pointer, True, made.local)
 
 
-def _writable(base: Any) -> bool:
+def _writable(base: Val) -> TypeGuard[RValue | Place]:
     if isinstance(base, RValue):
         return base.back is not None
     return isinstance(base, Place) and (base.back is not None or (base.mutable and not _is_fresh(base)))

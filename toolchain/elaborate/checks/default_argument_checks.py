@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Sequence
-from typing import Any
 
 from ktc.diag.source import Span
 from ktc.elaborate.calls import conversions
@@ -21,7 +20,7 @@ from ktc.syntax import ast
 _LITERALS = (ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit)
 
 
-def check_defaults(elab: Elaboration, value: Any) -> None:
+def check_defaults(elab: Elaboration, value: object) -> None:
     """Check the defaults of functions, or of a struct's parameters and of its methods."""
     if isinstance(value, OverloadSet):
         for fn in value.functions:
@@ -44,7 +43,9 @@ def check_with(elab: Elaboration, instance: Instance) -> None:
                 elaborated(elab, instance, sig, _span(instance.fn, sig.node.default))
 
 
-def _check(elab: Elaboration, given: Sequence[ast.Param], params: Sequence[ast.Param], info: Any) -> None:
+def _check(
+    elab: Elaboration, given: Sequence[ast.Param], params: Sequence[ast.Param], info: FunctionInfo | StructInfo
+) -> None:
     open_names = {param.name for param in params} | {"Self"}
     for one in given:
         if isinstance(one.default, _LITERALS) and one.type is not None and not names_in(one.type) & open_names:

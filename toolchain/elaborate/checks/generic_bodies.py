@@ -6,13 +6,12 @@ Each declaration is elaborated once with archetypes for its type parameters (`ar
 elaborates instances, when all else is done, and thrown away; a message counts if it speaks of an archetype, or if
 nothing in the declaration depends on a constant that was taken for a parameter. The roads not taken: a second, smaller
 type checker over the tree would know less of the library and differ from the elaborator where it matters; carrying the
-bound along with the types of an instance would cost every instance and say nothing of what nobody instantiates.
+bound along with the types of an instance would cost every instance and would miss what is never instantiated.
 """
 
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from ktc.elaborate.checks import speculation
 from ktc.elaborate.checks.default_argument_checks import check_with
@@ -25,10 +24,10 @@ from ktc.elaborate.instances import instance_table, signatures
 from ktc.elaborate.instances.signatures import phantom, with_arguments
 from ktc.elaborate.kernels.kernel_attributes import could_be_kernel
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, Scope, StructInfo, TraitInfo, Ty
-from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Instance, Symbolic, afresh
-from ktc.elaborate.model.types import ConstValue, OriginValue, StructTy
+from ktc.elaborate.model.types import Actual, ConstValue, Given, OriginValue, StructTy
 from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.syntax import ast
 
@@ -39,9 +38,10 @@ def check_generics(elab: Elaboration) -> None:
     main, elab.coverage.only_used = elab.modules.main, True
     for module in list(elab.modules.infos.values()):
         if module is not main and not module.is_library:
-            elab.modules.main = module
+            elab.modules.set_main(module)
             _check_module(elab)
-    elab.modules.main, elab.coverage.only_used = main, False
+    elab.modules.set_main(main)
+    elab.coverage.only_used = False
 
 
 def _check_module(elab: Elaboration) -> None:
@@ -61,7 +61,7 @@ def _check_module(elab: Elaboration) -> None:
 
 
 def _check_trait(elab: Elaboration, info: TraitInfo) -> None:
-    elab.types.archetypes = {}
+    archetypes.begin(elab)
     at = ast.Name(info.node.name_start, info.node.name_start + len(info.name), info.name)
     ty = archetypes.archetype(elab, "Self", struct_members.trait_type(elab, (info,)), elab.modules.main, at)
     if not elab.coverage.only_used:
@@ -75,7 +75,7 @@ def _check_trait(elab: Elaboration, info: TraitInfo) -> None:
 
 def _check_open_alias(elab: Elaboration, info: AliasInfo) -> None:
     """Check an alias with parameters."""
-    elab.types.archetypes = {}
+    archetypes.begin(elab)
 
     def value() -> None:
         scope = Scope(info.scope, "function")
@@ -91,9 +91,10 @@ def _try_head(elab: Elaboration, fn: FunctionInfo, ty: StructTy) -> None:
     """Look at the types that a method without a body is declared with."""
     scope = Scope(unification.fn_scope_parent(elab, fn, ty), "function")
     archetypes.stand_ins(elab, fn.node.params, scope, fn.module, {})
-    _actual(elab, fn, scope, ty)
+    inner = Scope(scope, "function")
+    _actual(elab, fn, inner, ty)
     if fn.node.result is not None:
-        evaluation.evaluate(elab, fn.node.result, scope, fn.module)
+        evaluation.evaluate(elab, fn.node.result, inner, fn.module)
 
 
 def _try_aliases(elab: Elaboration, info: StructInfo | TraitInfo, ty: StructTy) -> None:
@@ -128,7 +129,7 @@ def _check_struct(elab: Elaboration, info: StructInfo) -> None:
         _note_constants(elab, (), ty)
         _try_aliases(elab, info, ty)
 
-    elab.types.archetypes = {}
+    archetypes.begin(elab)
     if elab.coverage.only_used and not info.instances:
         return
     speculation.try_alone(elab, info.node, info.span(), head, 0, False)
@@ -142,7 +143,7 @@ def _check_methods(
     elab: Elaboration, info: StructInfo | TraitInfo, own: Callable[[], StructTy], is_generic: bool
 ) -> None:
     around, doubt = (
-        elab.types.archetypes,
+        elab.generics.archetypes,
         elab.coverage.uncertainty if isinstance(info, StructInfo) and is_generic else 0,
     )
     for member in info.members.values():
@@ -165,7 +166,7 @@ def _check_generic(
     if not is_open and not unseen:
         return
     called = fn.uid in elab.instances.elaborated
-    elab.types.archetypes = dict(around or {}) if is_generic else {}
+    archetypes.begin(elab, around if is_generic else None)
     if not is_open and could_be_kernel(elab.config, fn):
         elab.coverage.trial_state = elab.instances.states[elab.config.accelerators[0].name]
     elab.coverage.unseen = () if any(param.kind == "star" for param in fn.node.params) else unseen
@@ -177,7 +178,7 @@ def _check_generic(
         elab.coverage.trial_state, elab.coverage.unseen = None, ()
 
 
-def _alone(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None, is_shown: bool, env: Any = None) -> None:
+def _alone(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None, is_shown: bool, env: Body | None = None) -> None:
     scope = Scope(unification.fn_scope_parent(elab, fn, ty), "function")
     given = archetypes.stand_ins(elab, fn.node.params, scope, fn.module, {})
     first = fn.node.args[0] if fn.node.args else None
@@ -185,9 +186,9 @@ def _alone(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None, is_shown: b
         written = evaluation.evaluate(elab, first.type, scope, fn.module)
         if isinstance(written, StructTy) and written.info is ty.info:
             ty = written
-    actual = _actual(elab, fn, scope, ty)
+    actual = _actual(elab, fn, Scope(scope, "function"), ty)
     has_defaults = any(arg.default is not None for arg in fn.node.args)
-    if not elab.types.archetypes and is_shown and not elab.coverage.lent and not has_defaults:
+    if not elab.generics.archetypes and is_shown and not elab.coverage.lent and not has_defaults:
         return  # there is nothing in it that an instance does not show
     instance = instance_table.instance(elab, fn, ty, given, actual, env, None, span=fn.span())
     if instance.function is not None or instance.failed:  # one that is used has the same parameters
@@ -227,22 +228,21 @@ def _conditions(elab: Elaboration, fn: FunctionInfo, instance: Instance) -> None
     elab.coverage.uncertainty = doubt
 
 
-def _note_constants(elab: Elaboration, own: tuple[tuple[ast.Param, Any], ...], ty: StructTy | None) -> None:
+def _note_constants(elab: Elaboration, own: tuple[tuple[ast.Param, Given], ...], ty: StructTy | None) -> None:
     around = zip(ty.info.node.params, ty.params, strict=True) if ty is not None else ()
     taken = [(p, v) for p, v in (*around, *own) if isinstance(v, ConstValue) and not isinstance(v.data, OriginValue)]
     assert elab.coverage.trial is not None
     elab.coverage.trial.constants = ", ".join(f"{p.name} = {type_printer.type_name(elab, v)}" for p, v in taken)
 
 
-def _actual(elab: Elaboration, fn: FunctionInfo, scope: Scope, ty: StructTy | None) -> list[Any]:
-    """Return types for the arguments whose declarations leave something open."""
-    inner = Scope(scope, "function")
-    found: list[Any] = []
+def _actual(elab: Elaboration, fn: FunctionInfo, scope: Scope, ty: StructTy | None) -> list[Actual]:
+    """Return types for the arguments whose declarations leave something open; the scope gets all arguments."""
+    found: list[Actual] = []
     for arg in fn.node.args:
-        kind = signatures.declared_type(elab, arg, inner, fn, ty)
-        have = archetypes.open_type(elab, kind, arg.name, inner, fn.module, arg)
+        kind = signatures.declared_type(elab, arg, scope, fn, ty)
+        have = archetypes.open_type(elab, kind, arg.name, scope, fn.module, arg)
         found.append([have] if arg.kind == "star" and have is not None else have)
         known = have or kind
         if isinstance(known, Ty):
-            inner.names[arg.name] = phantom(arg.name, known, fn, arg)
+            scope.names[arg.name] = phantom(arg.name, known, fn, arg)
     return found

@@ -27,7 +27,7 @@ def check_registers(elab: Elaboration, info: StructInfo, ty: StructTy) -> None:
         member = info.members.get(name)
         if isinstance(member, OverloadSet):
             text = f"a struct that is '{named}' has no '{name}': its values are {done} as they are"
-            elab.reporter.sink.report(Diagnostic(Code.TRAIT_NOT_MET, member.functions[0].span(), text, "remove it"))
+            elab.reporter.sink.report(Diagnostic(Code.UNSATISFIED_TRAIT, member.functions[0].span(), text, "remove it"))
     with contextlib.suppress(ErrorReported, Mismatch, Symbolic):
         for (name, kind), node in zip(struct_types.fields_of(elab, ty), info.field_nodes, strict=False):
             if not isinstance(kind, StructTy) or kind.info.bound is not None:
@@ -38,5 +38,5 @@ def check_registers(elab: Elaboration, info: StructInfo, ty: StructTy) -> None:
             shown = type_printer.type_name(elab, kind)
             text = f"field '{name}' of type '{shown}' is not '{named}', so '{info.name}' cannot be"
             help = "take the decorator away"
-            elab.reporter.sink.report(Diagnostic(Code.TRAIT_NOT_MET, info.span(), text, help, (note,)))
+            elab.reporter.sink.report(Diagnostic(Code.UNSATISFIED_TRAIT, info.span(), text, help, (note,)))
             return

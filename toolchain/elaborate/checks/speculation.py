@@ -9,8 +9,8 @@ constants show the same. What an arm of `@parameter if` that no instance takes s
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Label, Sink
 from ktc.diag.source import Span
@@ -20,13 +20,14 @@ from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic, Trial
 from ktc.elaborate.tree.argument_uses import gives
-from ktc.records import replace
+from ktc.syntax import ast
 
 _SURE = frozenset((
-    Code.BEYOND_BOUND, Code.NO_MEMBER, Code.TYPE_MISMATCH, Code.TRAIT_NOT_MET, Code.NOT_COPYABLE, Code.NO_MATCHING_CALL,
-    Code.NOT_CALLABLE, Code.MISSING_ARGUMENT, Code.TOO_MANY_ARGUMENTS, Code.UNKNOWN_ARGUMENT, Code.IMMUTABLE,
-    Code.PARAMETER_COUNT, Code.RAISES, Code.UNDEFINED_NAME, Code.ESCAPING_REFERENCE, Code.ALIASING,
-    Code.DUPLICATE_DEFINITION,
+    Code.MISSING_TRAIT_BOUND, Code.NO_MEMBER, Code.TYPE_MISMATCH, Code.UNSATISFIED_TRAIT, Code.NOT_COPYABLE,
+    Code.NO_MATCHING_OVERLOAD, Code.NOT_CALLABLE, Code.MISSING_ARGUMENT, Code.TOO_MANY_ARGUMENTS,
+    Code.UNKNOWN_ARGUMENT, Code.CANNOT_MUTATE, Code.WRONG_PARAMETER_COUNT, Code.UNHANDLED_RAISE,
+    Code.UNDEFINED_NAME, Code.DANGLING_REFERENCE, Code.CONFLICTING_ACCESS, Code.DUPLICATE_DEFINITION,
+    Code.CANNOT_MOVE,
 ))  # fmt: skip
 """Mistakes that are there for every value of the parameters if they are there for a stand-in that is no constant."""
 
@@ -41,7 +42,9 @@ _ARCHETYPE = re.compile(f"'({MARK}[^']*)'")
 _NOT_MET = re.compile(f"'({MARK}[^']*)' does not conform to '([^']*)'")
 
 
-def try_alone(elab: Elaboration, node: Any, span: Span, action: Callable[[], None], doubt: int, alone: bool) -> None:
+def try_alone(
+    elab: Elaboration, node: ast.Node, span: Span, action: Callable[[], None], doubt: int, alone: bool
+) -> None:
     """Do something of which nothing stays but the sure mistakes.
 
     Args:
@@ -71,7 +74,7 @@ def _is_unseen(elab: Elaboration, one: Diagnostic) -> bool:
 
 
 def _common(
-    elab: Elaboration, first: Trial, node: Any, span: Span, action: Callable[[], None], doubt: int,
+    elab: Elaboration, first: Trial, node: ast.Node, span: Span, action: Callable[[], None], doubt: int,
     known: list[Diagnostic], alone: bool,
 ) -> list[Diagnostic]:  # fmt: skip
     """Return what all choices of constants show for which nothing else is wrong; there must be some of them."""
@@ -85,11 +88,11 @@ def _common(
     every = [{(one.code, one.span.start) for one, _ in trial.found if one.span is not None} for trial in clean]
     words = [{(_words(one), one.span.start) for one, _ in trial.found if one.span is not None} for trial in clean]
     seen, same = set.intersection(*every), set.intersection(*words)
-    told = {one.span.start for one in known if one.span is not None}
+    reported = {one.span.start for one in known if one.span is not None}
     note = Label(span, f"looked at with {clean[0].constants}")
     sure = []
     for one, unsure in clean[0].found:
-        if one.span is None or one.span.start in told or not _is_sure(elab, one, 0, node):
+        if one.span is None or one.span.start in reported or not _is_sure(elab, one, 0, node):
             continue
         if alone and unsure == 1 and (one.code, one.span.start) in seen:
             sure.append(replace(one, notes=(*one.notes, note)))
@@ -98,15 +101,11 @@ def _common(
     return sure
 
 
-def _tried(elab: Elaboration, node: Any, span: Span, action: Callable[[], None], doubt: int) -> Trial:
-    outer = elab.instances.state, elab.reporter.sink, elab.instances.current
-    elab.instances.state, elab.reporter.sink, elab.instances.current = (
-        elab.coverage.trial_state or elab.instances.states["host"],
-        Sink(),
-        None,
-    )
+def _tried(elab: Elaboration, node: ast.Node, span: Span, action: Callable[[], None], doubt: int) -> Trial:
+    sink = elab.reporter.redirect(Sink())
+    outer = elab.instances.enter(elab.coverage.trial_state or elab.instances.states["host"], None)
     trial = elab.coverage.trial = Trial(node)
-    elab.reporter.listener = partial(_note, elab)
+    elab.reporter.listen(partial(_note, elab))
     elab.coverage.uncertainty, elab.coverage.lent = doubt, elab.coverage.lent_around
     try:
         action()
@@ -120,8 +119,9 @@ def _tried(elab: Elaboration, node: Any, span: Span, action: Callable[[], None],
         trial.clean = False
     finally:
         elab.coverage.trial = None
-        elab.reporter.listener = None
-        elab.instances.state, elab.reporter.sink, elab.instances.current = outer
+        elab.reporter.listen(None)
+        elab.reporter.redirect(sink)
+        elab.instances.enter(*outer)
     return trial
 
 
@@ -140,11 +140,11 @@ def _is_at(elab: Elaboration, span: Span | None, places: set[int]) -> bool:
     return span is not None and span.source is elab.modules.main.source and span.start in places
 
 
-def _is_inside(elab: Elaboration, span: Span, node: Any) -> bool:
+def _is_inside(elab: Elaboration, span: Span, node: ast.Node) -> bool:
     return span.source is elab.modules.main.source and node.start <= span.start <= node.end
 
 
-def _is_sure(elab: Elaboration, one: Diagnostic, unsure: int, node: Any) -> bool:
+def _is_sure(elab: Elaboration, one: Diagnostic, unsure: int, node: ast.Node) -> bool:
     span = one.span
     if span is None or not _is_inside(elab, span, node):
         return False
@@ -156,7 +156,7 @@ def _is_sure(elab: Elaboration, one: Diagnostic, unsure: int, node: Any) -> bool
     if not unsure:
         return True
     about = _ARCHETYPE.search(one.message) is not None
-    if one.code is Code.NO_MATCHING_CALL:
+    if one.code is Code.NO_MATCHING_OVERLOAD:
         return about and any(MARK in note.text for note in one.notes)
     return about
 
@@ -167,7 +167,7 @@ def _told(elab: Elaboration, one: Diagnostic) -> Diagnostic:
     help = one.help
     met = _NOT_MET.search(one.message)
     for name in dict.fromkeys(_ARCHETYPE.findall(one.message)):
-        info = elab.types.archetypes.get(name)
+        info = elab.generics.archetypes.get(name)
         if info is None or info.bound is None:
             continue
         if met is not None and met[1] == name:

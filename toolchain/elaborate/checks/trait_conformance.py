@@ -4,7 +4,6 @@ Methods are compared as far as their types can be known without a call: parametr
 """
 
 import contextlib
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Sink
@@ -20,7 +19,7 @@ from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.reporting import FOUND_HERE
 from ktc.elaborate.model.spelling import nearest
-from ktc.elaborate.model.types import ConstValue, StructTy, TraitTy
+from ktc.elaborate.model.types import ConstValue, Given, StructTy, TraitTy
 from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.elaborate.types.struct_members import SYNTHESISED
 from ktc.syntax import ast
@@ -66,7 +65,7 @@ def check_cycle(elab: Elaboration, info: TraitInfo) -> None:
             span = Span(info.module.source, node.start, node.end)
             notes = (Label(circle[0].span(), "declared here"),) if circle[0] is not info else ()
             text = f"trait '{info.name}' extends itself" + (f", through '{named}'" if notes else "")
-            elab.reporter.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, text, "", notes))
+            elab.reporter.sink.report(Diagnostic(Code.UNSATISFIED_TRAIT, span, text, "", notes))
             return
 
 
@@ -85,7 +84,7 @@ def _check_defaults(elab: Elaboration, info: StructInfo, ty: StructTy, traits: t
                         text = f"traits '{other.name}' and '{trait.name}' of struct '{info.name}' both give '{name}'"
                         notes = tuple(Label(one.span(), "given here") for one in (have, fn))
                         help = f"let '{info.name}' have its own"
-                        elab.reporter.sink.report(Diagnostic(Code.TRAIT_NOT_MET, info.span(), text, help, notes))
+                        elab.reporter.sink.report(Diagnostic(Code.UNSATISFIED_TRAIT, info.span(), text, help, notes))
                 first.setdefault(name, []).append((trait, fn))
 
 
@@ -94,7 +93,7 @@ def _check_fields(elab: Elaboration, info: StructInfo, ty: StructTy, traits: set
     with contextlib.suppress(ErrorReported, Mismatch, Symbolic):
         fields = struct_types.fields_of(elab, ty)
         if len(fields) != len(info.field_nodes):
-            return  # a field's type has a mistake, which is told there
+            return  # the error in a field's type is reported there
         for (name, kind), node in zip(fields, info.field_nodes, strict=True):
             copied = (
                 struct_members.has_trait(elab, kind, "Copyable")
@@ -112,16 +111,16 @@ def _check_fields(elab: Elaboration, info: StructInfo, ty: StructTy, traits: set
                     text = f"field '{name}' of type '{shown}' cannot be {done}, so '{info.name}' is not "
                     help = f"give '{info.name}' the method '{method}', or take '{trait}' from its head"
                     span = Span(info.module.source, node.start, node.end)
-                    elab.reporter.sink.report(Diagnostic(Code.TRAIT_NOT_MET, span, f"{text}'{trait}'", help))
+                    elab.reporter.sink.report(Diagnostic(Code.UNSATISFIED_TRAIT, span, f"{text}'{trait}'", help))
                     return
 
 
 def _alias_fits(elab: Elaboration, ty: StructTy, want: AliasInfo, own: AliasInfo) -> bool:
-    """Is the value of an alias of the kind that a trait declares, as far as that can be told."""
+    """Is the value of an alias of the kind that a trait declares, as far as that is known."""
     if want.node.type is None or want.node.params or own.node.params or want.module.is_library:
         return True
     scope = Scope(want.scope, "struct", {"Self": ty}, ty)
-    outer, elab.reporter.sink = elab.reporter.sink, Sink()  # their errors are reported where they stand
+    outer = elab.reporter.redirect(Sink())  # their errors are reported where they stand
     queue, asked = elab.instances.state.queue, len(elab.instances.state.queue)
     try:
         kind = unification.evaluate_pattern(elab, want.node.type, scope, want.module)
@@ -133,12 +132,12 @@ def _alias_fits(elab: Elaboration, ty: StructTy, want: AliasInfo, own: AliasInfo
     except (ErrorReported, Mismatch, Symbolic, NoStandIn):
         return True
     finally:
-        elab.reporter.sink = outer
+        elab.reporter.redirect(outer)
         del queue[asked:]  # functions of a struct with stand-ins for its parameters
     return True
 
 
-def _gives(member: Any) -> bool:
+def _gives(member: object) -> bool:
     if isinstance(member, AliasInfo):
         return member.node.value is not None
     return isinstance(member, OverloadSet) and any(fn.node.body is not None for fn in member.functions)
@@ -158,7 +157,7 @@ def _report(elab: Elaboration, info: StructInfo, trait: TraitInfo, what: str, me
     if trait.module.is_library:  # what the library's own code then finds wrong follows from it
         elab.reporter.sink.withdraw(_is_found_in_library)
     elab.reporter.sink.report(
-        Diagnostic(Code.TRAIT_NOT_MET, span, text, help, () if trait.module.is_library else notes)
+        Diagnostic(Code.UNSATISFIED_TRAIT, span, text, help, () if trait.module.is_library else notes)
     )
 
 
@@ -204,13 +203,13 @@ def _fits(elab: Elaboration, ty: StructTy, want: FunctionInfo, have: FunctionInf
     return bool(params) or _same(_type(elab, ty, want, want.node.result), _type(elab, ty, have, have.node.result))
 
 
-def _is_one_type(kind: Any) -> bool:
+def _is_one_type(kind: object) -> bool:
     """Whether an argument takes values of this one type only, where the trait says any."""
     return isinstance(kind, StructTy) and not kind.symbolic
 
 
-def _type(elab: Elaboration, ty: StructTy, fn: FunctionInfo, node: ast.Expr | None) -> Any:
-    """Return the type that a method declares, or None if it cannot be told alone."""
+def _type(elab: Elaboration, ty: StructTy, fn: FunctionInfo, node: ast.Expr | None) -> Given:
+    """Return the type that a method declares, or None if it depends on more than the declaration."""
     if isinstance(node, ast.Attribute):
         known = isinstance(node.value, ast.Name) and node.value.id == "Self"
         if not known or not isinstance(struct_members.member(elab, ty, node.name), AliasInfo):
@@ -220,16 +219,16 @@ def _type(elab: Elaboration, ty: StructTy, fn: FunctionInfo, node: ast.Expr | No
     names = {a.name for a in fn.node.args}
     if _mentions(node, names):
         return None
-    outer, elab.reporter.sink = elab.reporter.sink, Sink()  # its errors are reported where it stands
+    outer = elab.reporter.redirect(Sink())  # its errors are reported where it stands
     try:
         return unification.evaluate_pattern(elab, node, unification.fn_scope_parent(elab, fn, ty), fn.module)
     except ErrorReported:
         return None
     finally:
-        elab.reporter.sink = outer
+        elab.reporter.redirect(outer)
 
 
-def _mentions(node: Any, names: set[str]) -> bool:
+def _mentions(node: ast.Node, names: set[str]) -> bool:
     """Does a type speak of an argument?"""
     match node:
         case ast.Name(id=name):
@@ -243,6 +242,6 @@ def _mentions(node: Any, names: set[str]) -> bool:
     return not isinstance(node, (ast.IntLit, ast.StrLit, ast.BoolLit))
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     known = all(isinstance(t, Ty) and not isinstance(t, TraitTy) and not getattr(t, "symbolic", False) for t in (a, b))
     return not known or a is b

@@ -5,7 +5,6 @@ instances.
 """
 
 import contextlib
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate.checks import trait_conformance
@@ -16,29 +15,31 @@ from ktc.elaborate.generics import archetypes
 from ktc.elaborate.instances import instance_table, work_queue
 from ktc.elaborate.kernels.kernel_attributes import could_be_kernel
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, StructInfo
-from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import StructTy
 from ktc.elaborate.types import struct_types
 
-_NEEDS_A_USE = frozenset((Code.CONSTRAINT_FAILED, Code.COMPILE_TIME_FAILED, Code.COMPILE_TIME_LIMIT))
+_NEEDS_A_USE = frozenset(
+    (Code.UNSATISFIED_CONSTRAINT, Code.COMPILE_TIME_EVALUATION_FAILED, Code.COMPILE_TIME_EVALUATION_LIMIT)
+)
 """Errors that only a use can show."""
 
 
 def check_rest(elab: Elaboration) -> None:
     """Elaborate the main file's functions that have no parameters and that nothing called, for their mistakes."""
     # it is for a target that the program does not start it on, so what it needs there says nothing
-    elab.reporter.ignored = frozenset() if elab.is_archive else _NEEDS_A_USE
+    elab.reporter.ignore(frozenset() if elab.is_archive else _NEEDS_A_USE)
     _check_all(elab)
     work_queue.drain(elab)
     _check_nested(elab)
     work_queue.drain(elab)
-    elab.reporter.ignored = frozenset()
+    elab.reporter.ignore(frozenset())
 
 
 def check_sizes(elab: Elaboration) -> None:
-    """Lay out the main file's structs: one that has no end is told, used or not."""
+    """Lay out the main file's structs: an infinite one is reported, used or not."""
     for value in list(elab.modules.main.scope.names.values()):
         if isinstance(value, StructInfo) and value.module is elab.modules.main and not value.node.params:
             with contextlib.suppress(ErrorReported):
@@ -81,11 +82,11 @@ def _check_nested(elab: Elaboration) -> None:
         if fn.module is not elab.modules.main or around is None or around.is_parametric or open_ or fn.node in called:
             continue
         called.add(fn.node)
-        outer, elab.instances.state = elab.instances.state, around.state
+        outer = elab.instances.enter_state(around.state)
         try:
             _check_instance(elab, fn, None, fn.parent)
         finally:
-            elab.instances.state = outer
+            elab.instances.enter_state(outer)
     elab.coverage.nested.clear()
 
 
@@ -106,17 +107,15 @@ def _check_function(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None = N
     if fn.uid in elab.instances.elaborated or archetypes.is_open(elab, fn):
         return
     on_device = could_be_kernel(elab.config, fn)
-    outer, elab.instances.state = (
-        elab.instances.state,
-        elab.instances.states[elab.config.accelerators[0].name] if on_device else elab.instances.state,
-    )
+    states = elab.instances.states
+    outer = elab.instances.enter_state(states[elab.config.accelerators[0].name] if on_device else elab.instances.state)
     try:
         _check_instance(elab, fn, ty)
     finally:
-        elab.instances.state = outer
+        elab.instances.enter_state(outer)
 
 
-def _check_instance(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None, env: Any = None) -> None:
+def _check_instance(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None, env: Body | None = None) -> None:
     try:
         actual = [None] * len(fn.node.args)
         instance = instance_table.instance(elab, fn, ty, {}, actual, env, None, span=fn.span())

@@ -1,7 +1,6 @@
 """Functions that adapt one calling convention to another."""
 
 import hashlib
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -11,7 +10,7 @@ from ktc.elaborate.generics import function_types
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, Instance, Signature
 from ktc.elaborate.model.types import FunctionTy
-from ktc.elaborate.model.values import Arg, Place, RValue
+from ktc.elaborate.model.values import Arg, Place, RValue, Val
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
@@ -82,10 +81,10 @@ def given(body: Body, signature: Signature, ty: FunctionTy, pos: list[Arg], kw: 
     return found
 
 
-def passed(body: Body, sig: ArgumentSignature, arg: Arg, ty: FunctionTy) -> Any:
-    value = conversions.convert(body, arg.value, sig.ty, arg.span)
+def passed(body: Body, sig: ArgumentSignature, arg: Arg, ty: FunctionTy) -> Val:
+    value = conversions.convert_value(body, arg.value, sig.ty, arg.span)
     if sig.convention in ("mut", "ref") and not (isinstance(value, Place) and (value.mutable or value.owned)):
-        body.fail(Code.IMMUTABLE, f"a '{ty}' changes this argument, and what is passed cannot be", arg.span)
+        body.fail(Code.CANNOT_MUTATE, f"a '{ty}' changes this argument, and what is passed cannot be", arg.span)
     return value
 
 

@@ -7,8 +7,7 @@ An environment is an array of addresses in the frame of the function around: of 
 other closures. It is passed as an argument. What stands in it is known when the nested function has been elaborated.
 """
 
-from typing import Any
-
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, materialization, partial_moves, place_operations, variables
@@ -18,12 +17,12 @@ from ktc.elaborate.model.declarations import FunctionInfo, Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Instance
 from ktc.elaborate.model.types import ConstValue, FunctionValue
-from ktc.elaborate.model.values import Place, Var
+from ktc.elaborate.model.values import NewArgument, Place, Var
+from ktc.elaborate.tree import async_functions
 from ktc.elaborate.tree.free_variables import first_use, free_names
 from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
-from ktc.records import replace
 from ktc.syntax import ast
 
 
@@ -43,6 +42,8 @@ def copy_captures(body: Body, fn: FunctionInfo) -> None:
     elif node.captures is not None:
         _check_listed(body, fn, names)
         names = {name for name in names if capture_mode(fn, name) in ("var", "move")}
+        if async_functions.is_body(node):
+            names = {name for name in names if _can_take(body, fn, name)}
     copies: dict[str, Var] = {}
     aside: list[tuple[Var, Place]] = []
     for name in sorted(names):
@@ -71,6 +72,12 @@ def _named_copies(body: Body, fn: FunctionInfo) -> set[str]:
             body.fail(Code.UNDEFINED_NAME, text, body.at(item))
         names.add(name)
     return names
+
+
+def _can_take(body: Body, fn: FunctionInfo, name: str) -> bool:
+    """Can a coroutine have a copy of an argument for itself."""
+    var = variables.find(body, name)
+    return not isinstance(var, Var) or struct_members.is_copied_implicitly(body.elab, var.ty)
 
 
 def _check_listed(body: Body, fn: FunctionInfo, names: set[str]) -> None:
@@ -127,7 +134,14 @@ def environment(body: Body, env: FunctionValue, span: Span | None) -> Value:
     return _environment(body, env.set.functions[0], env.env, span)
 
 
-def _environment(body: Body, fn: FunctionInfo, home: Any, span: Span | None) -> Value:
+def receive_environment(body: Body, fn: FunctionInfo, closure: FunctionInfo, pointer: Value) -> None:
+    """Note the address of the environment of a closure, which a function is given; it may be its own."""
+    body.captures.env_args[closure] = pointer
+    if closure is fn and fn.parent is not None:
+        body.captures.env_value = pointer
+
+
+def _environment(body: Body, fn: FunctionInfo, home: Body, span: Span | None) -> Value:
     known = body.captures.env_args.get(fn)
     if known is not None:
         return known
@@ -137,7 +151,7 @@ def _environment(body: Body, fn: FunctionInfo, home: Any, span: Span | None) -> 
         if body.captures.env_value is None:
             body.fail(Code.UNSUPPORTED, f"the closure '{fn.name}' cannot be reached from here", span)
         return variables.from_environment(body, fn)
-    work_queue.drain_closures(body.elab)  # the closure's body tells what it captures
+    work_queue.drain_closures(body.elab)  # the closure's body decides what it captures
     slots = variables.captures_of(body, fn)
     local = body.captures.env_locals.get(fn)
     if local is None:
@@ -189,7 +203,7 @@ def environment_place(body: Body, var: Var) -> Place:
     return found
 
 
-def kernel_environments(body: Body, instance: Instance, argument: Any) -> list[nodes.Statement]:
+def kernel_environments(body: Body, instance: Instance, argument: NewArgument) -> list[nodes.Statement]:
     """Make the environments of a kernel from arguments of its own, one for each value that is captured.
 
     Returns:
@@ -205,7 +219,7 @@ def kernel_environments(body: Body, instance: Instance, argument: Any) -> list[n
 
 
 def _kernel_environment(
-    body: Body, fn: FunctionInfo, made: dict[FunctionInfo, nodes.Local], argument: Any
+    body: Body, fn: FunctionInfo, made: dict[FunctionInfo, nodes.Local], argument: NewArgument
 ) -> nodes.Local:
     known = made.get(fn)
     if known is not None:
@@ -231,7 +245,7 @@ def _kernel_environment(
     return local
 
 
-def _copy_whole(body: Body, held: nodes.Local, kind: types.Type, value: Any) -> None:
+def _copy_whole(body: Body, held: nodes.Local, kind: types.Type, value: nodes.Argument) -> None:
     """Copy what the launch passes by its address: the kernel may change its own."""
     body.captures.whole_captures[value.index] = kind
     size = nodes.Const(types.I64, types.size_of(kind))

@@ -6,8 +6,8 @@ closures that it uses, then what all of them captured. Copies of the value share
 """
 
 import hashlib
-from typing import Any
 
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, partial_moves, place_operations, variables
@@ -17,6 +17,7 @@ from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Instance
 from ktc.elaborate.model.types import FunctionTy, FunctionValue
 from ktc.elaborate.model.values import Place, Var
+from ktc.elaborate.tree import async_functions
 from ktc.elaborate.types import mangling, struct_types
 from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
@@ -31,18 +32,22 @@ _ANY = types.StructType((*_HEAD, types.ArrayType(types.PTR, 1)))
 """A block, as far as a call must know it."""
 
 
+_Environment = tuple[FunctionInfo, list[tuple[Var | FunctionInfo, int | Place]]]
+"""A function, and of each thing that it captures the number of its value or of its own environment, or its place."""
+
+
 def keep_closure(body: Body, fn: FunctionValue, instance: Instance, want: FunctionTy, span: Span | None) -> Place:
     """Move or copy what a function captured to the heap, and return the closure."""
     where = span or body.frame.span or body.elab.main_span()
     own = fn.set.functions[0]
     if any(env.set.functions[0] is not own for env in instance.envs):
         body.fail(Code.UNSUPPORTED, f"'{own.name}' is given other closures, so it cannot be kept", span)
-    layout: list[tuple[FunctionInfo, list[tuple[Any, int]]]] = []
+    layout: list[_Environment] = []
     held: list[tuple[Place, Ty]] = []
     if instance.envs:
         captures.captures_anything(instance.envs[0].env, instance.envs[0])
         _lay_out(body, own, layout, held, where)
-    # a function that captures nothing has an environment that nobody reads
+    # the environment of a function that captures nothing is never read
     arrays = [types.ArrayType(types.PTR, max(1, len(slots))) for _, slots in layout or ((own, ()),)]
     kind = types.StructType((*_HEAD, *arrays, *(struct_types.ir_type(body.elab, ty) for _, ty in held)))
     made = _allocate(body, want, kind, where)
@@ -60,7 +65,11 @@ def keep_closure(body: Body, fn: FunctionValue, instance: Instance, want: Functi
         made_here = nodes.Local(body.fresh(), arrays[at], "env", span=where, environment_of=one.closure)
         body.hoisted.append(nodes.Declare(made_here))
         for i, (item, number) in enumerate(slots):
-            target = _field(block, kind, (first if isinstance(item, Var) else _ENVIRONMENT) + number)
+            target = (
+                number.pointer
+                if isinstance(number, Place)
+                else _field(block, kind, (first if isinstance(item, Var) else _ENVIRONMENT) + number)
+            )
             slot = ops.build("offset", (nodes.LocalAddress(made_here), nodes.Const(types.I64, i)), None, types.PTR)
             body.emit(nodes.Store(slot, target, span=where))
         size = nodes.Const(types.I64, types.size_of(arrays[at]))
@@ -70,26 +79,34 @@ def keep_closure(body: Body, fn: FunctionValue, instance: Instance, want: Functi
     return made
 
 
-def _lay_out(body: Body, fn: FunctionInfo, layout: list[Any], held: list[tuple[Place, Ty]], span: Span) -> int:
+def _lay_out(body: Body, fn: FunctionInfo, layout: list[_Environment], held: list[tuple[Place, Ty]], span: Span) -> int:
     """Number the environments and the values that a function needs, each once; return its environment's number."""
     known = next((at for at, (one, _) in enumerate(layout) if one is fn), -1)
     if known >= 0:
         return known
-    slots: list[tuple[Any, int]] = []
+    slots: list[tuple[Var | FunctionInfo, int | Place]] = []
     layout.append((fn, slots))
     number = len(layout) - 1
     for item in list(variables.captures_of(fn.parent, fn)):
         if isinstance(item, FunctionInfo):
             slots.append((item, _lay_out(body, item, layout, held, span)))
             continue
-        if not variables.is_by_value(body, item, fn):
+        if async_functions.is_body(fn.node):
+            is_copy = fn.scope.kind == "block" and fn.scope.names.get(item.name) is item
+            if isinstance(item.value, Place) and not is_copy:
+                slots.append((item, _captured_place(body, fn, item, span)))  # who starts the coroutine keeps it alive
+                continue
+        elif not variables.is_by_value(body, item, fn):
             text = f"'{fn.name}' uses '{item.name}' by reference, so it cannot be kept as a value"
-            body.fail(Code.ESCAPING_REFERENCE, text, span, "let it capture by value: 'unified {var ...}', or none")
-        if any(origin.kind in ("local", "some") for origin in struct_types.origins_of(body.elab, item.ty)):
+            body.fail(Code.DANGLING_REFERENCE, text, span, "let it capture by value: 'unified {var ...}', or none")
+        elif any(origin.kind in ("local", "some") for origin in struct_types.origins_of(body.elab, item.ty)):
             text = f"'{fn.name}' captures '{item.name}', which points into other variables"
-            body.fail(Code.ESCAPING_REFERENCE, text, span, "capture what it points to")
+            body.fail(Code.DANGLING_REFERENCE, text, span, "capture what it points to")
         slots.append((item, len(held)))
-        held.append((_captured_place(body, fn, item, span), item.ty))
+        place = _captured_place(body, fn, item, span)
+        if not isinstance(item.value, Place) and struct_types.is_trivial(body.elab, item.ty):
+            place = replace(place, owned=True)  # a value that came in a register
+        held.append((place, item.ty))
     return number
 
 

@@ -1,7 +1,5 @@
 """Functions as values at run time."""
 
-from typing import Any
-
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, materialization
@@ -10,12 +8,11 @@ from ktc.elaborate.closures import bridges, captures, escaping_closures
 from ktc.elaborate.closures.escaping_closures import code_and_environment
 from ktc.elaborate.generics import function_types
 from ktc.elaborate.instances import function_instances, work_queue
-from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, TraitTy
-from ktc.elaborate.model.values import Arg, Place, RValue
+from ktc.elaborate.model.types import FunctionTy, FunctionValue, OpenTy, TraitTy
+from ktc.elaborate.model.values import Arg, Place, RValue, Val, Values
 from ktc.elaborate.types import mangling
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
@@ -23,7 +20,7 @@ from ktc.ir.nodes import Value
 
 def function_value(body: Body, fn: FunctionValue, want: FunctionTy, span: Span | None) -> RValue | Place | None:
     """Return the address of the function that a type means by a name, or a closure; None if none fits."""
-    if body.frame.comptime and (want.ast is not None or ("capturing" in want.effects and not want.kept)):
+    if body.frame.comptime and (want.syntax is not None or ("capturing" in want.effects and not want.kept)):
         single = function_instances.fn_as(body.elab, fn, want)
         if single is None:
             return None
@@ -55,7 +52,7 @@ def function_value(body: Body, fn: FunctionValue, want: FunctionTy, span: Span |
     return RValue(want, nodes.Const(types.PTR, nodes.Address(symbol)))
 
 
-def call_value(body: Body, callee: RValue | Place | ConstValue, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+def call_value(body: Body, callee: Val, pos: list[Arg], kw: list[Arg], span: Span) -> Val:
     """Call a function that is known only at run time."""
     ty = callee.ty
     assert isinstance(ty, FunctionTy)
@@ -69,7 +66,7 @@ def call_value(body: Body, callee: RValue | Place | ConstValue, pos: list[Arg], 
         extra = (environment,)
     else:
         pointer = ir_values.rvalue(body, callee)
-    values = [bridges.passed(body, sig, arg, ty) for sig, arg in zip(signature.args, given, strict=True)]
+    values: Values = [bridges.passed(body, sig, arg, ty) for sig, arg in zip(signature.args, given, strict=True)]
     return argument_passing.emit_through(
         body, lambda args, kind: nodes.CallIndirect(pointer, args, kind), signature, values, extra, "the function", span
     )
@@ -87,7 +84,7 @@ def thin_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
         return None
     signature = instance.signature
     shown = [sig for sig in signature.args if sig.convention != "out"]
-    if any(sig.variadic or not isinstance(sig.ty, Ty) or isinstance(sig.ty, TraitTy) for sig in shown):
+    if any(sig.variadic or isinstance(sig.ty, (TraitTy, OpenTy)) for sig in shown):
         return None
     ref = signature.result_mutable if signature.result == "ref" else None
     args = tuple((sig.convention, sig.ty) for sig in shown)

@@ -1,23 +1,22 @@
 """Values of arguments that a call leaves out."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from ktc.base.records import record
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder.materialization import points_to_heap, renewed, renewed_block
 from ktc.elaborate.calls import conversions
 from ktc.elaborate.comptime import evaluation, running
 from ktc.elaborate.instances.signatures import with_arguments
-from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, Scope, StructInfo, Ty
+from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, ModuleInfo, Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
 from ktc.elaborate.model.types import ConstValue, StructTy
-from ktc.elaborate.model.values import Place, RValue, Var
+from ktc.elaborate.model.values import Place, Result, RValue, Val, Var
 from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.tree.free_variables import parts
 from ktc.elaborate.types import lookup, struct_types
-from ktc.records import record
 from ktc.syntax import ast
 
 _SAME = (ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit, ast.NoneLit, ast.Name, ast.Attribute)
@@ -31,20 +30,20 @@ class Block:
     name: str
 
 
-def default_value(body: Body, instance: Instance, sig: ArgumentSignature, span: Span) -> Any:
+def default_value(body: Body, instance: Instance, sig: ArgumentSignature, span: Span) -> Result:
     """Return the value of an argument that a call leaves out, converted to its type."""
     node, module = sig.node.default, instance.fn.module
     assert node is not None
     where = span if module.is_library else Span(module.source, node.start, node.end)
-    value = instance.defaults.get(sig.name)
+    value: Result | Block = instance.defaults.get(sig.name)
     if value is None:
         value = _first(body, instance, sig, where)
-    if not module.is_library and isinstance(value, ConstValue | Block) and value.ty is sig.ty:
+    if isinstance(value, Block) or (isinstance(value, ConstValue) and not module.is_library and value.ty is sig.ty):
         return _given(body, value)
     return conversions.convert(body, value, sig.ty, where)
 
 
-def _first(body: Body, instance: Instance, sig: ArgumentSignature, where: Span) -> Any:
+def _first(body: Body, instance: Instance, sig: ArgumentSignature, where: Span) -> Result | Block:
     """Return the value; a constant that does not say where the call stands is kept with the instance: calls of `print`
     alone have three of them each."""
     node, module = sig.node.default, instance.fn.module
@@ -55,12 +54,12 @@ def _first(body: Body, instance: Instance, sig: ArgumentSignature, where: Span) 
             if made is not None:
                 instance.defaults[sig.name] = made
                 return made
-    placed, body.site.placed = body.site.placed, False
+    placed = body.site.set_placed(False)
     assert node is not None
     value = evaluate_in(body, node, _scope_of(instance, node), module, sig.ty)
     if isinstance(value, ConstValue) and not body.site.placed:
         instance.defaults[sig.name] = value
-    body.site.placed = placed or body.site.placed
+    body.site.set_placed(placed or body.site.placed)
     return value
 
 
@@ -77,7 +76,7 @@ def check_dynamic(elab: Elaboration, fn: FunctionInfo, arg: ast.Param) -> None:
         if is_variable or (found is None and part.id in others):
             text = f"the default of '{arg.name}' names '{part.id}', and defaults are computed at compile time"
             help = f"let '{arg.name}' be an 'Optional' with the default 'None', and look at '{part.id}' in the body"
-            elab.fail(Code.NOT_COMPILE_TIME, text, Span(fn.module.source, part.start, part.end), help)
+            elab.fail(Code.NON_CONSTANT_VALUE, text, Span(fn.module.source, part.start, part.end), help)
 
 
 def _type_parts(
@@ -114,7 +113,7 @@ def _scope_of(instance: Instance, node: ast.Expr) -> Scope:
     return with_arguments(instance.fn, instance.signature.args, instance.scope)
 
 
-def elaborated(elab: Elaboration, instance: Instance, sig: ArgumentSignature, span: Span) -> tuple[Any, Any]:
+def elaborated(elab: Elaboration, instance: Instance, sig: ArgumentSignature, span: Span) -> tuple[Body, Result]:
     """Elaborate a default value at compile time, and return the body that computes it and what it gives."""
     assert sig.node.default is not None
     scope = _scope_of(instance, sig.node.default)
@@ -123,7 +122,7 @@ def elaborated(elab: Elaboration, instance: Instance, sig: ArgumentSignature, sp
 
 
 def _computed(elab: Elaboration, instance: Instance, sig: ArgumentSignature, span: Span) -> ConstValue | Block | None:
-    elab.reporter.constants.append((span, elab.instances.current))
+    elab.reporter.enter_constant(span, elab.instances.current)
     try:
         body, value = elaborated(elab, instance, sig, span)
         if (
@@ -134,11 +133,11 @@ def _computed(elab: Elaboration, instance: Instance, sig: ArgumentSignature, spa
             return Block(value.ty, running.run_to_block(elab, body, value, span))
         made = evaluation.param(body, value, span)
     finally:
-        elab.reporter.constants.pop()
+        elab.reporter.leave_constant()
     return made if isinstance(made, ConstValue) else None
 
 
-def _is_plain(node: Any) -> bool:
+def _is_plain(node: ast.Node | None) -> bool:
     match node:
         case ast.Unary(op="-", value=value):
             return _is_plain(value)
@@ -149,7 +148,7 @@ def _is_plain(node: Any) -> bool:
     return isinstance(node, _SAME)
 
 
-def _given(body: Body, made: ConstValue | Block) -> Any:
+def _given(body: Body, made: ConstValue | Block) -> Val:
     """Return a constant as a value that the callee may own."""
     if isinstance(made, Block):
         return renewed_block(body, made.ty, made.name)
@@ -160,11 +159,10 @@ def _given(body: Body, made: ConstValue | Block) -> Any:
     return made
 
 
-def evaluate_in(body: Body, node: Any, scope: Scope, module: Any, expected: Ty | None) -> Any:
+def evaluate_in(body: Body, node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None) -> Result:
     """Elaborate an expression of another scope here."""
-    outer = body.frame.scope, body.frame.module
-    body.frame.scope, body.frame.module = scope, module
+    outer = body.frame.enter(scope, module)
     try:
         return body.api.expr(body, node, expected)
     finally:
-        body.frame.scope, body.frame.module = outer
+        body.frame.enter(*outer)

@@ -1,6 +1,6 @@
 """Evaluation at compile time: parameter values, aliases, constants."""
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
@@ -20,6 +20,8 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
+    Given,
+    Named,
     Opaque,
     ParameterPack,
     PartialTy,
@@ -27,27 +29,27 @@ from ktc.elaborate.model.types import (
     Sym,
     TraitTy,
 )
-from ktc.elaborate.model.values import Method, PackValue, Place, RValue, Var
+from ktc.elaborate.model.values import CollectionLiteral, DeferredOperand, Method, PackValue, Place, Result, RValue, Var
 from ktc.elaborate.types import lookup, primitive_types, string_constants, struct_members, struct_types, well_known
 from ktc.elaborate.types.struct_types import zero_of
 from ktc.ir import nodes, types
 from ktc.syntax import ast
 
 
-def index_of(elab: Elaboration, value: Any) -> int:
+def index_of(elab: Elaboration, value: Given) -> int:
     """Return a whole number or a truth value known at compile time."""
     if value is None or (isinstance(value, (Ty, FunctionValue)) and not isinstance(value, StructTy)):
-        elab.fail(Code.NOT_COMPILE_TIME, "a number known at compile time is wanted", None)
+        elab.fail(Code.NON_CONSTANT_VALUE, "a number known at compile time is wanted", None)
     try:
         return primitive_types.comptime_int(elab, value)
     except ValueError:
         pass
     body = Body(elab, elab.modules.main, elab.modules.main.scope, elab.instances.current)
     made = param(body, truth_value(body, value), None)
-    return int(made.data)
+    return primitive_types.comptime_int(elab, made)
 
 
-def text_of(elab: Elaboration, value: Any) -> str:
+def text_of(elab: Elaboration, value: Given) -> str:
     """Return a text known at compile time."""
     if isinstance(value, ConstValue):
         if isinstance(value.ty, StructTy) and value.ty.params and value.data == ():
@@ -59,22 +61,22 @@ def text_of(elab: Elaboration, value: Any) -> str:
     return str(value)
 
 
-def refine(elab: Elaboration, base: PartialTy, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...]) -> Any:
+def refine(elab: Elaboration, base: PartialTy, positional: tuple[Given, ...], named: Named) -> Given:
     """Give more parameters to a struct that has some."""
     params = base.info.node.params
     slots = [p.name for p, v in zip(params, base.params, strict=True) if v is None and p.kind in ("pos", "any")]
     if len(positional) > len(slots):
-        raise Mismatch(Code.PARAMETER_COUNT, f"'{base.info.name}' takes at most {len(slots)} more parameters")
+        raise Mismatch(Code.WRONG_PARAMETER_COUNT, f"'{base.info.name}' takes at most {len(slots)} more parameters")
     have = [(p.name, v) for p, v in zip(params, base.params, strict=True) if v is not None]
     return parameter_binding.apply_struct(elab, base.info, (), (*have, *zip(slots, positional, strict=False), *named))
 
 
-def truth_value(body: Body, value: Any) -> Any:
+def truth_value(body: Body, value: Result) -> RValue:
     """Return a constant's truth as a value."""
     return RValue(well_known.library_type(body.elab, "Bool"), body.api.condition(body, value, ast.Pass(0, 0)))
 
 
-def evaluate(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None) -> Any:
+def evaluate(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None) -> Given:
     """Compute a parameter value of an expression."""
     if type(node) is ast.Name:  # most types are, and need no body
         found = lookup.find(elab, node.id, scope, module)
@@ -90,7 +92,7 @@ def evaluate(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo
     return param(body, body.api.expr(body, node, expected), Span(module.source, node.start, node.end))
 
 
-def evaluate_open(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
+def evaluate_open(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Given:
     """Compute a parameter value that may be a parameter without a value."""
     body = Body(elab, module, scope, elab.instances.current)
     value = body.api.expr(body, node, None)
@@ -99,7 +101,7 @@ def evaluate_open(elab: Elaboration, node: ast.Expr, scope: Scope, module: Modul
     return parameter_binding.open_alias(elab, param(body, value, Span(module.source, node.start, node.end)))
 
 
-def alias_value(elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -> Any:
+def alias_value(elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -> Given:
     """Return the value of an alias without parameters (an `AliasInfo` itself if it has parameters)."""
     if alias.node.params:
         return alias if self_ty is None else BoundAlias(alias, self_ty)
@@ -126,26 +128,26 @@ def alias_value(elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -
     return cache[key]
 
 
-def _circular(elab: Elaboration, alias: AliasInfo, busy: Any) -> NoReturn:
+def _circular(elab: Elaboration, alias: AliasInfo, busy: tuple[int, StructTy | None]) -> NoReturn:
     """Report aliases that are defined by one another, once for all of them."""
     keys = list(elab.comptime.busy_aliases)
     ring = keys[keys.index(busy) :]
     elab.comptime.circular.update(ring)
     notes = tuple(Label(elab.comptime.busy_aliases[one].span(), "by this one, which needs it") for one in ring[1:])
-    elab.report(Code.NOT_COMPILE_TIME, f"'{alias.name}' is defined by itself", alias.span(), extra=notes)
+    elab.report(Code.NON_CONSTANT_VALUE, f"'{alias.name}' is defined by itself", alias.span(), extra=notes)
     raise ErrorReported
 
 
 def typed_constant(
     elab: Elaboration, type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo
-) -> Any:
+) -> Given:
     """Compute `value`, converted to the type if one is written."""
     want = evaluate(elab, type_node, scope, module) if type_node is not None else None
     want = want if isinstance(want, Ty) and not isinstance(want, TraitTy) else None
     body = Body(elab, module, scope, elab.instances.current)
     span = Span(module.source, value.start, value.end)
     if not module.is_library:
-        elab.reporter.constants.append((span, elab.instances.current))
+        elab.reporter.enter_constant(span, elab.instances.current)
     try:
         result = body.api.expr(body, value, want)
         if isinstance(want, FunctionTy) and isinstance(result, FunctionValue):
@@ -157,7 +159,7 @@ def typed_constant(
         return param(body, result, span)
     finally:
         if not module.is_library:
-            elab.reporter.constants.pop()
+            elab.reporter.leave_constant()
 
 
 def convert_constant(elab: Elaboration, value: ConstValue, want: Ty) -> ConstValue | None:
@@ -170,7 +172,7 @@ def convert_constant(elab: Elaboration, value: ConstValue, want: Ty) -> ConstVal
     return memo[key]  # type: ignore[no-any-return]
 
 
-def param(body: Body, value: Any, span: Span | None) -> Any:
+def param(body: Body, value: Result | Var, span: Span | None) -> Given:
     """Turn what an expression gave into a parameter value; runs the interpreter where folding did not suffice."""
     if type(value) is ConstValue or type(value) is StructTy:
         return value
@@ -179,7 +181,7 @@ def param(body: Body, value: Any, span: Span | None) -> Any:
     if isinstance(value, Method):
         if value.base is None:
             return value.fn
-        body.fail(Code.NOT_COMPILE_TIME, "a bound method cannot be a parameter value", span)
+        body.fail(Code.NON_CONSTANT_VALUE, "a bound method cannot be a parameter value", span)
     if isinstance(value, PackValue):
         return ParameterPack(tuple(param(body, item, span) for item in value.items))
     if isinstance(value, Var):
@@ -187,14 +189,15 @@ def param(body: Body, value: Any, span: Span | None) -> Any:
     if isinstance(value, RValue) and isinstance(value.ir, nodes.Const):
         return _function_or(body.elab, ConstValue(value.ty, value.ir.value))
     if isinstance(value, Place) and isinstance(value.ty, FunctionTy) and not body.frame.comptime:
-        body.fail(Code.NOT_COMPILE_TIME, "this function is known only at run time", span)
+        body.fail(Code.NON_CONSTANT_VALUE, "this function is known only at run time", span)
     if isinstance(value, (RValue, Place)):
         if not body.frame.comptime:
-            body.fail(Code.NOT_COMPILE_TIME, "this value is known only at run time, and a parameter is needed", span)
+            body.fail(Code.NON_CONSTANT_VALUE, "this value is known only at run time, and a parameter is needed", span)
         if types.size_of(struct_types.ir_type(body.elab, value.ty)) == 0:
             return ConstValue(value.ty, zero_of(struct_types.ir_type(body.elab, value.ty)))
         where = span or body.frame.span or body.elab.main_span()
         return _function_or(body.elab, running.run(body.elab, body, value, where))
+    assert not isinstance(value, (CollectionLiteral, DeferredOperand))  # which only arguments and operands are
     return value
 
 
@@ -204,7 +207,7 @@ def _function_or(elab: Elaboration, value: ConstValue) -> ConstValue | FunctionV
     return value if found is None else found
 
 
-def param_arg(body: Body, node: ast.Expr) -> Any:
+def param_arg(body: Body, node: ast.Expr) -> Given:
     """Elaborate one value in a parameter list."""
     if type(node) is ast.Name:
         if node.id == "_":
@@ -224,9 +227,9 @@ def param_arg(body: Body, node: ast.Expr) -> Any:
         return OPAQUE
 
 
-def param_list(body: Body, node: ast.Subscript) -> tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]:
+def param_list(body: Body, node: ast.Subscript) -> tuple[tuple[Given, ...], Named]:
     """Elaborate a parameter list; packs written with `*` are spread."""
-    positional: list[Any] = []
+    positional: list[Given] = []
     for item in node.args:
         value = param_arg(body, item)
         if isinstance(item, ast.Star) and isinstance(value, ParameterPack):

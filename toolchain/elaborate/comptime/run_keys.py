@@ -6,11 +6,10 @@ locals, and globals that never change; names of constants follow from their cont
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from ktc.base.records import field_names
 from ktc.diag.source import Span
 from ktc.ir import nodes, types
-from ktc.records import field_names
 
 _MAX_STATEMENTS = 12
 """Longer computations are seldom met twice, and their key costs more."""
@@ -26,16 +25,16 @@ class _Unknown(Exception):
 
 def computation(
     statements: Sequence[nodes.Statement], held: nodes.Value, kind: types.Type, is_constant: Callable[[str], bool]
-) -> tuple[Any, ...] | None:
+) -> tuple[object, ...] | None:
     """Return the key of statements that compute `held`, or a `kind` at that address.
 
     `is_constant` says of a global's name whether it is a function or never changes.
     """
     if len(statements) > _MAX_STATEMENTS:
         return None
-    own: dict[Any, int] = {}
+    own: dict[object, int] = {}
 
-    def described(part: Any) -> Any:
+    def described(part: object) -> object:
         match part:
             case nodes.Const(kind, value):
                 return kind, repr(value)  # a text: -0.0 equals 0.0, and True equals 1

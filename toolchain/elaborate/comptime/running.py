@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
@@ -25,7 +25,7 @@ from ktc.ir.interpret import EvaluationError, Interpreter
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 
 
-def run(elab: Elaboration, body: Body, value: Any, span: Span) -> ConstValue:
+def run(elab: Elaboration, body: Body, value: RValue | Place, span: Span) -> ConstValue:
     """Run what a body has emitted at compile time and return its value as a constant."""
     kind = struct_types.ir_type(elab, value.ty)
     held = value.ir if isinstance(value, RValue) else value.pointer
@@ -49,13 +49,13 @@ def run_to_block(elab: Elaboration, body: Body, value: RValue | Place, span: Spa
 
 
 def _ran(
-    elab: Elaboration, body: Body, value: Any, span: Span, emitted: Sequence[nodes.Statement], held: nodes.Value,
-    as_block: bool = False,
+    elab: Elaboration, body: Body, value: RValue | Place, span: Span, emitted: Sequence[nodes.Statement],
+    held: nodes.Value, as_block: bool = False,
 ) -> nodes.Const:  # fmt: skip
     if _reaches_out(emitted, held):
         what, help = _run_time_name(body, span)
         text = f"{what} is known only at run time, and is needed at compile time"
-        elab.report(Code.NOT_COMPILE_TIME, text, span, help)
+        elab.report(Code.NON_CONSTANT_VALUE, text, span, help)
         raise ErrorReported
     kind = struct_types.ir_type(elab, value.ty)
     place_operations.store_bits(body, nodes.Argument(0, types.PTR), value)
@@ -72,7 +72,7 @@ def _ran(
     except EvaluationError as error:
         evaluation_failed(elab, error, span)
     for item in made:
-        elab.instances.globals[item.name] = item
+        elab.instances.add_global(item)
     return const
 
 
@@ -83,7 +83,7 @@ def _is_constant(elab: Elaboration, name: str) -> bool:
 
 def evaluation_failed(elab: Elaboration, error: EvaluationError, span: Span) -> NoReturn:
     """Report that compile-time evaluation failed, with its chain of calls."""
-    code = Code.COMPILE_TIME_LIMIT if error.kind == "limit" else Code.COMPILE_TIME_FAILED
+    code = Code.COMPILE_TIME_EVALUATION_LIMIT if error.kind == "limit" else Code.COMPILE_TIME_EVALUATION_FAILED
     notes = [Label(at, f"in {title}") for title, at in error.stack if at is not None and at != span]
     if error.span is not None and (not notes or notes[-1].span != error.span):
         notes.append(Label(error.span, "failed here"))

@@ -1,8 +1,8 @@
 """Calls as they are written: the callee, the arguments, and the calls that the compiler reads itself."""
 
 from functools import partial
-from typing import Any
 
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, locals, materialization, partial_moves, place_operations, variables
 from ktc.elaborate.calls import call_lowering, conversions
@@ -10,44 +10,49 @@ from ktc.elaborate.calls.writeback import taken
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals, operands
 from ktc.elaborate.generics import archetypes, function_types
+from ktc.elaborate.kernels.launch_limits import warn_refused
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, Sym, TraitTy
-from ktc.elaborate.model.values import Arg, Place, RValue, Var
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Given, Opaque, OriginValue, StructTy, Sym, TraitTy
+from ktc.elaborate.model.values import Arg, Place, Result, RValue, Var
 from ktc.elaborate.primitives import table
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
-from ktc.records import replace
 from ktc.syntax import ast
 
 
-def call_node(body: Body, node: ast.Call, expected: Ty | None) -> Any:
+def call_node(body: Body, node: ast.Call, expected: Ty | None) -> Result:
     """Elaborate a call."""
     special = special_call(body, node)
     if special is not None:
         return special
     span = body.at(node)
-    outer, body.frame.span = body.frame.span, span
+    outer = body.frame.set_span(span)
     before, body.site.callee_syntax = body.site.callee_syntax, node.func
     try:
-        callee = body.api.expr(body, node.func)
+        given = (*node.args, *(item.value for item in node.keywords))
+        callee = operands.before(body, given, partial(body.api.expr, body, node.func))
         if isinstance(callee, (Sym, Opaque)):
             raise Symbolic
-        pos = [operands.operand(body, item, partial(collection_literals.late_arg, body)) for item in node.args]
-        kw = [operands.operand(body, item, partial(collection_literals.keyword, body)) for item in node.keywords]
+        named = given[len(node.args) :]
+        late_arg = partial(collection_literals.late_arg, body)
+        pos = operands.before(body, named, partial(operands.each, body, node.args, late_arg))
+        kw = operands.each(body, node.keywords, partial(collection_literals.keyword, body))
         for arg in (*pos, *kw):
             arg.value = taken(body, arg.value)
         if isinstance(callee, FunctionValue) and not callee.set.functions:
             return synthesised(body, callee, pos, node)
+        warn_refused(body, callee, node)
         return call_lowering.call(body, callee, pos, kw, span)
     except Mismatch as why:
         body.fail(why.code, why.message, why.span or span, why.help())
     finally:
-        body.frame.span, body.site.callee_syntax = outer, before
+        body.frame.set_span(outer)
+        body.site.callee_syntax = before
 
 
-def synthesised(body: Body, callee: FunctionValue, pos: list[Arg], node: ast.Call) -> Any:
+def synthesised(body: Body, callee: FunctionValue, pos: list[Arg], node: ast.Call) -> Result:
     """Call a `__copyinit__` or `__moveinit__` that the struct does not write: `Self.__copyinit__(x)`."""
     assert callee.self_ty is not None
     if len(pos) != 1 or node.keywords:
@@ -65,7 +70,7 @@ def synthesised(body: Body, callee: FunctionValue, pos: list[Arg], node: ast.Cal
     return made if struct_types.abi(body.elab, ty) == "memory" else RValue(ty, ir_values.rvalue(body, made))
 
 
-def special_call(body: Body, node: ast.Call) -> Any:
+def special_call(body: Body, node: ast.Call) -> Result:
     """Elaborate the calls that the language itself defines; None for all others."""
     func = node.func
     if isinstance(func, ast.Name):
@@ -80,7 +85,7 @@ def special_call(body: Body, node: ast.Call) -> Any:
         if isinstance(func, ast.Name) and func.id == "trait_downcast" and variables.find(body, func.id) is None:
             return downcast(body, node, attrs)
     if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "__mlir_op":
-        values: dict[str, Any] = {}
+        values: dict[str, Given] = {}
         if attrs is not None:
             for key in attrs.keywords:
                 value = evaluation.param_arg(body, key.value)
@@ -89,15 +94,15 @@ def special_call(body: Body, node: ast.Call) -> Any:
                 values[key.name] = value
         args = [operands.arg(body, item).value for item in node.args]
         span = body.at(node)
-        outer, body.frame.span = body.frame.span, body.frame.span or span
+        outer = body.frame.set_span(body.frame.span or span)
         try:
             return table.operation(body, func.name, values, args, span)
         finally:
-            body.frame.span = outer
+            body.frame.set_span(outer)
     return None
 
 
-def reflect(body: Body, name: str, node: ast.Call) -> Any:
+def reflect(body: Body, name: str, node: ast.Call) -> Result:
     """Elaborate `type_of(x)` and `origin_of(x)`: nothing is evaluated."""
     inner = Body(body.elab, body.frame.module, body.frame.scope, body.frame.instance)
     inner.site.reflects = True
@@ -110,10 +115,22 @@ def reflect(body: Body, name: str, node: ast.Call) -> Any:
         if not isinstance(value, (RValue, Place, ConstValue)):
             body.fail(Code.TYPE_MISMATCH, "a value is wanted here", body.at(node))
         return value.ty
+    if len(node.args) > 1:
+        return _common_origin(body, inner, node)
     own = variables.find(body, node.args[0].id) if node.args and isinstance(node.args[0], ast.Name) else None
     place = own.value if isinstance(own, Var) else value
     mutable = isinstance(place, Place) and place.mutable
     return well_known.origin_constant(body.elab, ir_values.origin_of(body, place, mutable))
+
+
+def _common_origin(body: Body, inner: Body, node: ast.Call) -> ConstValue:
+    """Return the origin of several places: writable if all of them are."""
+    one_each = [reflect(inner, "origin_of", replace(node, args=(item,))) for item in node.args]
+    origins = [one.data for one in one_each if isinstance(one, ConstValue) and isinstance(one.data, OriginValue)]
+    mutable = all(origin.mutable for origin in origins)
+    kinds = {(origin.kind, origin.local) for origin in origins}
+    made = OriginValue("some", mutable) if len(kinds) > 1 else replace(origins[0], mutable=mutable)
+    return well_known.origin_constant(body.elab, made)
 
 
 def conforms_to(body: Body, node: ast.Call) -> ConstValue:
@@ -124,7 +141,7 @@ def conforms_to(body: Body, node: ast.Call) -> ConstValue:
     return well_known.bool_constant(body.elab, struct_members.conforms(body.elab, ty, _trait(body, node.args[1])))
 
 
-def downcast(body: Body, node: ast.Call, attrs: ast.Subscript) -> Any:
+def downcast(body: Body, node: ast.Call, attrs: ast.Subscript) -> Result:
     """Elaborate `trait_downcast[Trait](x)`: the same value, of which more is known."""
     if len(node.args) != 1 or node.keywords or len(attrs.args) != 1 or attrs.keywords:
         text = "'trait_downcast' takes a trait in brackets, and a value"
@@ -139,7 +156,7 @@ def downcast(body: Body, node: ast.Call, attrs: ast.Subscript) -> Any:
         if body.elab.coverage.trial is not None:
             raise ErrorReported  # in an arm that is not taken for this type
         text = f"'{type_printer.type_name(body.elab, value.ty)}' does not conform to '{trait}'"
-        body.fail(Code.TRAIT_NOT_MET, text, body.at(node), f"ask with 'conforms_to(…, {trait})' first")
+        body.fail(Code.UNSATISFIED_TRAIT, text, body.at(node), f"ask with 'conforms_to(…, {trait})' first")
     return value
 
 

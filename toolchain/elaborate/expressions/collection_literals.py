@@ -6,9 +6,9 @@ becomes.
 """
 
 from functools import partial
-from typing import Any
 
 from ktc.diag.codes import Code
+from ktc.diag.source import Span
 from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
 from ktc.elaborate.calls.overload_resolution import CONVERSION, LITERAL
 from ktc.elaborate.calls.writeback import taken
@@ -18,8 +18,8 @@ from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy
-from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, RValue
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Given, StructTy
+from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, Result, RValue, Val
 from ktc.elaborate.types import struct_members, struct_types, well_known
 from ktc.syntax import ast
 
@@ -39,14 +39,14 @@ def late_arg(body: Body, node: ast.Expr) -> Arg:
     return operands.arg(body, node)
 
 
-def late_operand(body: Body, node: ast.Expr) -> Any:
+def late_operand(body: Body, node: ast.Expr) -> Result:
     """Elaborate the right operand of an operator; what a display becomes, the operator's method says."""
     if isinstance(node, (ast.ListLit, ast.SetLit, ast.DictLit)):
         return late_arg(body, node).value
     return body.api.expr(body, node)
 
 
-def beside(body: Body, late: CollectionLiteral, other: object) -> Any:
+def beside(body: Body, late: CollectionLiteral, other: object) -> Val:
     """Make the value of a display on one side of an operator: of the type on the other side, if it can be."""
     want = getattr(other, "ty", None)
     fits = isinstance(want, Ty) and display_cost(body, late, want) is not None
@@ -56,9 +56,9 @@ def beside(body: Body, late: CollectionLiteral, other: object) -> Any:
 def _late(
     body: Body, name: str, keys: tuple[ast.Expr, ...], values: tuple[ast.Expr, ...], node: ast.Expr,
     keywords: tuple[ast.Keyword, ...] = (),
-) -> Any:  # fmt: skip
-    first = [operands.operand(body, key, partial(late_arg, body)) for key in keys]
-    second = [operands.operand(body, value, partial(late_arg, body)) for value in values]
+) -> CollectionLiteral:  # fmt: skip
+    first = operands.before(body, values, partial(operands.each, body, keys, partial(late_arg, body)))
+    second = operands.each(body, values, partial(late_arg, body))
     for arg in (*first, *second):
         arg.value = taken(body, arg.value)
     late = CollectionLiteral(name, tuple(first), tuple(second), node, None)
@@ -66,7 +66,7 @@ def _late(
         late.keywords = tuple(operands.operand(body, item, partial(keyword, body)) for item in keywords)
         return late
     kinds = [_common_element(body, part) for part in ([first, second] if name == "Dict" else [first])]
-    if all(kind is not None for kind in kinds):
+    if None not in kinds:
         try:
             late.ty = parameter_binding.library_struct(body.elab, name, tuple(kinds))
         except Mismatch as why:
@@ -74,13 +74,15 @@ def _late(
     return late
 
 
-def display(body: Body, node: Any, items: tuple[ast.Expr, ...], name: str, expected: Ty | None) -> Any:
+def display(
+    body: Body, node: ast.ListLit | ast.SetLit, items: tuple[ast.Expr, ...], name: str, expected: Ty | None
+) -> Val:
     """Make a list or a set."""
-    keywords = node.keywords if name == "Set" else ()
+    keywords = node.keywords if isinstance(node, ast.SetLit) else ()
     return build_display(body, _late(body, name, items, (), node, keywords), expected)
 
 
-def dict_of(body: Body, node: Any, items: tuple[tuple[ast.Expr, ast.Expr], ...], expected: Ty | None) -> Any:
+def dict_of(body: Body, node: ast.DictLit, items: tuple[tuple[ast.Expr, ast.Expr], ...], expected: Ty | None) -> Val:
     """Make a dictionary; `{}` makes a value of the expected type."""
     late = _late(body, "Dict", tuple(key for key, _ in items), tuple(value for _, value in items), node)
     return build_display(body, late, expected)
@@ -113,8 +115,10 @@ def display_cost(body: Body, late: CollectionLiteral, want: Ty) -> int | None:
     return None if found is None else CONVERSION
 
 
-def _fit(body: Body, arg: Arg, want: Any) -> bool:
+def _fit(body: Body, arg: Arg, want: Given) -> bool:
     value = arg.value
+    if not isinstance(want, Ty):
+        return False
     if isinstance(value, CollectionLiteral):
         return display_cost(body, value, want) is not None
     if isinstance(value, FunctionValue):
@@ -134,7 +138,7 @@ def _fits_fields(body: Body, late: CollectionLiteral, want: StructTy) -> bool:
     return all(_fit(body, arg, fields[name]) for name, arg in given.items())
 
 
-def _own_elements(body: Body, late: CollectionLiteral, want: Ty | None) -> tuple[Any, ...] | None:
+def _own_elements(body: Body, late: CollectionLiteral, want: Ty | None) -> tuple[Given, ...] | None:
     """Return the types of the elements if the display's own collection is wanted."""
     if isinstance(want, StructTy) and want.info.name == late.name and want.info.module.is_library:
         return want.params[: 2 if late.name == "Dict" else 1]
@@ -147,13 +151,13 @@ def _takes(body: Body, want: StructTy, flag: str) -> bool:
     return inits is not None and any(a.name == flag for f in inits.functions for a in f.node.args)
 
 
-def build_display(body: Body, late: CollectionLiteral, want: Ty | None) -> Any:
+def build_display(body: Body, late: CollectionLiteral, want: Ty | None) -> Val:
     """Make the value that a display stands for: of the wanted type where it can be, else of its own."""
     span = body.at(late.node)
     if late.keywords:
         if isinstance(want, StructTy) and not want.symbolic:
             return call_lowering.call(body, want, list(late.items), list(late.keywords), span)
-        body.fail(Code.CANNOT_INFER, "it is not known of what type '{... = ...}' makes a value here", span)
+        body.fail(Code.CANNOT_INFER_PARAMETER, "it is not known of what type '{... = ...}' makes a value here", span)
     wants = _own_elements(body, late, want)
     if wants is None and isinstance(want, StructTy) and not want.symbolic:
         if _takes(body, want, FLAGS[late.name]):
@@ -169,12 +173,12 @@ def build_display(body: Body, late: CollectionLiteral, want: Ty | None) -> Any:
             _no_element(body, late)
         assert isinstance(ty, StructTy)
         wants = _own_elements(body, late, ty)
-    assert wants is not None
-    items = [Arg(conversions.convert(body, a.value, wants[0], a.span), a.span) for a in late.items]
-    values = [Arg(conversions.convert(body, a.value, wants[1], a.span), a.span) for a in late.values]
+    kinds = [kind for kind in wants or () if isinstance(kind, Ty)]
+    items = [Arg(conversions.convert(body, a.value, kinds[0], a.span), a.span) for a in late.items]
+    values = [Arg(conversions.convert(body, a.value, kinds[1], a.span), a.span) for a in late.values]
     if late.name == "Dict":
         parts = []
-        for part, kind in ((items, wants[0]), (values, wants[1])):
+        for part, kind in ((items, kinds[0]), (values, kinds[1])):
             made = call_lowering.call(
                 body, parameter_binding.library_struct(body.elab, "List", (kind,)), *_list_args(body, late, part)
             )
@@ -184,7 +188,7 @@ def build_display(body: Body, late: CollectionLiteral, want: Ty | None) -> Any:
 
 
 def _of_constants(body: Body, late: CollectionLiteral) -> Ty | None:
-    """Return the type of a list or set of several literals, of which nobody says what it shall be."""
+    """Return the type of a list or set of several literals without an expected type."""
     kinds = {arg.value.ty: None for arg in late.items if isinstance(arg.value, ConstValue)}
     if len(kinds) < 2 or late.values or not all(isinstance(arg.value, ConstValue) for arg in late.items):
         return None
@@ -195,19 +199,21 @@ def _of_constants(body: Body, late: CollectionLiteral) -> Ty | None:
     return parameter_binding.library_struct(body.elab, late.name, tuple(elements))
 
 
-def _display_args(body: Body, late: CollectionLiteral, items: Any, values: Any) -> tuple[list[Arg], list[Arg], Any]:
+def _display_args(
+    body: Body, late: CollectionLiteral, items: tuple[Arg, ...], values: tuple[Arg, ...]
+) -> tuple[list[Arg], list[Arg], Span]:
     """Return the arguments for a constructor that takes a display."""
     flag = _flag(body, late, FLAGS[late.name])
     if late.name != "Dict":
         return list(items), [flag], body.at(late.node)
-    lists = [Arg(CollectionLiteral("List", part, (), late.node, None), body.at(late.node)) for part in (items, values)]
+    lists = [CollectionLiteral("List", part, (), late.node, None) for part in (items, values)]
     for made in lists:
-        kind = _common_element(body, list(made.value.items))
-        made.value.ty = None if kind is None else parameter_binding.library_struct(body.elab, "List", (kind,))
-    return lists, [flag], body.at(late.node)
+        kind = _common_element(body, list(made.items))
+        made.ty = None if kind is None else parameter_binding.library_struct(body.elab, "List", (kind,))
+    return [Arg(made, body.at(late.node)) for made in lists], [flag], body.at(late.node)
 
 
-def _list_args(body: Body, late: CollectionLiteral, items: list[Arg]) -> tuple[list[Arg], list[Arg], Any]:
+def _list_args(body: Body, late: CollectionLiteral, items: list[Arg]) -> tuple[list[Arg], list[Arg], Span]:
     return items, [_flag(body, late, FLAGS["List"])], body.at(late.node)
 
 
@@ -244,8 +250,14 @@ def _no_element(body: Body, late: CollectionLiteral) -> None:
     if late.wrong is not None:
         body.fail(late.wrong.code, late.wrong.message, span)
     if not late.items:
-        help = "give the variable a type: 'var name: List[Int] = []'" if name == "list" else ""
-        body.fail(Code.CANNOT_INFER, f"the type of the elements of this empty {name} is not known", span, help)
+        help = (
+            "give the variable a type: 'var name: List[Int] = []'"
+            if name == "list"
+            else "write 'Dict[String, Int]()', with the types of its keys and values"
+        )
+        body.fail(
+            Code.CANNOT_INFER_PARAMETER, f"the type of the elements of this empty {name} is not known", span, help
+        )
     if any(isinstance(a.value, PackValue) or not hasattr(a.value, "ty") for a in (*late.items, *late.values)):
         body.fail(Code.TYPE_MISMATCH, "a value is wanted here", span)
     help = "a tuple '(…)', or elements of a type 'Variant[…]', can be of several types"

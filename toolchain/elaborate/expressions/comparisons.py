@@ -1,29 +1,27 @@
 """Comparisons, chained ones too."""
 
 from functools import partial
-from typing import Any
 
 from ktc.elaborate.builder import ir_values, locals
 from ktc.elaborate.calls import conversions
 from ktc.elaborate.calls.writeback import taken
 from ktc.elaborate.expressions import collection_literals, conditions, operands, operators
-from ktc.elaborate.model.calls import DeferredOperand
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.operator_names import COMPARE
 from ktc.elaborate.model.types import Opaque, Sym
-from ktc.elaborate.model.values import CollectionLiteral, Place, RValue
+from ktc.elaborate.model.values import CollectionLiteral, DeferredOperand, Place, Result, RValue, Val
+from ktc.elaborate.tree.operator_names import COMPARE
 from ktc.elaborate.types import struct_types, well_known
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
 
 
-def compare(body: Body, node: ast.Compare) -> Any:
+def compare(body: Body, node: ast.Compare) -> Result:
     """Elaborate a chain of comparisons; each operand is evaluated once."""
     only = len(node.ops) == 1
     late = body.api.expr if not only or "in" in node.ops[0] else collection_literals.late_operand
-    left = operands.operand(body, node.first, partial(late, body))
+    left = operands.before(body, node.rest, partial(operands.operand, body, node.first, partial(late, body)))
     if only:
         right = (
             operands.operand(body, node.rest[0], partial(body.api.expr, body))
@@ -57,7 +55,7 @@ def compare(body: Body, node: ast.Compare) -> Any:
     return RValue(bool_ty, body.let(nodes.Load(nodes.LocalAddress(local), types.BOOL), types.BOOL))
 
 
-def compare_two(body: Body, op: str, left: Any, right: Any, node: Any) -> Any:
+def compare_two(body: Body, op: str, left: Result, right: Result, node: ast.Node) -> Val:
     """Elaborate one comparison."""
     if isinstance(left, (Sym, Opaque)) or isinstance(right, (Sym, Opaque)):
         raise Symbolic
@@ -91,7 +89,7 @@ def compare_two(body: Body, op: str, left: Any, right: Any, node: Any) -> Any:
     return made
 
 
-def negated(body: Body, value: Any, node: Any) -> Any:
+def negated(body: Body, value: Result, node: ast.Node) -> RValue:
     """Return `not value`."""
     truth = conditions.condition(body, value, node)
     return RValue(well_known.library_type(body.elab, "Bool"), ops.build("xor", (truth, nodes.Const(types.BOOL, 1))))

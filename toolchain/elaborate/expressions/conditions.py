@@ -1,27 +1,27 @@
 """Conditions: truth values, `and`, `or`, `not`, conditional expressions."""
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, cast
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
 from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
 from ktc.elaborate.calls import conversions, overload_resolution
-from ktc.elaborate.expressions import operators
+from ktc.elaborate.expressions import operands, operators
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.operator_names import UNARY
 from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, Sym
-from ktc.elaborate.model.values import Method, Place, RValue
+from ktc.elaborate.model.values import Method, Place, Result, RValue
+from ktc.elaborate.tree.operator_names import UNARY
 from ktc.elaborate.types import struct_types, type_printer, well_known
 from ktc.elaborate.types.type_printer import said
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
 
 
-def unary(body: Body, node: ast.Unary) -> Any:
+def unary(body: Body, node: ast.Unary) -> Result:
     """Elaborate `-x`, `+x`, `~x`, `not x`."""
     if node.op == "not":
         return RValue(well_known.library_type(body.elab, "Bool"), truth_of(body, node))
@@ -37,13 +37,14 @@ def unary(body: Body, node: ast.Unary) -> Any:
             if isinstance(value, (RValue, Place, ConstValue))
             else said(value)
         )
-        own = isinstance(getattr(value, "ty", None), StructTy) and not value.ty.info.module.is_library
-        help_text = f"give '{value.ty.info.name}' the method '{name}'" if own else ""
+        ty = value.ty if isinstance(value, (RValue, Place, ConstValue)) else None
+        own = isinstance(ty, StructTy) and not ty.info.module.is_library
+        help_text = f"give '{ty.info.name}' the method '{name}'" if isinstance(ty, StructTy) and own else ""
         body.fail(Code.TYPE_MISMATCH, f"'{node.op}' does not take '{shown}'", body.at(node), help_text)
     return made
 
 
-def condition(body: Body, value: Any, node: Any) -> nodes.Value:
+def condition(body: Body, value: Result, node: ast.Node) -> nodes.Value:
     """Return the truth of a value as an i1."""
     if isinstance(value, (Sym, Opaque)):
         raise Symbolic
@@ -70,7 +71,7 @@ def truth_of(body: Body, node: ast.Expr) -> nodes.Value:
     """Elaborate an expression of which only the truth matters, as an i1; `and` and `or` copy nothing then."""
     match node:
         case ast.BoolOp(op=op):
-            left = truth_of(body, node.left)
+            left = operands.before(body, (node.right,), partial(truth_of, body, node.left))
             if isinstance(left, nodes.Const):
                 return left if bool(left.value) == (op == "or") else truth_of(body, node.right)
             local = locals.new_local(body, types.BOOL, op)
@@ -86,10 +87,10 @@ def truth_of(body: Body, node: ast.Expr) -> nodes.Value:
     return condition(body, body.api.expr(body, node), node)
 
 
-def bool_op(body: Body, node: ast.BoolOp) -> Any:
+def bool_op(body: Body, node: ast.BoolOp) -> Result:
     """Elaborate `and` / `or` with short circuit: the value of the operand that decides."""
     bool_ty = well_known.library_type(body.elab, "Bool")
-    left = conversions.materialize(body, body.api.expr(body, node.left))
+    left = conversions.materialize_value(body, body.api.expr(body, node.left))
     truth = condition(body, left, node.left)
     plain = left.ty is bool_ty
     if isinstance(truth, nodes.Const):
@@ -97,26 +98,28 @@ def bool_op(body: Body, node: ast.BoolOp) -> Any:
             return ConstValue(bool_ty, truth.value) if plain else left
         if plain:
             return RValue(bool_ty, truth_of(body, node.right))
-        right = conversions.materialize(body, body.api.expr(body, node.right))
+        right = conversions.materialize_value(body, body.api.expr(body, node.right))
         ty = _common(body, [left, right], bool_ty, node)
         if ty is bool_ty:
             return RValue(bool_ty, condition(body, right, node.right))
         return conversions.convert(body, right, ty, body.at(node.right))
     body.open()
-    right = body.api.expr(body, node.right)
+    other = body.api.expr(body, node.right)
     statements, body.statements = body.statements, body.blocks.pop()
     body.dead = False
-    ty = bool_ty if plain else _common(body, [left, right], bool_ty, node)
+    ty = bool_ty if plain else _common(body, [left, other], bool_ty, node)
     plain = ty is bool_ty
     made = locals.temporary(body, ty)
     arms: list[tuple[nodes.Statement, ...]] = []
-    for value, target, part in ((left, [], node.left), (right, statements, node.right)):
+    sides: tuple[tuple[Result, list[nodes.Statement], ast.Expr], ...]
+    sides = ((left, [], node.left), (other, statements, node.right))
+    for value, target, part in sides:
         body.blocks.append(body.statements)
         body.statements = target
         if plain:
             value = RValue(bool_ty, condition(body, conversions.materialize(body, value), part))
         place_operations.init_place(
-            body, ty, made.pointer, conversions.convert(body, value, ty, body.at(part)), body.at(part)
+            body, ty, made.pointer, conversions.convert_value(body, value, ty, body.at(part)), body.at(part)
         )
         partial_moves.mark(body, "init", made)
         arms.append(body.close())
@@ -125,7 +128,7 @@ def bool_op(body: Body, node: ast.BoolOp) -> Any:
     return RValue(ty, ir_values.rvalue(body, made)) if struct_types.abi(body.elab, ty) == "direct" else made
 
 
-def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool = False) -> Any:
+def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool = False) -> Result:
     """Elaborate `a if c else b`; `is_place`: what is wanted is a place, not the value in it."""
     condition = truth_of(body, node.condition)
     if isinstance(condition, nodes.Const):
@@ -138,7 +141,7 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
         ):
             return _literal_beside(body, value, other, node)
         return value
-    lists, values = [], []
+    lists, values = list[list[nodes.Statement]](), list[Result]()
     for part in (node.then, node.orelse):
         body.open()
         if is_place and isinstance(part, ast.Ternary):
@@ -150,18 +153,17 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
         body.statements = body.blocks.pop()
         body.dead = False
     ty = _common(body, values, expected, node)
-    are_places = all(
-        isinstance(v, Place) and not v.owned and v.ty is ty and v.pointer.type == types.PTR for v in values
-    )
+    places = [v for v in values if isinstance(v, Place) and not v.owned and v.ty is ty and v.pointer.type == types.PTR]
+    are_places = len(places) == len(values)
     if are_places and not body.frame.module.is_library and (is_place or not struct_types.is_trivial(body.elab, ty)):
-        return _one_of(body, condition, values, lists, node)
+        return _one_of(body, condition, places, lists, node)
     made = locals.temporary(body, ty, "", locals.loans_of_all(body, values))
     arms = []
     for value, statements, part in zip(values, lists, (node.then, node.orelse), strict=True):
         body.blocks.append(body.statements)
         body.statements = statements
         place_operations.init_moved(
-            body, ty, made.pointer, conversions.convert(body, value, ty, body.at(part)), body.at(part)
+            body, ty, made.pointer, conversions.convert_value(body, value, ty, body.at(part)), body.at(part)
         )
         partial_moves.mark(body, "init", made)
         arms.append(body.close())
@@ -171,7 +173,9 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
     return made
 
 
-def _one_of(body: Body, condition: nodes.Value, places: list[Place], lists: list[Any], node: ast.Ternary) -> Place:
+def _one_of(
+    body: Body, condition: nodes.Value, places: list[Place], lists: list[list[nodes.Statement]], node: ast.Ternary
+) -> Place:
     """Return one of two places: nothing is copied to choose."""
     local = locals.new_local(body, types.PTR, "")
     loans: tuple[nodes.Local, ...] | None = ()
@@ -190,9 +194,9 @@ def _one_of(body: Body, condition: nodes.Value, places: list[Place], lists: list
     return Place(places[0].ty, pointer, mutable, why="" if mutable else why, loans=loans)
 
 
-def _literal_beside(body: Body, value: ConstValue, other: ast.Expr, node: ast.Ternary) -> Any:
+def _literal_beside(body: Body, value: ConstValue, other: ast.Expr, node: ast.Ternary) -> Result:
     """Return a literal that was chosen while compiling: its type is common to both arms."""
-    sink, body.elab.reporter.sink = body.elab.reporter.sink, Sink()
+    sink = body.elab.reporter.redirect(Sink())
     depth, statements, dead = len(body.blocks), body.statements, body.dead
     body.open()
     try:
@@ -201,7 +205,8 @@ def _literal_beside(body: Body, value: ConstValue, other: ast.Expr, node: ast.Te
         return value
     finally:
         del body.blocks[depth:]
-        body.statements, body.dead, body.elab.reporter.sink = statements, dead, sink
+        body.statements, body.dead = statements, dead
+        body.elab.reporter.redirect(sink)
     return (
         value
         if ty is well_known.materialized(body.elab, value.ty, False)
@@ -209,18 +214,18 @@ def _literal_beside(body: Body, value: ConstValue, other: ast.Expr, node: ast.Te
     )
 
 
-def _common(body: Body, values: list[Any], expected: Ty | None, node: Any) -> Ty:
+def _common(body: Body, values: Sequence[Result], expected: Ty | None, node: ast.Node) -> Ty:
     a, b = values
     if not isinstance(a, (RValue, Place, ConstValue)) or not isinstance(b, (RValue, Place, ConstValue)):
         body.fail(Code.TYPE_MISMATCH, "both sides of a conditional expression must be values", body.at(node))
     if a.ty is b.ty:
-        return cast(Ty, well_known.materialized(body.elab, a.ty, False))
+        return well_known.materialized(body.elab, a.ty, False)
     plain_a: Ty = well_known.materialized(body.elab, a.ty, False)
     plain_b: Ty = well_known.materialized(body.elab, b.ty, False)
     if plain_a is plain_b:
         # of two literals: what both are as constants of the program
         return (
-            cast(Ty, well_known.materialized(body.elab, a.ty, True))
+            well_known.materialized(body.elab, a.ty, True)
             if isinstance(a, ConstValue) and isinstance(b, ConstValue)
             else plain_a
         )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -19,7 +19,7 @@ from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import ConstValue, FunctionTy, Opaque, ParameterPack, StructTy, Sym
-from ktc.elaborate.model.values import Arg, Place, RValue, Var
+from ktc.elaborate.model.values import Arg, Place, Result, RValue, Val, Var
 from ktc.elaborate.types import struct_types, well_known
 from ktc.syntax import ast
 
@@ -27,7 +27,7 @@ MAX_EXPONENT = 5000
 """Decimal exponents beyond this are out of the range of every float type, whatever the digits."""
 
 
-def slice_of(body: Body, node: ast.Slice) -> Any:
+def slice_of(body: Body, node: ast.Slice) -> Result:
     """Make the `Slice` of `lower:upper:step`."""
     nothing = ast.NoneLit(node.start, node.end)
     args = [
@@ -37,7 +37,7 @@ def slice_of(body: Body, node: ast.Slice) -> Any:
     return call_lowering.call(body, well_known.library_type(body.elab, "Slice"), args, [], body.at(node))
 
 
-def tuple_of(body: Body, node: Any, items: tuple[ast.Expr, ...], expected: Ty | None = None) -> Any:
+def tuple_of(body: Body, node: ast.TupleLit, items: tuple[ast.Expr, ...], expected: Ty | None = None) -> Result:
     """Make a tuple; of types, the type of tuples."""
     wanted = _wanted_items(body, expected, len(items))
     values = [
@@ -49,8 +49,9 @@ def tuple_of(body: Body, node: Any, items: tuple[ast.Expr, ...], expected: Ty | 
     values = [taken(body, value) for value in values]
     if any(isinstance(v, (Sym, Opaque)) for v in values):
         raise Symbolic
-    if values and all(isinstance(v, Ty) for v in values):
-        return well_known.tuple_type(body.elab, tuple(values))
+    kinds = [v for v in values if isinstance(v, Ty)]
+    if values and len(kinds) == len(values):
+        return well_known.tuple_type(body.elab, tuple(kinds))
     return tuple_made(body, [conversions.materialize(body, v) for v in values], node)
 
 
@@ -63,7 +64,7 @@ def _wanted_items(body: Body, expected: Ty | None, count: int) -> Sequence[Ty | 
     return [None] * count
 
 
-def tuple_made(body: Body, values: list[Any], node: Any) -> Any:
+def tuple_made(body: Body, values: Sequence[Result], node: ast.TupleLit) -> Val:
     """Make a tuple of values."""
     kinds, items = [], node.items
     for value, item in zip(values, items, strict=True):
@@ -77,7 +78,7 @@ def tuple_made(body: Body, values: list[Any], node: Any) -> Any:
     return call_lowering.call(body, ty, args, [], body.at(node))
 
 
-def fstring(body: Body, node: ast.FString) -> Any:
+def fstring(body: Body, node: ast.FString) -> Result:
     """Make the text of an f-string."""
     args = []
     for part in node.parts:
@@ -99,21 +100,21 @@ def formatted(body: Body, value: Arg, part: ast.FField) -> Arg:
     span = Span(body.at(part).source, end - len(part.spec), end)
     spec = well_known.literal(body.elab, "StringLiteral", "!kgen.string", part.spec)
     function = function_types.partial_of(body.elab, names.find_fn(body, "__format_value"), (spec,), ())
-    outer, body.frame.span = body.frame.span, span
+    outer = body.frame.set_span(span)
     try:
         return Arg(call_lowering.call(body, function, [value], [], span), span)
     finally:
-        body.frame.span = outer
+        body.frame.set_span(outer)
 
 
-def transfer(body: Body, node: Any, value: ast.Expr) -> Any:
+def transfer(body: Body, node: ast.Node, value: ast.Expr) -> Result:
     """Elaborate `value^`."""
     found = body.api.expr(body, value)
     if isinstance(found, Place):
         if found.why == "foreign":
             return found
         if not found.mutable and not _stays(body, found.ty):
-            body.fail(Code.IMMUTABLE, f"this cannot be moved: it is {found.why or 'read only'}", body.at(node))
+            body.fail(Code.CANNOT_MOVE, f"this cannot be moved: it is {found.why or 'read only'}", body.at(node))
         behind = found.local is None or (isinstance(value, ast.Name) and _is_reference(body, value.id))
         if behind and struct_types.is_trivial(
             body.elab, found.ty
@@ -123,7 +124,7 @@ def transfer(body: Body, node: Any, value: ast.Expr) -> Any:
                 owner = owner.value
             behind = not isinstance(owner, ast.Name) or _is_reference(body, owner.id)
         if behind and not found.owned and not _stays(body, found.ty):
-            body.fail(Code.IMMUTABLE, "this cannot be moved: it lies behind a reference", body.at(node))
+            body.fail(Code.CANNOT_MOVE, "this cannot be moved: it lies behind a reference", body.at(node))
         if found.local is not None:
             found.local.is_shared = True
         if isinstance(found.ty, StructTy) and found.ty.info.register_trivial:  # it stays there
@@ -133,11 +134,11 @@ def transfer(body: Body, node: Any, value: ast.Expr) -> Any:
         return Place(found.ty, found.pointer, found.mutable, found.local, found.path, True, found.why, found.loans)
     if isinstance(found, RValue) and found.read_only and not _stays(body, found.ty):
         why = f": it is {found.why}" if found.why else ": it is read only"
-        body.fail(Code.IMMUTABLE, f"this cannot be moved{why}", body.at(node))
+        body.fail(Code.CANNOT_MOVE, f"this cannot be moved{why}", body.at(node))
     plain = isinstance(value, (ast.Name, ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit))
     if plain and isinstance(found, ConstValue) and not body.frame.module.is_library:
         text = "this is known at compile time and cannot be moved away"
-        body.fail(Code.TYPE_MISMATCH, text, body.at(node), "leave the '^' out")
+        body.fail(Code.CANNOT_MOVE, text, body.at(node), "leave the '^' out")
     return found
 
 
@@ -154,12 +155,12 @@ def _is_reference(body: Body, name: str) -> bool:
     return isinstance(var, Var) and (var.kind == "ref" or is_item)
 
 
-def function_type(body: Body, node: ast.FunctionType) -> Any:
+def function_type(body: Body, node: ast.FunctionType) -> Result:
     """Make a function type."""
     raises = node.raises or node.is_def
     args = [a for a in node.args if a.convention != "out"]
     if node.params or any(a.type is None or a.kind in ("star", "starstar") for a in args):
-        return FunctionTy(tuple(("", None) for _ in args), None, raises, node.effects, ast=node)
+        return FunctionTy(tuple(("", None) for _ in args), None, raises, node.effects, syntax=node)
     kinds = tuple((convention_of(a), members.type_part(body, a.type)) for a in args)
     written = node.result or next((a.type for a in node.args if a.convention == "out"), None)
     result = members.type_part(body, written) if written is not None else well_known.library_type(body.elab, "NoneType")
@@ -190,7 +191,7 @@ def unsupported(body: Body, node: ast.Expr, expected: Ty | None = None) -> NoRet
     body.fail(Code.UNSUPPORTED, f"this construct ({words}) is not supported yet", body.at(node))
 
 
-def _exact(text: str) -> Any:
+def _exact(text: str) -> float | Fraction:
     """Return the number that a literal writes; far out of every range infinity or zero, not a huge fraction."""
     exponent = text.lower().partition("e")[2]
     if exponent and abs(int(exponent)) > MAX_EXPONENT + len(text):

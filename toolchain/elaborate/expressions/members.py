@@ -1,6 +1,6 @@
 """Members: `base.name`, of values, types, modules and parts of values."""
 
-from typing import Any
+from typing import NoReturn
 
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import place_operations, variables
@@ -9,8 +9,7 @@ from ktc.elaborate.calls.writeback import attribute_of, field_of, waits
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import names
 from ktc.elaborate.generics import archetypes, unification
-from ktc.elaborate.model.calls import DeferredOperand
-from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, Ty
+from ktc.elaborate.model.declarations import AliasInfo, Member, OverloadSet, Ty
 from ktc.elaborate.model.elaboration import UNIT_CONST, Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
@@ -19,6 +18,7 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
+    Given,
     ModuleValue,
     Opaque,
     ParameterPack,
@@ -26,11 +26,12 @@ from ktc.elaborate.model.types import (
     StructTy,
     Sym,
 )
-from ktc.elaborate.model.values import Arg, Method, PackValue, Place, RValue, Var
+from ktc.elaborate.model.values import Arg, DeferredOperand, Method, PackValue, Place, Result, RValue, Val, Var
 from ktc.elaborate.primitives import spellings
 from ktc.elaborate.resolve import modules
+from ktc.elaborate.resolve.hints import member_hint
 from ktc.elaborate.resolve.suggestions import suggest_member
-from ktc.elaborate.types import struct_members, struct_types, triviality, type_printer, well_known
+from ktc.elaborate.types import lookup, struct_members, struct_types, triviality, type_printer, well_known
 from ktc.syntax import ast
 
 _WRAPPED = ("_mlir_value", "address")
@@ -38,7 +39,7 @@ _MAKERS = ("__init__", "__copyinit__", "__moveinit__")
 """They make a new value, whatever value stands before the dot."""
 
 
-def attribute(body: Body, node: ast.Attribute) -> Any:
+def attribute(body: Body, node: ast.Attribute) -> Result:
     """Elaborate `value.name`."""
     if isinstance(node.value, ast.Name) and node.value.id == "__mlir_type":
         return spellings.type_named(body, node.name, body.at(node))
@@ -49,14 +50,14 @@ def attribute(body: Body, node: ast.Attribute) -> Any:
     return required(body, part(body, node), node)
 
 
-def required(body: Body, value: Any, node: Any) -> Any:
+def required(body: Body, value: Result, node: ast.Node) -> Result:
     """Require what `part` gave."""
     if isinstance(value, Place) and value.local is not None and not value.owned:
         variables.require(body, value, node)
     return value
 
 
-def part(body: Body, node: ast.Expr) -> Any:
+def part(body: Body, node: ast.Expr) -> Result:
     """Elaborate a variable or a field of one, whether or not it has a value; anything else as `expr` does."""
     if isinstance(node, ast.Name):
         found = variables.find(body, node.id)
@@ -70,10 +71,23 @@ def part(body: Body, node: ast.Expr) -> Any:
             return place_operations.field(body, base, node.name)
         if node.name not in _MAKERS and not _is_of_type(member, base.ty, node.name):
             required(body, base, node.value)
+    if node.name == "alloc" and isinstance(base, (StructTy, PartialTy)):
+        _check_alloc(body, base, node)
     return member_of(body, base, node.name, node)
 
 
-def _is_of_type(member: Any, ty: Ty, name: str) -> bool:
+def _check_alloc(body: Body, base: StructTy | PartialTy, node: ast.Attribute) -> None:
+    """Report 'UnsafePointer[T].alloc': only the pointer of the older name has this method."""
+    name = node.value.base if isinstance(node.value, ast.Subscript) else node.value
+    if body.frame.module.is_library or not isinstance(name, ast.Name) or base.info.name != "UnsafePointer":
+        return
+    found = lookup.find(body.elab, name.id, body.frame.scope, body.frame.module)
+    if found is well_known.library_info(body.elab, "UnsafePointer"):
+        help_text = "write 'alloc[T](count)', or import 'LegacyUnsafePointer' from 'memory'"
+        body.fail(Code.NO_MEMBER, "'UnsafePointer' has no member 'alloc'", body.at(node), help_text)
+
+
+def _is_of_type(member: Member | None, ty: Ty, name: str) -> bool:
     """Whether a member is the type's own, so that no value is needed: `self.size` where `self` is still made."""
     if isinstance(member, OverloadSet):
         return all(fn.static for fn in member.functions)
@@ -81,7 +95,7 @@ def _is_of_type(member: Any, ty: Ty, name: str) -> bool:
     return own or isinstance(member, AliasInfo)
 
 
-def member_of(body: Body, base: Any, name: str, node: Any) -> Any:
+def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
     """Return a member of a value, a type or a module."""
     elab = body.elab
     match base:
@@ -111,7 +125,9 @@ def member_of(body: Body, base: Any, name: str, node: Any) -> Any:
                     return found
             except Symbolic:
                 pass
-            body.fail(Code.CANNOT_INFER, f"'{info.name}' needs parameters before its member '{name}'", body.at(node))
+            body.fail(
+                Code.CANNOT_INFER_PARAMETER, f"'{info.name}' needs parameters before its member '{name}'", body.at(node)
+            )
         case RValue() | Place() | ConstValue():
             return value_member(body, base, name, node)
         case Sym() | Opaque():
@@ -124,7 +140,7 @@ def member_of(body: Body, base: Any, name: str, node: Any) -> Any:
             body.fail(Code.NO_MEMBER, f"'{base}' has no member '{name}'", body.at(node))
 
 
-def type_member(body: Body, ty: StructTy, name: str, node: Any) -> Any:
+def type_member(body: Body, ty: StructTy, name: str, node: ast.Node) -> Result:
     """Return a member of a type: a parameter, an alias or a method."""
     for param, value in zip(ty.info.node.params, ty.params, strict=True):
         if param.name == name:
@@ -147,24 +163,34 @@ def type_member(body: Body, ty: StructTy, name: str, node: Any) -> Any:
             return archetypes.promised_truth(body.elab)
         return well_known.bool_constant(body.elab, triviality.is_trivial(body.elab, ty, name))
     no_member(body, ty, name, node)
-    return None
 
 
-def no_member(body: Body, ty: Ty, name: str, node: Any) -> None:
+def no_member(body: Body, ty: Ty, name: str, node: ast.Node) -> NoReturn:
     """Report a missing member."""
     place_operations.promised(body, ConstValue(ty, ()), name, node)
-    own = isinstance(ty, StructTy) and ty.info.module is body.elab.modules.main
-    if own and any(name in trait.members for trait in struct_members.traits_of(body.elab, ty.info)):  # type: ignore[attr-defined]
-        raise ErrorReported  # that the struct lacks what its trait asks for is told at its name
+    own = ty.info if isinstance(ty, StructTy) and ty.info.module is body.elab.modules.main else None
+    if own is not None and any(name in trait.members for trait in struct_members.traits_of(body.elab, own)):
+        raise ErrorReported  # the struct's missing member is reported at its name
     names = list(ty.info.members) if isinstance(ty, StructTy) else []
-    help_text = suggest_member(name, names)
+    if isinstance(ty, StructTy) and isinstance(ty.info.members.get(name), OverloadSet):
+        text = f"'{name}' is a method of '{type_printer.type_name(body.elab, ty)}', and only fields can be assigned to"
+        body.fail(Code.CANNOT_MUTATE, text, body.at(node))
+    help_text = member_hint(type_printer.type_name(body.elab, ty), name, _receiver(body, node)) or suggest_member(
+        name, names
+    )
     start = getattr(node, "name_start", node.start)
     span = body.at(node)
     span = type(span)(span.source, start, max(node.end, start + 1))
     body.fail(Code.NO_MEMBER, f"'{type_printer.type_name(body.elab, ty)}' has no member '{name}'", span, help_text)
 
 
-def value_member(body: Body, base: Any, name: str, node: Any) -> Any:
+def _receiver(body: Body, node: ast.Node) -> str:
+    """Return the text in front of the dot."""
+    base = node.value if isinstance(node, ast.Attribute) else None
+    return body.frame.module.source.text[base.start : base.end] if isinstance(base, ast.Node) else ""
+
+
+def value_member(body: Body, base: Val, name: str, node: ast.Node) -> Result:
     """Return a member of a value."""
     ty = base.ty
     if not isinstance(ty, StructTy):
@@ -208,13 +234,12 @@ def value_member(body: Body, base: Any, name: str, node: Any) -> Any:
         called = FunctionValue(getter, (text,) if static else (), (), ty)
         if body.site.deferred_operand is node and waits(body, base, node, "__setattr__"):
             return DeferredOperand(called, pos, node, name)
-        made = call_lowering.call_fn(body, called, pos, [], span, True)
-        return attribute_of(body, made, base, name, node)
+        gotten = call_lowering.call_fn(body, called, pos, [], span, True)
+        return attribute_of(body, gotten, base, name, node)
     no_member(body, ty, name, node)
-    return None
 
 
-def type_part(body: Body, node: ast.Expr | None) -> Any:
+def type_part(body: Body, node: ast.Expr | None) -> Given:
     """Return a type in a function type; it may be open."""
     assert node is not None
     value = body.api.expr(body, node)

@@ -3,16 +3,14 @@
 In: a name and its place. Out: a value, or what the name is of (a type, a function, a module).
 """
 
-from typing import Any
-
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import type_warnings, variables
 from ktc.elaborate.comptime import evaluation
-from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, StructInfo, TraitInfo
+from ktc.elaborate.model.declarations import AliasInfo, ImportRef, OverloadSet, StructInfo, TraitInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.types import FunctionValue, PartialTy, StructTy
-from ktc.elaborate.model.values import Var
+from ktc.elaborate.model.values import Binding, Result, Var
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.resolve.suggestions import suggest_name
 from ktc.elaborate.types import lookup, struct_members, struct_types
@@ -23,7 +21,7 @@ _NEVER_ALONE = (
 )  # fmt: skip
 
 
-def name(body: Body, node: ast.Name) -> Any:
+def name(body: Body, node: ast.Name) -> Result:
     """Elaborate a name."""
     found = lookup.find(body.elab, node.id, body.frame.scope, body.frame.module)
     if found is None:
@@ -31,7 +29,7 @@ def name(body: Body, node: ast.Name) -> Any:
     return resolve(body, found, node)
 
 
-def unknown(body: Body, node: ast.Name) -> Any:
+def unknown(body: Body, node: ast.Name) -> Result:
     """Handle the few names that the language itself defines, else report."""
     if node.id in _NEVER_ALONE:
         body.fail(Code.SYNTAX_ERROR, f"'{node.id}' cannot stand alone", body.at(node))
@@ -57,7 +55,7 @@ def unknown(body: Body, node: ast.Name) -> Any:
     body.fail(Code.UNDEFINED_NAME, f"'{node.id}' is not defined", body.at(node), help)
 
 
-def resolve(body: Body, found: Any, node: Any) -> Any:
+def resolve(body: Body, found: Binding, node: ast.Node) -> Result:
     """Turn a binding into what an expression gives."""
     match found:
         case Var():
@@ -77,9 +75,12 @@ def resolve(body: Body, found: Any, node: Any) -> Any:
         case AliasInfo():
             return evaluation.alias_value(body.elab, found, None)
         case _:
+            assert not isinstance(found, ImportRef)  # they are followed where names are looked up
             return found
 
 
-def find_fn(body: Body, name: str) -> Any:
+def find_fn(body: Body, name: str) -> FunctionValue:
     """Return a function of the prelude."""
-    return FunctionValue(modules.prelude_name(body.elab, name))
+    found = modules.prelude_name(body.elab, name)
+    assert isinstance(found, OverloadSet)
+    return FunctionValue(found)

@@ -1,16 +1,21 @@
 """Operands of operators and arguments of calls."""
 
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TypeVar, cast
 
 from ktc.diag.codes import Code
 from ktc.elaborate.calls import call_lowering
 from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, ParameterPack, StructTy, Sym
 from ktc.elaborate.model.values import Arg, PackValue, Place, RValue
 from ktc.elaborate.types import struct_members, type_printer, well_known
 from ktc.syntax import ast
+
+N = TypeVar("N", bound=ast.Node)
+T = TypeVar("T")
 
 
 def arg(body: Body, node: ast.Expr) -> Arg:
@@ -25,9 +30,11 @@ def arg(body: Body, node: ast.Expr) -> Arg:
     return Arg(value, body.at(node))
 
 
-def spread(body: Body, value: Any, node: Any) -> Any:
+def spread(body: Body, value: Place | RValue, node: ast.Node) -> Place | RValue | PackValue:
     """Turn `*args` into the values of a pack."""
-    pack = well_known.pack_items(body.elab, value.ty)
+    ty = value.ty
+    assert isinstance(ty, StructTy)
+    pack = well_known.pack_items(body.elab, ty)
     if pack is None:
         if not body.frame.module.is_library:
             text = f"'*' cannot unpack a value of type '{type_printer.type_name(body.elab, value.ty)}' here"
@@ -36,12 +43,12 @@ def spread(body: Body, value: Any, node: Any) -> Any:
     items = []
     for i in range(len(pack)):
         number = ConstValue(well_known.library_type(body.elab, "Int"), i)
-        getter = struct_members.method_set(body.elab, value.ty, "__getitem__")
+        getter = struct_members.method_set(body.elab, ty, "__getitem__")
         assert getter is not None
         items.append(
             call_lowering.call_fn(
                 body,
-                FunctionValue(getter, (number,), (), value.ty),
+                FunctionValue(getter, (number,), (), ty),
                 [Arg(value, body.at(node))],
                 [],
                 body.at(node),
@@ -51,7 +58,37 @@ def spread(body: Body, value: Any, node: Any) -> Any:
     return PackValue(tuple(items))
 
 
-def operand(body: Body, node: Any, elaborate: Callable[[Any], Any]) -> Any:
+def each(body: Body, nodes: Iterable[N], elaborate: Callable[[N], T]) -> list[T]:
+    """Elaborate several operands; what is wrong with one does not hide what is wrong with the others."""
+    made: list[T] = []
+    failure: ErrorReported | None = None
+    depth = len(body.blocks)
+    for node in nodes:
+        try:
+            made.append(operand(body, node, elaborate))
+        except ErrorReported as error:
+            if body.frame.module.is_library or body.frame.comptime:
+                raise
+            failure = failure or error
+            while len(body.blocks) > depth:
+                body.close()
+    if failure is not None:
+        raise failure
+    return made
+
+
+def before(body: Body, rest: Sequence[ast.Expr], elaborate: Callable[[], T]) -> T:
+    """Elaborate what stands before other operands: where it is wrong, these are looked at all the same."""
+    try:
+        return elaborate()
+    except ErrorReported:
+        if not body.frame.module.is_library and not body.frame.comptime:
+            parts: list[ast.Node] = [item.value if isinstance(item, ast.Star) and item.value else item for item in rest]
+            each(body, parts, partial(body.api.expr, body))
+        raise
+
+
+def operand(body: Body, node: N, elaborate: Callable[[N], T]) -> T:
     """Elaborate one of several operands; an item that a getter gives may wait for the others."""
     item = node.value if isinstance(node, ast.Keyword) else node
     if not isinstance(item, (ast.Subscript, ast.Attribute)) or body.frame.module.is_library:

@@ -3,30 +3,31 @@
 Each is a call of a method of the library (`__add__`, `__lt__`, `__bool__`); the compiler knows only their names.
 """
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import NoReturn
 
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, place_operations
 from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
 from ktc.elaborate.calls.writeback import taken
 from ktc.elaborate.expressions import collection_literals, operands
-from ktc.elaborate.model.calls import DeferredOperand
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.operator_names import BINARY, COMPARE
 from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, Sym, TraitTy
-from ktc.elaborate.model.values import Arg, CollectionLiteral, Method, Place, RValue
+from ktc.elaborate.model.values import Arg, CollectionLiteral, DeferredOperand, Method, Place, Result, RValue, Val
 from ktc.elaborate.resolve.suggestions import operand_help
+from ktc.elaborate.tree.operator_names import BINARY, COMPARE
 from ktc.elaborate.types import struct_members, type_printer, well_known
 from ktc.elaborate.types.type_printer import said
 from ktc.syntax import ast
 
 
-def binary(body: Body, node: ast.Binary) -> Any:
+def binary(body: Body, node: ast.Binary) -> Result:
     """Elaborate `left op right`."""
-    left = operands.operand(body, node.left, partial(collection_literals.late_operand, body))
+    late_operand = partial(collection_literals.late_operand, body)
+    left = operands.before(body, (node.right,), partial(operands.operand, body, node.left, late_operand))
     if isinstance(left, TraitTy) and node.op == "&":
         right = body.api.expr(body, node.right)
         if not isinstance(right, TraitTy):
@@ -41,7 +42,7 @@ def binary(body: Body, node: ast.Binary) -> Any:
     return operate(body, node.op, left, taken(body, right), node)
 
 
-def operate(body: Body, op: str, left: Any, right: Any, node: Any) -> Any:
+def operate(body: Body, op: str, left: Result, right: Result, node: ast.Node) -> Val:
     """Apply a binary operator to values."""
     if isinstance(left, (Sym, Opaque)) or isinstance(right, (Sym, Opaque)):
         raise Symbolic
@@ -69,7 +70,7 @@ def operate(body: Body, op: str, left: Any, right: Any, node: Any) -> Any:
     return made
 
 
-def _literals(body: Body, name: str, left: ConstValue, right: Any, node: Any) -> Any:
+def _literals(body: Body, name: str, left: ConstValue, right: Val, node: ast.Node) -> Val | None:
     """Two literals of different kinds: the left becomes what the right is made of."""
     if isinstance(right, ConstValue) and isinstance(right.ty, StructTy) and right.ty.info.materialized is not None:
         want = well_known.materialized(body.elab, right.ty, False)
@@ -79,7 +80,7 @@ def _literals(body: Body, name: str, left: ConstValue, right: Any, node: Any) ->
     return None
 
 
-def dunder(body: Body, base: Any, name: str, args: list[Any], node: Any) -> Any:
+def dunder(body: Body, base: Result, name: str, args: Sequence[Result], node: ast.Node) -> Val | None:
     """Call a method if the value has it and it takes the arguments, else return None."""
     if not isinstance(base, (RValue, Place, ConstValue)):
         return None
@@ -89,23 +90,22 @@ def dunder(body: Body, base: Any, name: str, args: list[Any], node: Any) -> Any:
     span = body.at(node)
     pos = [Arg(base, span), *(Arg(a, span) for a in args)]
     fn = FunctionValue(fns, (), (), base.ty)  # type: ignore[arg-type]
-    outer = body.frame.span
-    if outer is None or not body.frame.module.is_library:
-        body.frame.span = span
+    keep = body.frame.span is not None and body.frame.module.is_library
+    outer = body.frame.set_span(body.frame.span if keep else span)
     try:
         found = overload_resolution.chosen(body, fn, pos, [], span, True, quiet=True)
     finally:
-        body.frame.span = outer
+        body.frame.set_span(outer)
     if found is None:
         return None
-    outer, body.frame.span = body.frame.span, span
+    outer = body.frame.set_span(span)
     try:
         return call_lowering.emit_call(body, found, span)
     finally:
-        body.frame.span = outer
+        body.frame.set_span(outer)
 
 
-def no_operator(body: Body, op: str, left: Any, right: Any, node: Any) -> None:
+def no_operator(body: Body, op: str, left: Result, right: Result, node: ast.Node) -> NoReturn:
     """Report an operator that the operands do not have."""
     asked = right if op == "in" else left
     name = "contains" if op == "in" else BINARY.get(op) or COMPARE.get(op)
@@ -121,32 +121,38 @@ def no_operator(body: Body, op: str, left: Any, right: Any, node: Any) -> None:
     )
     both = isinstance(left, (RValue, Place, ConstValue)) and isinstance(right, (RValue, Place, ConstValue))
     help_text = operand_help(op, a, b) if both and a != b else ""
-    own = isinstance(getattr(asked, "ty", None), StructTy) and not asked.ty.info.module.is_library
-    if both and own and isinstance(asked.ty, StructTy) and f"__{name}__" not in asked.ty.info.members:
-        help_text = f"give '{asked.ty.info.name}' the method '__{name}__'" if name else ""
-    elif op in BINARY and isinstance(getattr(right, "ty", None), StructTy) and not right.ty.info.module.is_library:
+    own, other = _own_struct(asked), _own_struct(right)
+    if both and own is not None and f"__{name}__" not in own.info.members:
+        help_text = f"give '{own.info.name}' the method '__{name}__'" if name else ""
+    elif op in BINARY and other is not None:
         turned = (
             isinstance(left, (RValue, Place, ConstValue))
-            and struct_members.method_set(body.elab, right.ty, f"__{name}__") is not None
+            and struct_members.method_set(body.elab, other, f"__{name}__") is not None
         )
         more = ", or write it the other way round" if turned else ""
-        help_text = f"give '{right.ty.info.name}' the method '__r{name}__'{more}"
+        help_text = f"give '{other.info.name}' the method '__r{name}__'{more}"
     if "NoneType" in (a, b) and _lacks_result(body):
         raise ErrorReported  # it calls itself
     body.fail(Code.TYPE_MISMATCH, f"'{op}' does not take '{a}' and '{b}'", body.at(node), help_text)
 
 
+def _own_struct(value: Result) -> StructTy | None:
+    """Return the type of a value if it is a struct of the program's own."""
+    ty = value.ty if isinstance(value, (RValue, Place, ConstValue, CollectionLiteral)) else None
+    return ty if isinstance(ty, StructTy) and not ty.info.module.is_library else None
+
+
 def _lacks_result(body: Body) -> bool:
-    """Was it told that this function returns something and does not declare it."""
+    """Was it reported that this function returns a value without declaring its type."""
     own = body.frame.instance.fn.span() if body.frame.instance is not None else None
-    told = [one.span for one in body.elab.reporter.sink.diagnostics if one.code is Code.RETURN_TYPE]
+    reported = [one.span for one in body.elab.reporter.sink.diagnostics if one.code is Code.UNDECLARED_RESULT]
     end = body.frame.instance.fn.node.end if body.frame.instance is not None else 0
     return own is not None and any(
-        at is not None and at.source is own.source and own.start < at.start < end for at in told
+        at is not None and at.source is own.source and own.start < at.start < end for at in reported
     )
 
 
-def _why_not(body: Body, owner: Any, other: Any, name: str, node: Any) -> None:
+def _why_not(body: Body, owner: Result, other: Result, name: str, node: ast.Node) -> None:
     """Report why a container's method does not take its own type, or that of its items: what they lack, mostly."""
     if not (
         isinstance(owner, (RValue, Place)) and isinstance(other, (RValue, Place)) and isinstance(owner.ty, StructTy)

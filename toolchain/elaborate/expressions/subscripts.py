@@ -1,7 +1,5 @@
 """Subscripts: `base[...]`, parameters of types and functions, and items of values."""
 
-from typing import Any
-
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import place_operations, variables
 from ktc.elaborate.calls import call_lowering, conversions
@@ -10,7 +8,6 @@ from ktc.elaborate.calls.writeback import item_of, waits
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals
 from ktc.elaborate.generics import function_types, parameter_binding
-from ktc.elaborate.model.calls import DeferredOperand
 from ktc.elaborate.model.declarations import AliasInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
@@ -25,12 +22,13 @@ from ktc.elaborate.model.types import (
     StructTy,
     Sym,
 )
-from ktc.elaborate.model.values import Arg, Method, Place, RValue
+from ktc.elaborate.model.values import Arg, DeferredOperand, Method, Place, Result, RValue, Val
+from ktc.elaborate.resolve.hints import index_hint
 from ktc.elaborate.types import primitive_types, struct_members, type_printer
 from ktc.syntax import ast
 
 
-def subscript(body: Body, node: ast.Subscript, expected: Ty | None = None) -> Any:
+def subscript(body: Body, node: ast.Subscript, expected: Ty | None = None) -> Result:
     """Elaborate `base[…]`: parameters or an index."""
     if (
         isinstance(node.base, ast.Attribute)
@@ -48,7 +46,7 @@ def subscript(body: Body, node: ast.Subscript, expected: Ty | None = None) -> An
         body.fail(why.code, why.message, why.span or body.at(written or node), why.help())
 
 
-def prim_type(body: Body, node: ast.Subscript, name: str) -> Any:
+def prim_type(body: Body, node: ast.Subscript, name: str) -> Result:
     """Make a primitive type with parameters."""
     positional, _ = evaluation.param_list(body, node)
     if any(isinstance(p, (Sym, Opaque)) or getattr(p, "symbolic", False) for p in positional):
@@ -61,7 +59,7 @@ def prim_type(body: Body, node: ast.Subscript, name: str) -> Any:
         body.fail(Code.TYPE_MISMATCH, str(error), body.at(node))
 
 
-def apply(body: Body, base: Any, node: ast.Subscript) -> Any:
+def apply(body: Body, base: Result, node: ast.Subscript) -> Result:
     """Give parameters to a type or function, or index a value."""
     match base:
         case PartialTy(info, params):
@@ -78,7 +76,7 @@ def apply(body: Body, base: Any, node: ast.Subscript) -> Any:
             if not positional and not named:
                 return base
             raise Mismatch(
-                Code.PARAMETER_COUNT, f"'{type_printer.type_name(body.elab, base)}' takes no more parameters"
+                Code.WRONG_PARAMETER_COUNT, f"'{type_printer.type_name(body.elab, base)}' takes no more parameters"
             )
         case FunctionValue():
             return parameter_binding.give(body.elab, base, *evaluation.param_list(body, node))
@@ -96,7 +94,7 @@ def apply(body: Body, base: Any, node: ast.Subscript) -> Any:
             if not 0 <= index < len(items):
                 has = {0: "there are none", 1: "there is one"}.get(len(items), f"there are {len(items)}")
                 text = f"there is no item {given}: {has}, counted from 0"
-                body.fail(Code.CONSTRAINT_FAILED, text, body.at(node))
+                body.fail(Code.UNSATISFIED_CONSTRAINT, text, body.at(node))
             return items[index]
         case Sym() | Opaque():
             raise Symbolic
@@ -113,7 +111,7 @@ def _alias_owner(body: Body, alias: AliasInfo) -> StructTy | None:
     return None
 
 
-def indexed_value(body: Body, base: Any, node: ast.Subscript) -> Any:
+def indexed_value(body: Body, base: Val, node: ast.Subscript) -> Result:
     """Elaborate an index of a value."""
     getter = struct_members.method_set(body.elab, base.ty, "__getitem__")
     span = body.at(node)
@@ -126,29 +124,26 @@ def indexed_value(body: Body, base: Any, node: ast.Subscript) -> Any:
             Code.NO_MEMBER,
             f"'{type_printer.type_name(body.elab, base.ty)}' has no '__getitem__', so it takes no index",
             span,
+            index_hint(type_printer.type_name(body.elab, base.ty), span.source.text[node.base.start : node.base.end]),
         )
     static = all(
         fn.node.params and sum(arg.convention != "out" for arg in fn.node.args) == 1 for fn in getter.functions
     )
+    assert isinstance(base.ty, StructTy)
     fn = FunctionValue(getter, (), (), base.ty)
     if static:
         fn = function_types.partial_of(body.elab, fn, *evaluation.param_list(body, node))
-        outer, body.frame.span = (
-            body.frame.span,
-            span,
-        )  # what the signature finds wrong with the parameter is wrong here
+        outer = body.frame.set_span(span)  # what the signature finds wrong with the parameter is wrong here
         made = call_lowering.call_fn(body, fn, [Arg(base, span)], [], span, True)
-        body.frame.span = outer
+        body.frame.set_span(outer)
         return made
     args = [Arg(base, span), *(collection_literals.late_arg(body, item) for item in node.args)]
     if body.site.deferred_operand is not None and waits(body, base, node):
         return DeferredOperand(fn, args, node)
     kw = [collection_literals.keyword(body, k) for k in node.keywords]
-    outer = body.frame.span
-    if not body.frame.module.is_library:
-        body.frame.span = span
+    outer = body.frame.set_span(body.frame.span if body.frame.module.is_library else span)
     made = call_lowering.call_fn(body, fn, args, kw, span, True)
-    body.frame.span = outer
+    body.frame.set_span(outer)
     if body.target.checks and not body.frame.module.is_library and isinstance(made, Place):
         made.at = span
     return made if kw or body.frame.module.is_library else item_of(body, made, base, args[1:], node)

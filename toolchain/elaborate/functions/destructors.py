@@ -52,8 +52,7 @@ def synthesize_destructor(elab: Elaboration, ty: StructTy, symbol: str) -> None:
     own, parts = _dropped(elab, ty)
     empty = nodes.Function(symbol, f"destructor of {ty}", (("self", types.PTR),), types.VOID, (nodes.Return(),))
     elab.instances.state.extra[symbol] = (empty, set())
-    body = Body(elab, ty.info.module, ty.info.scope, elab.instances.current)
-    body.frame.comptime = False
+    body = Body(elab, ty.info.module, ty.info.scope, elab.instances.current, comptime=False)
     place = Place(ty, nodes.Argument(0, types.PTR), True)
     if own is not None:
         _call_del(elab, body, ty, own, place)  # which destroys the fields

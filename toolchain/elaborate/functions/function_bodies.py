@@ -1,7 +1,6 @@
 """The body of an instance, and the unit of what a program reaches."""
 
-from typing import Any
-
+from ktc.base.records import replace
 from ktc.elaborate.builder import ir_values
 from ktc.elaborate.calls import inlining
 from ktc.elaborate.functions import prologues
@@ -11,16 +10,18 @@ from ktc.elaborate.model.elaboration import UNIT_CONST, Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import DependsOnProgram, Instance, Symbolic, UnitState
 from ktc.elaborate.model.types import ConstValue, FunctionTy
-from ktc.elaborate.model.values import Place, RValue
+from ktc.elaborate.model.values import Place, RValue, Values
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, walk
-from ktc.records import replace
+from ktc.ir.exports import Exports
+
+NO_EXPORTS = Exports()
 
 
 def elaborate_instance(elab: Elaboration, instance: Instance) -> None:
     """Make the body of an instance, unless it is made or being made."""
     if instance.fn.parent is not None and elab.coverage.trial is None:
-        elab.coverage.reached.add(instance.fn.node)
+        elab.coverage.note_reached(instance.fn.node)
     _elaborate(elab, instance)
     if elab.coverage.trial is not None and not instance.fn.module.is_library and not instance.again:
         elab.coverage.trial.made.append(instance)
@@ -35,9 +36,8 @@ def _elaborate(elab: Elaboration, instance: Instance) -> None:
         instance.function, instance.refs = found[0], set(found[1])
         return
     instance.busy = True
-    outer_state, outer = elab.instances.state, elab.instances.current
-    elab.instances.state, elab.instances.current = instance.state, instance
-    elab.instances.elaborated.add(instance.fn.uid)
+    outer = elab.instances.enter(instance.state, instance)
+    elab.instances.note_elaborated(instance.fn.uid)
     try:
         prologues.make_function(elab, instance)
     except (ErrorReported, Symbolic, DependsOnProgram):
@@ -47,7 +47,7 @@ def _elaborate(elab: Elaboration, instance: Instance) -> None:
         elab.report(why.code, why.message, why.span or instance.fn.span(), "", instance)
     finally:
         instance.busy = False
-        elab.instances.state, elab.instances.current = outer_state, outer
+        elab.instances.enter(*outer)
 
 
 def make_template(elab: Elaboration, instance: Instance) -> None:
@@ -60,7 +60,7 @@ def make_template(elab: Elaboration, instance: Instance) -> None:
     ):
         return
     scratch = Body(elab, instance.fn.module, instance.scope, instance)
-    values: list[Any] = []
+    values: Values = []
     count = 0
     for sig in signature.args:
         if sig.convention == "out":
@@ -85,11 +85,10 @@ def make_template(elab: Elaboration, instance: Instance) -> None:
             instance.refs = scratch.refs
 
 
-def unit_of(elab: Elaboration, state: UnitState) -> nodes.Unit:
-    """Return what the entry or the kernels of a target reach."""
-    unit = nodes.Unit(state.target)
-    roots = [elab.instances.entry] if state.index < 0 else list(state.kernels)
-    roots += [s for s, i in state.by_symbol.items() if i.fn.export and i.function is not None and state.index < 0]
+def unit_of(elab: Elaboration, state: UnitState, exports: Exports = NO_EXPORTS) -> nodes.Unit:
+    """Return what the entry and exported functions, or the kernels of a target, reach."""
+    unit = nodes.Unit(state.target, exports=exports)
+    roots = [elab.instances.entry, *exports.roots()] if state.index < 0 else list(state.kernels)
     if state.archived:
         roots.append(TARGETS_TABLE)  # the archive reads it
     work = [root for root in roots if root]

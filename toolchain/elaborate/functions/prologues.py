@@ -3,55 +3,49 @@
 In: the signature of an instance and the values of the function in the IR. Out: variables in the body's scope.
 """
 
-from typing import Any
-
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
 from ktc.elaborate.calls import inlining
 from ktc.elaborate.closures import captures
 from ktc.elaborate.instances.reference_mutability import is_fixed
-from ktc.elaborate.kernels.kernel_attributes import bounds_of
+from ktc.elaborate.kernels.kernel_attributes import bounds_of, mode_of
 from ktc.elaborate.model.declarations import Scope
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
-from ktc.elaborate.model.types import ConstValue, FunctionTy, StructTy
-from ktc.elaborate.model.values import Place, RValue, Var
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy
+from ktc.elaborate.model.values import NewArgument, Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import read_only_argument
 from ktc.elaborate.statements import blocks, exits
 from ktc.elaborate.tree.argument_uses import replaced
 from ktc.elaborate.types import struct_types, type_printer, well_known
 from ktc.ir import nodes, types
-from ktc.records import replace
 
 
 def make_function(elab: Elaboration, instance: Instance) -> None:
     fn, signature = instance.fn, instance.signature
     if fn.node.body is None:
-        elab.fail(Code.TRAIT_NOT_MET, f"'{fn.name}' is only declared: its trait gives it no body", fn.span())
-    body = Body(elab, fn.module, Scope(instance.scope, "body"), instance)
+        elab.fail(Code.UNSATISFIED_TRAIT, f"'{fn.name}' is only declared: its trait gives it no body", fn.span())
+    body = Body(elab, fn.module, Scope(instance.scope, "body"), instance, comptime=False)
     instance.body = body
     body.frame.scope.body = body
-    body.frame.function_scope = body.frame.scope
-    body.frame.comptime = False
     params: list[tuple[str, types.Type]] = []
 
-    def argument(name: str, kind: types.Type) -> nodes.Value:
+    def argument(name: str, kind: types.Type) -> nodes.Argument:
         params.append((name, kind))
         return nodes.Argument(len(params) - 1, kind)
 
     if signature.through_memory:
-        body.flow.result_pointer = argument("result", types.PTR)
+        body.flow.set_result_pointer(argument("result", types.PTR))
     _bind_arguments(elab, body, instance, argument)
     for env in instance.envs:
         made_here = instance.kernel
         pointer = captures.environment_local(body, env.set.functions[0]) if made_here else argument("env", types.PTR)
-        body.captures.env_args[env.set.functions[0]] = pointer
-        if env.set.functions[0] is fn and fn.parent is not None:
-            body.captures.env_value = pointer
+        captures.receive_environment(body, fn, env.set.functions[0], pointer)
     if signature.raises:
-        body.flow.error_argument = argument("error", types.PTR)
+        body.flow.set_error_argument(argument("error", types.PTR))
     blocks.block(body, fn.node.body)
     if instance.failed:  # before the next check: a statement that is missing for its mistake may be the 'return'
         raise ErrorReported
@@ -65,8 +59,10 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
     inline = {"always": "always", "builtin": "always", "never": "never"}.get(fn.inline, "")
     if fn.parameter and not instance.kernel:
         inline = "always"
-    linkage = "export" if fn.export or instance.kernel else "internal"
-    bounds = bounds_of(body, fn.node.decorators) if instance.kernel and fn.node.decorators else {}
+    linkage = "export" if instance.kernel else "internal"
+    bounds: dict[str, tuple[int, ...]] = {}
+    if fn.node.decorators:
+        bounds = bounds_of(body, fn.node.decorators) if instance.kernel else mode_of(body, fn)
     symbol = instance.symbol
     instance.refs = body.refs
     passed = {one.closure: at.index for one, at in body.captures.env_args.items() if isinstance(at, nodes.Argument)}
@@ -87,8 +83,8 @@ def _values(elab: Elaboration, instance: Instance, params: list[tuple[str, types
 def _fall_off(elab: Elaboration, body: Body, instance: Instance) -> None:
     signature = instance.signature
     if signature.result == "none" or body.flow.out_var is not None:
-        body.flow.leaving = None
-        body.frame.span = instance.fn.span()
+        body.flow.set_leaving(None)
+        body.frame.set_span(instance.fn.span())
         exits.leave(body, None)
         return
     if instance.failed:
@@ -96,10 +92,10 @@ def _fall_off(elab: Elaboration, body: Body, instance: Instance) -> None:
     span = instance.fn.span()
     kind = type_printer.type_name(elab, signature.result_ty)
     text = f"'{instance.fn.name}' must return a value of type '{kind}' on every path"
-    elab.fail(Code.RETURN_TYPE, text, span)
+    elab.fail(Code.MISSING_RETURN, text, span)
 
 
-def _bind_arguments(elab: Elaboration, body: Body, instance: Instance, argument: Any) -> None:
+def _bind_arguments(elab: Elaboration, body: Body, instance: Instance, argument: NewArgument) -> None:
     signature, before = instance.signature, len(body.statements)
     for sig in signature.args:
         span = Span(instance.fn.module.source, sig.node.start, sig.node.end)
@@ -117,7 +113,9 @@ def _bind_arguments(elab: Elaboration, body: Body, instance: Instance, argument:
         body.statements[before:] = [*(one for one in made if not isinstance(one, nodes.Mark)), *reversed(marks)]
 
 
-def _bind_one(elab: Elaboration, body: Body, sig: ArgumentSignature, span: Span, argument: Any) -> Any:
+def _bind_one(
+    elab: Elaboration, body: Body, sig: ArgumentSignature, span: Span, argument: NewArgument
+) -> Var | FunctionValue:
     ty = sig.ty
     if isinstance(ty, FunctionTy) and ty.of is not None:
         return ty.of
@@ -210,12 +208,15 @@ def _bind_out(elab: Elaboration, body: Body, instance: Instance, sig: ArgumentSi
             if instance.fn.name == "__init__":
                 place.local.drop = ""  # what is not finished when an error is raised is destroyed field by field
         trusted = body.frame.module.is_library or (isinstance(ty, StructTy) and not place.local.fields)
-        (body.facts.trusted if trusted else body.late_locals).add(place.local)
-    body.flow.out_var = Var(sig.name, ty, place, span, "var", None, body)
-    body.frame.scope.names[sig.name] = body.flow.out_var
+        if trusted:
+            body.facts.trust(place.local)
+        else:
+            body.late_locals.add(place.local)
+    var = body.frame.scope.names[sig.name] = Var(sig.name, ty, place, span, "var", None, body)
+    body.flow.name_result(var)
 
 
-def _bind_variadic(elab: Elaboration, body: Body, sig: ArgumentSignature, span: Span, argument: Any) -> None:
+def _bind_variadic(elab: Elaboration, body: Body, sig: ArgumentSignature, span: Span, argument: NewArgument) -> None:
     if sig.variadic == "pack":
         args = [argument(f"{sig.name}.{i}", types.PTR) for i in range(len(sig.pack))]
     else:

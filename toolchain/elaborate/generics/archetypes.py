@@ -6,7 +6,6 @@ else, for an origin or a function one of that kind, for any other value some con
 """
 
 import contextlib
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
@@ -14,6 +13,7 @@ from ktc.elaborate.generics import unification
 from ktc.elaborate.model.declarations import (
     AliasInfo,
     FunctionInfo,
+    Member,
     ModuleInfo,
     OverloadSet,
     Scope,
@@ -28,6 +28,7 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
+    Given,
     OriginValue,
     ParameterPack,
     PartialTy,
@@ -41,7 +42,7 @@ from ktc.ir import types
 from ktc.syntax import ast
 
 MARK = "\u2063"
-"""Begins the names of archetypes (a character that is not seen), so that a message tells that it speaks of one."""
+"""Begins the names of archetypes (a character that is not seen), by which messages recognise them."""
 
 
 _PLACES = (0.5, 0.2, 0.55, 0.1, 0.3)
@@ -53,6 +54,11 @@ _WORD = types.StructType((types.I64,))
 
 class NoStandIn(Exception):
     """Nothing can stand for a parameter: its type has no constants that could be written down."""
+
+
+def begin(elab: Elaboration, known: dict[str, StructInfo] | None = None) -> None:
+    """Forget all archetypes but the known ones."""
+    elab.generics.archetypes = dict(known or {})
 
 
 def archetype(elab: Elaboration, name: str, bound: TraitTy, module: ModuleInfo, at: ast.Node) -> StructTy:
@@ -70,7 +76,7 @@ def archetype(elab: Elaboration, name: str, bound: TraitTy, module: ModuleInfo, 
     ty = struct_types.struct_type(elab, info, ())
     ty.fields, ty.ir_type, ty.origins, ty.prim = (), _WORD, (), None
     ty.trivial = info.register_trivial
-    elab.types.archetypes[info.name] = info
+    elab.generics.archetypes[info.name] = info
     return ty
 
 
@@ -84,7 +90,7 @@ def narrowed(elab: Elaboration, ty: StructTy, bound: TraitTy) -> StructTy:
     return found
 
 
-def promised_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Any:
+def promised_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Given:
     """Return what stands for an alias that the traits of an archetype only ask for."""
     if ty is None or ty.info.bound is None:
         elab.fail(Code.NO_MEMBER, f"'{alias.name}' has no value here", alias.span())
@@ -103,14 +109,14 @@ def promised_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None, sco
 
 def promised_truth(elab: Elaboration) -> ConstValue:
     """Return some truth value for a flag that every type has."""
-    elab.coverage.uncertainty = max(elab.coverage.uncertainty, 1)
+    elab.coverage.doubt()
     return well_known.bool_constant(elab, elab.coverage.choice % 2 == 0)
 
 
 def stand_ins(
-    elab: Elaboration, params: tuple[ast.Param, ...], scope: Scope, module: ModuleInfo, given: dict[str, Any],
+    elab: Elaboration, params: tuple[ast.Param, ...], scope: Scope, module: ModuleInfo, given: dict[str, Given],
     is_open: bool = False,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Given]:  # fmt: skip
     """Return a value for each parameter that has none, in order; they are entered into `scope`.
 
     Args:
@@ -124,12 +130,13 @@ def stand_ins(
         if param.name in given:
             pass
         elif param.name in flags:
-            elab.coverage.lent = True
+            elab.coverage.note_lent()
             given[param.name] = well_known.bool_constant(elab, False)
         else:
             doubt = elab.coverage.uncertainty
             given[param.name] = _stand_in(elab, param, scope, module)
-            elab.coverage.uncertainty = doubt if is_open and param.default is not None else elab.coverage.uncertainty
+            if is_open and param.default is not None:
+                elab.coverage.set_uncertainty(doubt)
         scope.names[param.name] = given[param.name]
     return given
 
@@ -138,21 +145,21 @@ def own_type(elab: Elaboration, info: StructInfo) -> StructTy:
     """Return a struct with something for its parameters, or with its parameters open where there is nothing."""
     if not info.node.params:
         return struct_types.struct_type(elab, info, ())
-    outer, elab.reporter.sink = elab.reporter.sink, Sink()  # what is wrong with them is told elsewhere
+    outer = elab.reporter.redirect(Sink())  # their errors are reported elsewhere
     try:
         values = stand_ins(elab, info.node.params, Scope(info.scope, "function"), info.module, {})
     except (NoStandIn, ErrorReported, Mismatch, Symbolic):
         return unification.symbolic_struct(elab, info)
     finally:
-        elab.reporter.sink = outer
+        elab.reporter.redirect(outer)
     return struct_types.struct_type(elab, info, tuple(values[p.name] for p in info.node.params))
 
 
-def _stand_in(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> Any:
+def _stand_in(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> Given:
     if param.type is None or (isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Some"):
         raise NoStandIn
     want = elab.api.evaluate(elab, param.type, scope, module)
-    if isinstance(want, FunctionTy) and want.ast is not None:
+    if isinstance(want, FunctionTy) and want.syntax is not None:
         return _parametric_function(elab, param, scope, module)
     if param.kind == "star":
         return ParameterPack(tuple(_stand_in_for(elab, want, param.name, module, param) for _ in range(2)), want)
@@ -161,7 +168,7 @@ def _stand_in(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleI
         and isinstance(want, StructTy)
         and want.info is not well_known.library_info(elab, "Origin")
     ):
-        elab.coverage.uncertainty = max(elab.coverage.uncertainty, 1)
+        elab.coverage.doubt()
         if elab.coverage.choice % 2:  # what holds for the default only is no mistake
             with contextlib.suppress(NoStandIn):
                 return _constant(elab, want, None)
@@ -170,24 +177,24 @@ def _stand_in(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleI
     return _stand_in_for(elab, want, param.name, module, param)
 
 
-def _stand_in_for(elab: Elaboration, want: Any, name: str, module: ModuleInfo, at: ast.Node) -> Any:
+def _stand_in_for(elab: Elaboration, want: Given, name: str, module: ModuleInfo, at: ast.Node) -> Given:
     if isinstance(want, TraitTy):
         return archetype(elab, name, want, module, at)
-    if isinstance(want, FunctionTy) and want.ast is None and not want.symbolic:
+    if isinstance(want, FunctionTy) and want.syntax is None and not want.symbolic:
         return _function(elab, want, name, module, at)
     if isinstance(want, PartialTy) and want.info is well_known.library_info(elab, "Origin"):
-        elab.coverage.lent = True
+        elab.coverage.note_lent()
         return well_known.origin_constant(elab, OriginValue("some", False))
     if not isinstance(want, StructTy):
         raise NoStandIn
     if want.info is well_known.library_info(elab, "Origin"):
         flag = want.params[0]
         return ConstValue(want, OriginValue("some", bool(flag.data) if isinstance(flag, ConstValue) else True))
-    elab.coverage.uncertainty = max(elab.coverage.uncertainty, 1)
+    elab.coverage.doubt()
     return _constant(elab, want, None)
 
 
-def _constant(elab: Elaboration, want: StructTy, given: Any) -> ConstValue:
+def _constant(elab: Elaboration, want: StructTy, given: Given) -> ConstValue:
     """Return some constant of a type: one made from a literal, an alias of its struct, or one without bits."""
     tries = (
         well_known.literal(elab, "IntLiteral", "!kgen.int_literal", 4 << elab.coverage.choice),
@@ -209,20 +216,22 @@ def _constant(elab: Elaboration, want: StructTy, given: Any) -> ConstValue:
     raise NoStandIn
 
 
-def _own_constant(elab: Elaboration, member: Any, want: StructTy) -> ConstValue | None:
+def _own_constant(elab: Elaboration, member: Member, want: StructTy) -> ConstValue | None:
     if not isinstance(member, AliasInfo) or member.node.params or member.node.value is None:
         return None
     made = elab.api.alias_value(elab, member, want)
     return made if isinstance(made, ConstValue) and made.ty is want and made.data != 0 else None
 
 
-def open_type(elab: Elaboration, kind: Any, name: str, scope: Scope, module: ModuleInfo, at: ast.Node) -> Any:
+def open_type(elab: Elaboration, kind: Given, name: str, scope: Scope, module: ModuleInfo, at: ast.Node) -> Given:
     """Return what stands for the type of an argument that is declared by a trait or a struct with open parameters;
     None for one that is complete."""
     if isinstance(kind, TraitTy):
         return archetype(elab, f"type of {name}", kind, module, at)
     if isinstance(kind, PartialTy):
-        given = {p.name: v for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None}
+        given: dict[str, Given] = {
+            p.name: v for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None
+        }
         inner = Scope(kind.info.scope, "function")
         given = stand_ins(elab, kind.info.node.params, inner, kind.info.module, given, True)
         return struct_types.struct_type(elab, kind.info, tuple(given[p.name] for p in kind.info.node.params))
@@ -269,6 +278,8 @@ def _parametric_function(elab: Elaboration, param: ast.Param, scope: Scope, modu
     if not isinstance(node, ast.FunctionType) or node.result_ref is not None:
         raise NoStandIn
     want = elab.api.evaluate(elab, node, scope, module)
+    if not isinstance(want, FunctionTy):
+        raise NoStandIn
     own = Scope(scope.parent, "function", dict(scope.names))
     args = tuple(
         ast.Param(a.start, a.end, a.name or f"_{i}", a.type, a.default, a.kind, a.convention, a.origin, a.splat)
@@ -286,7 +297,7 @@ def _function_value(
     node = ast.FunctionDecl(at.start, at.end, name, at.start, (), head, body)
     info = FunctionInfo(name, node, module, None, scope, next(elab.modules.ids))
     info.parameter = "capturing" in want.effects
-    elab.instances.elaborated.add(info.uid)
+    elab.instances.note_elaborated(info.uid)
     return FunctionValue(OverloadSet(name, [info]))
 
 
@@ -304,7 +315,7 @@ def _leaves_open(info: StructInfo, args: tuple[ast.Expr, ...], keywords: tuple[a
     return len(args) + len(keywords) < wanted or any(isinstance(arg, ast.Name) and arg.id == "_" for arg in args)
 
 
-def _add_member(members: dict[str, Any], name: str, value: Any) -> None:
+def _add_member(members: dict[str, Member], name: str, value: Member) -> None:
     """Enter a member of a trait: overloads of several traits are overloads of the archetype."""
     old = members.get(name)
     if isinstance(old, OverloadSet) and isinstance(value, OverloadSet):

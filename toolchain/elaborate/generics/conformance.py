@@ -1,7 +1,7 @@
 """Why a type does not conform to a trait, and which bound a type parameter lacks."""
 
 from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -10,8 +10,9 @@ from ktc.elaborate.model.declarations import OverloadSet, StructInfo, TraitInfo,
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Instance
-from ktc.elaborate.model.types import ConstValue, PartialTy, StructTy, Sym, TraitTy
+from ktc.elaborate.model.types import ConstValue, Given, PartialTy, StructTy, Sym, TraitTy
 from ktc.elaborate.resolve import modules
+from ktc.elaborate.resolve.hints import trait_hint
 from ktc.elaborate.types import struct_members, type_printer
 from ktc.elaborate.types.struct_members import SYNTHESISED
 from ktc.syntax import ast
@@ -26,7 +27,9 @@ def unmet(elab: Elaboration, ty: Ty, want: TraitTy, asks: str = "") -> Mismatch:
     ] or list(want.traits)
     named = " & ".join(trait.name for trait in missing)
     text = f"'{type_printer.type_name(elab, ty)}' does not conform to '{named}'{asks}"
-    why = Mismatch(Code.TRAIT_NOT_MET, text, weight=2, hint=partial(_help, ty, missing))
+    why = Mismatch(
+        Code.UNSATISFIED_TRAIT, text, weight=2, hint=partial(_help, ty, missing, type_printer.type_name(elab, ty))
+    )
     why.culprit = ty
     return why
 
@@ -36,15 +39,16 @@ def not_in_tuple(elab: Elaboration, ty: Ty) -> Mismatch | None:
     lacking = [name for name in ("Copyable", "Movable") if not struct_members.has_trait(elab, ty, name)]
     if not lacking or not isinstance(ty, StructTy) or ty.symbolic:
         return None
+    traits = map(partial(modules.prelude_name, elab), lacking)
     return unmet(
         elab,
         ty,
-        struct_members.trait_type(elab, tuple(map(partial(modules.prelude_name, elab), lacking))),
+        struct_members.trait_type(elab, tuple(trait for trait in traits if isinstance(trait, TraitInfo))),
         ", as the values of a tuple must",
     )
 
 
-def check_conforms(elab: Elaboration, param: ast.Param, value: Any, want: TraitTy, what: str) -> None:
+def check_conforms(elab: Elaboration, param: ast.Param, value: Given, want: TraitTy, what: str) -> None:
     """Check a value that is given for a parameter that is a type.
 
     Raises:
@@ -58,7 +62,7 @@ def check_conforms(elab: Elaboration, param: ast.Param, value: Any, want: TraitT
         if _follows(value):
             return
         text = f"'{value.info.name}' needs its parameters before it can be parameter '{param.name}' of {what}"
-        raise Mismatch(Code.PARAMETER_COUNT, text, weight=2)
+        raise Mismatch(Code.WRONG_PARAMETER_COUNT, text, weight=2)
     if isinstance(value, ConstValue) and isinstance(value.data, (int, tuple, float)):
         raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
     if isinstance(value, StructTy) and not value.symbolic and not struct_members.conforms(elab, value, want):
@@ -73,7 +77,9 @@ def _follows(value: PartialTy) -> bool:
     return all(param.kind == "infer" for param in lacking) and any(isinstance(given, Sym) for given in value.params)
 
 
-def _help(ty: Ty, missing: list[TraitInfo]) -> str:
+def _help(ty: Ty, missing: list[TraitInfo], shown: str) -> str:
+    if hint := trait_hint(shown, [trait.name for trait in missing]):
+        return hint
     if not isinstance(ty, StructTy) or ty.info.module.is_library or ty.info.bound is not None:
         return ""
     names = ", ".join(f"'{trait.name}'" for trait in missing)
@@ -95,7 +101,7 @@ def beyond_bound(elab: Elaboration, ty: StructTy, name: str, span: Span | None, 
     if known:
         help = f"'{known[0].name}' has it: {let(ty.info, known[0].name)}"
     text = f"'{ty.info.name}' has no '{name}': all that is known of it is '{bound}'"
-    elab.fail(Code.BEYOND_BOUND, text, span, help, instance)
+    elab.fail(Code.MISSING_TRAIT_BOUND, text, span, help, instance)
 
 
 def _traits_with(elab: Elaboration, name: str) -> list[TraitInfo]:

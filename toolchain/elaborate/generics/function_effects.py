@@ -5,21 +5,20 @@ form than the type that is written there. The library's own functions take more 
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import Mismatch, at_parameter, place_of
-from ktc.elaborate.model.types import FunctionValue
-from ktc.elaborate.model.values import Arg
+from ktc.elaborate.model.types import FunctionValue, Given
+from ktc.elaborate.model.values import Arg, Slot
 from ktc.syntax import ast
 
 _FORMS = ("capturing", "escaping")
 
 
-def check_forms(elab: Elaboration, fn: FunctionInfo, given: dict[str, Any], slots: Sequence[Any]) -> None:
+def check_forms(elab: Elaboration, fn: FunctionInfo, given: dict[str, Given], slots: Sequence[Slot]) -> None:
     """Raise a `Mismatch` if a function that is given has not the form that a parameter or an argument wants."""
     for param in fn.node.params:
         if isinstance(param.type, ast.FunctionType):
@@ -33,7 +32,7 @@ def check_forms(elab: Elaboration, fn: FunctionInfo, given: dict[str, Any], slot
 
 
 def _check(
-    elab: Elaboration, fn: FunctionInfo, what: str, want: ast.FunctionType, value: Any, span: Span | None
+    elab: Elaboration, fn: FunctionInfo, what: str, want: ast.FunctionType, value: object, span: Span | None
 ) -> None:
     if not isinstance(value, FunctionValue) or len(value.set.functions) != 1:
         return

@@ -1,17 +1,18 @@
 """Function types: made from declarations, printed, given parameters."""
 
 import hashlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from ktc.elaborate.generics import parameter_assignment
-from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
+from ktc.elaborate.model.declarations import FunctionInfo, ModuleInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.instance import ArgumentSignature, Signature
 from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
+    Given,
+    Named,
     ParameterPack,
     ParameterValue,
     PartialTy,
@@ -39,7 +40,7 @@ def partial_of(
     elab: Elaboration,
     fn: FunctionValue,
     positional: tuple[ParameterValue | None, ...],
-    named: tuple[tuple[str, Any], ...],
+    named: Named,
 ) -> FunctionValue:
     """Give (more) parameters to a function value; the first go where `_` left one open."""
     params = fn.params
@@ -51,32 +52,32 @@ def partial_of(
     return FunctionValue(fn.set, params + positional, fn.named + named, fn.self_ty, fn.env, fn.leads)
 
 
-def give_function(elab: Elaboration, params: tuple[ast.Param, ...], fn: FunctionValue, what: str) -> dict[str, Any]:
+def give_function(elab: Elaboration, params: tuple[ast.Param, ...], fn: FunctionValue, what: str) -> dict[str, Given]:
     """Assign the parameters that a function value has to names, without those that `_` leaves open."""
     given = parameter_assignment.give(elab, params, fn.params, fn.named, what)
     return {name: value for name, value in given.items() if value is not None} if None in fn.params else given
 
 
 def function_type(
-    elab: Elaboration, args: tuple[tuple[str, Any], ...], result: Any, raises: bool, effects: tuple[str, ...],
+    elab: Elaboration, args: Named, result: Given, raises: bool, effects: tuple[str, ...],
     written: tuple[ast.Param, ...] = (), result_ref: bool | None = None,
 ) -> FunctionTy:  # fmt: skip
     """Return the function type; the names of arguments are no part of it."""
     key = (args, result, raises, effects, result_ref)
-    found = elab.types.functions.get(key)
+    found = elab.generics.functions.get(key)
     if found is None:
-        found = elab.types.functions[key] = FunctionTy(args, result, raises, effects, written, result_ref)
+        found = elab.generics.functions[key] = FunctionTy(args, result, raises, effects, written, result_ref)
         found.symbolic = any(is_symbolic(kind) for _, kind in args) or is_symbolic(result)
     return found
 
 
 def fn_type_of(elab: Elaboration, fn: FunctionValue) -> FunctionTy:
     """Return the type of one function alone."""
-    found = elab.types.functions.get(fn)
+    found = elab.generics.functions.get(fn)
     if found is None:
         first = fn.set.functions[0]
         effects = ("capturing",) if first.parameter else ()
-        found = elab.types.functions[fn] = FunctionTy((), None, first.raises, effects, of=fn)
+        found = elab.generics.functions[fn] = FunctionTy((), None, first.raises, effects, of=fn)
     return found
 
 
@@ -86,10 +87,12 @@ def call_signature(elab: Elaboration, ty: FunctionTy) -> Signature:
         args = []
         for i, (word, kind) in enumerate(ty.args):
             node = ty.nodes[i] if ty.nodes else NAMELESS
+            assert isinstance(kind, Ty)
             passing = "memory" if word in ("mut", "ref") else struct_types.abi(elab, kind)
             args.append(ArgumentSignature(node.name, kind, word, "any", node, passing))
+        assert isinstance(ty.result, Ty)
         result = "ref" if ty.result_ref is not None else struct_types.abi(elab, ty.result)
-        lends = tuple(range(len(args)))  # which of them the function keeps nobody knows
+        lends = tuple(range(len(args)))  # which of them the function keeps is not known
         ty.signature = Signature(tuple(args), ty.result, result, ty.raises, "", bool(ty.result_ref), lends=lends)
     assert isinstance(ty.signature, Signature)
     return ty.signature
@@ -97,10 +100,10 @@ def call_signature(elab: Elaboration, ty: FunctionTy) -> Signature:
 
 def is_plain(elab: Elaboration, ty: FunctionTy) -> bool:
     """Can a value of the type exist at run time."""
-    return ty.of is None and ty.ast is None and all(is_complete(kind) for _, kind in ty.args)
+    return ty.of is None and ty.syntax is None and all(is_complete(kind) for _, kind in ty.args)
 
 
-def only_value(elab: Elaboration, param: ast.Param, scope: Scope, module: Any) -> ConstValue | None:
+def only_value(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> ConstValue | None:
     """Return the value of an inferred parameter whose type has only one, as a set of origins has."""
     if param.kind != "infer" or param.type is None:
         return None
@@ -113,16 +116,16 @@ def only_value(elab: Elaboration, param: ast.Param, scope: Scope, module: Any) -
 def as_constant(elab: Elaboration, fn: FunctionValue, key: str) -> nodes.Address:
     """Return what stands for a function in a constant, as in an `Optional` that is a parameter's value."""
     name = "fn$" + hashlib.sha256(key.encode()).hexdigest()[:24]
-    elab.types.constant_functions[name] = fn
+    elab.generics.constant_functions[name] = fn
     return nodes.Address(name)
 
 
 def constant_function(elab: Elaboration, data: object) -> FunctionValue | None:
     """Return the function that an address in a constant stands for."""
-    return elab.types.constant_functions.get(data.name) if isinstance(data, nodes.Address) else None
+    return elab.generics.constant_functions.get(data.name) if isinstance(data, nodes.Address) else None
 
 
-def environments(elab: Elaboration, values: tuple[Any, ...]) -> tuple[FunctionValue, ...]:
+def environments(elab: Elaboration, values: Sequence[Given]) -> tuple[FunctionValue, ...]:
     """Return the closures in parameter values, each once: their environments are passed along."""
     found: dict[FunctionInfo, FunctionValue] = {}
     work = list(reversed(values))
@@ -136,7 +139,7 @@ def environments(elab: Elaboration, values: tuple[Any, ...]) -> tuple[FunctionVa
                 work.append(fn)
             case StructTy(params=params) | ParameterPack(params):
                 work += params
-            case ConstValue(data=tuple() | nodes.Address() as data) if elab.types.constant_functions:
+            case ConstValue(data=tuple() | nodes.Address() as data) if elab.generics.constant_functions:
                 work += _functions_in(elab, data)
     return tuple(found.values())
 
@@ -149,5 +152,5 @@ def _functions_in(elab: Elaboration, data: object) -> Iterator[FunctionValue]:
         yield found
 
 
-def is_complete(kind: Any) -> bool:
+def is_complete(kind: object) -> bool:
     return isinstance(kind, Ty) and not isinstance(kind, TraitTy) and not isinstance(kind, (PartialTy, ParameterPack))

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -18,6 +17,8 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
+    Given,
+    Named,
     OriginValue,
     ParameterPack,
     ParameterValue,
@@ -32,7 +33,7 @@ from ktc.elaborate.types.type_relations import as_mutable
 from ktc.syntax import ast
 
 
-def type_of_param(elab: Elaboration, value: Any) -> Any:
+def type_of_param(elab: Elaboration, value: Given) -> Given:
     """Return the type of a parameter value, for inference of what its declared type names."""
     if isinstance(value, ConstValue | Sym):
         return value.ty
@@ -40,9 +41,9 @@ def type_of_param(elab: Elaboration, value: Any) -> Any:
 
 
 def settle(
-    elab: Elaboration, params: tuple[ast.Param, ...], given: dict[str, Any], scope: Scope, module: Any, what: str,
-    allow_open: bool = False, unbound: Collection[str] = (),
-) -> dict[str, Any]:  # fmt: skip
+    elab: Elaboration, params: tuple[ast.Param, ...], given: dict[str, Given], scope: Scope, module: ModuleInfo,
+    what: str, allow_open: bool = False, unbound: Collection[str] = (),
+) -> dict[str, Given]:  # fmt: skip
     """Convert given values to the declared types and fill in defaults, in order; enters them into `scope.names`.
 
     Args:
@@ -91,7 +92,7 @@ def _origin_type(elab: Elaboration, param: ast.Param, scope: Scope, module: Modu
 
 
 def _infer_from_values(
-    elab: Elaboration, params: tuple[ast.Param, ...], given: dict[str, Any], scope: Scope, module: Any
+    elab: Elaboration, params: tuple[ast.Param, ...], given: dict[str, Given], scope: Scope, module: ModuleInfo
 ) -> None:
     open_params = [p for p in params if p.name not in given and p.kind == "infer"]
     if not open_params:
@@ -100,7 +101,7 @@ def _infer_from_values(
     syms = {p.name: Sym(p.name, -2) for p in params}
     trial.names.update(syms)
     trial.names.update(given)
-    bound: dict[Sym, Any] = {}
+    bound: dict[Sym, Given] = {}
     for param in params:
         value = given.get(param.name)
         if value is None or param.type is None or param.kind == "star":
@@ -118,7 +119,7 @@ def _infer_from_values(
             given[param.name] = value
 
 
-def _declared(elab: Elaboration, param: ast.Param, value: Any, scope: Scope, module: Any, what: str) -> Any:
+def _declared(elab: Elaboration, param: ast.Param, value: Given, scope: Scope, module: ModuleInfo, what: str) -> Given:
     if param.type is None or isinstance(value, (Sym, type(OPAQUE))):
         return value
     if isinstance(value, ParameterPack) and param.kind == "star":
@@ -127,7 +128,9 @@ def _declared(elab: Elaboration, param: ast.Param, value: Any, scope: Scope, mod
     return _declared_one(elab, param, value, scope, module, what)
 
 
-def _declared_one(elab: Elaboration, param: ast.Param, value: Any, scope: Scope, module: Any, what: str) -> Any:
+def _declared_one(
+    elab: Elaboration, param: ast.Param, value: Given, scope: Scope, module: ModuleInfo, what: str
+) -> Given:
     assert param.type is not None
     if isinstance(value, (Sym, type(OPAQUE))):
         return value
@@ -161,9 +164,7 @@ def _declared_one(elab: Elaboration, param: ast.Param, value: Any, scope: Scope,
     return value
 
 
-def apply_struct(
-    elab: Elaboration, info: StructInfo, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...]
-) -> Any:
+def apply_struct(elab: Elaboration, info: StructInfo, positional: tuple[Given, ...], named: Named) -> Given:
     """Give parameters to a struct: a `StructTy`, or a `PartialTy` where some are still open; remembered.
 
     Raises:
@@ -171,7 +172,8 @@ def apply_struct(
     """
     key = ("apply", info, positional, named)
     if key in elab.instances.state.memo:
-        return elab.instances.state.memo[key]
+        known: StructTy | PartialTy = elab.instances.state.memo[key]
+        return known
     what, params = f"'{info.name}'", info.node.params
     given = parameter_assignment.give(elab, params, positional, named, what)
     # '_' leaves a parameter open even if it has a default, '**_' (whose name is empty) all that are not given
@@ -181,10 +183,11 @@ def apply_struct(
     scope = Scope(info.scope, "function")
     written = frozenset(given)
     given = settle(elab, params, given, scope, info.module, what, allow_open=True, unbound=unbound)
-    values: Any = tuple(given.get(p.name) for p in params)
+    values = tuple(given.get(p.name) for p in params)
     made = PartialTy(info, values, written=written) if None in values else struct_types.struct_type(elab, info, values)
     check_where(elab, info.node.where, scope, info.module, what, made)
-    return elab.instances.state.memo.setdefault(key, made)
+    elab.instances.state.memo[key] = made
+    return made
 
 
 def settle_struct(elab: Elaboration, open_ty: PartialTy) -> StructTy:
@@ -194,13 +197,15 @@ def settle_struct(elab: Elaboration, open_ty: PartialTy) -> StructTy:
         Mismatch: one has none, or is left open by '_'.
     """
     info = open_ty.info
-    given = {p.name: v for p, v in zip(info.node.params, open_ty.params, strict=True) if v is not None}
+    given: dict[str, Given] = {
+        p.name: v for p, v in zip(info.node.params, open_ty.params, strict=True) if v is not None
+    }
     scope = Scope(info.scope, "function")
     found = settle(elab, info.node.params, given, scope, info.module, f"'{info.name}'")
     return struct_types.struct_type(elab, info, tuple(found[p.name] for p in info.node.params))
 
 
-def whole(elab: Elaboration, value: object) -> object:
+def whole(elab: Elaboration, value: Given) -> Given:
     """Return the type that the name of a struct means alone, if all of its parameters have defaults."""
     if isinstance(value, PartialTy) and value.is_bare:
         params = value.info.node.params
@@ -226,7 +231,7 @@ def give(
     return function_types.partial_of(elab, fn, positional, named)
 
 
-def open_alias(elab: Elaboration, value: object) -> object:
+def open_alias(elab: Elaboration, value: Given) -> Given:
     """Return what a type means where it may be open: of an alias with parameters all of these are."""
     if isinstance(value, AliasInfo):
         return _apply_open(elab, value, {}, None)
@@ -235,7 +240,7 @@ def open_alias(elab: Elaboration, value: object) -> object:
     return value
 
 
-def _apply_open(elab: Elaboration, alias: AliasInfo, given: dict[str, Any], self_ty: StructTy | None) -> Any:
+def _apply_open(elab: Elaboration, alias: AliasInfo, given: dict[str, Given], self_ty: StructTy | None) -> Given:
     """Return an alias of which some parameters stay open, as a partial type."""
     params = alias.node.params
     parent = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
@@ -246,11 +251,12 @@ def _apply_open(elab: Elaboration, alias: AliasInfo, given: dict[str, Any], self
     found = elab.api.evaluate_open(elab, alias.node.value, scope, alias.module)
     made, symbols = _without_symbols(found, list[Sym]())
     if isinstance(made, PartialTy) and len(symbols) != len(set(symbols)):
+        assert isinstance(found, (PartialTy, StructTy))
         made = PartialTy(made.info, made.params, found)
     return made
 
 
-def _without_symbols(value: Any, found: list[Sym]) -> tuple[Any, list[Sym]]:
+def _without_symbols(value: Given, found: list[Sym]) -> tuple[Given, list[Sym]]:
     """Return a type with what only an alias names left open, and these symbols."""
     match value:
         case Sym(owner=-1):
@@ -265,9 +271,9 @@ def _without_symbols(value: Any, found: list[Sym]) -> tuple[Any, list[Sym]]:
 
 
 def apply_alias(
-    elab: Elaboration, alias: AliasInfo, positional: tuple[Any, ...], named: tuple[tuple[str, Any], ...],
+    elab: Elaboration, alias: AliasInfo, positional: tuple[Given, ...], named: Named,
     self_ty: StructTy | None,
-) -> Any:  # fmt: skip
+) -> Given:  # fmt: skip
     """Give parameters to an alias that has some."""
     params = alias.node.params
     given = parameter_assignment.give(elab, params, positional, named, f"'{alias.name}'")
@@ -286,10 +292,11 @@ def apply_alias(
             alias.values[key] = elab.api.promised_alias(elab, alias, self_ty, scope)
         else:
             alias.values[key] = elab.api.typed_constant(elab, node.type, node.value, scope, alias.module)
-    return alias.values[key]
+    known: Given = alias.values[key]
+    return known
 
 
-def library_struct(elab: Elaboration, name: str, params: tuple[Any, ...]) -> StructTy:
+def library_struct(elab: Elaboration, name: str, params: tuple[Given, ...]) -> StructTy:
     """Return a library struct with parameters, defaults filled in."""
     made = apply_struct(elab, well_known.library_info(elab, name), params, ())
     assert isinstance(made, StructTy)
@@ -302,7 +309,7 @@ def keywords_type(elab: Elaboration, kind: Ty) -> StructTy:
 
 
 def check_where(
-    elab: Elaboration, conditions: Sequence[Any], scope: Scope, module: ModuleInfo, what: str, made: Any = None
+    elab: Elaboration, conditions: Sequence[ast.Expr], scope: Scope, module: ModuleInfo, what: str, made: Given = None
 ) -> None:
     """Check the `where` conditions of a declaration with its parameters; not of a struct that is still open.
 
@@ -313,7 +320,7 @@ def check_where(
         return
     for node in conditions:
         if not getattr(elab.api.evaluate(elab, node, scope, module), "data", True):
-            raise Mismatch(Code.CONSTRAINT_FAILED, f"a 'where' condition of {what} does not hold", weight=2)
+            raise Mismatch(Code.UNSATISFIED_CONSTRAINT, f"a 'where' condition of {what} does not hold", weight=2)
 
 
 def check_bound(elab: Elaboration, fn: FunctionValue, span: Span) -> None:

@@ -2,13 +2,13 @@
 
 from dataclasses import field
 from functools import partial
-from typing import Any
 
+from ktc.base.records import entity
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.generics import function_types, parameter_assignment
 from ktc.elaborate.model.declarations import FunctionInfo, ModuleInfo, Scope, StructInfo, Ty
-from ktc.elaborate.model.elaboration import Elaboration
+from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import (
@@ -16,6 +16,9 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
+    Given,
+    Named,
+    Opaque,
     OriginValue,
     ParameterPack,
     PartialTy,
@@ -24,10 +27,9 @@ from ktc.elaborate.model.types import (
     TraitTy,
     is_symbolic,
 )
-from ktc.elaborate.model.values import FOREIGN, Place, Var
+from ktc.elaborate.model.values import FOREIGN, Binding, Place, Var
 from ktc.elaborate.types import struct_members, struct_types, type_relations, well_known
 from ktc.ir import nodes
-from ktc.records import entity
 from ktc.syntax import ast
 
 
@@ -42,13 +44,13 @@ class Pattern:
     """
 
     symbols: dict[str, Sym]
-    args: list[Any]
-    origins: list[Any]
+    args: list[Given]
+    origins: list[Binding]
     self_ty: StructTy | None = None
-    params: dict[str, Any] = field(default_factory=dict)
+    params: dict[str, Given] = field(default_factory=dict)
 
 
-def evaluate_pattern(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
+def evaluate_pattern(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Given:
     """Compute a type with open parameters."""
     try:
         return elab.api.evaluate_open(elab, node, scope, module)
@@ -56,35 +58,39 @@ def evaluate_pattern(elab: Elaboration, node: ast.Expr, scope: Scope, module: Mo
         return OPAQUE
 
 
-def unify_value(elab: Elaboration, want: Any, kind: Any, scope: Scope, module: Any, bound: dict[Sym, Any]) -> None:
+def unify_value(
+    elab: Elaboration, want: Given, kind: Given, scope: Scope, module: ModuleInfo, bound: dict[Sym, Given]
+) -> None:
     """Bind what the type of a parameter leaves open by the type of its value."""
-    if isinstance(want, FunctionTy) and want.ast is not None:
+    if isinstance(want, FunctionTy) and want.syntax is not None:
         _unify_parametric(elab, want, kind, scope, module, bound)
     unify(elab, want, well_known.settled_type(elab, kind) if isinstance(want, Sym) else kind, bound)
 
 
 def _unify_parametric(
-    elab: Elaboration, want: FunctionTy, kind: Any, scope: Scope, module: Any, bound: dict[Sym, Any]
+    elab: Elaboration, want: FunctionTy, kind: Given, scope: Scope, module: ModuleInfo, bound: dict[Sym, Given]
 ) -> None:
     """Bind what a function type with parameters of its own leaves open by the function that is given."""
+    written = want.syntax
+    assert written is not None
     if not isinstance(kind, FunctionTy) or kind.of is None or len(kind.of.set.functions) != 1:
         return
     info = kind.of.set.functions[0]
-    inner = Scope(scope, "function", {param.name: Sym(param.name, -3) for param in want.ast.params})
+    inner = Scope(scope, "function", {param.name: Sym(param.name, -3) for param in written.params})
     theirs = Scope(fn_scope_parent(elab, info, kind.of.self_ty), "function")
     theirs.names.update(signature_pattern(elab, info, kind.of.self_ty).symbols)
     theirs.names.update(function_types.give_function(elab, info.node.params, kind.of, info.title))
-    wanted = [arg.type for arg in want.ast.args if arg.convention != "out"]
+    wanted = [arg.type for arg in written.args if arg.convention != "out"]
     found = [arg.type for arg in info.node.args if arg.convention != "out"]
     if len(wanted) != len(found):
         return
-    for ours, its in zip((*wanted, want.ast.result), (*found, info.node.result), strict=True):
+    for ours, its in zip((*wanted, written.result), (*found, info.node.result), strict=True):
         if ours is not None and its is not None:
             pattern = elab.api.evaluate_open(elab, ours, inner, module)
             unify(elab, pattern, elab.api.evaluate_open(elab, its, theirs, info.module), bound)
 
 
-def rest(fn: FunctionValue) -> tuple[Any, ...]:
+def rest(fn: FunctionValue) -> tuple[tuple[Given, ...], Named, StructTy | None, Body | None]:
     return fn.params, fn.named, fn.self_ty, fn.env
 
 
@@ -114,7 +120,7 @@ def _make_pattern(elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None)
         else:
             pattern.args.append(_pattern_of(elab, arg.type, scope, fn))
         scope.names.setdefault(arg.name, _pattern_binding(elab, arg, pattern.args[-1], fn))
-        origin: Any = None
+        origin: Binding = None
         if arg.origin and isinstance(arg.origin[0], ast.Name):
             origin = parameter_assignment.lookup_quiet(elab, scope, arg.origin[0].id, fn)
         pattern.origins.append(origin)
@@ -133,14 +139,14 @@ def _check_type_parameter(elab: Elaboration, fn: FunctionInfo, name: str, patter
         elab.fail(Code.TYPE_MISMATCH, text, span, f"write '{kind}' where the type is wanted, or a trait here")
 
 
-def _pattern_binding(elab: Elaboration, arg: ast.Param, kind: Any, fn: FunctionInfo) -> Any:
+def _pattern_binding(elab: Elaboration, arg: ast.Param, kind: Given, fn: FunctionInfo) -> Var | Opaque:
     if isinstance(kind, Ty) and not is_symbolic(kind) and not isinstance(kind, TraitTy):
         place = Place(kind, nodes.LocalAddress(FOREIGN), True, None, (), False, "foreign")
         return Var(arg.name, kind, place, Span(fn.module.source, arg.start, arg.end), "arg")
     return OPAQUE
 
 
-def _pattern_of(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FunctionInfo) -> Any:
+def _pattern_of(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FunctionInfo) -> Given:
     errors = elab.reporter.sink.error_count
     try:
         if isinstance(node, ast.Star):
@@ -178,7 +184,7 @@ def symbolic_struct(elab: Elaboration, info: StructInfo) -> StructTy:
     return info.symbolic
 
 
-def unify(elab: Elaboration, pattern: Any, actual: Any, bound: dict[Sym, Any]) -> bool:
+def unify(elab: Elaboration, pattern: Given, actual: Given, bound: dict[Sym, Given]) -> bool:
     """Bind the symbols of a pattern so that it becomes `actual`; False if it cannot. Bindings stay on failure."""
     if pattern is actual or isinstance(pattern, type(OPAQUE)) or pattern is None:
         return True
@@ -221,7 +227,7 @@ def unify(elab: Elaboration, pattern: Any, actual: Any, bound: dict[Sym, Any]) -
     return bool(pattern == actual)
 
 
-def _compatible(elab: Elaboration, known: Any, actual: Any) -> bool:
+def _compatible(elab: Elaboration, known: Given, actual: Given) -> bool:
     if known == actual:
         return True
     if isinstance(known, ConstValue) and isinstance(actual, ConstValue):

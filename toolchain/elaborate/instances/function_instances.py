@@ -1,20 +1,20 @@
 """Which instance a function value means, and whether it fits a function type."""
 
-from typing import Any
+from collections.abc import Sequence
 
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.generics import function_types, parameter_binding, unification
 from ktc.elaborate.generics.function_types import is_complete
 from ktc.elaborate.generics.unification import rest
 from ktc.elaborate.instances import instance_table
-from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope
+from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import Instance, Signature, Symbolic
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Sym
+from ktc.elaborate.model.types import Actual, ConstValue, FunctionTy, FunctionValue, Given, OpenTy, Sym
 from ktc.elaborate.types import type_printer, type_relations
-from ktc.records import replace
 from ktc.syntax import ast
 
 
@@ -26,14 +26,14 @@ def fits_function(elab: Elaboration, have: FunctionTy, want: FunctionTy) -> bool
         return fn_as(elab, have.of, want) is not None
     if want.of is not None:
         return False
-    if want.ast is not None:
+    if want.syntax is not None:
         return len(have.args) == len(want.args)
     return (have.args, have.result, have.raises, have.result_ref, have.kept) == (
         want.args, want.result, want.raises, want.result_ref, want.kept,
     )  # fmt: skip
 
 
-def unify_function(elab: Elaboration, pattern: FunctionTy, actual: Any, bound: dict[Sym, Any]) -> bool:
+def unify_function(elab: Elaboration, pattern: FunctionTy, actual: Given, bound: dict[Sym, Given]) -> bool:
     """Bind what a function type leaves open by a function's own type."""
     if not isinstance(actual, FunctionTy):
         return False
@@ -57,12 +57,16 @@ def declared_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
     except (Mismatch, Symbolic):
         return None
     signature = instance.signature
-    args = tuple((sig.convention, sig.ty) for sig in signature.args if sig.convention != "out")
+    args = tuple(
+        (sig.convention, sig.ty.partial if isinstance(sig.ty, OpenTy) else sig.ty)
+        for sig in signature.args
+        if sig.convention != "out"
+    )
     ref = signature.result_mutable if signature.result == "ref" else None
     return function_types.function_type(elab, args, signature.result_ty, signature.raises, (), (), ref)
 
 
-def _unify_parts(elab: Elaboration, pattern: FunctionTy, actual: FunctionTy, bound: dict[Sym, Any]) -> bool:
+def _unify_parts(elab: Elaboration, pattern: FunctionTy, actual: FunctionTy, bound: dict[Sym, Given]) -> bool:
     if len(pattern.args) != len(actual.args):
         return False
     pairs = [(p, a) for (_, p), (_, a) in zip(pattern.args, actual.args, strict=True)]
@@ -73,9 +77,9 @@ def single_set(elab: Elaboration, functions: OverloadSet, info: FunctionInfo) ->
     """Return a set of one of the overloads, always the same one."""
     if len(functions.functions) == 1:
         return functions
-    found = elab.types.function_sets.get(info)
+    found = elab.instances.function_sets.get(info)
     if found is None:
-        found = elab.types.function_sets[info] = OverloadSet(functions.name, [info])
+        found = elab.instances.function_sets[info] = OverloadSet(functions.name, [info])
     return found
 
 
@@ -89,10 +93,11 @@ def fn_as(elab: Elaboration, fn: FunctionValue, want: FunctionTy) -> FunctionVal
         memo[key] = None
         found = [one for one in (_as_one(elab, fn, info, want) for info in fn.set.functions) if one is not None]
         memo[key] = found[0][0] if found else None
-    return memo[key]  # type: ignore[no-any-return]
+    known: FunctionValue | None = memo[key]
+    return known
 
 
-def declared_function(elab: Elaboration, param: ast.Param, value: Any, want: FunctionTy, what: str) -> Any:
+def declared_function(elab: Elaboration, param: ast.Param, value: Given, want: FunctionTy, what: str) -> Given:
     """Return a function that a parameter of function type is given, one overload of it."""
     if isinstance(value, FunctionValue):
         found = fn_as(elab, value, want)
@@ -129,12 +134,12 @@ def _as_one(
     if info.raises and not want.raises:
         return None
     single = FunctionValue(single_set(elab, fn.set, info), *rest(fn)) if len(fn.set.functions) > 1 else fn
-    if want.ast is not None:
+    if want.syntax is not None:
         takes = len(info.node.params) - len(fn.params) - len(fn.named) + fn.params.count(None)
         if single.self_ty is not None and single.self_ty.symbolic:
             takes += sum(isinstance(value, Sym) for value in single.self_ty.params)
             single = replace(single, leads=True)
-        return (single, None) if takes >= len(want.ast.params) else None
+        return (single, None) if takes >= len(want.syntax.params) else None
     if not all(is_complete(kind) for _, kind in want.args) or want.symbolic:
         return single, None
     try:
@@ -148,12 +153,13 @@ def _instance_for(
     elab: Elaboration, fn: FunctionValue, info: FunctionInfo, want: FunctionTy
 ) -> tuple[Instance, FunctionValue]:
     given = function_types.give_function(elab, info.node.params, fn, f"'{info.name}'")
-    actual = [kind for _, kind in want.args]
+    kinds = iter([kind for _, kind in want.args])
+    actual = [None if arg.convention == "out" else next(kinds) for arg in info.node.args]
     if len(given) < len(info.node.params):
         pattern = unification.signature_pattern(elab, info, fn.self_ty)
-        bound: dict[Sym, Any] = {pattern.symbols[name]: value for name, value in given.items()}
+        bound: dict[Sym, Given] = {pattern.symbols[name]: value for name, value in given.items()}
         for formal, kind in zip(pattern.args, actual, strict=True):
-            if not unification.unify(elab, formal, kind, bound):
+            if kind is not None and not unification.unify(elab, formal, kind, bound):
                 raise Mismatch(Code.TYPE_MISMATCH, "")
         found = {p.name: bound.get(pattern.symbols[p.name]) for p in info.node.params}
         named = tuple((name, value) for name, value in found.items() if value is not None)
@@ -162,7 +168,12 @@ def _instance_for(
 
 
 def only_instance(
-    elab: Elaboration, fn: FunctionValue, actual: list[Any], asking: Body | None, span: Any = None, kernel: bool = False
+    elab: Elaboration,
+    fn: FunctionValue,
+    actual: Sequence[Actual],
+    asking: Body | None,
+    span: Span | None = None,
+    kernel: bool = False,
 ) -> Instance:
     """Return the instance of a single function whose parameters are given.
 
@@ -180,12 +191,17 @@ def _same(elab: Elaboration, signature: Signature, want: FunctionTy) -> bool:
     args = [sig for sig in signature.args if sig.convention != "out"]
     for sig, (word, kind) in zip(args, want.args, strict=True):
         # what only reads its argument may be called where it would be changed or given away
-        if sig.convention not in (word, "read") or not type_relations.fits(elab, kind, sig.ty):
+        if (
+            sig.convention not in (word, "read")
+            or not isinstance(kind, Ty)
+            or not type_relations.fits(elab, kind, sig.ty)
+        ):
             return False
     ref = signature.result_mutable if signature.result == "ref" else None
     if (ref is None) != (want.result_ref is None):
         return False
-    return signature.result_ty is want.result or type_relations.fits(elab, signature.result_ty, want.result)
+    own, wanted = signature.result_ty, want.result
+    return own is wanted or (isinstance(wanted, Ty) and type_relations.fits(elab, own, wanted))
 
 
 def instance_of(

@@ -1,8 +1,9 @@
 """The table of instances: one for each (declaration, parameter values, open types, target)."""
 
-from collections.abc import Container
-from typing import Any, NoReturn
+from collections.abc import Container, Sequence
+from typing import NoReturn
 
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.generics import unification
@@ -12,9 +13,10 @@ from ktc.elaborate.instances.signatures import is_specialised
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported
-from ktc.elaborate.model.instance import Instance
-from ktc.elaborate.model.types import FunctionTy, FunctionValue, PartialTy, StructTy, TraitTy
+from ktc.elaborate.model.instance import Instance, UnitState
+from ktc.elaborate.model.types import Actual, FunctionTy, FunctionValue, Given, OpenTy, PartialTy, StructTy, TraitTy
 from ktc.elaborate.types import mangling, struct_types
+from ktc.targets.target import Target
 
 MAX_DEPTH = 400
 """Instantiations in one another; more is taken for a recursion without end."""
@@ -25,21 +27,23 @@ TARGETS_TABLE = "ktc.targets"
 
 
 def instance(
-    elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, Any], actual: list[Any], env: Any,
-    asking: Body | None, span: Span | None = None, kernel: bool = False,
+    elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, Given], actual: Sequence[Actual],
+    env: Body | None, asking: Body | None, span: Span | None = None, kernel: bool = False,
 ) -> Instance:  # fmt: skip
     """Return the instance of a function with these parameters; its signature is made on the first call."""
     state = elab.instances.state
     values = tuple(struct_types.canonical(elab, given[p.name]) for p in fn.node.params)
-    canonical_self = struct_types.canonical(elab, self_ty) if self_ty is not None else None
-    key = (fn.uid, canonical_self, values, kernel)
+    canonical_self = struct_types.canonical_struct(elab, self_ty) if self_ty is not None else None
+    call_span = span or (asking.frame.span if asking is not None else None)
+    place = _place(call_span) if fn.located else ()
+    key = (fn.uid, canonical_self, values, kernel, *place)
     plain = state.plain.get(key)
     if plain is not None:
         return plain
     scope = Scope(unification.fn_scope_parent(elab, fn, canonical_self), "function")
     for param, value in zip(fn.node.params, values, strict=True):
         scope.names[param.name] = value
-    declared: list[Any] | None = state.memo.get(key)
+    declared: list[Given] | None = state.memo.get(key)
     if declared is None:
         declared = signatures.declared_types(elab, fn, scope, canonical_self, actual)
         if not any(isinstance(kind, (PartialTy, TraitTy)) for kind in declared):
@@ -55,10 +59,9 @@ def instance(
     if found is None:
         parent = asking.frame.instance if asking is not None else elab.instances.current
         depth = parent.depth + 1 if parent is not None else 0
-        call_span = span or (asking.frame.span if asking is not None else None)
         if depth > MAX_DEPTH:
             _without_end(elab, fn, call_span, parent)
-        symbol = mangling.symbol_for(elab, fn, (canonical_self, values, open_types), kernel)
+        symbol = mangling.symbol_for(elab, fn, (canonical_self, values, open_types, *place), kernel)
         if symbol in state.by_symbol:  # of a function that is nested in a loop that is unrolled
             symbol = _numbered(symbol, state.by_symbol)
         signature = signatures.signature(elab, fn, canonical_self, scope, declared, actual)
@@ -77,15 +80,19 @@ def instance(
     return found
 
 
+def _place(span: Span | None) -> tuple[str, int, int]:
+    return (span.source.path, span.start, span.end) if span is not None else ("", 0, 0)
+
+
 def open_arguments(elab: Elaboration, instance: Instance) -> bool:
     """Does a signature still leave a type open."""
-    return any(isinstance(a.ty, (TraitTy, PartialTy)) for a in instance.signature.args)
+    return any(isinstance(a.ty, (TraitTy, OpenTy)) for a in instance.signature.args)
 
 
 def _without_end(elab: Elaboration, fn: FunctionInfo, span: Span | None, parent: Instance | None) -> NoReturn:
     """Report a function that instantiates itself, once for all that do so through one another."""
     if fn.uid not in elab.instances.endless:
-        elab.report(Code.INSTANTIATION_DEPTH, f"'{fn.name}' instantiates itself without end", span, "", parent)
+        elab.report(Code.INSTANTIATION_LIMIT, f"'{fn.name}' instantiates itself without end", span, "", parent)
     while parent is not None:
         elab.instances.endless.add(parent.fn.uid)
         parent = parent.parent
@@ -98,3 +105,24 @@ def _numbered(symbol: str, taken: Container[str]) -> str:
     while f"{symbol}_{number}" in taken:
         number += 1
     return f"{symbol}_{number}"
+
+
+def device_state(elab: Elaboration, target: Target) -> UnitState:
+    """Return what has been elaborated for the kernels of a target."""
+    known = elab.instances.states
+    state = known.get(target.name)
+    if state is None or state.index < 0:
+        state = known.get("device " + target.name)
+    if state is None:
+        name = "device " + target.name if target.name == elab.config.host.name else target.name
+        state = elab.instances.add_state(name, UnitState(target, len(known) - 1))
+    return state
+
+
+def state_alone(elab: Elaboration, target: Target) -> UnitState:
+    """Return the state of the host of a program that has only this target."""
+    state = elab.instances.alone.get(target.name)
+    if state is None:
+        host = replace(elab.config.host, name=f"{elab.config.host.name} for {target.name}")
+        state = elab.instances.alone[target.name] = UnitState(host, -1, only=(target,))
+    return state

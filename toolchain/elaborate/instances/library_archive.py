@@ -1,19 +1,18 @@
 """The library's archive: what of the standard library is compiled once and not in each build.
 
 In: an elaborated seed program that uses the library as programs do. Out: a `Unit` whose hidden functions other
-programs call, and the `Library` that tells the elaborator of a program about them. What depends on the program (its
+programs call, and the `Library` that describes them to the elaborator of a program. What depends on the program (its
 targets, places in its source) or could be a part of its loops (short functions, which LLVM should see) stays out.
 """
 
 from collections.abc import Mapping, Set
 from dataclasses import field
-from typing import Any
 
+from ktc.base.records import entity, record, replace
 from ktc.elaborate.model.body_store import Packed, pack
 from ktc.elaborate.model.instance import Instance, UnitState
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, ParameterPack, PartialTy, StructTy
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Given, ParameterPack, PartialTy, StructTy
 from ktc.ir import nodes, walk
-from ktc.records import entity, record, replace
 from ktc.syntax.loader import MAIN, Package
 from ktc.syntax.parser import pack as pack_module
 
@@ -23,7 +22,7 @@ most of them; calls of longer ones cost little beside what they do."""
 
 
 _DIGEST = 12
-"""Length of the digest that ends the symbol of an instance; a longer ending tells instances with one digest apart."""
+"""Length of the digest that ends the symbol of an instance; a longer ending distinguishes instances with one digest."""
 
 
 @record
@@ -230,7 +229,7 @@ def _is_plain(instance: Instance) -> bool:
     return all(_is_of_library(value) for value in (instance.self_ty, *given, *kinds))
 
 
-def _is_of_library(value: Any) -> bool:
+def _is_of_library(value: Given) -> bool:
     match value:
         case FunctionValue() | FunctionTy():
             return False

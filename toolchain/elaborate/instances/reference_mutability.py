@@ -6,13 +6,12 @@ whether its `ref` arguments may be changed, so its result type says that they ma
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.instance import ArgumentSignature, Instance, Signature
-from ktc.elaborate.model.types import ConstValue, OriginValue, ParameterPack, StructTy
-from ktc.elaborate.model.values import Place, RValue
+from ktc.elaborate.model.types import ConstValue, Given, OriginValue, ParameterPack, StructTy
+from ktc.elaborate.model.values import Place, Result, RValue, Values
 from ktc.elaborate.types import struct_types, well_known
 from ktc.syntax import ast
 
@@ -27,10 +26,10 @@ def is_fixed(elab: Elaboration, instance: Instance, sig: ArgumentSignature) -> b
     if not sig.node.origin:
         return True
     value = elab.api.evaluate(elab, sig.node.origin[0], instance.scope, instance.fn.module)
-    return isinstance(getattr(value, "data", None), OriginValue) and not value.data.mutable
+    return isinstance(value, ConstValue) and isinstance(value.data, OriginValue) and not value.data.mutable
 
 
-def seen_result(elab: Elaboration, signature: Signature, values: list[Any]) -> Ty:
+def seen_result(elab: Elaboration, signature: Signature, values: Values) -> Ty:
     """Return the type of a call's result, read only where it points into what the caller may not change."""
     ty = signature.result_ty
     if not signature.lends or not any(origin.mutable for origin in struct_types.origins_of(elab, ty)):
@@ -38,8 +37,7 @@ def seen_result(elab: Elaboration, signature: Signature, values: list[Any]) -> T
     lent = [(signature.args[i], values[i]) for i in signature.lends]
     if not any(sig.convention == "read" or (is_open(sig) and _is_read_only(value)) for sig, value in lent):
         return ty
-    seen: Ty = weakened(elab, ty, {inner for sig, _ in lent for inner in _types_in(sig.ty)})
-    return seen
+    return _weakened_type(elab, ty, {inner for sig, _ in lent for inner in _types_in(sig.ty)})
 
 
 def own_result(elab: Elaboration, signature: Signature) -> Ty:
@@ -47,18 +45,21 @@ def own_result(elab: Elaboration, signature: Signature) -> Ty:
     lent = [signature.args[i] for i in signature.lends]
     if not any(sig.convention == "read" or is_open(sig) for sig in lent):
         return signature.result_ty
-    own: Ty = weakened(elab, signature.result_ty, {inner for sig in lent for inner in _types_in(sig.ty)})
-    return own
+    return _weakened_type(elab, signature.result_ty, {inner for sig in lent for inner in _types_in(sig.ty)})
 
 
-def weakened(elab: Elaboration, ty: Any, kept: set[Any]) -> Any:
+def _weakened(elab: Elaboration, value: Given, kept: set[StructTy]) -> Given:
+    if isinstance(value, ParameterPack):
+        return ParameterPack(tuple(_weakened(elab, item, kept) for item in value.items), value.kind)
+    return _weakened_type(elab, value, kept) if isinstance(value, Ty) else value
+
+
+def _weakened_type(elab: Elaboration, ty: Ty, kept: set[StructTy]) -> Ty:
     """Return a type with its origins, and the parameters that say whether they are mutable, read only; the types in
     `kept` stay as they are, for they come from elsewhere."""
-    if isinstance(ty, ParameterPack):
-        return ParameterPack(tuple(weakened(elab, item, kept) for item in ty.items), ty.kind)
     if not isinstance(ty, StructTy) or ty in kept or not struct_types.origins_of(elab, ty):
         return ty
-    found: list[Any] = [weakened(elab, value, kept) for value in ty.params]
+    found = [_weakened(elab, value, kept) for value in ty.params]
     at = {param.name: i for i, param in enumerate(ty.info.node.params)}
     for i, (param, value) in enumerate(zip(ty.info.node.params, ty.params, strict=True)):
         origin = value.data if isinstance(value, ConstValue) else None
@@ -72,11 +73,11 @@ def weakened(elab: Elaboration, ty: Any, kept: set[Any]) -> Any:
     return struct_types.struct_type(elab, ty.info, tuple(found))
 
 
-def _is_read_only(value: Any) -> bool:
+def _is_read_only(value: Result) -> bool:
     return value.read_only if isinstance(value, RValue) else isinstance(value, Place) and not value.mutable
 
 
-def _types_in(ty: Any) -> Iterator[Any]:
+def _types_in(ty: Given) -> Iterator[StructTy]:
     """Yield the types that are parameters of a type."""
     for value in ty.params if isinstance(ty, StructTy) else ty.items if isinstance(ty, ParameterPack) else ():
         if isinstance(value, StructTy):

@@ -1,9 +1,8 @@
 """Signatures: what an instance takes and gives, in types."""
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -15,9 +14,12 @@ from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import ArgumentSignature, Signature, Symbolic
 from ktc.elaborate.model.types import (
+    Actual,
     ConstValue,
     FunctionTy,
     FunctionValue,
+    Given,
+    OpenTy,
     OriginValue,
     ParameterPack,
     PartialTy,
@@ -31,20 +33,31 @@ from ktc.ir import nodes
 from ktc.syntax import ast
 
 
-def open_key(elab: Elaboration, kind: Any, have: Any) -> Any:
+def open_key(elab: Elaboration, kind: Given, have: Actual) -> Given:
+    have = _plain_for(elab, kind, have)
     if isinstance(kind, PartialTy) and not (isinstance(have, StructTy) and have.info is kind.info):
         return _filled(elab, kind)
     if isinstance(kind, FunctionTy):
         return None
-    have = well_known.materialized(elab, have) if isinstance(kind, TraitTy) else have
+    if isinstance(have, list):
+        have = have[0] if have else None
+    have = well_known.materialized(elab, have) if isinstance(kind, TraitTy) and isinstance(have, Ty) else have
     return struct_types.canonical(elab, have)
 
 
-def _filled(elab: Elaboration, kind: PartialTy) -> Any:
+def _plain_for(elab: Elaboration, kind: Given, have: Actual) -> Actual:
+    """Return a literal's type at run time where that is what a partial type leaves open."""
+    if not isinstance(kind, PartialTy) or not isinstance(have, StructTy) or have.info.materialized is None:
+        return have
+    plain = well_known.materialized(elab, have)
+    return plain if isinstance(plain, StructTy) and plain.info is kind.info else have
+
+
+def _filled(elab: Elaboration, kind: PartialTy) -> StructTy | PartialTy:
     """Fill what a partial type leaves open where its struct's defaults or origins allow it."""
     named = tuple((p.name, v) for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None)
     names = {name for name, _ in named}
-    extra: list[tuple[str, Any]] = []
+    extra: list[tuple[str, Given]] = []
     written = dict(named).get("mut")
     mutable = isinstance(written, ConstValue) and bool(written.data)
     for param in kind.info.node.params:
@@ -57,11 +70,11 @@ def _filled(elab: Elaboration, kind: PartialTy) -> Any:
 
 
 def declared_types(
-    elab: Elaboration, fn: FunctionInfo, scope: Scope, self_ty: StructTy | None, actual: list[Any]
-) -> list[Any]:
+    elab: Elaboration, fn: FunctionInfo, scope: Scope, self_ty: StructTy | None, actual: Sequence[Actual]
+) -> list[Given]:
     """Return the declared types; each may speak of the arguments before it."""
     inner = Scope(scope, "function")
-    found = []
+    found: list[Given] = []
     for number, (arg, have) in enumerate(zip(fn.node.args, actual, strict=True), 1):
         try:
             kind = declared_type(elab, arg, inner, fn, self_ty)
@@ -89,7 +102,7 @@ def _look_at_rest(elab: Elaboration, fn: FunctionInfo, scope: Scope, first: int,
             library_result(elab, fn, scope)
 
 
-def declared_type(elab: Elaboration, arg: ast.Param, scope: Scope, fn: FunctionInfo, self_ty: StructTy | None) -> Any:
+def declared_type(elab: Elaboration, arg: ast.Param, scope: Scope, fn: FunctionInfo, self_ty: StructTy | None) -> Given:
     if arg.type is None:
         return self_ty
     if isinstance(arg.type, ast.Star):
@@ -113,14 +126,19 @@ def _is_function(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FunctionIn
 
 
 def signature(
-    elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None, scope: Scope, declared: list[Any], actual: list[Any]
+    elab: Elaboration,
+    fn: FunctionInfo,
+    self_ty: StructTy | None,
+    scope: Scope,
+    declared: Sequence[Given],
+    actual: Sequence[Actual],
 ) -> Signature:
     args: list[ArgumentSignature] = []
     result_ty: Ty | None = None
     out_name = ""
     for arg, kind, have in zip(fn.node.args, declared, actual, strict=True):
         if arg.convention == "out":
-            result_ty = known(elab, kind, have) if isinstance(kind, (PartialTy, TraitTy)) else kind
+            result_ty = _type(known(elab, kind, have) if isinstance(kind, (PartialTy, TraitTy)) else kind)
             if isinstance(kind, PartialTy) and self_ty is not None and self_ty.info is kind.info:
                 result_ty = self_ty
             out_name = arg.name
@@ -128,18 +146,18 @@ def signature(
     result_mutable = True
     if result_ty is None:
         result_ty = library_result(elab, fn, with_arguments(fn, args, scope))
-    kind = "ref" if fn.node.result_ref is not None else struct_types.abi(elab, result_ty)
-    if kind == "ref":
+    passing = "ref" if fn.node.result_ref is not None else struct_types.abi(elab, result_ty)
+    if passing == "ref":
         result_mutable = _ref_mutable(elab, fn, scope)
     lends, named, fields = lenders(fn)
-    if kind == "ref" and _points_elsewhere(elab, fn, args, scope):
+    if passing == "ref" and _points_elsewhere(elab, fn, args, scope):
         named = ()
     writing = ("mut",) if fn.module.is_library else ("mut", "ref")
     changes = any(a.convention in writing and (len(args) > 1 or a.variadic) for a in args)
     return Signature(
         tuple(args),
         result_ty,
-        kind,
+        passing,
         fn.raises,
         out_name,
         result_mutable,
@@ -176,7 +194,7 @@ def _points_elsewhere(elab: Elaboration, fn: FunctionInfo, args: list[ArgumentSi
         return False
     inner = Scope(scope, "function")
     for sig in args:
-        if isinstance(sig.ty, Ty):
+        if isinstance(sig.ty, Ty) and not isinstance(sig.ty, OpenTy):
             inner.names[sig.name] = phantom(sig.name, sig.ty, fn, sig.node, mutable=False)
     place = elab.api.expr(Body(elab, fn.module, inner, None), fn.node.result_ref[0])
     return isinstance(place, Place) and place.mutable
@@ -197,33 +215,47 @@ def library_result(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> Ty:
     return value
 
 
-def known(elab: Elaboration, kind: Any, have: Any) -> Ty:
+def _type(kind: Given) -> Ty:
+    """Return the type of an argument as its signature has it.
+
+    Raises:
+        Mismatch: it is a list of types.
+    """
+    if isinstance(kind, PartialTy):
+        return OpenTy(kind)
+    if not isinstance(kind, Ty):
+        raise Mismatch(Code.TYPE_MISMATCH, "an argument's type cannot be a list of types", None, 2)
+    return kind
+
+
+def known(elab: Elaboration, kind: Given, have: Actual) -> Given:
     if isinstance(kind, FunctionTy):
         # a function given by name is a part of the instance, so that it can be called directly
         found = elab.api.fn_as(elab, have.of, kind) if isinstance(have, FunctionTy) and have.of is not None else None
         return kind if found is None else function_types.fn_type_of(elab, found)
     if isinstance(kind, PartialTy):
+        have = _plain_for(elab, kind, have)
         if isinstance(have, StructTy) and have.info is kind.info:
             if not all(map(partial(_given_fits, elab, kind), kind.info.node.params, have.params, kind.params)) or (
                 kind.shape is not None and not unification.unify(elab, kind.shape, have, {})
             ):
                 text = f"a '{type_printer.type_name(elab, have)}' is given, and what is wanted has other parameters"
                 raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
-            return struct_types.canonical(elab, have)  # type: ignore[no-any-return]
+            return struct_types.canonical_struct(elab, have)
         made = _filled(elab, kind)
         if have is not None and not isinstance(made, StructTy):
             text = f"'{type_printer.type_name(elab, have)}' is given where '{kind.info.name}' is wanted"
             raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
-        return made  # type: ignore[no-any-return]
+        return made
     if isinstance(kind, TraitTy) and isinstance(have, Ty):
         plain = well_known.materialized(elab, have)
         if not struct_members.conforms(elab, plain, kind):
             raise unmet(elab, plain, kind)
-        return struct_types.canonical(elab, plain)  # type: ignore[no-any-return]
-    return kind  # type: ignore[no-any-return]
+        return struct_types.canonical(elab, plain)
+    return kind
 
 
-def _given_fits(elab: Elaboration, kind: PartialTy, param: ast.Param, have: Any, want: Any) -> bool:
+def _given_fits(elab: Elaboration, kind: PartialTy, param: ast.Param, have: Given, want: Given) -> bool:
     """Does a parameter of an argument's type fit what a partial type says, if it says it: it may be a default."""
     if want is None or (param.default is not None and param.name not in kind.written):
         return True
@@ -232,19 +264,22 @@ def _given_fits(elab: Elaboration, kind: PartialTy, param: ast.Param, have: Any,
     return type_relations.param_fits(elab, have, want)
 
 
-def _arg(elab: Elaboration, fn: FunctionInfo, arg: ast.Param, kind: Any, have: Any) -> ArgumentSignature:
+def _arg(elab: Elaboration, fn: FunctionInfo, arg: ast.Param, kind: Given, have: Actual) -> ArgumentSignature:
     convention = convention_of(arg)
     if arg.kind == "star":
         if arg.splat:
-            pack = kind.items if isinstance(kind, ParameterPack) else ()
+            items = kind.items if isinstance(kind, ParameterPack) else ()
+            pack = tuple(_type(item) if item is not None else None for item in items)
             return ArgumentSignature(arg.name, None, convention, arg.kind, arg, "memory", "pack", pack)  # type: ignore[arg-type]
         if isinstance(kind, (TraitTy, PartialTy)):
-            kind = known(elab, kind, have[0] if have else None)
-        return ArgumentSignature(arg.name, kind, convention, arg.kind, arg, "memory", "list")
+            kind = known(elab, kind, have[0] if isinstance(have, list) and have else None)
+        return ArgumentSignature(arg.name, _type(kind), convention, arg.kind, arg, "memory", "list")
     if arg.kind == "starstar":
-        return ArgumentSignature(arg.name, parameter_binding.keywords_type(elab, kind), "var", arg.kind, arg, "memory")
-    ty = kind if isinstance(kind, FunctionTy) and not is_specialised(arg, fn) else known(elab, kind, have)
-    if isinstance(ty, (TraitTy, PartialTy)) or convention in ("mut", "ref", "out"):
+        return ArgumentSignature(
+            arg.name, parameter_binding.keywords_type(elab, _type(kind)), "var", arg.kind, arg, "memory"
+        )
+    ty = kind if isinstance(kind, FunctionTy) and not is_specialised(arg, fn) else _type(known(elab, kind, have))
+    if isinstance(ty, (TraitTy, OpenTy)) or convention in ("mut", "ref", "out"):
         passing = "memory"
     else:
         passing = struct_types.abi(elab, ty)
@@ -273,7 +308,7 @@ def with_arguments(fn: FunctionInfo, args: Iterable[ArgumentSignature], scope: S
     """Return a scope in which the arguments stand for their types: of a result, or of a `where` condition."""
     inner = Scope(scope, "function")
     for sig in args:
-        if isinstance(sig.ty, Ty):
+        if isinstance(sig.ty, Ty) and not isinstance(sig.ty, OpenTy):
             inner.names[sig.name] = phantom(sig.name, sig.ty, fn, sig.node)
     return inner
 

@@ -39,6 +39,17 @@ def request(elab: Elaboration, instance: Instance) -> None:
         instance.state.queue.append(instance)
 
 
+def request_entry(elab: Elaboration, instance: Instance) -> None:
+    """Put the program's entry on the work list."""
+    request(elab, instance)
+    elab.instances.entry = instance.symbol
+
+
+def defer_kernels(elab: Elaboration) -> None:
+    """Only note kernels from now on: they are elaborated one by one."""
+    elab.instances.deferred_kernels = {}
+
+
 def drain(elab: Elaboration, only: UnitState | None = None) -> None:
     """Make all bodies on the work lists, or on that of one unit."""
     work = True

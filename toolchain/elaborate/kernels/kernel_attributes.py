@@ -1,7 +1,8 @@
 """Attributes of kernels: launch bounds, and which functions can be kernels at all."""
 
-from typing import Any
+from typing import TypeGuard
 
+from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import variables
@@ -27,7 +28,7 @@ def bounds_of(body: Body, decorators: tuple[ast.Decorator, ...]) -> dict[str, tu
     bounds: dict[str, tuple[int, ...]] = {}
     for decorator in decorators:
         call = decorator.value
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "fp_mode":
+        if _is_mode(call):
             bounds["floats"] = (_floats(body, call),)
             continue
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "__llvm_metadata"):
@@ -47,9 +48,32 @@ def bounds_of(body: Body, decorators: tuple[ast.Decorator, ...]) -> dict[str, tu
             for number in numbers:
                 if not 1 <= number <= most:
                     at = Span(body.frame.module.source, word.value.start, word.value.end)
-                    body.fail(Code.CONSTRAINT_FAILED, text.format(number), at)
+                    body.fail(Code.UNSATISFIED_CONSTRAINT, text.format(number), at)
             bounds[bound] = numbers
     return bounds
+
+
+def mode_of(body: Body, fn: FunctionInfo) -> dict[str, tuple[int, ...]]:
+    """Return what `@fp_mode` says of a function that kernels call."""
+    calls = [one.value for one in fn.node.decorators if _is_mode(one.value)]
+    if not calls:
+        return {}
+    where = Span(fn.module.source, calls[0].start, calls[0].end)
+    if fn.inline == "always" and body.facts.lends:
+        text = "'@fp_mode' above a function that is inlined and has memory of its own is not supported"
+        body.fail(Code.UNSUPPORTED, text, where, "leave out '@always_inline', or write '@fp_mode' above the kernel")
+    mask = 0
+    for call in calls:
+        words = [word.value for word in call.args if isinstance(word, ast.StrLit)]
+        mask |= _floats(body, call)
+        if any("ftz" in word.split(",") for word in words):
+            text = "'ftz' is a mode of a whole kernel, and this function is called by one"
+            body.fail(Code.UNSUPPORTED, text, where, "write it above the kernel")
+    return {"floats": (mask & ~float_modes.FLUSH,)}
+
+
+def _is_mode(call: ast.Expr) -> TypeGuard[ast.Call]:
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "fp_mode"
 
 
 def _floats(body: Body, call: ast.Call) -> int:
@@ -83,6 +107,6 @@ def _numbers(body: Body, value: ast.Expr, most: int) -> tuple[int, ...]:
     return tuple([call("Int", ast.Subscript(*at, value, (place,), ())) for place in places])
 
 
-def could_be_kernel(config: Any, fn: FunctionInfo) -> bool:
+def could_be_kernel(config: Config, fn: FunctionInfo) -> bool:
     """Could a function be a kernel: it may use what only devices have."""
     return fn.owner is None and not fn.raises and fn.node.result is None and bool(config.accelerators)

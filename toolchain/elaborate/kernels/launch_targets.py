@@ -4,9 +4,8 @@ In: the condition of a `@parameter if` and its truth. Out: a bit for each target
 """
 
 from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.instances import instance_table
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.instance import UnitState
-from ktc.records import replace
 from ktc.syntax import ast
 
 
@@ -16,16 +15,13 @@ def targets_where(body: Body, condition: ast.Expr, truth: bool) -> int:
     What is started under `@parameter if has_nvidia_gpu_accelerator()` is not meant for the others.
     """
     elab, found = body.elab, 0
-    config, outer = elab.config, elab.instances.state
-    if len(config.accelerators) < 2 or body.frame.module.is_library or outer.index >= 0:
+    config = elab.config
+    if len(config.accelerators) < 2 or body.frame.module.is_library or elab.instances.state.index >= 0:
         return int(body.site.launch_targets)
     for index, target in enumerate(config.accelerators):
-        if target.name not in elab.instances.alone:
-            host = replace(config.host, name=f"{config.host.name} for {target.name}")
-            elab.instances.alone[target.name] = UnitState(host, -1, only=(target,))
-        elab.instances.state = elab.instances.alone[target.name]
+        outer = elab.instances.enter_state(instance_table.state_alone(elab, target))
         try:
             found |= (bool(evaluation.index_of(elab, evaluation.param_arg(body, condition))) == truth) << index
         finally:
-            elab.instances.state = outer
+            elab.instances.enter_state(outer)
     return found & int(body.site.launch_targets)

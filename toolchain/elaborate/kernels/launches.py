@@ -1,14 +1,13 @@
 """Kernels of other targets and what they capture, and the other services that primitives ask of a body."""
 
 import re
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, variables
 from ktc.elaborate.closures import captures
 from ktc.elaborate.comptime import evaluation
-from ktc.elaborate.instances import function_instances, work_queue
+from ktc.elaborate.instances import function_instances, instance_table, work_queue
 from ktc.elaborate.instances.instance_table import TARGETS_TABLE
 from ktc.elaborate.model.call_locations import arguments_start
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, Ty
@@ -46,45 +45,55 @@ def function_environment(body: Body, fn: FunctionValue, span: Span | None) -> Va
     return captures.environment(body, instance.envs[0], span) if instance.envs else nodes.Const(types.PTR, 0)
 
 
-def _kernel(body: Body, target: Target, fn: FunctionValue, span: Span | None) -> tuple[UnitState, Instance]:
+def _kernel(
+    body: Body, target: Target, fn: FunctionValue, span: Span | None, shown: bool = False
+) -> tuple[UnitState, Instance]:
+    """Ask for a kernel; `shown`: its code is only looked at, so that it may be any function."""
     state, instance = _kernel_instance(body, target, fn, span)
-    _check_kernel(body, instance, target, span)
-    state.kernels.setdefault(instance.symbol, nodes.Kernel(instance.symbol, instance.title, instance.fn.span()))
+    shown = shown and not _is_kernel(body, instance, target)
+    if not shown:
+        _check_kernel(body, instance, target, span)
+    kernel = nodes.Kernel(instance.symbol, instance.title, instance.fn.span(), shown)
+    state.kernels.setdefault(instance.symbol, kernel)
     work_queue.request(body.elab, instance)
     return state, instance
 
 
 def _kernel_instance(body: Body, target: Target, fn: FunctionValue, span: Span | None) -> tuple[UnitState, Instance]:
     elab = body.elab
-    state = elab.instances.states.get(target.name)
-    if state is None or state.index < 0:
-        state = elab.instances.states.get("device " + target.name)
-    if state is None:
-        state = UnitState(target, len(elab.instances.states) - 1)
-        elab.instances.states["device " + target.name if target.name == elab.config.host.name else target.name] = state
-    outer = elab.instances.state
-    elab.instances.state = state
+    state = instance_table.device_state(elab, target)
+    outer = elab.instances.enter_state(state)
     try:
         instance = function_instances.instance_of(elab, fn, span, body, kernel=True)
     finally:
-        elab.instances.state = outer
+        elab.instances.enter_state(outer)
     return state, instance
+
+
+def _is_kernel(body: Body, instance: Instance, target: Target) -> bool:
+    signature = instance.signature
+    return not signature.raises and signature.result == "none" and all(
+        sig.passing != "memory" or _is_passed_whole(body, sig, target) for sig in signature.args
+    )  # fmt: skip
 
 
 def _check_kernel(body: Body, instance: Instance, target: Target, span: Span | None) -> None:
     name, signature = instance.fn.name, instance.signature
     if signature.raises:
         why = "it is a 'def'" if instance.fn.node.is_def else "it may raise"
-        body.fail(Code.BAD_KERNEL, f"'{name}' cannot be a kernel: {why}", span, "a kernel is an 'fn' without 'raises'")
+        body.fail(
+            Code.INVALID_KERNEL, f"'{name}' cannot be a kernel: {why}", span, "a kernel is an 'fn' without 'raises'"
+        )
     if signature.result != "none":
-        body.fail(Code.BAD_KERNEL, f"'{name}' cannot be a kernel: it returns a value", span)
+        help = "let it write its result to a buffer: a pointer or a tensor is an argument"
+        body.fail(Code.INVALID_KERNEL, f"'{name}' cannot be a kernel: it returns a value", span, help)
     for sig in signature.args:
         if sig.passing == "memory" and not _is_passed_whole(body, sig, target):
             kind = type_printer.type_name(body.elab, sig.ty)
             text = f"argument '{sig.name}' of kernel '{name}' has the type '{kind}', which a kernel cannot take"
             if sig.convention in ("mut", "ref"):
                 text = f"argument '{sig.name}' of kernel '{name}' is '{sig.convention}', and a kernel gets copies"
-            body.fail(Code.BAD_KERNEL, text, span)
+            body.fail(Code.INVALID_KERNEL, text, span)
 
 
 def _is_passed_whole(body: Body, sig: ArgumentSignature, target: Target) -> bool:
@@ -94,14 +103,19 @@ def _is_passed_whole(body: Body, sig: ArgumentSignature, target: Target) -> bool
 
 
 def _is_its_bytes(body: Body, ty: Ty) -> bool:
-    """Say whether a value is no more than its bytes: trivial, or of a library type with a true `__is_trivial__`.
+    """Say whether a value is no more than its bytes: trivial, or of a library type with a true `__is_trivial__`, or
+    made of such.
+
 
     The copies of such a type are functions all the same, for with other parameters they do more.
     """
     if struct_types.is_trivial(body.elab, ty):
         return True
-    if not isinstance(ty, StructTy) or not ty.info.module.is_library:
+    if not isinstance(ty, StructTy):
         return False
+    if not ty.info.module.is_library:
+        own = any(name in ty.info.members for name in ("__copyinit__", "__moveinit__", "__del__"))
+        return not own and all(_is_its_bytes(body, kind) for _, kind in struct_types.fields_of(body.elab, ty))
     said = ty.info.members.get("__is_trivial__")
     return isinstance(said, AliasInfo) and evaluation.alias_value(body.elab, said, ty) == well_known.bool_constant(
         body.elab, True
@@ -112,13 +126,13 @@ def offload(
     body: Body, target: Target, kind: int, option: str, fn: FunctionValue, info: StructTy, span: Span | None
 ) -> Val:
     """Ask for a function's device code; the result names constants that the back end fills in."""
-    state, instance = _kernel(body, target, fn, span)
+    state, instance = _kernel(body, target, fn, span, kind != IMAGE_KINDS.index("image"))
     name = _image_global(body, state, instance, kind)
     body.refs.add(name)
     values: list[Value] = [
         _image(body, name),
         ir_values.string_global(body, instance.symbol),
-        nodes.Const(types.I64, len(kernel_captures(body, target, fn, span)) if instance.envs else 0),
+        nodes.Const(types.I64, len(kernel_captures(body, target, fn, span, True)) if instance.envs else 0),
     ]
     parts = {}
     fields = struct_types.fields_of(body.elab, info)
@@ -134,7 +148,7 @@ def _image_global(body: Body, state: UnitState, instance: Instance, kind: int) -
     name = f"image${instance.symbol}${state.target.name.replace('-', '_')}${kind}"
     if name not in body.elab.instances.globals:
         content = nodes.ImageRef(state.index, instance.symbol, IMAGE_KINDS[kind])
-        body.elab.instances.globals[name] = nodes.Global(name, types.ArrayType(types.I8, 1), content, True)
+        body.elab.instances.add_global(nodes.Global(name, types.ArrayType(types.I8, 1), content, True))
     return name
 
 
@@ -145,7 +159,7 @@ def _image(body: Body, name: str) -> Value:
     if body.frame.comptime:
         return nodes.Const(pair, (nodes.Address(name), size))
     held = f"{name}$size"
-    body.elab.instances.globals[held] = nodes.Global(held, types.I64, nodes.Const(types.I64, size), True)
+    body.elab.instances.add_global(nodes.Global(held, types.I64, nodes.Const(types.I64, size), True))
     body.refs.add(held)
     read = body.let(nodes.Load(nodes.GlobalAddress(held), types.I64), types.I64)
     return ops.build("make", (nodes.Const(types.PTR, nodes.Address(name)), read), None, pair)
@@ -153,7 +167,8 @@ def _image(body: Body, name: str) -> Value:
 
 def kernel_codes(body: Body, fn: FunctionValue, targets: int, span: Span | None) -> Value:
     """Return the address of a table with two pointers for each of the program's targets: an image and the kernel's
-    name in it, or what runs blocks of it on the processor and null. Null is what a target has that is not wanted.
+    name in it, or what runs blocks of it on the processor and its name (null with `-g0`). Null is what a target has
+    that is not wanted.
 
     Args:
         targets: a bit for each target that the kernel is compiled for.
@@ -167,18 +182,24 @@ def kernel_codes(body: Body, fn: FunctionValue, targets: int, span: Span | None)
         state, instance = _kernel(body, target, fn, span)
         symbol = symbol or instance.symbol
         if target.artefact == "native":
-            rows.append((nodes.Address(instance.symbol), 0))
+            title = _text_address(body, instance.title) if body.elab.config.places else 0
+            rows.append((nodes.Address(instance.symbol), title))
         else:
             image = _image_global(body, state, instance, IMAGE_KINDS.index("image"))
-            text: Any = ir_values.string_global(body, instance.symbol).value
-            rows.append((nodes.Address(image), text[0]))
+            rows.append((nodes.Address(image), _text_address(body, instance.symbol)))
     name = f"codes${symbol}${targets & (1 << len(rows)) - 1}"
     if name not in body.elab.instances.globals:
         pair = types.StructType((types.PTR, types.PTR))
         table = types.ArrayType(pair, len(rows))
-        body.elab.instances.globals[name] = nodes.Global(name, table, nodes.Const(table, tuple(rows)), True)
+        body.elab.instances.add_global(nodes.Global(name, table, nodes.Const(table, tuple(rows)), True))
     body.refs.add(name)
     return nodes.GlobalAddress(name)
+
+
+def _text_address(body: Body, text: str) -> nodes.Plain:
+    pair = ir_values.string_global(body, text).value
+    assert isinstance(pair, tuple)
+    return pair[0]
 
 
 def kernel_args(body: Body, fn: FunctionValue, span: Span | None) -> list[tuple[str, Ty]]:
@@ -191,31 +212,35 @@ def kernel_args(body: Body, fn: FunctionValue, span: Span | None) -> list[tuple[
     return [(sig.name, sig.ty) for sig in instance.signature.args if sig.convention != "out"]
 
 
+CapturePath = tuple[FunctionValue, tuple[int, ...]]
+"""A closure, and the places in the environments that lead on from its own."""
+
+
 def kernel_captures(
-    body: Body, target: Target, fn: FunctionValue, span: Span | None
-) -> list[tuple[tuple[Any, ...], Var]]:
+    body: Body, target: Target, fn: FunctionValue, span: Span | None, shown: bool = False
+) -> list[tuple[CapturePath, Var]]:
     """Return the variables that become arguments of a kernel, each with the way to it."""
-    _, instance = _kernel(body, target, fn, span)
+    _, instance = _kernel(body, target, fn, span, shown)
     if not instance.envs:
         return []
     body.elab.api.elaborate_instance(body.elab, instance)
     work_queue.drain_closures(body.elab)
-    found: list[tuple[tuple[Any, ...], Var]] = []
+    found: list[tuple[CapturePath, Var]] = []
     seen: set[FunctionInfo] = set()
 
-    def collect(path: tuple[Any, ...], closure: FunctionInfo) -> None:
+    def collect(path: CapturePath, closure: FunctionInfo) -> None:
         if closure in seen:
             return
         seen.add(closure)
         for i, item in enumerate(variables.captures_of(closure.parent, closure)):
             if isinstance(item, FunctionInfo):
-                collect((*path, i), item)
+                collect((path[0], (*path[1], i)), item)
             elif types.size_of(struct_types.ir_type(body.elab, item.ty)):
                 _check_capture(body, instance, item, target, span)
-                found.append(((*path, i), item))
+                found.append(((path[0], (*path[1], i)), item))
 
     for env in instance.envs:
-        collect((env,), env.set.functions[0])
+        collect((env, ()), env.set.functions[0])
     return found
 
 
@@ -223,31 +248,54 @@ def _check_capture(body: Body, instance: Instance, var: Var, target: Target, spa
     if struct_types.abi(body.elab, var.ty) == "memory" and not (_is_its_bytes(body, var.ty) and target.value_argument):
         kind = type_printer.type_name(body.elab, var.ty)
         text = f"'{instance.fn.name}' cannot be a kernel: it captures '{var.name}' of type '{kind}'"
-        body.fail(Code.BAD_KERNEL, text + ", which a kernel cannot take", span)
+        body.fail(Code.INVALID_KERNEL, text + ", which a kernel cannot take", span)
 
 
 def kernel_capture(body: Body, target: Target, fn: FunctionValue, index: int, span: Span | None) -> Value:
     """Return the address of a value that a kernel captures."""
     path, _ = kernel_captures(body, target, fn, span)[index]
     pointer = captures.environment(body, path[0], span)
-    for slot in path[1:]:
+    for slot in path[1]:
         at = ops.build("offset", (pointer, nodes.Const(types.I64, slot)), None, types.PTR)
         pointer = body.let(nodes.Load(at, types.PTR), types.PTR)
     return pointer
 
 
+def kernel_capture_size(body: Body, target: Target, fn: FunctionValue, index: int, span: Span | None) -> int:
+    """Return how many bytes a value has that a kernel captures."""
+    _, var = kernel_captures(body, target, fn, span)[index]
+    return types.size_of(struct_types.ir_type(body.elab, var.ty))
+
+
 def call_location(body: Body) -> tuple[str, int, int]:
     """Return file, line and column of the innermost place in a user's file."""
-    body.site.placed = True
+    body.site.set_placed(True)
     span, at = body.frame.span, body.frame.instance
     if body.elab.is_archive and (span is None or span.source.is_library):
         raise DependsOnProgram  # the calls of the seed itself are no part of the archive
     while at is not None and (span is None or span.source.is_library):
         span, at = at.call_span, at.parent
+    return _position(span)
+
+
+def _position(span: Span | None) -> tuple[str, int, int]:
     if span is None:
         return "", 0, 0
     line, column = span.source.position(arguments_start(span))
     return span.source.path, line, column
+
+
+def caller_location(body: Body, calls: int) -> tuple[str, int, int]:
+    """Return file, line and column of the call so many calls up; 0 is the place that asks."""
+    body.site.set_placed(True)
+    span, at = body.frame.span, body.frame.instance
+    for _ in range(calls):
+        if at is None or not at.fn.located:
+            name = at.fn.name if at is not None else "this"
+            text = f"where '{name}' is called is not known: only of a function with '@always_inline' that asks for it"
+            body.fail(Code.NON_CONSTANT_VALUE, text, body.frame.span)
+        span, at = at.call_span, at.parent
+    return _position(span)
 
 
 def call_place(body: Body, own: bool) -> str:
@@ -256,7 +304,7 @@ def call_place(body: Body, own: bool) -> str:
     Args:
         own: of this very call; nothing where it is one of the library's.
     """
-    body.site.placed = True
+    body.site.set_placed(True)
     if own and (body.frame.span is None or body.frame.span.source.is_library):
         return ""
     return "{}:{}:{}".format(*call_location(body))
@@ -267,7 +315,7 @@ def asking_span(body: Body, argument: int) -> Span | None:
 
     The call itself where it has no such argument; None where the library was not called from a user's file.
     """
-    body.site.placed = True
+    body.site.set_placed(True)
     at = body.frame.instance
     while at is not None:
         if at.call_span is not None and not at.call_span.source.is_library:
@@ -280,7 +328,7 @@ def program_global(body: Body, name: str, type: types.Type, align: int) -> Value
     """Return the address of a variable of the program, one for each name."""
     symbol = f"var${name}"
     if symbol not in body.elab.instances.globals:
-        body.elab.instances.globals[symbol] = nodes.Global(symbol, type, None, False, 0, align)
+        body.elab.instances.add_global(nodes.Global(symbol, type, None, False, 0, align))
     body.refs.add(symbol)
     return nodes.GlobalAddress(symbol)
 
@@ -307,7 +355,7 @@ def shared_global(body: Body, type: types.Type, space: int, align: int, span: Sp
     )
     known = body.elab.instances.globals.get(symbol)
     align = max(align, known.align) if known is not None else align
-    body.elab.instances.globals[symbol] = nodes.Global(symbol, type, None, False, space, align)
+    body.elab.instances.add_global(nodes.Global(symbol, type, None, False, space, align))
     body.refs.add(symbol)
     return nodes.GlobalAddress(symbol, space)
 

@@ -7,9 +7,10 @@ from dataclasses import field
 from operator import attrgetter
 from typing import Any
 
+from ktc.base import unpickling
+from ktc.base.records import field_names, record
 from ktc.diag.source import Source, Span
 from ktc.ir import nodes, types
-from ktc.records import field_names, record
 
 KeptBody = tuple[nodes.Function, Set[str]]
 """A function, and the symbols that it refers to."""
@@ -74,7 +75,7 @@ class _Pickler(pickle.Pickler):
         return NotImplemented if get is None else (kind, get(value))
 
 
-class _Unpickler(pickle.Unpickler):
+class _Unpickler(unpickling.Unpickler):
     def __init__(self, file: io.BytesIO, source: Callable[[str], Source]) -> None:
         super().__init__(file)
         self._source = source

@@ -1,4 +1,4 @@
-"""Where in its text a call begins its arguments: the place that programs are told of a call.
+"""Where in its text a call begins its arguments: the position that `call_location` reports for a call.
 
 In: the span of a call. Out: an offset in the source.
 """

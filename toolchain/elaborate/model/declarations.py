@@ -7,10 +7,10 @@ tree at once; imports are followed when a name is asked for the first time.
 import math
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import field
-from typing import Any
+from typing import Any, Union
 
+from ktc.base.records import entity, record
 from ktc.diag.source import Source, Span
-from ktc.records import entity, record
 from ktc.syntax import ast
 
 
@@ -79,11 +79,12 @@ class FunctionInfo:
         owner: the struct or trait that it is a method of.
         scope: where its names are looked up (the module's; the struct's are added per instance; a body's if nested).
         inline: "", "always", "builtin" or "never".
-        traced: line tables tell of it (`ir.nodes.Function`).
+        traced: it has line tables (`ir.nodes.Function`).
         parent: for a nested function the body it stands in.
         captures: a nested function that reads variables of its parent.
         copied: what `@__copy_capture` names: variables that a `@parameter` function has copies of.
         closure: of a nested function: a name that no other of its unit has.
+        located: it asks where it is called (`__call_location`): each call has an instance of its own.
     """
 
     name: str
@@ -103,7 +104,8 @@ class FunctionInfo:
     captures: bool = False
     copied: tuple[ast.Expr, ...] = ()
     closure: str = ""
-    patterns: dict[Any, Any] = field(default_factory=dict)
+    located: bool = False
+    patterns: dict[object, Any] = field(default_factory=dict)
     _arity: "Arity | None" = None
 
     @property
@@ -154,7 +156,7 @@ class StructInfo:
     module: "ModuleInfo"
     uid: int
     scope: "Scope"
-    members: dict[str, Any] = field(default_factory=dict)
+    members: "dict[str, Member]" = field(default_factory=dict)
     field_nodes: list[ast.VarDecl] = field(default_factory=list)
     register_trivial: bool = False
     register_passable: bool = False
@@ -166,14 +168,14 @@ class StructInfo:
     deprecated: str = ""
     explicit_destroy: str | None = None
     """Nothing destroys a value by itself; what to do instead, as the struct says."""
-    instances: dict[tuple[Any, ...], Ty] = field(default_factory=dict)
+    instances: dict[tuple[object, ...], Ty] = field(default_factory=dict)
     traits: "tuple[TraitInfo, ...] | None" = None
     lacks_trait: bool = False
     """One of its traits has a mistake, which was reported: what the struct cannot be for want of one is not said."""
     symbolic: Ty | None = None
     bound: Ty | None = None
     """Of an archetype, which stands for a type parameter: all that is known of it."""
-    inherited: dict[str, Any] = field(default_factory=dict)
+    inherited: "dict[str, Member | None]" = field(default_factory=dict)
     codes: dict[int, str] | None = None
 
     def span(self) -> Span:
@@ -191,7 +193,7 @@ class TraitInfo:
     module: "ModuleInfo"
     uid: int
     scope: "Scope"
-    members: dict[str, Any] = field(default_factory=dict)
+    members: "dict[str, Member]" = field(default_factory=dict)
     parents: "tuple[TraitInfo, ...] | None" = None
 
     def span(self) -> Span:
@@ -209,7 +211,7 @@ class AliasInfo:
     module: "ModuleInfo"
     scope: "Scope"
     uid: int
-    values: dict[Any, Any] = field(default_factory=dict)
+    values: dict[object, Any] = field(default_factory=dict)
 
     def span(self) -> Span:
         """Where its name stands."""
@@ -268,3 +270,7 @@ class Scope:
         while scope is not None:
             yield scope
             scope = scope.parent
+
+
+Member = Union[ast.VarDecl, OverloadSet, AliasInfo]
+"""What a struct or a trait has under a name: a field, methods, an alias."""

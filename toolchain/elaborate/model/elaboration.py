@@ -12,26 +12,30 @@ from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label, Sink
 from ktc.diag.source import Span
+from ktc.elaborate.model.body_state import (
+    Assignments,
+    CallSite,
+    Captures,
+    ControlFlow,
+    LexicalFrame,
+    OwnershipFacts,
+)  # fmt: skip
 from ktc.elaborate.model.build_options import Defines
-from ktc.elaborate.model.calls import Candidate, Computed
+from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, Ty
+from ktc.elaborate.model.elaboration_state import (
+    CompileTime,
+    Coverage,
+    GenericTypes,
+    Instances,
+    Modules,
+    TypeTable,
+)  # fmt: skip
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import ArgumentSignature, DependsOnProgram, Instance, UnitState
 from ktc.elaborate.model.reporting import Reporter
-from ktc.elaborate.model.state import (
-    CallSite,
-    Captures,
-    CompileTime,
-    ControlFlow,
-    Coverage,
-    Instances,
-    LexicalFrame,
-    Modules,
-    OwnershipFacts,
-    TypeTable,
-)  # fmt: skip
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy, Sym
-from ktc.elaborate.model.values import Arg, CollectionLiteral, Place, RValue
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Given, Named, StructTy, Sym
+from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, Computed, Place, Result, RValue, Val
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 from ktc.syntax import ast
@@ -47,7 +51,7 @@ Observe = Callable[["Body", Any, Any], None]
 class ElaborationApi:
     """The functions that a lower room may call in a higher one (`dispatch.py` implements them)."""
 
-    def expr(self, body: "Body", node: ast.Expr, expected: Ty | None = None) -> Any:
+    def expr(self, body: "Body", node: ast.Expr, expected: Ty | None = None) -> Result:
         """Elaborate an expression; `expected` is a hint for collection literals."""
         raise NotImplementedError
 
@@ -55,21 +59,21 @@ class ElaborationApi:
         """Elaborate one statement."""
         raise NotImplementedError
 
-    def alias_value(self, elab: "Elaboration", alias: AliasInfo, self_ty: StructTy | None) -> Any:
+    def alias_value(self, elab: "Elaboration", alias: AliasInfo, self_ty: StructTy | None) -> Given:
         """Return the value of an alias without parameters (an `AliasInfo` itself if it has parameters)."""
         raise NotImplementedError
 
-    def block(self, body: "Body", statements: tuple[ast.Stmt, ...], names: dict[str, Any] | None = None) -> None:
+    def block(self, body: "Body", statements: tuple[ast.Stmt, ...], names: dict[str, Binding] | None = None) -> None:
         """Elaborate statements in a scope of their own; an error in one does not stop the others."""
         raise NotImplementedError
 
-    def build_display(self, body: "Body", late: CollectionLiteral, want: Ty | None) -> Any:
+    def build_display(self, body: "Body", late: CollectionLiteral, want: Ty | None) -> Val:
         """Make the value that a display stands for: of the wanted type where it can be, else of its own."""
         raise NotImplementedError
 
     def call_fn(
         self, body: "Body", fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False
-    ) -> Any:
+    ) -> Val:
         """Call a function with the parameters that it was given."""
         raise NotImplementedError
 
@@ -79,7 +83,7 @@ class ElaborationApi:
 
     def call_value(
         self, body: "Body", callee: RValue | Place | ConstValue, pos: list[Arg], kw: list[Arg], span: Span
-    ) -> Any:
+    ) -> Val:
         """Call a function that is known only at run time."""
         raise NotImplementedError
 
@@ -88,12 +92,12 @@ class ElaborationApi:
         body: "Body",
         fns: OverloadSet,
         self_ty: StructTy | None,
-        params: tuple[Any, ...],
-        named: tuple[tuple[str, Any], ...],
+        params: tuple[Given, ...],
+        named: Named,
         pos: Sequence[Arg],
         kw: Sequence[Arg],
         span: Span,
-        env: Any = None,
+        env: "Body | None" = None,
         implicit_only: bool = False,
         quiet: bool = False,
         receiver: bool = False,
@@ -101,11 +105,11 @@ class ElaborationApi:
         """Return the best candidate; reports an error and aborts if there is none, or returns None if `quiet`."""
         raise NotImplementedError
 
-    def condition(self, body: "Body", value: Any, node: Any) -> nodes.Value:
+    def condition(self, body: "Body", value: Result, node: ast.Node) -> nodes.Value:
         """Return the truth of a value as an i1."""
         raise NotImplementedError
 
-    def construct(self, body: "Body", ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Any:
+    def construct(self, body: "Body", ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Val:
         """Make a value of a struct by its constructors."""
         raise NotImplementedError
 
@@ -113,11 +117,13 @@ class ElaborationApi:
         """Convert a constant to another type by an implicit conversion, or return None; remembered."""
         raise NotImplementedError
 
-    def declared_function(self, elab: "Elaboration", param: ast.Param, value: Any, want: FunctionTy, what: str) -> Any:
+    def declared_function(
+        self, elab: "Elaboration", param: ast.Param, value: Given, want: FunctionTy, what: str
+    ) -> Given:
         """Return a function that a parameter of function type is given, one overload of it."""
         raise NotImplementedError
 
-    def default_value(self, body: "Body", instance: Instance, sig: ArgumentSignature, span: Span) -> Any:
+    def default_value(self, body: "Body", instance: Instance, sig: ArgumentSignature, span: Span) -> Result:
         """Return the value of an argument that a call leaves out, converted to its type."""
         raise NotImplementedError
 
@@ -137,7 +143,7 @@ class ElaborationApi:
         """Make the body of an instance, unless it is made or being made."""
         raise NotImplementedError
 
-    def emit_call(self, body: "Body", found: Candidate, span: Span) -> Any:
+    def emit_call(self, body: "Body", found: Candidate, span: Span) -> Val:
         """Emit the call of a chosen candidate."""
         raise NotImplementedError
 
@@ -147,11 +153,11 @@ class ElaborationApi:
 
     def evaluate(
         self, elab: "Elaboration", node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None
-    ) -> Any:
+    ) -> Given:
         """Compute a parameter value of an expression."""
         raise NotImplementedError
 
-    def evaluate_open(self, elab: "Elaboration", node: ast.Expr, scope: Scope, module: ModuleInfo) -> Any:
+    def evaluate_open(self, elab: "Elaboration", node: ast.Expr, scope: Scope, module: ModuleInfo) -> Given:
         """Compute a parameter value that may be a parameter without a value."""
         raise NotImplementedError
 
@@ -179,7 +185,7 @@ class ElaborationApi:
         """Expand a "builtin" function once with open arguments; where that gives one pure value, calls become that."""
         raise NotImplementedError
 
-    def promised_alias(self, elab: "Elaboration", alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Any:
+    def promised_alias(self, elab: "Elaboration", alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Given:
         """Return what stands for an alias that the traits of an archetype only ask for."""
         raise NotImplementedError
 
@@ -197,15 +203,15 @@ class ElaborationApi:
 
     def typed_constant(
         self, elab: "Elaboration", type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo
-    ) -> Any:
+    ) -> Given:
         """Compute `value`, converted to the type if one is written."""
         raise NotImplementedError
 
-    def whole_type(self, elab: "Elaboration", value: object) -> object:
+    def whole_type(self, elab: "Elaboration", value: Given) -> Given:
         """Return the type that the name of a struct means alone, if all of its parameters have defaults."""
         raise NotImplementedError
 
-    def unify_function(self, elab: "Elaboration", pattern: FunctionTy, actual: Any, bound: dict[Sym, Any]) -> bool:
+    def unify_function(self, elab: "Elaboration", pattern: FunctionTy, actual: Given, bound: dict[Sym, Given]) -> bool:
         """Bind what a function type leaves open by a function's own type."""
         raise NotImplementedError
 
@@ -222,11 +228,12 @@ class Elaboration:
         self.is_archive = is_archive
         self.modules = Modules(package)
         self.types = TypeTable()
+        self.generics = GenericTypes()
         self.instances = Instances(host)
         self.comptime = CompileTime(Defines(config.defines))
         self.coverage = Coverage()
         self.observe: Observe | None = None
-        """Is told what each expression gives and when a statement is done: for editors."""
+        """Receives what each expression gives and the end of each statement: for editors."""
 
     def fail(
         self, code: Code, message: str, span: Span | None, help: str = "", instance: Instance | None = None
@@ -265,7 +272,9 @@ class Body:
         unchanged: constants that lie in memory only to have an address.
     """
 
-    def __init__(self, elab: Elaboration, module: ModuleInfo, scope: Scope, instance: Instance | None) -> None:
+    def __init__(
+        self, elab: Elaboration, module: ModuleInfo, scope: Scope, instance: Instance | None, comptime: bool = True
+    ) -> None:
         self.elab = elab
         self.api = elab.api
         self.state = elab.instances.state
@@ -277,8 +286,9 @@ class Body:
         self.refs: set[str] = set()
         self.late_locals: set[nodes.Local] = set()
         self.unchanged: dict[nodes.Local, nodes.Const] | None = None
-        self.frame = LexicalFrame(module, scope, instance)
+        self.frame = LexicalFrame(module, scope, instance, comptime)
         self.flow = ControlFlow()
+        self.assignments = Assignments()
         self.facts = OwnershipFacts()
         self.captures = Captures()
         self.site = CallSite()

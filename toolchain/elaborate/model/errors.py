@@ -1,7 +1,6 @@
 """Why a candidate of a call, or given parameters, do not fit; and how errors end an elaboration."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -14,7 +13,7 @@ class Mismatch(Exception):
 
     Args:
         weight: 0 another type is meant, 1 number or names of arguments, 2 types, 3 number or names of parameters,
-            4 a parameter that nothing tells, 5 one that has to be written.
+            4 a parameter that cannot be inferred, 5 one that must be given explicitly.
         wrong: a name that does not exist, and those that do.
         types: the type that is given, and the one that is wanted.
         hint: what to do about it.
@@ -32,7 +31,7 @@ class Mismatch(Exception):
         self.code, self.message, self.span, self.weight, self.wrong = code, message, span, weight, wrong
         self.types, self.hint = types, hint
         self.param: tuple[str, int] | None = None
-        self.culprit: Any = None
+        self.culprit: object = None
 
     def help(self) -> str:
         """Return what was perhaps meant."""
@@ -61,23 +60,30 @@ class ErrorReported(Exception):
 
 
 def not_inferred(name: str, what: str, is_inferred: bool) -> Mismatch:
-    """Return the mismatch for a parameter that nothing tells; `is_inferred`: it is not written in brackets."""
-    hint = "" if is_inferred else f"no argument tells it: give it in brackets, {what[:-1]}[…]'"
-    return Mismatch(Code.CANNOT_INFER, f"parameter '{name}' of {what} cannot be inferred", weight=4, hint=hint)
+    """Return the mismatch for a parameter that cannot be inferred; `is_inferred`: it is infer-only."""
+    hint = "" if is_inferred else f"no argument determines it: give it in brackets, {what[:-1]}[…]'"
+    return Mismatch(
+        Code.CANNOT_INFER_PARAMETER, f"parameter '{name}' of {what} cannot be inferred", weight=4, hint=hint
+    )
 
 
 def not_given(param: ast.Param, params: Sequence[ast.Param], given: Collection[str], what: str) -> Mismatch | None:
-    """Return the mismatch for an inferred parameter that nothing tells, if it is the type of others that have to be
-    written in brackets, and are not; None if there are none."""
+    """Return the mismatch for an infer-only parameter that cannot be inferred and is the type of others that have to be
+    given in brackets, and are not; None if there are no such others."""
     written = [one for one in params if one.kind in ("pos", "any") and one.default is None]
     for one in written:
         if isinstance(one.type, ast.Name) and one.type.id == param.name and one.name not in given:
-            hint = f"write {what[:-1]}[{', '.join(other.name for other in written)}](…)'"
-            return Mismatch(Code.CANNOT_INFER, f"parameter '{one.name}' of {what} is not given", weight=5, hint=hint)
+            names = [other.name for other in written]
+            hint = f"write {what[:-1]}[{', '.join(names)}](…)'"
+            if names == ["func", "signature_func"]:
+                hint = f"a launch names its kernel twice: {what[:-1]}[kernel, kernel](…)'"
+            return Mismatch(
+                Code.CANNOT_INFER_PARAMETER, f"parameter '{one.name}' of {what} is not given", weight=5, hint=hint
+            )
     return None
 
 
-def not_a_value(name: str, what: str, want: Any, given: Any, shown: Callable[[Any], str]) -> Mismatch:
+def not_a_value(name: str, what: str, want: object, given: object, shown: Callable[[object], str]) -> Mismatch:
     """Return the mismatch for a type where a value is wanted; perhaps one that the type is made with is meant."""
     own = [value for value in getattr(given, "params", ()) if getattr(value, "ty", None) is want]
     text = f"parameter '{name}' of {what} wants a value of '{want}', not a type"

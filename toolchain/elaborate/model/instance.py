@@ -5,14 +5,15 @@ from copy import copy
 from dataclasses import field
 from typing import Any
 
+from ktc.base.records import entity
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
 from ktc.elaborate.model.body_store import Bodies
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, Ty
-from ktc.elaborate.model.types import FunctionValue, StructTy
+from ktc.elaborate.model.types import FunctionValue, Given, StructTy
+from ktc.elaborate.model.values import Var
 from ktc.ir import nodes
 from ktc.ir.interpret import Interpreter
-from ktc.records import entity
 from ktc.syntax import ast
 from ktc.targets.target import Target
 
@@ -32,7 +33,8 @@ class ArgumentSignature:
     Args:
         convention: "read", "mut", "var", "ref", "out" or "deinit".
         passing: "none", "direct" or "memory"; "memory" for all that is passed by its address.
-        variadic: "" or "list" (`*xs: T`) or "pack" (`*xs: *Ts`); `ty` is then T, or None and the types are in `pack`.
+        variadic: "" or "list" (`*xs: T`) or "pack" (`*xs: *Ts`); `ty` is then T, or None and the types are in `pack`:
+            None there for what is no value.
     """
 
     name: str
@@ -42,7 +44,7 @@ class ArgumentSignature:
     node: ast.Param
     passing: str
     variadic: str = ""
-    pack: tuple[Any, ...] = ()
+    pack: tuple[Ty | None, ...] = ()
 
 
 @entity
@@ -91,7 +93,7 @@ class Instance:
 
     fn: FunctionInfo
     symbol: str
-    given: tuple[Any, ...]
+    given: tuple[Given, ...]
     scope: Scope
     self_ty: StructTy | None
     state: "UnitState"
@@ -100,10 +102,10 @@ class Instance:
     call_span: Span | None
     depth: int
     function: nodes.Function | None = None
-    template: Any = None
+    template: nodes.Value | bool | None = None
     refs: set[str] = field(default_factory=set)
     envs: tuple[FunctionValue, ...] = ()
-    captured: list[Any] = field(default_factory=list)
+    captured: list[Var | FunctionInfo] = field(default_factory=list)
     busy: bool = False
     failed: bool = False
     kernel: bool = False
@@ -140,14 +142,14 @@ class UnitState:
 
     target: Target
     index: int
-    instances: dict[Any, Instance] = field(default_factory=dict)
+    instances: dict[object, Instance] = field(default_factory=dict)
     by_symbol: dict[str, Instance] = field(default_factory=dict)
     extra: dict[str, tuple[nodes.Function, set[str]]] = field(default_factory=dict)
     queue: list[Instance] = field(default_factory=list)
     kernels: dict[str, nodes.Kernel] = field(default_factory=dict)
-    memo: dict[Any, Any] = field(default_factory=dict)
-    computed: dict[Any, Any] = field(default_factory=dict)
-    plain: dict[Any, Instance] = field(default_factory=dict)
+    memo: dict[object, Any] = field(default_factory=dict)
+    computed: dict[object, Any] = field(default_factory=dict)
+    plain: dict[object, Instance] = field(default_factory=dict)
     """Instances whose parameters say all, so that nothing about the arguments need be asked."""
     interpreter: Interpreter | None = None
     archived: Mapping[str, nodes.Function] = field(default_factory=dict)
@@ -172,7 +174,7 @@ class Trial:
         made: the instances that were elaborated.
     """
 
-    node: Any
+    node: ast.Node
     found: list[tuple[Diagnostic, int]] = field(default_factory=list)
     clean: bool = True
     constants: str = ""

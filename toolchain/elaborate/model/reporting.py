@@ -7,7 +7,7 @@ from ktc.diag.diagnostic import Diagnostic, Label, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.model.instance import Instance
 
-_TOLD_BY_LIBRARY = frozenset((Code.CONSTRAINT_FAILED, Code.BAD_KERNEL, Code.KERNEL_ARGUMENT))
+_TOLD_BY_LIBRARY = frozenset((Code.UNSATISFIED_CONSTRAINT, Code.INVALID_KERNEL, Code.KERNEL_ARGUMENT_MISMATCH))
 """The message of these says all; the place in the library where they are checked adds nothing."""
 
 FOUND_HERE = "found here"
@@ -33,6 +33,31 @@ class Reporter:
         self.describe: Callable[[Instance], str] = str
         self.listener: Callable[[Code, Span | None, list[Diagnostic]], None] | None = None
         self._told_by_library: set[tuple[Code, str]] = set()
+
+    def redirect(self, sink: Sink) -> Sink:
+        """Collect errors elsewhere; return where they went before."""
+        outer, self.sink = self.sink, sink
+        return outer
+
+    def ignore(self, codes: frozenset[Code]) -> None:
+        """Report none of these from now on."""
+        self.ignored = codes
+
+    def listen(self, listener: Callable[[Code, Span | None, list[Diagnostic]], None] | None) -> None:
+        """Give a listener each error from now on."""
+        self.listener = listener
+
+    def describe_with(self, describe: Callable[[Instance], str]) -> None:
+        """Set how messages show an instance."""
+        self.describe = describe
+
+    def enter_constant(self, span: Span, instance: Instance | None) -> None:
+        """Begin to compute a constant of the user's."""
+        self.constants.append((span, instance))
+
+    def leave_constant(self) -> None:
+        """End the innermost constant."""
+        self.constants.pop()
 
     def report(
         self, code: Code, message: str, span: Span | None, help: str, instance: Instance | None,

@@ -29,6 +29,8 @@ def suggest(name: str, names: Iterable[str]) -> str:
     """Return a help text that names what was perhaps meant, or ""."""
     known = sorted(set(names) - {name})
     same = [one for one in known if one.lower() == name.lower()]
+    if len(name) <= SHORT:  # of a short name any two letters are alike
+        known = [one for one in known if abs(len(one) - len(name)) <= 1 or one.startswith(name)]
     near = same or get_close_matches(name, known, n=2, cutoff=CLOSE if len(name) > SHORT else 0.6)
     if len(near) == 2 and _ratio(name, near[0]) - _ratio(name, near[1]) > _AS_CLOSE:
         near = near[:1]

@@ -8,9 +8,9 @@ import math
 from dataclasses import field
 from typing import Any, Union
 
+from ktc.base.records import entity, record
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, StructInfo, TraitInfo, Ty
 from ktc.ir import nodes, types
-from ktc.records import entity, record
 from ktc.syntax import ast
 
 
@@ -26,7 +26,7 @@ class PrimTy(Ty):
     """
 
     name: str
-    args: tuple[Any, ...]
+    args: tuple["PrimArg", ...]
     ir: types.Type | None
     kind: str = ""
     lanes: int = 1
@@ -48,12 +48,12 @@ class StructTy(Ty):
     symbolic: bool = False
     origins: "tuple[OriginValue, ...] | None" = None
     slots_of: dict[str, tuple[int, int]] = field(default_factory=dict)
-    aliases: dict[str, "ParameterValue"] = field(default_factory=dict)
+    aliases: "dict[str, Given]" = field(default_factory=dict)
     conforms: dict[int, bool] = field(default_factory=dict)
     prim: "PrimTy | str | None" = "?"
     plain_move: bool | None = None
     drop_name: str | None = None
-    constants: dict[str, Any] = field(default_factory=dict)
+    constants: dict[str, object] = field(default_factory=dict)
     shown: str = ""
     key: str = ""
 
@@ -76,7 +76,7 @@ class TraitTy(Ty):
 
 @entity
 class FunctionTy(Ty):
-    """A function type. A value of one without `of` and `ast` is at run time the address of the function's code.
+    """A function type. A value of one without `of` and `syntax` is at run time the address of the function's code.
 
     Args:
         args: convention and type of each argument; a type may be open in a pattern.
@@ -84,30 +84,30 @@ class FunctionTy(Ty):
         effects: `capturing`, `escaping`, `unified`.
         result_ref: the result is a reference: may it be written through. None for a value.
         of: the type of this function alone, which is a part of the instances that it is given to.
-        ast: of a type with parameters its syntax, by which it is compared.
+        syntax: of a type with parameters its syntax, by which it is compared.
     """
 
-    args: tuple[tuple[str, Any], ...]
-    result: Any
+    args: tuple[tuple[str, "ParameterValue | None"], ...]
+    result: "ParameterValue | None"
     raises: bool
     effects: tuple[str, ...]
-    nodes: tuple[Any, ...] = ()
+    nodes: tuple[ast.Param, ...] = ()
     result_ref: bool | None = None
     of: "FunctionValue | None" = None
-    ast: Any = None
+    syntax: ast.FunctionType | None = None
     symbolic: bool = False
-    signature: Any = None
+    signature: object = None
 
     @property
     def kept(self) -> bool:
         """Is a value of it a closure on the heap, with what it captured."""
-        return "escaping" in self.effects and self.of is None and self.ast is None
+        return "escaping" in self.effects and self.of is None and self.syntax is None
 
     def __str__(self) -> str:
         if self.of is not None:
             return self.of.described()
-        if self.ast is not None:
-            params = ", ".join(param.name for param in self.ast.params)
+        if self.syntax is not None:
+            params = ", ".join(param.name for param in self.syntax.params)
             return f"fn[{params}]({', '.join('_' for _ in self.args)})" + (" raises" if self.raises else "")
         shown = ", ".join(f"{word} {show(kind)}" if word != "read" else show(kind) for word, kind in self.args)
         effects = (" raises" if self.raises else "") + "".join(f" {effect}" for effect in self.effects)
@@ -184,7 +184,7 @@ class ParameterPack:
     """The values of a variadic parameter; `kind` is their declared type, if it is a type."""
 
     items: tuple["ParameterValue | None", ...]
-    kind: Any = field(default=None, compare=False)
+    kind: "ParameterValue | None" = field(default=None, compare=False)
 
 
 @record
@@ -207,11 +207,21 @@ class PartialTy:
         return self.info.name
 
 
+@entity
+class OpenTy(Ty):
+    """In a signature: the type of an argument with parameters that are not inferred yet."""
+
+    partial: PartialTy
+
+    def __str__(self) -> str:
+        return str(self.partial)
+
+
 @record
 class BoundAlias:
     """An alias with parameters, of one struct instance."""
 
-    alias: Any
+    alias: AliasInfo
     self_ty: "StructTy | None"
 
 
@@ -232,7 +242,7 @@ class Sym:
 
 
 class Opaque:
-    """In a pattern: depends on parameters in a way that only evaluation can tell."""
+    """In a pattern: depends on parameters through an expression that has to be evaluated."""
 
 
 OPAQUE = Opaque()
@@ -245,10 +255,20 @@ class ModuleValue:
     module: "ModuleInfo"
 
 
-ParameterValue = Union[Ty, ConstValue, FunctionValue, ParameterPack, PartialTy, Sym, Opaque, ModuleValue]
+ParameterValue = Union[
+    Ty, ConstValue, FunctionValue, ParameterPack, PartialTy, Sym, Opaque, ModuleValue, AliasInfo, BoundAlias
+]
+Given = Union[ParameterValue, None]
+"""What is given for a parameter: None where `_` leaves it open."""
+Actual = Union[Given, list[Given]]
+"""The type of what a call passes for an argument, as far as it is known; a list of them for a variadic one."""
+Named = tuple[tuple[str, Given], ...]
+"""Parameters that are given by their names."""
+PrimArg = Union[int, Ty, ParameterPack]
+"""A parameter of a primitive type."""
 
 
-def show(value: Any) -> str:
+def show(value: object) -> str:
     """Return a parameter value as a person writes it."""
     match value:
         case ConstValue(StructTy() as ty, data):
@@ -267,7 +287,7 @@ def show(value: Any) -> str:
             return str(value)
 
 
-def is_symbolic(value: Any) -> bool:
+def is_symbolic(value: object) -> bool:
     """Does a parameter value depend on a parameter without a value."""
     match value:
         case Sym() | Opaque():
@@ -276,7 +296,7 @@ def is_symbolic(value: Any) -> bool:
             return value.symbolic
         case ParameterPack(items):
             return any(map(is_symbolic, items))
-        case PartialTy():
+        case PartialTy() | OpenTy():
             return True
         case ConstValue(StructTy() as ty, _):
             return ty.symbolic
@@ -288,11 +308,11 @@ def is_symbolic(value: Any) -> bool:
             return value is OPAQUE
 
 
-def _is_none(ty: Any) -> bool:
+def _is_none(ty: object) -> bool:
     return ty is None or (isinstance(ty, StructTy) and ty.info.name == "NoneType")
 
 
-def _written(text: str, node: Any) -> str:
+def _written(text: str, node: ast.Node) -> str:
     """Return the source of an expression, on one line."""
     return " ".join(text[node.start : node.end].split())
 
@@ -302,7 +322,7 @@ def signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> (bits - 1) else value
 
 
-def show_constant(ty: StructTy, data: Any) -> str:
+def show_constant(ty: StructTy, data: object) -> str:
     """Return a constant of a struct for messages."""
     if isinstance(ty.prim, str) or ty.prim is None:
         if not ty.info.node.params:
@@ -313,13 +333,18 @@ def show_constant(ty: StructTy, data: Any) -> str:
     return _name_of(ty.info, data) or show(ConstValue(ty.prim, data))
 
 
-def _name_of(info: StructInfo, data: Any) -> str:
+def _name_of(info: StructInfo, data: object) -> str:
     """Return `DType.float32` for what `alias float32 = DType(code=18)` in the struct makes, else ""."""
     if info.codes is None:
         info.codes = {}
         for member in info.members.values():
             call = member.node.value if isinstance(member, AliasInfo) else None
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == info.name:
+            if (
+                isinstance(member, AliasInfo)
+                and isinstance(call, ast.Call)
+                and isinstance(call.func, ast.Name)
+                and call.func.id == info.name
+            ):
                 values = [*call.args, *(keyword.value for keyword in call.keywords)]
                 if len(values) == 1 and isinstance(values[0], ast.IntLit):
                     info.codes.setdefault(values[0].value, f"{info.name}.{member.name}")

@@ -1,13 +1,16 @@
 """Values of expressions: at run time (`RValue`, `Place`), constants, and what only calls know."""
 
+from collections.abc import Callable
 from typing import Any, Union
 
+from ktc.base.records import entity
 from ktc.diag.source import Span
-from ktc.elaborate.model.declarations import Ty
-from ktc.elaborate.model.types import ConstValue, FunctionValue, ModuleValue, Opaque, ParameterPack, PartialTy, Sym
+from ktc.elaborate.model.declarations import ImportRef, OverloadSet, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.errors import Mismatch
+from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterValue
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Local
-from ktc.records import entity
+from ktc.syntax import ast
 
 FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
 """Stands for the place of a value of which only the type is known."""
@@ -22,8 +25,8 @@ class RValue:
     ir: nodes.Value
     why: str = ""
     loans: tuple[nodes.Local, ...] | None = None
-    back: Any = None
-    via: Any = ()
+    back: "Computed | None" = None
+    via: "tuple[Way, ...]" = ()
 
     @property
     def read_only(self) -> bool:
@@ -53,13 +56,13 @@ class Place:
     owned: bool = False
     why: str = ""
     loans: tuple[nodes.Local, ...] | None = None
-    back: Any = None
-    via: Any = ()
-    at: Any = None
+    back: "Computed | None" = None
+    via: "tuple[Way, ...]" = ()
+    at: Span | None = None
 
     @property
     def read_only(self) -> bool:
-        """May the place not be changed; a temporary, which nobody else sees, may."""
+        """May the place not be changed; a temporary, which has no other user, may."""
         return not self.mutable and not (self.owned and self.local is not None and not self.local.name)
 
 
@@ -86,16 +89,16 @@ class CollectionLiteral:
         name: of its own collection: `List`, `Set` or `Dict`.
         items, values: the elements, or the keys and values of a dictionary.
         node: the syntax.
-        ty, wrong: what it is where nothing else is wanted, or why it cannot be that; None if that cannot be told.
+        ty, wrong: what it is where nothing else is wanted, or why it cannot be that; None if that is not known.
         keywords: named arguments for the constructor of what is wanted: `{1, name = 2}`.
     """
 
     name: str
     items: tuple["Arg", ...]
     values: tuple["Arg", ...]
-    node: Any
-    ty: Any
-    wrong: Any = None
+    node: ast.Node
+    ty: Ty | None
+    wrong: Mismatch | None = None
     keywords: tuple["Arg", ...] = ()
 
 
@@ -103,19 +106,43 @@ Val = Union[RValue, Place, ConstValue]
 """A value at run time or a constant."""
 
 
-Result = Union[
-    RValue, Place, ConstValue, Method, PackValue, Ty, FunctionValue, ParameterPack, PartialTy, ModuleValue, Sym, Opaque
-]
-"""What an expression may give."""
-
-
 @entity
 class Arg:
     """One argument of a call: its value and where it stands."""
 
-    value: Any
+    value: "Result"
     span: Span
     name: str = ""
+
+
+@entity
+class Computed:
+    """Where a value came from: an item of `base` at `args`, its field `name`, or what its `__getattr__` gave for it."""
+
+    base: RValue | Place
+    args: list[Arg]
+    node: ast.Node
+    name: str = ""
+    is_field: bool = False
+
+
+@entity
+class DeferredOperand:
+    """An item, or what `__getattr__` gives for `name`, that is fetched when the other operands have been evaluated."""
+
+    getter: FunctionValue
+    args: list[Arg]
+    node: ast.Expr
+    name: str = ""
+
+
+class Nobody:
+    """The root of a place behind an untracked pointer; each is distinct."""
+
+
+Way = tuple[Union[nodes.Local, nodes.Argument, Nobody], Union[tuple[int, ...], None]]
+"""How a place is reached: the variable or argument that it is in, and the fields that lead on from there, None if not
+known (`ownership/access_paths.py`)."""
 
 
 @entity
@@ -136,3 +163,15 @@ class Var:
     kind: str = "var"
     local: Local | None = None
     body: Any = None
+
+
+Result = Union[RValue, Place, Method, PackValue, CollectionLiteral, DeferredOperand, ParameterValue, None]
+"""What an expression may give; None for `_`."""
+Values = list[Result]
+"""What the arguments of an instance get, in order; a variadic one a `PackValue`, an `out` one None."""
+NewArgument = Callable[[str, types.Type], nodes.Argument]
+"""Makes the next argument of the function that is built."""
+Slot = Union[Arg, list[Arg], None]
+"""What a call has for an argument: None for its default, several for a variadic one."""
+Binding = Union[Var, OverloadSet, StructInfo, TraitInfo, ImportRef, Result]
+"""What a name may stand for."""

@@ -5,18 +5,13 @@ argument, and the fields that lead on from it. An item of a collection lies wher
 lies, whichever it is; its fields go on from there. A path that is None: somewhere inside, it is not known where.
 """
 
-from typing import Any
-
 from ktc.elaborate.builder import locals
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Signature
 from ktc.elaborate.model.types import StructTy
-from ktc.elaborate.model.values import Place, RValue
+from ktc.elaborate.model.values import Nobody, Place, Result, RValue, Values, Way
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes
-
-Way = tuple[Any, tuple[int, ...] | None]
-
 
 UNTRACKED = "__untracked_origin__"
 """A struct of the library with an alias of this name is a pointer whose user answers for what it points to."""
@@ -39,7 +34,7 @@ def of_place(place: Place) -> tuple[Way, ...]:
     return tuple(found)
 
 
-def of_inside(body: Body, value: Any) -> tuple[Way, ...]:
+def of_inside(body: Body, value: Result) -> tuple[Way, ...]:
     """Return the ways to what a value points into, as far as these are known."""
     if not isinstance(value, (Place, RValue)) or not struct_types.origins_of(body.elab, value.ty):
         return ()
@@ -51,13 +46,14 @@ def of_inside(body: Body, value: Any) -> tuple[Way, ...]:
     return known or tuple((local, None) for local in locals.loans_of(body, value) or ())
 
 
-def of_result(body: Body, signature: Signature, values: list[Any]) -> tuple[Way, ...]:
+def of_result(body: Body, signature: Signature, values: Values) -> tuple[Way, ...]:
     """Return the ways to what the result of a call lies in, or points into."""
     found: list[Way] = []
     if signature.result == "ref" and signature.named:
         for i, names in signature.lent_fields:
-            if isinstance(values[i], Place):
-                found += _extended(body, values[i], names)
+            value = values[i]
+            if isinstance(value, Place):
+                found += _extended(body, value, names)
         return tuple(dict.fromkeys(found))
     for i, value in enumerate(values):
         if i in signature.lends and isinstance(value, Place):
@@ -68,7 +64,7 @@ def of_result(body: Body, signature: Signature, values: list[Any]) -> tuple[Way,
     return tuple(dict.fromkeys(found))
 
 
-def note_place(body: Body, made: Any, signature: Signature, values: list[Any]) -> None:
+def note_place(body: Body, made: Result, signature: Signature, values: Values) -> None:
     """Note where the place lies that a call gives."""
     if signature.result != "ref" or not isinstance(made, Place):
         return
@@ -78,12 +74,8 @@ def note_place(body: Body, made: Any, signature: Signature, values: list[Any]) -
         made.via = ((Nobody(), ()),)  # its user answers for where it points to
 
 
-class Nobody:
-    """The root of a place behind a pointer that nobody keeps track of; each is another."""
-
-
 def is_untracked(place: Place) -> bool:
-    """Say whether a place lies behind a pointer that nobody keeps track of."""
+    """Say whether a place lies behind an untracked pointer."""
     return any(isinstance(root, Nobody) for root, _ in place.via)
 
 

@@ -2,11 +2,10 @@
 
 In: the arguments of a call, converted. Out: an error where two of them are surely one place, and the call writes
 through one or moves it away, or where one is what the closure that is called captures. A value that fits into registers
-is passed as such, and is nobody's place.
+is passed as such, and is no place of a variable.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -15,15 +14,15 @@ from ktc.elaborate.instances import work_queue
 from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
-from ktc.elaborate.model.values import Arg, PackValue, Place, RValue
-from ktc.elaborate.ownership.access_paths import Way, meet, of_inside, of_place
+from ktc.elaborate.model.values import Arg, PackValue, Place, Result, RValue, Values, Way
+from ktc.elaborate.ownership.access_paths import meet, of_inside, of_place
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, types
 
 _TAKEN = ("var", "deinit", "owned")
 
 
-def check_call(body: Body, instance: Instance, values: list[Any], slots: Sequence[Arg | list[Arg] | None]) -> None:
+def check_call(body: Body, instance: Instance, values: Values, slots: Sequence[Arg | list[Arg] | None]) -> None:
     """Report a call that changes, or moves away, an argument and reaches the same place through another one.
 
     An argument that is a variable must still be there when the others have been computed; one that the function takes
@@ -41,7 +40,7 @@ def check_call(body: Body, instance: Instance, values: list[Any], slots: Sequenc
         _check_captured(body, instance, values, spans)
     if not instance.signature.changes and not any(map(_moved, values)):
         return
-    title, seen = instance.fn.title, list[tuple[Any, ArgumentSignature]]()
+    title, seen = instance.fn.title, list[tuple[Place | RValue, ArgumentSignature]]()
     for sig, value, at in _arguments(instance, values, spans):
         if sig.convention in _TAKEN:
             if not _moved(value):
@@ -49,7 +48,7 @@ def check_call(body: Body, instance: Instance, values: list[Any], slots: Sequenc
         elif sig.passing == "direct":
             if not struct_types.origins_of(body.elab, value.ty):
                 continue
-            # a copy in registers: where it came from is nobody's business, where it points is
+            # a copy in registers: where it points matters, not where it came from
             loans, ways = locals.loans_of(body, value), of_inside(body, value)
             value = RValue(value.ty, nodes.Const(types.UNIT, 0), loans=loans, via=ways)
         for other, before in seen:
@@ -62,11 +61,11 @@ def check_call(body: Body, instance: Instance, values: list[Any], slots: Sequenc
                 text = f"{title} {may} the argument '{changed.name}', and '{same.name}' is the same value"
             else:
                 text = f"{title} takes this value away with '^', and another of its arguments is the same value"
-            body.fail(Code.ALIASING, text, at or body.frame.span, "pass a copy")
+            body.fail(Code.CONFLICTING_ACCESS, text, at or body.frame.span, "pass a copy")
         seen.append((value, sig))
 
 
-def _check_captured(body: Body, instance: Instance, values: list[Any], spans: Sequence[Span | None]) -> None:
+def _check_captured(body: Body, instance: Instance, values: Values, spans: Sequence[Span | None]) -> None:
     """Report an argument in a variable, or pointing into one, that the closure called captures by reference."""
     given: list[tuple[ArgumentSignature, Span | None, tuple[Way, ...]]] = []
     for sig, value, at in _arguments(instance, values, spans):
@@ -76,13 +75,13 @@ def _check_captured(body: Body, instance: Instance, values: list[Any], spans: Se
     if not any(ways for _, _, ways in given):
         return
     work_queue.request(body.elab, instance)
-    work_queue.drain_closures(body.elab)  # the closure's body tells what it captures
+    work_queue.drain_closures(body.elab)  # the closure's body decides what it captures
     captured = {root: name for name, place in _captured(instance.fn, set()) for root, _ in of_place(place)}
     for sig, at, ways in given:
         for root, _ in ways:
             if root in captured:
                 text = f"{instance.fn.title} captures '{captured[root]}', and the argument '{sig.name}' is in it"
-                body.fail(Code.ALIASING, text, at or body.frame.span, "pass a copy")
+                body.fail(Code.CONFLICTING_ACCESS, text, at or body.frame.span, "pass a copy")
 
 
 def _captured(closure: FunctionInfo, seen: set[FunctionInfo]) -> Iterator[tuple[str, Place]]:
@@ -97,8 +96,8 @@ def _captured(closure: FunctionInfo, seen: set[FunctionInfo]) -> Iterator[tuple[
 
 
 def _arguments(
-    instance: Instance, values: list[Any], spans: Sequence[Span | None]
-) -> Iterator[tuple[ArgumentSignature, Any, Span | None]]:
+    instance: Instance, values: Values, spans: Sequence[Span | None]
+) -> Iterator[tuple[ArgumentSignature, Place | RValue, Span | None]]:
     for sig, value, span in zip(instance.signature.args, values, spans, strict=True):
         for one in value.items if isinstance(value, PackValue) else (value,):
             if isinstance(one, (Place, RValue)):
@@ -111,17 +110,17 @@ def _require(body: Body, place: Place, span: Span | None) -> None:
         body.emit(nodes.Mark("require", local, place.path, span))
 
 
-def _changed(sig: ArgumentSignature, value: Any) -> bool:
+def _changed(sig: ArgumentSignature, value: Result) -> bool:
     """May the call write to an argument; what a `ref` argument's function does with it is the caller's business."""
     return sig.convention == "mut" or (sig.convention == "ref" and isinstance(value, Place) and value.mutable)
 
 
-def _moved(value: Any) -> bool:
+def _moved(value: Result) -> bool:
     """Is it a variable, or a part of one, that is given away."""
     return isinstance(value, Place) and value.owned and value.local is not None and bool(value.local.name)
 
 
-def _overlap(body: Body, a: Any, b: Any) -> bool:
+def _overlap(body: Body, a: Result, b: Result) -> bool:
     """Do two arguments surely reach the same place."""
     places = [_lies(x) for x in (a, b)]
     if meet(*places):
@@ -132,6 +131,6 @@ def _overlap(body: Body, a: Any, b: Any) -> bool:
     return meet(inside[1], places[0]) or meet(inside[0], places[1])
 
 
-def _lies(value: Any) -> tuple[Way, ...]:
+def _lies(value: Result) -> tuple[Way, ...]:
     """Return the ways to an argument that is not the callee's own."""
     return of_place(value) if isinstance(value, Place) and (not value.owned or _moved(value)) else ()

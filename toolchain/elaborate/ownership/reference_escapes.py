@@ -4,15 +4,13 @@ In: what a function returns, or stores behind one of its arguments. Out: an erro
 of the function itself, which ends with it. What only may point there is let through.
 """
 
-from typing import Any
-
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, variables
 from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import OriginValue, ParameterPack, StructTy
-from ktc.elaborate.model.values import Arg, Place, RValue, Var
+from ktc.elaborate.model.types import ConstValue, OriginValue, ParameterPack, StructTy
+from ktc.elaborate.model.values import Arg, Place, Result, RValue, Var
 from ktc.elaborate.ownership.access_paths import UNTRACKED
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes
@@ -21,7 +19,7 @@ from ktc.syntax import ast
 _HELP = "return or keep the value itself, or let the caller give the place"
 
 
-def check_returned(body: Body, value: Any, span: Span) -> None:
+def check_returned(body: Body, value: Result, span: Span) -> None:
     """Report a result that holds a pointer into a variable of the function."""
     if (
         body.frame.module.is_library
@@ -53,10 +51,10 @@ def check_returned_place(body: Body, place: Place, node: ast.Expr, span: Span) -
         names, this = " or ".join(f"'{'.'.join(one)}'" for one in named), ".".join(path)
         text = f"the result must refer to {names}, and this refers to '{this}'"
         help = f"write 'ref [{this}]'" if root in roots else f"name '{this}' in 'ref [...]' too"
-        body.fail(Code.ESCAPING_REFERENCE, text, span, help)
+        body.fail(Code.DANGLING_REFERENCE, text, span, help)
 
 
-def check_stored(body: Body, place: Place, value: Any, span: Span) -> None:
+def check_stored(body: Body, place: Place, value: Result, span: Span) -> None:
     """Report a pointer into a variable of the function that is put where it outlives the function."""
     if (
         body.frame.module.is_library
@@ -91,7 +89,7 @@ def check_kept(body: Body, found: Candidate) -> None:
 
 def _fail(body: Body, what: str, local: nodes.Local, span: Span) -> None:
     name = f"'{local.name}', which ends with the function" if local.name else "a temporary value of the function"
-    body.fail(Code.ESCAPING_REFERENCE, f"{what} {'to' if what.endswith('refers') else 'into'} {name}", span, _HELP)
+    body.fail(Code.DANGLING_REFERENCE, f"{what} {'to' if what.endswith('refers') else 'into'} {name}", span, _HELP)
 
 
 def _pointed(body: Body, value: RValue | Place) -> nodes.Local | None:
@@ -128,12 +126,12 @@ def _ends(body: Body, local: nodes.Local) -> bool:
     return not local.kept and local is not out
 
 
-def _origins(ty: Any, seen: set[StructTy] | None = None) -> list[OriginValue]:
+def _origins(ty: object, seen: set[StructTy] | None = None) -> list[OriginValue]:
     """Return the origins of a type, without those of pointers that are not tracked; a type may hold itself."""
     seen = set() if seen is None else seen
     if isinstance(ty, ParameterPack):
         return [origin for item in ty.items for origin in _origins(item, seen)]
-    if isinstance(getattr(ty, "data", None), OriginValue):
+    if isinstance(ty, ConstValue) and isinstance(ty.data, OriginValue):
         return [ty.data]
     if not isinstance(ty, StructTy) or UNTRACKED in ty.info.members or ty in seen:
         return []
@@ -142,9 +140,10 @@ def _origins(ty: Any, seen: set[StructTy] | None = None) -> list[OriginValue]:
     return [origin for item in inside for origin in _origins(item, seen)]
 
 
-def _path(node: Any) -> tuple[str, ...]:
+def _path(node: ast.Expr | None) -> tuple[str, ...]:
     """Return the names that lead to a place; none if it is not only names."""
     found: tuple[str, ...] = ()
     while isinstance(node, ast.Attribute):
-        node, found = node.value, (node.name, *found)
+        found = (node.name, *found)
+        node = node.value
     return (node.id, *found) if isinstance(node, ast.Name) else ()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values
@@ -161,7 +160,7 @@ def convert(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) -> nod
     """Return a number or a vector of numbers converted to another primitive type with as many lanes."""
     if origin.lanes > 1 == target.lanes and target.ir == types.BOOL:
         text = f"{origin.lanes} lanes give no single truth value; compare lane by lane: 'a.lt(b)', 'a.eq(b)', ..."
-        use.fail(Code.CONSTRAINT_FAILED, text)
+        use.fail(Code.UNSATISFIED_CONSTRAINT, text)
     if origin.kind in FORMATS or target.kind in FORMATS:
         return _by_float32(use, value, origin, target)
     if origin.kind not in _CONVERTED or target.kind not in _CONVERTED or origin.lanes != target.lanes or not target.ir:
@@ -280,7 +279,7 @@ def _shuffle(use: Use) -> Result:
     return RValue(ty, value)
 
 
-def _lanes(use: Use, mask: Any) -> list[int]:
+def _lanes(use: Use, mask: object) -> list[int]:
     match mask:
         case ParameterPack(items) | PackValue(items) | tuple(items) | list(items):
             return [lane for item in items for lane in _lanes(use, item)]

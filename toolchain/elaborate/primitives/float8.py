@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from types import MappingProxyType
 
+from ktc.base.records import record
 from ktc.elaborate.primitives.use import Use
 from ktc.ir import nodes, types
 from ktc.ir.arithmetic import float_to_bits, round_digits
-from ktc.records import record
 
 _INFINITY, _NAN = 0x7F800000, 0x7FC00000
 """The bits of float32's."""

@@ -37,13 +37,14 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
 )
 
 
-def _literal(use: Use, at: int, name: str) -> Any:
+def _literal(use: Use, at: int, name: str) -> int | float | Fraction:
     try:
         ty, data = constant_of(use.elab, use.args[at])
     except ValueError as error:
-        use.fail(Code.NOT_COMPILE_TIME, f"primitive operation '{use.name}': {error}")
+        use.fail(Code.NON_CONSTANT_VALUE, f"primitive operation '{use.name}': {error}")
     if not isinstance(ty, PrimTy) or ty.name != name:
         use.mismatch(f"operand {at + 1} is not a '{name}'")
+    assert isinstance(data, (int, float, Fraction))
     return data
 
 
@@ -67,10 +68,10 @@ def _integer_binary(use: Use) -> Result:
         return use.literal(0)  # as at run time
     if b < 0 and how in ("<<", ">>", "**"):
         why = "raised to a negative power" if how == "**" else "shifted by a negative number"
-        use.fail(Code.COMPILE_TIME_FAILED, f"a whole literal is {why}")
+        use.fail(Code.COMPILE_TIME_EVALUATION_FAILED, f"a whole literal is {why}")
     bits = {"<<": a.bit_length() + b if a else 0, "**": a.bit_length() * b if abs(a) > 1 else 0}.get(how, 0)
     if bits > MAX_BITS:
-        use.fail(Code.COMPILE_TIME_LIMIT, f"a literal would have more than {MAX_BITS} bits")
+        use.fail(Code.COMPILE_TIME_EVALUATION_LIMIT, f"a literal would have more than {MAX_BITS} bits")
     return use.literal(_INTEGER_BINARY[how](a, b))
 
 
@@ -222,7 +223,7 @@ def _real_binary(use: Use) -> Result:
     how = use.one_of("op", tuple(_REAL_BINARY))
     value = _REAL_BINARY[how](_real(use, 0), _real(use, 1))
     if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > 2 * MAX_BITS:
-        use.fail(Code.COMPILE_TIME_LIMIT, f"a literal would have more than {MAX_BITS} bits")
+        use.fail(Code.COMPILE_TIME_EVALUATION_LIMIT, f"a literal would have more than {MAX_BITS} bits")
     return use.literal(value)
 
 
@@ -239,14 +240,14 @@ def _real_to(use: Use) -> Result:
     prim = use.prim_of()[1]
     if prim.kind in ("s", "u", "b"):
         text = "a literal with a decimal point does not become a whole number by itself: leave the point out"
-        use.fail(Code.CONSTRAINT_FAILED, f"{text}, or convert a 'Float64'")
+        use.fail(Code.UNSATISFIED_CONSTRAINT, f"{text}, or convert a 'Float64'")
     return _constant(use, _real(use, 0))
 
 
 def _real_to_int(use: Use) -> Result:
     value = _real(use, 0)
     if not math.isfinite(value):
-        use.fail(Code.COMPILE_TIME_FAILED, f"{value} is no whole number")
+        use.fail(Code.COMPILE_TIME_EVALUATION_FAILED, f"{value} is no whole number")
     return use.literal(math.trunc(value))
 
 
@@ -254,7 +255,7 @@ def _text(use: Use, at: int) -> str:
     try:
         return comptime_str(use.body, use.args[at])
     except ValueError as error:
-        use.fail(Code.NOT_COMPILE_TIME, f"primitive operation '{use.name}': {error}")
+        use.fail(Code.NON_CONSTANT_VALUE, f"primitive operation '{use.name}': {error}")
 
 
 def _string_concat(use: Use) -> Result:

@@ -123,19 +123,20 @@ def _memory_set(use: Use) -> Result:
 def _array(use: Use) -> types.ArrayType:
     count = use.number("count", 1)
     if count < 0:
-        use.fail(Code.CONSTRAINT_FAILED, f"cannot reserve memory for {count} values")
+        use.fail(Code.UNSATISFIED_CONSTRAINT, f"cannot reserve memory for {count} values")
     return types.ArrayType(struct_types.ir_type(use.elab, use.type_of("type")), count)
 
 
 def _stack_alloc(use: Use) -> Result:
-    use.body.facts.lends = True
+    use.body.facts.note_lent()
     return use.address(locals.stack_slot(use.body, _array(use), use.number("alignment", 0)))
 
 
 def _global_alloc(use: Use) -> Result:
     space, align = use.number("space", 3), use.number("alignment", 0)
     name = use.text("name") if "name" in use.attrs else ""
-    use.body.facts.lends = use.body.facts.lends or not name
+    if not name:
+        use.body.facts.note_lent()
     return use.address(launches.shared_global(use.body, _array(use), space, align, use.span, name))
 
 
@@ -229,21 +230,55 @@ def _call(use: Use, action: nodes.Action, ty: Ty | None) -> Result:
 
 def _c_result(use: Use) -> tuple[Ty | None, types.Type]:
     ty, ir = _result(use)
-    if not isinstance(ir, types.IntType | types.FloatType | types.PointerType | types.VoidType):
-        use.mismatch("a C function gives a number, an address or nothing")
+    if isinstance(ir, types.StructType | types.ArrayType):
+        if ty is None or not struct_types.is_trivial(use.elab, ty):
+            use.mismatch("a C function gives structs that are copied bit by bit")
+    elif not isinstance(ir, types.IntType | types.FloatType | types.PointerType | types.VoidType):
+        use.mismatch("a C function gives a number, an address, a struct or nothing")
     return ty, ir
+
+
+def _c_arguments(use: Use, start: int) -> tuple[nodes.Value, ...]:
+    for at in range(start, len(use.args)):
+        if not struct_types.is_trivial(use.elab, use.val(at).ty):
+            kind = type_printer.type_name(use.elab, use.val(at).ty)
+            use.mismatch(f"operand {at + 1} is a '{kind}', which C cannot take by value; pass its address")
+    return use.scalars(start, types.StructType, types.ArrayType)
+
+
+_VARIADIC = MappingProxyType({
+    "printf": 1, "fprintf": 2, "dprintf": 2, "sprintf": 2, "snprintf": 3, "scanf": 1, "fscanf": 2, "sscanf": 2,
+    "open": 2, "openat": 3, "fcntl": 2, "ioctl": 2, "prctl": 1, "syscall": 1, "syslog": 2, "execl": 2, "execlp": 2,
+    "curl_easy_setopt": 2, "curl_easy_getinfo": 2, "sqlite3_config": 1, "sqlite3_db_config": 2, "sqlite3_mprintf": 1,
+    "sqlite3_snprintf": 3, "err": 2, "errx": 2, "warn": 1, "warnx": 1,
+})  # fmt: skip
+"""C functions with `...`, and how many arguments come before it."""
 
 
 def _external_call(use: Use) -> Result:
     ty, ir = _c_result(use)
-    return _call(use, nodes.CallExternal(use.text("func"), use.scalars(0), ir, use.number("fixed", -1)), ty)
+    name = use.text("func")
+    args, fixed = _c_arguments(use, 0), use.number("fixed", _VARIADIC.get(name, -1))
+    if fixed >= 0:
+        args = tuple([arg if at < fixed else _promoted(use, at, arg) for at, arg in enumerate(args)])
+    return _call(use, nodes.CallExternal(name, args, ir, fixed), ty)
+
+
+def _promoted(use: Use, at: int, value: nodes.Value) -> nodes.Value:
+    """Return an argument for `...`: C passes narrow numbers there as `int` and `double`."""
+    prim, kind = use.prim(use.val(at).ty), value.type
+    if isinstance(kind, types.FloatType) and kind.bits < 64:
+        return use.op("fpext", (value,), types.F64)
+    if isinstance(kind, types.IntType) and kind.bits < 32:
+        return use.op("sext" if prim is not None and prim.kind == "s" else "zext", (value,), types.I32)
+    return value
 
 
 def _call_indirect(use: Use) -> Result:
     if not use.args:
         use.fail(Code.MISSING_ARGUMENT, f"primitive operation '{use.name}' needs an address")
     ty, ir = _c_result(use)
-    return _call(use, nodes.CallIndirect(use.pointer(0), use.scalars(1), ir), ty)
+    return _call(use, nodes.CallIndirect(use.pointer(0), _c_arguments(use, 1), ir, True), ty)
 
 
 def _call_intrinsic(use: Use) -> Result:

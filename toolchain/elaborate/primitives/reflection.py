@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, materialization
 from ktc.elaborate.instances import function_instances
 from ktc.elaborate.kernels import launches
+from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.spelling import conversion_help
@@ -23,6 +23,7 @@ from ktc.elaborate.model.types import (
 from ktc.elaborate.model.values import PackValue, Place, Result, RValue
 from ktc.elaborate.primitives.use import Use, comptime_str
 from ktc.elaborate.resolve import modules
+from ktc.elaborate.resolve.hints import kernel_argument_hint
 from ktc.elaborate.types import primitive_types, struct_members, struct_types, type_printer, type_relations
 from ktc.elaborate.types.struct_types import erase
 from ktc.ir import nodes, types
@@ -99,14 +100,13 @@ def member(use: Use, count: int) -> int:
     """Return the attribute `index`, which must be that of one of `count` members."""
     index = use.number("index")
     if not 0 <= index < count:
-        use.fail(Code.CONSTRAINT_FAILED, f"there is no member {index} among {count}")
+        use.fail(Code.UNSATISFIED_CONSTRAINT, f"there is no member {index} among {count}")
     return index
 
 
 def _variadic_get(use: Use) -> Result:
     values = use.items("values")
-    found: Result = values[member(use, len(values))]
-    return found
+    return values[member(use, len(values))]
 
 
 def _pack_get(use: Use) -> Result:
@@ -119,7 +119,9 @@ def _pack_get(use: Use) -> Result:
         use.mismatch(
             f"operand 1 has the type '{type_printer.type_name(use.elab, value.ty)}', not '!kgen.pack' or '!kgen.refs'"
         )
-    members = prim.args[0].items
+    pack = prim.args[0]
+    assert isinstance(pack, ParameterPack)
+    members = [one for one in pack.items if isinstance(one, Ty)]
     at = member(use, len(members))
     if prim.name == "!kgen.refs":
         refs = ir_values.rvalue(use.body, value)
@@ -129,21 +131,21 @@ def _pack_get(use: Use) -> Result:
     pointer = place.pointer
     if indices[at] >= 0:
         pointer = use.op("field", (pointer,), None, (kind, indices[at]))
-    # the members share the fate of the whole: only the first two steps of a path are told apart
+    # the members share the fate of the whole: only the first two steps of a path are distinguished
     path = (*(place.path or (0,)), at) if place.local is not None else ()
     return Place(members[at], pointer, place.mutable, place.local, path, why=place.why)
 
 
 def _constrained(use: Use) -> Result:
     if not use.flag("cond"):
-        use.fail(Code.CONSTRAINT_FAILED, use.text("message", "a constraint does not hold"))
+        use.fail(Code.UNSATISFIED_CONSTRAINT, use.text("message", "a constraint does not hold"))
     return use.nothing()
 
 
 def _compile_error(use: Use) -> Result:
     if use.elab.coverage.trial is not None and use.body.frame.module is use.elab.modules.main:
         raise Symbolic  # a generic function says it of a parameter of its own, which is not known here
-    named = use.text("code", Code.CONSTRAINT_FAILED.id)
+    named = use.text("code", Code.UNSATISFIED_CONSTRAINT.id)
     code = next((code for code in Code if code.id == named), None)
     if code is None:
         use.mismatch(f"there is no error called '{named}'")
@@ -154,8 +156,11 @@ def _compile_error(use: Use) -> Result:
     if isinstance(given, StructTy) and given.info.lacks_trait:
         raise ErrorReported
     pair = [type_printer.type_name(use.elab, use.type_of(key)) for key in ("given", "wanted") if key in use.attrs]
-    help = conversion_help(*pair) if len(pair) == 2 else ""
-    use.body.fail(code, use.text("message"), launches.asking_span(use.body, use.number("argument")), help)
+    help = (kernel_argument_hint(*pair) or conversion_help(*pair)) if len(pair) == 2 else ""
+    text = use.text("message")
+    if len(set(pair)) == 1:  # the same type twice
+        text = text.partition("; the kernel declares ")[0]
+    use.body.fail(code, text, launches.asking_span(use.body, use.number("argument")), help)
 
 
 def _env_has(use: Use) -> Result:
@@ -166,7 +171,7 @@ def _define(use: Use) -> str:
     name = use.text("name")
     value = use.elab.comptime.defines.get(name)
     if value is None:
-        use.fail(Code.CONSTRAINT_FAILED, f"no value is given for '{name}' (-D {name}=...)")
+        use.fail(Code.UNSATISFIED_CONSTRAINT, f"no value is given for '{name}' (-D {name}=...)")
     return value
 
 
@@ -183,7 +188,7 @@ def _env_int(use: Use) -> Result:
     try:
         return use.index(int(text))  # with leading zeros
     except ValueError:
-        use.fail(Code.CONSTRAINT_FAILED, f"the value of '{use.text('name')}' is '{text}', not a whole number")
+        use.fail(Code.UNSATISFIED_CONSTRAINT, f"the value of '{use.text('name')}' is '{text}', not a whole number")
 
 
 def _is_compile_time(use: Use) -> Result:
@@ -194,16 +199,22 @@ def _is_compile_time(use: Use) -> Result:
     return RValue(primitive_types.prim(use.elab, "i1", ()), found)
 
 
+def _location(use: Use) -> tuple[str, int, int]:
+    if "calls" not in use.attrs:
+        return launches.call_location(use.body)
+    return launches.caller_location(use.body, use.number("calls"))
+
+
 def _source_line(use: Use) -> Result:
-    return use.index(launches.call_location(use.body)[1])
+    return use.index(_location(use)[1])
 
 
 def _source_column(use: Use) -> Result:
-    return use.index(launches.call_location(use.body)[2])
+    return use.index(_location(use)[2])
 
 
 def _source_file(use: Use) -> Result:
-    return use.string(launches.call_location(use.body)[0])
+    return use.string(_location(use)[0])
 
 
 def _source_place(use: Use) -> Result:
@@ -214,11 +225,11 @@ def _source_place(use: Use) -> Result:
 
 
 def _string_of(use: Use) -> Result:
-    value: Any = use.attr("value")
+    value = use.attr("value")
     if isinstance(value, RValue) and isinstance(value.ir, nodes.Const):
         value = ConstValue(value.ty, value.ir.value)
     if not isinstance(value, ConstValue):
-        use.fail(Code.NOT_COMPILE_TIME, "only a value that is known at compile time becomes a constant text")
+        use.fail(Code.NON_CONSTANT_VALUE, "only a value that is known at compile time becomes a constant text")
     try:
         return use.string(comptime_str(use.body, value))
     except ValueError:
@@ -226,10 +237,12 @@ def _string_of(use: Use) -> Result:
 
 
 def _constant_place(use: Use) -> Result:
-    value: Any = use.attr("value")
+    value = use.attr("value")
     places = ir_values.constant_items(use.body, value.ty, [value]) if isinstance(value, ConstValue) else None
     if places is None:
-        use.fail(Code.NOT_COMPILE_TIME, "only a value that is known at compile time becomes a constant of the program")
+        use.fail(
+            Code.NON_CONSTANT_VALUE, "only a value that is known at compile time becomes a constant of the program"
+        )
     return use.address(places[0].pointer)
 
 
@@ -242,7 +255,7 @@ def _origin(use: Use) -> Result:
 def _origin_cast(use: Use) -> Result:
     given = use.args[0]
     data = given.data if isinstance(given, ConstValue) else None
-    if not isinstance(data, OriginValue):
+    if not isinstance(given, ConstValue) or not isinstance(data, OriginValue):
         raise Symbolic  # one that a generic function is tried with
     return ConstValue(given.ty, OriginValue(data.kind, use.flag("mut"), data.local))
 
@@ -272,9 +285,9 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.env.string": (_env_string, 0, ("name",)),
         "kgen.env.int": (_env_int, 0, ("name",)),
         "kgen.is_compile_time": (_is_compile_time, 0, ()),
-        "kgen.source.line": (_source_line, 0, ()),
-        "kgen.source.column": (_source_column, 0, ()),
-        "kgen.source.file": (_source_file, 0, ()),
+        "kgen.source.line": (_source_line, 0, ("calls",)),
+        "kgen.source.column": (_source_column, 0, ("calls",)),
+        "kgen.source.file": (_source_file, 0, ("calls",)),
         "kgen.constant.place": (_constant_place, 0, ("value",)),
         "kgen.source.place": (_source_place, 0, ("own", "define", "values")),
         "kgen.string.of": (_string_of, 0, ("value",)),

@@ -7,11 +7,12 @@ are in `builtin_types`; docs/primitives.md describes both. Only the standard lib
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Any
 
+from ktc.base.records import record
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.types import Given
 from ktc.elaborate.model.values import Result
 from ktc.elaborate.primitives.arithmetic import ARITHMETIC
 from ktc.elaborate.primitives.literals import LITERALS
@@ -19,8 +20,8 @@ from ktc.elaborate.primitives.memory import MEMORY
 from ktc.elaborate.primitives.reflection import COMPTIME
 from ktc.elaborate.primitives.spellings import SAME, SPELLED
 from ktc.elaborate.primitives.targets import TARGETS
+from ktc.elaborate.primitives.tuning import TUNING
 from ktc.elaborate.primitives.use import Use
-from ktc.records import record
 
 
 @record
@@ -41,14 +42,16 @@ class Operation:
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
         name: Operation(*row)
-        for table in (ARITHMETIC, MEMORY, COMPTIME, TARGETS, LITERALS, SPELLED)
+        for table in (ARITHMETIC, MEMORY, COMPTIME, TARGETS, TUNING, LITERALS, SPELLED)
         for name, row in table.items()
     }
 )
 """Every primitive operation by its name."""
 
 
-def operation(body: Body, name: str, attrs: Mapping[str, Any], args: Sequence[Any], span: Span | None = None) -> Result:
+def operation(
+    body: Body, name: str, attrs: Mapping[str, Given], args: Sequence[Result], span: Span | None = None
+) -> Result:
     """Perform one primitive operation and return its value.
 
     Reports (through `body.fail`, which does not return): UNDEFINED_NAME, MISSING_ARGUMENT, TOO_MANY_ARGUMENTS,

@@ -135,6 +135,11 @@ def _kernel_capture(use: Use) -> Result:
     return use.address(launches.kernel_capture(use.body, use.target(), use.function(), use.number("index"), use.span))
 
 
+def _kernel_capture_size(use: Use) -> Result:
+    index = use.number("index")
+    return use.index(launches.kernel_capture_size(use.body, use.target(), use.function(), index, use.span))
+
+
 def _kernel_arg(use: Use) -> Result:
     args = launches.kernel_args(use.body, use.function(), use.span)
     if use.name == "kgen.kernel.arg_count":
@@ -163,6 +168,7 @@ TARGETS: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.func.is_closure": (_is_closure, 0, ("func",)),
         "kgen.kernel.captures": (_kernel_captures, 0, ("target", "func")),
         "kgen.kernel.capture": (_kernel_capture, 0, ("target", "func", "index")),
+        "kgen.kernel.capture_size": (_kernel_capture_size, 0, ("target", "func", "index")),
         "kgen.kernel.arg_count": (_kernel_arg, 0, ("func",)),
         "kgen.kernel.arg_types": (_kernel_arg, 0, ("func",)),
         "kgen.kernel.arg_type": (_kernel_arg, 0, ("func", "index")),

@@ -5,25 +5,25 @@ In: the attributes and operands of one use. Out: them again, checked and unwrapp
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from ktc.base.records import record
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Bug
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.operator_names import operator_of
-from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterPack, PrimTy
-from ktc.elaborate.model.values import Place, RValue, Val
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Given, ParameterPack, PrimTy
+from ktc.elaborate.model.values import Place, Result, RValue, Val
+from ktc.elaborate.tree.operator_names import operator_of
 from ktc.elaborate.types import primitive_types, struct_types, type_printer
 from ktc.elaborate.types.primitive_types import STRING, comptime_bool, comptime_int, constant_of
 from ktc.ir import nodes, ops, types
-from ktc.records import record
 from ktc.targets.target import Target
 
 
-def comptime_str(body: Body, value: Any) -> str:
+def comptime_str(body: Body, value: Result) -> str:
     """Return the text of a constant: `!kgen.string`, or a library value that stands for one.
 
     Raises:
@@ -47,8 +47,8 @@ class Use:
 
     body: Body
     name: str
-    attrs: Mapping[str, Any]
-    args: Sequence[Any]
+    attrs: Mapping[str, Given]
+    args: Sequence[Result]
     span: Span | None
 
     @property
@@ -81,7 +81,7 @@ class Use:
 
     # ---- attributes --------------------------------------------------------------------------------
 
-    def attr(self, key: str) -> Any:
+    def attr(self, key: str) -> Given:
         """Return an attribute that must be there."""
         if key not in self.attrs:
             self.fail(Code.MISSING_ARGUMENT, f"primitive operation '{self.name}' needs the attribute '{key}'")
@@ -150,7 +150,7 @@ class Use:
             self.mismatch(f"attribute '{key}' must be a target that is known at compile time")
         return value.data
 
-    def items(self, key: str) -> tuple[Any, ...]:
+    def items(self, key: str) -> tuple[Given, ...]:
         """Return an attribute that is the values of a variadic parameter."""
         value = self.attr(key)
         if not isinstance(value, ParameterPack):
@@ -158,7 +158,7 @@ class Use:
         return value.items
 
     def _not_constant(self, key: str, error: ValueError) -> NoReturn:
-        self.fail(Code.NOT_COMPILE_TIME, f"attribute '{key}' of primitive operation '{self.name}': {error}")
+        self.fail(Code.NON_CONSTANT_VALUE, f"attribute '{key}' of primitive operation '{self.name}': {error}")
 
     # ---- operands ----------------------------------------------------------------------------------
 

@@ -1,11 +1,10 @@
 """Modules, imports and the look-up of names.
 
-In: the `Package`. Out: bindings of names (`scope.py`). Modules are entered when a name of theirs is asked for; a broken
-import that nobody uses costs and says nothing, but in the main file all imports are checked.
+In: the `Package`. Out: bindings of names (`scope.py`). Modules are entered when a name of theirs is asked for; an
+unused import that is broken costs and reports nothing, but in the main file all imports are checked.
 """
 
-from typing import Any
-
+from ktc.base.records import field_names
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
@@ -13,6 +12,7 @@ from ktc.elaborate.model.declarations import (
     AliasInfo,
     FunctionInfo,
     ImportRef,
+    Member,
     ModuleInfo,
     OverloadSet,
     Scope,
@@ -22,9 +22,11 @@ from ktc.elaborate.model.declarations import (
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.spelling import suggest
 from ktc.elaborate.model.types import ModuleValue
+from ktc.elaborate.model.values import Binding
+from ktc.elaborate.resolve.hints import import_hint, module_hint
 from ktc.elaborate.resolve.suggestions import missing_in_library, module_names
+from ktc.elaborate.tree import async_functions
 from ktc.elaborate.tree.decorators import check_form, check_parameters, decorate_function, decorate_struct
-from ktc.records import field_names
 from ktc.syntax import ast
 from ktc.syntax.import_places import module_place, name_place
 
@@ -75,7 +77,14 @@ def _declare(elab: Elaboration, node: ast.Stmt, module: ModuleInfo) -> None:
             pass
 
 
-def _add(elab: Elaboration, names: dict[str, Any], name: str, value: Any, node: Any, module: ModuleInfo) -> None:
+def _add(
+    elab: Elaboration,
+    names: dict[str, Binding],
+    name: str,
+    value: Binding,
+    node: ast.StructDecl | ast.TraitDecl | ast.Alias,
+    module: ModuleInfo,
+) -> None:
     old = names.get(name)
     if old is not None and (not isinstance(old, ImportRef) or _is_chosen(old)):
         duplicate(elab, name, Span(module.source, node.name_start, node.name_start + len(name)), old)
@@ -83,7 +92,7 @@ def _add(elab: Elaboration, names: dict[str, Any], name: str, value: Any, node: 
     names[name] = value
 
 
-def duplicate(elab: Elaboration, name: str, span: Span, old: Any = None) -> None:
+def duplicate(elab: Elaboration, name: str, span: Span, old: object = None) -> None:
     """Report a second definition of a name."""
     if isinstance(old, ImportRef):
         help = "choose another name, or import the other one with 'as'"
@@ -93,7 +102,7 @@ def duplicate(elab: Elaboration, name: str, span: Span, old: Any = None) -> None
     elab.reporter.sink.report(found)
 
 
-def add_function(elab: Elaboration, names: dict[str, Any], fn: FunctionInfo) -> None:
+def add_function(elab: Elaboration, names: dict[str, Binding] | dict[str, Member], fn: FunctionInfo) -> None:
     """Add a function to the overloads of its name."""
     old = names.get(fn.name)
     if isinstance(old, OverloadSet):
@@ -122,7 +131,7 @@ def _same_signature(a: ast.FunctionDecl, b: ast.FunctionDecl) -> bool:
 
 
 def add_imports(
-    elab: Elaboration, names: dict[str, Any], node: ast.Import | ast.FromImport, module: ModuleInfo
+    elab: Elaboration, names: dict[str, Binding], node: ast.Import | ast.FromImport, module: ModuleInfo
 ) -> None:
     """Enter the names that an import brings."""
     span = Span(module.source, node.start, node.end)
@@ -142,7 +151,7 @@ def add_imports(
             duplicate(elab, alias or name, span)
 
 
-def _add_module(names: dict[str, Any], ref: ImportRef, alias: str) -> None:
+def _add_module(names: dict[str, Binding], ref: ImportRef, alias: str) -> None:
     """Enter what `import a.b` brings: `a`, and `b` where nothing else is called so; with `as` only that name."""
     if alias:
         names[alias] = ref
@@ -156,7 +165,7 @@ def _add_module(names: dict[str, Any], ref: ImportRef, alias: str) -> None:
             names.setdefault("import " + ref.module, ref)
 
 
-def _star(elab: Elaboration, names: dict[str, Any], ref: ImportRef) -> None:
+def _star(elab: Elaboration, names: dict[str, Binding], ref: ImportRef) -> None:
     found = _module_of(elab, ref)
     if found is None:
         names["*"] = None  # any name that is missing may be one of its names
@@ -171,10 +180,9 @@ def function(
     elab: Elaboration, node: ast.FunctionDecl, module: ModuleInfo, owner: StructInfo | TraitInfo | None, scope: Scope
 ) -> FunctionInfo:
     """Make the info of a function declaration; decorators are read here."""
+    if "async" in node.effects and not async_functions.is_body(node):
+        node = async_functions.lowered(node)
     fn = FunctionInfo(node.name, node, module, owner, scope, next(elab.modules.ids))
-    if not module.is_library and "async" in node.effects:
-        text, help = "async functions are not supported yet", "leave out 'async'"
-        elab.reporter.sink.report(Diagnostic(Code.UNSUPPORTED, Span(module.source, node.start, node.end), text, help))
     for decorator in node.decorators:
         decorate_function(fn, decorator, elab.reporter.sink)
     if not module.is_library:
@@ -222,7 +230,7 @@ def _check_names(elab: Elaboration, info: StructInfo) -> None:
                 pass
 
 
-def _add_member(elab: Elaboration, info: StructInfo, name: str, value: Any) -> None:
+def _add_member(elab: Elaboration, info: StructInfo, name: str, value: ast.VarDecl | AliasInfo) -> None:
     if name in info.members:
         node = value if isinstance(value, ast.VarDecl) else value.node
         duplicate(elab, name, Span(info.module.source, node.start, node.end))
@@ -245,9 +253,9 @@ def _trait(elab: Elaboration, node: ast.TraitDecl, module: ModuleInfo) -> TraitI
     return info
 
 
-def module_name(elab: Elaboration, module: ModuleInfo, name: str) -> Any:
+def module_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding:
     """Return the binding of a name in a module, imports followed; None if there is none."""
-    value = module.scope.names.get(name)
+    value: Binding = module.scope.names.get(name)
     if isinstance(value, ImportRef):
         hidden = value.weak and elab.modules.prelude_scope is not None and name in elab.modules.prelude_scope.names
         value = follow(elab, value)
@@ -256,7 +264,7 @@ def module_name(elab: Elaboration, module: ModuleInfo, name: str) -> Any:
     return value
 
 
-def follow(elab: Elaboration, ref: ImportRef) -> Any:
+def follow(elab: Elaboration, ref: ImportRef) -> Binding:
     """Return what an import stands for; None after an error that was reported."""
     if not ref.name:
         module = _module_of(elab, ref)
@@ -267,27 +275,30 @@ def follow(elab: Elaboration, ref: ImportRef) -> Any:
         return None
     if ref in elab.modules.followed:
         text = f"the import of '{ref.name}' leads back to itself: no module on the way declares it"
-        elab.reporter.sink.report(Diagnostic(Code.NAME_NOT_IN_MODULE, name_place(ref.span, ref.name), text))
+        elab.reporter.sink.report(Diagnostic(Code.UNRESOLVED_IMPORT, name_place(ref.span, ref.name), text))
         return None
     elab.modules.followed.add(ref)
     try:
         value = member(elab, module, ref.name, ref)
     finally:
         elab.modules.followed.discard(ref)
+    if value is None and module.is_library and not ref.importer.is_library and "." in module.name:
+        value = prelude_name(elab, ref.name)  # which the files of the library see: they are imported from there too
     if value is None:
         sub = elab.modules.package.find(f"{module.name}.{ref.name}", ref.importer.node)
         if sub is not None:
             return ModuleValue(enter(elab, sub))
         if ref.name not in module.scope.names:
             text = f"module '{ref.module}' has no '{ref.name}'"
-            help = suggest(ref.name, [n for n in module.scope.names if not n.startswith("_")])
+            names = [n for n in module.scope.names if not n.startswith("_")]
+            help = import_hint(ref.module, ref.name) or suggest(ref.name, names)
             if module.is_library and missing_in_library(elab.config.stdlib, ref.module, ref.name):
                 text, help = f"'{ref.name}' of module '{ref.module}' is not in this library yet", ""
-            elab.reporter.sink.report(Diagnostic(Code.NAME_NOT_IN_MODULE, name_place(ref.span, ref.name), text, help))
+            elab.reporter.sink.report(Diagnostic(Code.UNRESOLVED_IMPORT, name_place(ref.span, ref.name), text, help))
     return value
 
 
-def member(elab: Elaboration, module: ModuleInfo, name: str, asking: ImportRef | None = None) -> Any:
+def member(elab: Elaboration, module: ModuleInfo, name: str, asking: ImportRef | None = None) -> Binding:
     """Return what a module has under a name, seen from outside; None if nothing.
 
     A submodule hides what the package itself calls so.
@@ -298,11 +309,11 @@ def member(elab: Elaboration, module: ModuleInfo, name: str, asking: ImportRef |
     package = elab.modules.package
     if not module.is_library and package.is_package(module.node) and package.has(f"{module.name}.{name}"):
         return submodule(elab, module, name)
-    found = module.scope.names.get(name)
+    found: Binding = module.scope.names.get(name)
     return module_name(elab, module, name) if found is not asking or asking is None else None
 
 
-def enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Any:
+def enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding:
     """Return what a module of a program sees of the packages around it, the innermost first; None if nothing.
 
     These are the names of each package, its submodules, and its own name.
@@ -341,14 +352,14 @@ def _module_of(elab: Elaboration, ref: ImportRef) -> ModuleInfo | None:
     node = elab.modules.package.find(dotted, ref.importer.node)
     if node is None:
         if dotted not in elab.modules.package.failed:
-            head = dotted.split(".")[0]
             text = f"there is no module '{dotted}'"
-            if head in ("max", "compiler", "tensor"):
+            if dotted.split(".")[0] in ("max", "compiler", "tensor"):
                 text = f"module '{dotted}' is not part of the language: it belongs to another product"
+            known = module_names(elab.modules.package.search, elab.config.stdlib)
+            help = module_hint(dotted, known) or suggest(dotted, known)
             if missing_in_library(elab.config.stdlib, dotted):
                 text = f"module '{dotted}' is not in this library yet"
-            help = suggest(dotted, module_names(elab.modules.package.search, elab.config.stdlib))
-            if not missing_in_library(elab.config.stdlib, dotted):
+            else:
                 folders = ", ".join(f"'{folder}'" for folder in elab.modules.package.search)
                 help = help or f"looked for in {folders} and the library; '-I FOLDER' adds a folder"
             elab.reporter.sink.report(Diagnostic(Code.MODULE_NOT_FOUND, module_place(ref.span, ref.module), text, help))
@@ -356,7 +367,7 @@ def _module_of(elab: Elaboration, ref: ImportRef) -> ModuleInfo | None:
     return enter(elab, node)
 
 
-def _shape(node: Any) -> Any:
+def _shape(node: object) -> object:
     """Return a type expression's structure without places."""
     if node is None:
         return None
@@ -374,11 +385,11 @@ def _is_chosen(ref: ImportRef) -> bool:
     return not (source.is_library or ref.implied or source.text[ref.span.start : ref.span.end].endswith("*"))
 
 
-def prelude_name(elab: Elaboration, name: str) -> Any:
+def prelude_name(elab: Elaboration, name: str) -> Binding:
     """Return what the prelude calls `name`, or None."""
     if elab.modules.prelude_scope is None:
         return None
-    found = elab.modules.prelude_scope.names.get(name)
+    found: Binding = elab.modules.prelude_scope.names.get(name)
     if found is None:
         return None
     if isinstance(found, ImportRef):

@@ -81,10 +81,21 @@ def operand_help(op: str, left: str, right: str) -> str:
     if left.startswith("Optional[") != right.startswith("Optional["):
         return "take the value of the 'Optional' out with '.value()'"
     texts = [one.partition("[")[0] in TEXTS for one in (left, right)]
-    if op == "+" and texts[0] != texts[1]:
+    if op in ("+", "+=") and texts[0] != texts[1]:
         return "make a text of the other one with 'String(...)'"
     if op == "%" and texts[0]:
         return "write '\"… {}\".format(…)', or give all parts to 'print' or 'String'"
+    kinds = [left.partition("[")[0], right.partition("[")[0]]
+    if kinds[0] == "List" != kinds[1]:
+        return (
+            "write '.append(…)' to add an item"
+            if op in ("+", "+=")
+            else "work on its items in a loop; 'SIMD' has operators for all lanes"
+        )
+    if "List" in kinds and op != "+":
+        return "work on its items in a loop; 'SIMD' has operators for all lanes"
+    if "DeviceBuffer" in kinds:
+        return "a buffer lives on the device: compute in a kernel, or in 'with buffer.map_to_host() as host:'"
     return "" if all(texts) else "convert one of them"
 
 
@@ -93,6 +104,8 @@ def suggest_name(name: str, names: Iterable[str], library: Path) -> str:
     if name in FOREIGN_NAMES:
         return FOREIGN_NAMES[name]
     home = home_of(name, library)
+    if not home and ((library / name).is_dir() or (library / f"{name}.kpy").is_file()):
+        return f"write 'import {name}' at the top of the file"
     return f"write 'from {home} import {name}' at the top of the file" if home else suggest(name, names)
 
 

@@ -1,8 +1,9 @@
 """What a value is stored in: names, items, attributes, tuples of these."""
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import locals, materialization, variables
 from ktc.elaborate.builder.linear_types import check_dropped
@@ -12,16 +13,15 @@ from ktc.elaborate.expressions import literals, operands
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import ConstValue, ParameterPack, StructTy
-from ktc.elaborate.model.values import Arg, Place, RValue, Var
+from ktc.elaborate.model.values import Arg, Place, Result, RValue, Val, Var
 from ktc.elaborate.resolve.suggestions import A_LOOP_VARIABLE
 from ktc.elaborate.statements import item_assignments, overwrites, variable_declarations
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
 from ktc.ir import nodes
-from ktc.records import replace
 from ktc.syntax import ast
 
 
-def store(body: Body, target: ast.Expr, value: Any, node: Any) -> None:
+def store(body: Body, target: ast.Expr, value: Result, node: ast.Node) -> None:
     """Store a value in a target."""
     span = body.at(target)
     if isinstance(target, ast.Name):
@@ -38,7 +38,7 @@ def store(body: Body, target: ast.Expr, value: Any, node: Any) -> None:
                 place = variables.foreign(body, found, target)
                 if isinstance(place, Place) and place.why != "foreign":
                     if not place.mutable:
-                        body.fail(Code.IMMUTABLE, f"'{target.id}' is read only", span)
+                        body.fail(Code.CANNOT_MUTATE, f"'{target.id}' is read only", span)
                     overwrites.store_place(body, place, value, span, "")
                     return
             if not body.frame.module.is_library and overwrites.is_not_declared_by(body, target):
@@ -57,14 +57,14 @@ def store(body: Body, target: ast.Expr, value: Any, node: Any) -> None:
     elif isinstance(target, ast.Bound):
         _bind_pattern(body, target, value, node)
     else:
-        place = body.api.expr(body, target)
-        if not isinstance(place, Place) or not place.mutable or place.owned:
-            why = f": it is {place.why}" if isinstance(place, Place) and place.why else ""
-            body.fail(Code.IMMUTABLE, f"this cannot be assigned to{why}", span)
-        overwrites.store_place(body, place, value, span, "")
+        there = body.api.expr(body, target)
+        if not isinstance(there, Place) or not there.mutable or there.owned:
+            why = f": it is {there.why}" if isinstance(there, Place) and there.why else ""
+            body.fail(Code.CANNOT_MUTATE, f"this cannot be assigned to{why}", span)
+        overwrites.store_place(body, there, value, span, "")
 
 
-def unpack(body: Body, target: ast.TupleLit, value: ast.Expr | None, node: Any, declare: bool) -> None:
+def unpack(body: Body, target: ast.TupleLit, value: ast.Expr | None, node: ast.Node, declare: bool) -> None:
     """Elaborate `a, b = v`."""
     if value is None:
         body.fail(Code.UNINITIALIZED, "these variables need a value", body.at(node))
@@ -79,7 +79,7 @@ def unpack(body: Body, target: ast.TupleLit, value: ast.Expr | None, node: Any, 
         ]
         values = [conversions.materialize(body, taken(body, one)) for one in given]
         if any(map(partial(_is_made_whole, body), values)):
-            held = items_of(body, literals.tuple_made(body, values, value), len(values), node)
+            held: Sequence[Result] = items_of(body, literals.tuple_made(body, values, value), len(values), node)
         else:
             held = [variable_declarations.held(body, v) for v in values]
         for part, place, one in zip(target.items, places, held, strict=True):
@@ -91,23 +91,28 @@ def unpack(body: Body, target: ast.TupleLit, value: ast.Expr | None, node: Any, 
     unpack_value(body, target, conversions.materialize(body, body.api.expr(body, value)), node, declare)
 
 
-def _items_help(body: Body, whole: Ty, node: Any) -> str:
+def _items_help(body: Body, whole: Ty, node: ast.Node) -> str:
     """Return what to write if a loop over a mapping wants its keys and its values."""
     if isinstance(whole, StructTy) and {"key", "value"} <= {
         name for name, _ in struct_types.fields_of(body.elab, whole)
     }:
         return "give it one name, and take its '.key' and its '.value'"
-    ty = getattr(body.api.expr(body, node.iter), "ty", None) if isinstance(node, ast.For) else None
-    if not isinstance(ty, StructTy) or struct_members.method_set(body.elab, ty, "items") is None:
+    if not isinstance(node, ast.For):
         return ""
+    ty = getattr(body.api.expr(body, node.iter), "ty", None)
+    if not isinstance(ty, StructTy):
+        return ""
+    if struct_members.method_set(body.elab, ty, "items") is None:
+        text = body.frame.module.source.text[node.iter.start : node.iter.end]
+        return f"write 'enumerate({text})' for items with their index" if len(text) <= 30 else ""
     return f"write '{body.frame.module.source.text[node.iter.start : node.iter.end]}.items()'"
 
 
-def unpack_value(body: Body, target: ast.TupleLit, whole: Any, node: Any, declare: bool) -> None:
+def unpack_value(body: Body, target: ast.TupleLit, whole: Result, node: ast.Node, declare: bool) -> None:
     """Give the parts of a value to the targets."""
-    whole = materialization.as_place(body, whole) if isinstance(whole, (RValue, ConstValue)) else whole
+    whole = materialization.as_place(body, whole)
     is_tuple = isinstance(whole.ty, StructTy) and whole.ty.info is well_known.tuple_type(body.elab, ()).info
-    pack = whole.ty.params[0] if is_tuple else None
+    pack = whole.ty.params[0] if isinstance(whole.ty, StructTy) and is_tuple else None
     if isinstance(pack, ParameterPack) and len(pack.items) != len(target.items):
         text = f"{len(pack.items)} values cannot be unpacked into {len(target.items)} names"
         body.fail(Code.TYPE_MISMATCH, text, body.at(target))
@@ -118,20 +123,20 @@ def unpack_value(body: Body, target: ast.TupleLit, whole: Any, node: Any, declar
         bind_target(body, part, item_of(body, whole, i, node), node, declare)
 
 
-def item_of(body: Body, whole: Any, i: int, node: Any) -> Any:
+def item_of(body: Body, whole: Result, i: int, node: ast.Node) -> Val:
     """Return a part of a value by its number."""
     number = Arg(ConstValue(well_known.library_type(body.elab, "Int"), i), body.at(node))
     return item_assignments.apply_index(body, whole, [number], node)
 
 
-def items_of(body: Body, whole: Any, count: int, node: Any) -> list[Any]:
+def items_of(body: Body, whole: Result, count: int, node: ast.Node) -> list[Val]:
     """Return the parts of a tuple."""
     place = materialization.as_place(body, whole)
     return [item_of(body, place, i, node) for i in range(count)]
 
 
-def _is_made_whole(body: Body, value: Any) -> bool:
-    """Say whether `a, b = v, w` makes a tuple first: what only the library's own copies can tell apart does not."""
+def _is_made_whole(body: Body, value: Result) -> bool:
+    """Say whether `a, b = v, w` makes a tuple first: not if only the library's own copies could observe it."""
     if (
         body.frame.module.is_library
         or not isinstance(value, (RValue, Place, ConstValue))
@@ -145,7 +150,7 @@ def _is_made_whole(body: Body, value: Any) -> bool:
     return not (unseen and struct_members.is_copied_implicitly(body.elab, ty))
 
 
-def bind_target(body: Body, target: ast.Expr, value: Any, node: Any, declare: bool) -> None:
+def bind_target(body: Body, target: ast.Expr, value: Result, node: ast.Node, declare: bool) -> None:
     """Give a value to one target of an assignment."""
     if isinstance(target, ast.TupleLit):
         unpack_value(body, target, conversions.materialize(body, value), node, declare)
@@ -162,7 +167,7 @@ def bind_target(body: Body, target: ast.Expr, value: Any, node: Any, declare: bo
         store(body, target, value, node)
 
 
-def _bind_pattern(body: Body, pattern: ast.Bound, value: Any, node: Any) -> None:
+def _bind_pattern(body: Body, pattern: ast.Bound, value: Result, node: ast.Node) -> None:
     """Declare what a part of a pattern names: a variable, or a reference to a part of the value."""
     target = pattern.target
     if pattern.convention != "ref" or not isinstance(target, ast.Name):

@@ -1,7 +1,6 @@
 """Assignments and declarations with a value."""
 
-from typing import Any
-
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import materialization, variables
 from ktc.elaborate.calls import conversions
@@ -9,17 +8,16 @@ from ktc.elaborate.expressions import collection_literals
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
-from ktc.elaborate.model.types import FunctionTy, FunctionValue, StructTy
-from ktc.elaborate.model.values import CollectionLiteral, Place, RValue, Var
+from ktc.elaborate.model.types import FunctionTy, FunctionValue, Given, StructTy
+from ktc.elaborate.model.values import Binding, CollectionLiteral, Place, Result, RValue, Var
 from ktc.elaborate.statements import assignment_targets, item_assignments, overwrites, variable_declarations
 from ktc.elaborate.types import struct_types
-from ktc.records import replace
 from ktc.syntax import ast
 
 
 def assign(body: Body, node: ast.Assign) -> None:
     """Elaborate `t = v`."""
-    want: Any = None
+    want: Given = None
     if node.type is not None:
         want = variable_declarations.variable_type(body, node.type)
         if not isinstance(node.targets[0], ast.Name):
@@ -61,13 +59,13 @@ def _store_result(body: Body, target: ast.Call, value: ast.Expr) -> None:
     place = body.api.expr(body, target)
     if not isinstance(place, Place) or not place.mutable or place.owned:
         why = f": it is {place.why}" if isinstance(place, Place) and place.why else ""
-        body.fail(Code.IMMUTABLE, f"this cannot be assigned to{why}", body.at(target))
+        body.fail(Code.CANNOT_MUTATE, f"this cannot be assigned to{why}", body.at(target))
     if not overwrites.replace_first(body, place, target, value):
         made = conversions.convert(body, body.api.expr(body, value, place.ty), place.ty, body.at(value))
         overwrites.store_place(body, place, made, body.at(target), "")
 
 
-def _lent(body: Body, value: Any) -> tuple[Any, Any]:
+def _lent(body: Body, value: Result) -> tuple[Result, Result]:
     """Return a value that is wanted once more, and as what it is copied from until then."""
     if isinstance(value, CollectionLiteral):
         value = collection_literals.build_display(body, value, None)
@@ -77,7 +75,7 @@ def _lent(body: Body, value: Any) -> tuple[Any, Any]:
     return value, replace(value, owned=False)
 
 
-def _replaces_behind(body: Body, var: Any, target: ast.Expr, value: ast.Expr) -> bool:
+def _replaces_behind(body: Body, var: Binding, target: ast.Expr, value: ast.Expr) -> bool:
     """Assign to what a reference stands for, if its old value can be destroyed first."""
     if not isinstance(var, Var) or var.kind not in ("ref", "loop") or var.body is not body:
         return False
@@ -87,7 +85,7 @@ def _replaces_behind(body: Body, var: Any, target: ast.Expr, value: ast.Expr) ->
     return overwrites.replace_first(body, place, target, value, is_behind=True)
 
 
-def walrus(body: Body, node: ast.Walrus) -> Any:
+def walrus(body: Body, node: ast.Walrus) -> Result:
     """Elaborate `name := value`."""
     target = ast.Name(node.start, node.end, node.name)
     assignment_targets.store(body, target, conversions.materialize(body, body.api.expr(body, node.value)), node)
@@ -119,12 +117,10 @@ def var_decl(body: Body, node: ast.VarDecl) -> None:
             place = materialization.as_place(body, value)
             body.frame.scope.names[name] = Var(name, place.ty, place, body.at(node.target), "ref", body=body)
             return
-        known = isinstance(want, (StructTy, FunctionTy))
-        value = (
-            conversions.convert(body, value, want, body.at(node.value))
-            if known
-            else conversions.materialize(body, value)
-        )
+        if isinstance(want, (StructTy, FunctionTy)):
+            value = conversions.convert(body, value, want, body.at(node.value))
+        else:
+            value = conversions.materialize(body, value)
     except ErrorReported:
         if isinstance(want, StructTy) and not body.frame.module.is_library:
             variable_declarations.late(

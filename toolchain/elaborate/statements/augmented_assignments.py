@@ -2,23 +2,22 @@
 stored in its place."""
 
 from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import materialization, variables
 from ktc.elaborate.calls.writeback import lend, taken, waits
 from ktc.elaborate.expressions import collection_literals, operands, operators
-from ktc.elaborate.model.calls import DeferredOperand
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.operator_names import BINARY
 from ktc.elaborate.model.types import ConstValue, StructTy
-from ktc.elaborate.model.values import Arg, Place, RValue, Var
+from ktc.elaborate.model.values import Arg, Computed, DeferredOperand, Place, Result, RValue, Val, Var
 from ktc.elaborate.resolve.suggestions import loop_help
 from ktc.elaborate.statements import item_assignments, overwrites, variable_declarations
 from ktc.elaborate.statements.item_assignments import put_back
+from ktc.elaborate.tree.operator_names import BINARY
 from ktc.elaborate.types import struct_members, type_printer
-from ktc.records import replace
 from ktc.syntax import ast
 
 
@@ -33,35 +32,37 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
             if isinstance(base, (RValue, Place, ConstValue))
             else None
         )
-        body.site.deferred_operand, outer = target, body.site.deferred_operand
-        late = setter is not None and waits(body, base, target)
-        body.site.deferred_operand = outer
+        outer = body.site.defer(target)
+        late = setter is not None and isinstance(base, (RValue, Place, ConstValue)) and waits(body, base, target)
+        body.site.defer(outer)
         value = collection_literals.late_operand(body, node.value) if late else None
         old = item_assignments.apply_index(body, base, args, target)
-        if setter is not None and not _changes_there(body, old):
+        if setter is not None and isinstance(base, (RValue, Place, ConstValue)) and not _changes_there(body, old):
             value = value if late else collection_literals.late_operand(body, node.value)
             item_assignments.put_item(
                 body, base, setter, args, Arg(_changed(body, old, value, node), body.at(target)), target
             )
             return
-        place = old
+        found: Result = old
     else:
-        place = operands.operand(body, target, partial(body.api.expr, body))
-    after: list[Any] = []
-    late = isinstance(place, DeferredOperand)
+        found = operands.operand(body, target, partial(body.api.expr, body))
+    after: list[tuple[Computed, Place]] = []
+    late = isinstance(found, DeferredOperand)
     value = collection_literals.late_operand(body, node.value) if late else None
-    place = taken(body, place)
+    place = taken(body, found)
     if isinstance(place, (RValue, Place)) and place.back is not None:
         place = lend(body, place, after)
     value = value if late else collection_literals.late_operand(body, node.value)
     if isinstance(place, (RValue, ConstValue)) or (isinstance(place, Place) and not place.mutable):
         _read_only(body, place, target)
     if not isinstance(place, Place):
-        body.fail(Code.IMMUTABLE, "this cannot be changed", body.at(target))
+        body.fail(Code.CANNOT_MUTATE, "this cannot be changed", body.at(target))
     name = f"__i{BINARY[node.op]}__"
     made = operators.dunder(body, place, name, [value], node)
     if made is None:
         _check_in_place(body, place.ty, name, node)
+        if not struct_members.is_copied_implicitly(body.elab, place.ty) and _has(body, place.ty, name):
+            operators.no_operator(body, f"{node.op}=", place, value, node)
         current = variable_declarations.held(body, Place(place.ty, place.pointer, True, place.local, place.path))
         overwrites.store_place(body, place, operators.operate(body, node.op, current, value, node), body.at(target), "")
     put_back(body, after)
@@ -74,11 +75,15 @@ def _changes_there(body: Body, old: object) -> bool:
     return not struct_members.is_copied_implicitly(body.elab, old.ty)
 
 
-def _changed(body: Body, old: Any, value: Any, node: ast.AugAssign) -> Any:
+def _has(body: Body, ty: Ty, name: str) -> bool:
+    return isinstance(ty, StructTy) and struct_members.method_set(body.elab, ty, name) is not None
+
+
+def _changed(body: Body, old: Val, value: Result, node: ast.AugAssign) -> Result:
     """Return the new value of an item that `__setitem__` stores: the old one is changed, if it can be."""
     held = variable_declarations.held(body, old)
     name = f"__i{BINARY[node.op]}__"
-    if isinstance(getattr(held, "ty", None), StructTy) and not held.ty.info.module.is_library:
+    if isinstance(held.ty, StructTy) and not held.ty.info.module.is_library:
         held = materialization.as_place(body, held)
         if operators.dunder(body, replace(held, mutable=True, owned=False), name, [value], node) is not None:
             return held
@@ -97,7 +102,7 @@ def _check_in_place(body: Body, ty: Ty, name: str, node: ast.AugAssign) -> None:
         body.fail(Code.TYPE_MISMATCH, text, body.at(node), f"give '{ty.info.name}' the method '{name}'")
 
 
-def _read_only(body: Body, place: Any, target: ast.Expr) -> NoReturn:
+def _read_only(body: Body, place: Result, target: ast.Expr) -> NoReturn:
     """Report `t op= v` where t cannot be changed."""
     item = isinstance(target, ast.Subscript)
     name = f"'{target.id if isinstance(target, ast.Name) else getattr(target, 'name', '')}'"
@@ -110,4 +115,4 @@ def _read_only(body: Body, place: Any, target: ast.Expr) -> NoReturn:
     var = variables.find(body, owner.id) if isinstance(owner, ast.Name) else None
     help = loop_help(var.name, getattr(var.value, "why", "")) if isinstance(var, Var) else ""
     help = f"declare it 'mut {var.name}'" if isinstance(var, Var) and var.kind == "arg" else help
-    body.fail(Code.IMMUTABLE, text, body.at(target), help)
+    body.fail(Code.CANNOT_MUTATE, text, body.at(target), help)

@@ -1,6 +1,6 @@
 """Blocks, branches, nested functions and local aliases."""
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, locals, type_warnings, variables
@@ -11,7 +11,7 @@ from ktc.elaborate.kernels.launch_targets import targets_where
 from ktc.elaborate.model.declarations import AliasInfo, Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
-from ktc.elaborate.model.values import Method
+from ktc.elaborate.model.values import Binding, Method
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.statements import unreachable, variable_declarations
 from ktc.elaborate.tree.declared_names import declared_names
@@ -19,7 +19,7 @@ from ktc.ir import nodes
 from ktc.syntax import ast
 
 
-def block(body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Any] | None = None) -> None:
+def block(body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Binding] | None = None) -> None:
     """Elaborate statements in a scope of their own; an error in one does not stop the others."""
     outer, body.frame.scope = body.frame.scope, Scope(body.frame.scope, "block", names or {}, body=body)
     depths = (
@@ -69,29 +69,35 @@ def if_(body: Body, node: ast.If) -> None:
     if node.comptime:
         condition = evaluation.index_of(body.elab, evaluation.param_arg(body, node.condition))
         if not body.frame.module.is_library:
-            body.elab.coverage.arms.add((node, bool(condition)))
+            body.elab.coverage.note_arm(node, bool(condition))
         taken = node.body if condition else node.orelse
-        outer = body.site.launch_targets
-        body.site.launch_targets = targets_where(body, node.condition, bool(condition))
+        outer = body.site.set_launch_targets(targets_where(body, node.condition, bool(condition)))
         block(body, taken) if taken else None
-        body.site.launch_targets = outer
+        body.site.set_launch_targets(outer)
         if body.elab.coverage.trial is not None and _is_tried(body, node):
             _other_arm(body, node.orelse if condition else node.body)
         return
-    value = conditions.truth_of(body, node.condition)
-    before = set(body.facts.assigned)
+    try:
+        value = conditions.truth_of(body, node.condition)
+    except ErrorReported:
+        if not body.frame.module.is_library and not body.frame.comptime:
+            block(body, node.body)
+            block(body, node.orelse)
+        raise
+    before = set(body.assignments.assigned)
     body.open()
     block(body, node.body)
     then, dead_then = body.close(), body.dead
-    after = body.facts.assigned
-    body.dead, body.facts.assigned = False, before
+    after = body.assignments.assigned
+    body.dead, body.assignments.assigned = False, before
     orelse: tuple[nodes.Statement, ...] = ()
     dead_else = False
     if node.orelse:
         body.open()
         block(body, node.orelse)
         orelse, dead_else = body.close(), body.dead
-    body.facts.assigned = after if dead_else else body.facts.assigned if dead_then else body.facts.assigned | after
+    now = body.assignments.assigned
+    body.assignments.assigned = after if dead_else else now if dead_then else now | after
     body.dead = False
     if isinstance(value, nodes.Const):  # only this arm gives variables their values, and returns
         body.statements += then if value.value else orelse
@@ -113,12 +119,14 @@ def _is_tried(body: Body, node: ast.If) -> bool:
 
 def _other_arm(body: Body, content: tuple[ast.Stmt, ...]) -> None:
     """Look at the arm that is not taken: a body is checked for all values of its parameters."""
-    doubt, assigned, dead = body.elab.coverage.uncertainty, set(body.facts.assigned), body.dead
-    body.elab.coverage.uncertainty, body.dead = 2 if doubt or body.flow.turns else 0, False
+    doubt, assigned, dead = body.elab.coverage.uncertainty, set(body.assignments.assigned), body.dead
+    body.elab.coverage.set_uncertainty(2 if doubt or body.flow.turns else 0)
+    body.dead = False
     body.open()
     block(body, content)
     body.close()
-    body.elab.coverage.uncertainty, body.facts.assigned, body.dead = doubt, assigned, dead
+    body.assignments.assigned, body.dead = assigned, dead
+    body.elab.coverage.set_uncertainty(doubt)
 
 
 def alias(body: Body, node: ast.Alias) -> None:
@@ -145,7 +153,7 @@ def nested(body: Body, node: ast.FunctionDecl) -> None:
     captures.copy_captures(body, fn)
     modules.add_function(body.elab, body.frame.scope.names, fn)
     if not body.frame.module.is_library and not body.frame.comptime:
-        body.elab.coverage.nested.append(fn)
+        body.elab.coverage.note_nested(fn)
 
 
 def static_assert(body: Body, node: ast.StaticAssert) -> None:
@@ -154,7 +162,7 @@ def static_assert(body: Body, node: ast.StaticAssert) -> None:
         text = "a compile-time assertion does not hold"
         if node.message is not None:
             text = evaluation.text_of(body.elab, evaluation.param_arg(body, node.message))
-        body.fail(Code.CONSTRAINT_FAILED, text, body.at(node))
+        body.fail(Code.UNSATISFIED_CONSTRAINT, text, body.at(node))
 
 
 def expression_statement(body: Body, node: ast.ExprStmt) -> None:

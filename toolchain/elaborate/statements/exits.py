@@ -1,11 +1,14 @@
 """What leaves a body: `return`, `raise`, `try` and `with`."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TypeGuard
 
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import (
+    error_trace,
     ir_values,
     locals,
     materialization,
@@ -20,14 +23,13 @@ from ktc.elaborate.instances.reference_mutability import own_result
 from ktc.elaborate.model.declarations import OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy
-from ktc.elaborate.model.values import Arg, Place, RValue, Var
+from ktc.elaborate.model.values import Arg, Binding, Place, Result, RValue, Val, Var
 from ktc.elaborate.ownership.reference_escapes import check_returned, check_returned_place
 from ktc.elaborate.statements import overwrites, unreachable, variable_declarations
 from ktc.elaborate.statements.loops import NOT
 from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.types import primitive_types, struct_members, struct_types, type_printer, well_known
 from ktc.ir import nodes, ops, types
-from ktc.records import replace
 from ktc.syntax import ast
 
 
@@ -43,19 +45,11 @@ def return_(body: Body, node: ast.Return) -> None:
     if node.value is None or body.flow.out_var is not None:
         if node.value is not None:
             assert body.flow.out_var is not None and isinstance(body.flow.out_var.value, Place)
-            overwrites.store_place(
-                body,
-                body.flow.out_var.value,
-                body.api.expr(body, node.value, signature.result_ty),
-                body.at(node.value),
-                "*",
-            )
+            value = body.api.expr(body, node.value, signature.result_ty)
+            overwrites.store_place(body, body.flow.out_var.value, value, body.at(node.value), "*")
         elif body.flow.out_var is None and signature.result != "none":
-            body.fail(
-                Code.RETURN_TYPE,
-                f"a value of type '{type_printer.type_name(body.elab, signature.result_ty)}' must be returned",
-                body.at(node),
-            )
+            kind = type_printer.type_name(body.elab, signature.result_ty)
+            body.fail(Code.MISSING_RETURN, f"a value of type '{kind}' must be returned", body.at(node))
         leave(body, None)
         return
     if signature.result == "ref":
@@ -72,11 +66,10 @@ def return_(body: Body, node: ast.Return) -> None:
         and isinstance(value, (RValue, Place, ConstValue))
     ):
         _check_result(body, value, want, node.value)
-    value = conversions.convert(body, value, want, body.at(node.value))
+    value = conversions.convert_value(body, value, want, body.at(node.value))
     if signature.result == "memory":
         assert body.flow.result_pointer is not None
-        own = value.local if isinstance(value, Place) and not value.path else None
-        if own is not None and not own.kept and not value.owned and not _used_finally(body, own.name):
+        if _is_own(value, body):
             place_operations.check_copy(body, value, body.at(node.value))
             value = Place(value.ty, value.pointer, True, value.local, (), True)
         place_operations.init_place(body, value.ty, body.flow.result_pointer, value, body.at(node.value))
@@ -102,31 +95,35 @@ def _check_result(body: Body, value: RValue | Place | ConstValue, want: Ty, node
     if have is not want and body.frame.instance is not None:
         if body.frame.instance.fn.name == "main":
             text, help = "'main' returns nothing", "give an exit code with 'exit', from the module 'sys'"
-            body.fail(Code.MAIN, text, body.at(node), help)
+            body.fail(Code.INVALID_MAIN, text, body.at(node), help)
         kind, fn = type_printer.type_name(body.elab, have), body.frame.instance.fn
         text = f"'{fn.name}' declares no result, and returns a value of type '{kind}' here"
-        body.fail(Code.RETURN_TYPE, text, body.at(node), f"write '-> {kind}' behind its arguments")
+        body.fail(Code.UNDECLARED_RESULT, text, body.at(node), f"write '-> {kind}' behind its arguments")
 
 
-def _used_finally(body: Body, name: str) -> bool:
-    """Say whether a 'finally' that will still run names a variable."""
-    return any(name in names_in(one.args) for one in body.flow.finals if isinstance(one, partial))
+def _is_own(value: Val, body: Body) -> TypeGuard[Place]:
+    """Say whether a value is a variable that the result may take away: no 'finally' that will still run names it."""
+    if not isinstance(value, Place) or value.local is None or value.path or value.local.kept or value.owned:
+        return False
+    waiting = (one.args for one in body.flow.finals if isinstance(one, partial))
+    return not any(value.local.name in names_in(args) for args in waiting)
 
 
 def _return_inline(body: Body, node: ast.Return) -> None:
     assert body.frame.inline_result is not None and body.frame.instance is not None
     signature = body.frame.instance.signature
     if node.value is not None:
-        value = body.api.expr(body, node.value, signature.result_ty)
+        given = body.api.expr(body, node.value, signature.result_ty)
+        value: Val
         if signature.result == "ref":
-            value = materialization.as_place(body, value)
-            value = replace(value, mutable=value.mutable and signature.result_mutable, owned=False, why="")
+            place = materialization.as_place(body, given)
+            value = replace(place, mutable=place.mutable and signature.result_mutable, owned=False, why="")
         else:
-            value = conversions.convert(body, value, signature.result_ty, body.at(node.value))
+            value = conversions.convert_value(body, given, signature.result_ty, body.at(node.value))
             if isinstance(value, Place):
                 value = variable_declarations.held(body, value)
         if body.frame.builtin_self is not None:
-            body.frame.builtin_self["whole"] = value
+            body.frame.builtin_whole = value
         body.frame.inline_result.append(value)
 
 
@@ -151,15 +148,10 @@ def leave(body: Body, value: RValue | None) -> None:
 
 def give_result(body: Body) -> None:
     """The named result leaves with the function: it must be complete."""
-    if (
-        body.flow.out_var is not None
-        and isinstance(body.flow.out_var.value, Place)
-        and body.flow.out_var.value.local is not None
-    ):
-        place = body.flow.out_var.value
-        at = body.flow.leaving or (
-            body.frame.instance.fn.span() if body.frame.instance is not None else body.flow.out_var.span
-        )
+    out = body.flow.out_var
+    if out is not None and isinstance(out.value, Place) and out.value.local is not None:
+        place = out.value
+        at = body.flow.leaving or (body.frame.instance.fn.span() if body.frame.instance is not None else out.span)
         variables.require(body, place, ast.Pass(at.start, at.end), leaves=True)
         partial_moves.mark(body, "consume", place)
 
@@ -177,27 +169,24 @@ def raise_(body: Body, node: ast.Raise) -> None:
     error_ty = well_known.error_type(body.elab)
     if node.value is None:
         if not body.flow.current_error:
-            body.fail(Code.RAISES, "there is no error to raise again here", body.at(node))
+            body.fail(Code.UNHANDLED_RAISE, "there is no error to raise again here", body.at(node))
         held = body.flow.current_error[-1]
-        value: Any = Place(held.ty, held.pointer, True, held.local, (), True)
+        value: Val = Place(held.ty, held.pointer, True, held.local, (), True)
     else:
-        value = body.api.expr(body, node.value)
-        converted = conversions.try_convert(body, value, error_ty, body.at(node))
-        if converted is None and not body.frame.module.is_library:
-            conversions.convert(body, value, error_ty, body.at(node.value))
-        value = (
-            converted
-            if converted is not None
-            else call_lowering.call(body, error_ty, [Arg(value, body.at(node))], [], body.at(node))
-        )
-    if body.flow.handlers:
-        label, local = body.flow.handlers[-1]
-        pointer: nodes.Value = nodes.LocalAddress(local)
-    elif body.flow.error_argument is not None:
-        label, local, pointer = 0, None, body.flow.error_argument
-    else:
-        body.fail(Code.RAISES, "nothing may raise here", body.at(node), "declare this function with 'raises'")
+        given = body.api.expr(body, node.value)
+        converted = conversions.try_convert(body, given, error_ty, body.at(node))
+        if converted is None and body.frame.module.is_library:
+            value = call_lowering.call(body, error_ty, [Arg(given, body.at(node))], [], body.at(node))
+        elif isinstance(converted, (RValue, Place, ConstValue)):
+            value = converted
+        else:
+            value = conversions.convert_value(body, given, error_ty, body.at(node.value))
+    way = error_trace.way(body)
+    if way is None:
+        body.fail(Code.UNHANDLED_RAISE, "nothing may raise here", body.at(node), "declare this function with 'raises'")
+    label, local, pointer = way
     place_operations.init_place(body, error_ty, pointer, value, body.at(node))
+    error_trace.raised(body, body.at(node), bool(body.flow.current_error) and not isinstance(node.value, ast.Call))
     argument_passing.leave_raising(body, label, local)
 
 
@@ -209,7 +198,7 @@ def try_(body: Body, node: ast.Try) -> None:
     body.open()
     caught = None
     if node.handler is None and not body.flow.handlers and body.flow.error_argument is None and not body.frame.comptime:
-        body.api.block(body, node.body)  # no error can go anywhere, so the call that may raise is told
+        body.api.block(body, node.body)  # no handler can take an error, so the call that may raise is reported
     else:
         caught = _guarded(body, lambda: body.api.block(body, node.body), end, node.orelse if node.handler else ())
     if caught is not None:
@@ -233,7 +222,7 @@ def try_(body: Body, node: ast.Try) -> None:
             body.api.block(body, node.final)
 
 
-def _guarded(body: Body, content: Any, end: int, orelse: tuple[ast.Stmt, ...]) -> nodes.Local | None:
+def _guarded(body: Body, content: Callable[[], None], end: int, orelse: tuple[ast.Stmt, ...]) -> nodes.Local | None:
     """Emit a part whose errors come to the statements behind it; returns the error's local, None if none comes."""
     label = body.fresh()
     error_ty = well_known.error_type(body.elab)
@@ -269,9 +258,10 @@ def _handle(body: Body, node: ast.Try, error: nodes.Local) -> None:
         if outer is not None:
             body.flow.finals.append(outer)
         return
-    names = {}
+    names: dict[str, Binding] = {}
     if node.handler.name:
         names[node.handler.name] = Var(node.handler.name, error_ty, place, body.at(node.handler), "var", error, body)
+    error_trace.caught(body)
     body.flow.current_error.append(place)
     body.api.block(body, node.handler.body, names)
     body.flow.current_error.pop()
@@ -279,18 +269,15 @@ def _handle(body: Body, node: ast.Try, error: nodes.Local) -> None:
 
 def _reraise(body: Body, place: Place) -> None:
     moved = Place(place.ty, place.pointer, True, place.local, (), True)
-    if body.flow.handlers:
-        label, local = body.flow.handlers[-1]
-        place_operations.init_place(body, place.ty, nodes.LocalAddress(local), moved, body.frame.span)
-        argument_passing.leave_raising(body, label, local)
-    elif body.flow.error_argument is not None:
-        place_operations.init_place(body, place.ty, body.flow.error_argument, moved, body.frame.span)
-        argument_passing.leave_raising(body, 0, None)
-    else:
-        body.fail(Code.RAISES, "an error may leave this block, and nothing may raise here", body.frame.span)
+    way = error_trace.way(body)
+    if way is None:
+        body.fail(Code.UNHANDLED_RAISE, "an error may leave this block, and nothing may raise here", body.frame.span)
+    label, local, pointer = way
+    place_operations.init_place(body, place.ty, pointer, moved, body.frame.span)
+    argument_passing.leave_raising(body, label, local)
 
 
-def _manager(body: Body, value: Any, span: Span) -> Place:
+def _manager(body: Body, value: Result, span: Span) -> Place:
     """Return a context manager of the statement's own: a variable is copied, or moved."""
     is_own = isinstance(value, Place) and value.owned and value.local is not None and not value.local.name
     if is_own or not isinstance(value, Place):
@@ -302,7 +289,7 @@ def _manager(body: Body, value: Any, span: Span) -> Place:
     return made
 
 
-def with_(body: Body, items: tuple[ast.WithItem, ...], content: tuple[ast.Stmt, ...], node: Any) -> None:
+def with_(body: Body, items: tuple[ast.WithItem, ...], content: tuple[ast.Stmt, ...], node: ast.Node) -> None:
     """Elaborate `with`."""
     if not items:
         body.api.block(body, content)
@@ -344,7 +331,14 @@ def _alias_place(body: Body, name: str, place: Place, span: Span) -> None:
     body.frame.scope.names[name] = Var(name, place.ty, place, span, "with", body=body)
 
 
-def _with_exit(body: Body, leave: OverloadSet, manager: Place, items: Any, content: Any, node: Any) -> None:
+def _with_exit(
+    body: Body,
+    leave: OverloadSet,
+    manager: Place,
+    items: tuple[ast.WithItem, ...],
+    content: tuple[ast.Stmt, ...],
+    node: ast.Node,
+) -> None:
     span = body.at(items[0])
     subject = Place(manager.ty, manager.pointer, True, manager.local, manager.path)
 

@@ -1,18 +1,16 @@
 """Assignments to items and attributes."""
 
-from typing import Any
-
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, partial_moves, place_operations, variables
 from ktc.elaborate.calls import call_lowering, conversions
 from ktc.elaborate.calls.writeback import lend
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals, members, operands
-from ktc.elaborate.model.calls import Computed
 from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy
-from ktc.elaborate.model.values import Arg, Place, RValue, Var
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Given, StructTy
+from ktc.elaborate.model.values import Arg, Computed, Place, Result, RValue, Val, Var
+from ktc.elaborate.resolve.hints import index_hint, origin_hint
 from ktc.elaborate.resolve.suggestions import mutability_help
 from ktc.elaborate.statements import overwrites
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
@@ -29,9 +27,10 @@ def is_reached(body: Body, node: ast.Expr) -> bool:
 
 def attribute_type(body: Body, node: ast.Attribute) -> Ty | None:
     """Return the type of a field of a variable, or of a field of one."""
-    owner: Any = None
+    owner: Ty | None = None
     if isinstance(node.value, ast.Name):
-        owner = getattr(variables.find(body, node.value.id), "ty", None)
+        found = variables.find(body, node.value.id)
+        owner = found.ty if isinstance(found, (Var, RValue, Place, ConstValue)) else None
     elif isinstance(node.value, ast.Attribute):
         owner = attribute_type(body, node.value)
     if isinstance(owner, StructTy) and isinstance(struct_members.member(body.elab, owner, node.name), ast.VarDecl):
@@ -39,12 +38,13 @@ def attribute_type(body: Body, node: ast.Attribute) -> Ty | None:
     return None
 
 
-def store_reached(body: Body, target: ast.Attribute, value: ast.Expr, node: Any) -> None:
+def store_reached(body: Body, target: ast.Attribute, value: ast.Expr, node: ast.Node) -> None:
     """Elaborate `a[i].x = v`: what has the field is evaluated before the value."""
     base = members.part(body, target.value)
-    typed = isinstance(base, Place) and isinstance(base.ty, StructTy)
-    member = struct_members.member(body.elab, base.ty, target.name) if typed else None
-    want: Any = None
+    member = None
+    if isinstance(base, Place) and isinstance(base.ty, StructTy):
+        member = struct_members.member(body.elab, base.ty, target.name)
+    want: Ty | None = None
     if isinstance(base, Place) and isinstance(member, ast.VarDecl):
         place = place_operations.field(body, base, target.name)
         if base.mutable and overwrites.replace_first(body, place, target, value):
@@ -53,7 +53,7 @@ def store_reached(body: Body, target: ast.Attribute, value: ast.Expr, node: Any)
     store_attribute(body, target, body.api.expr(body, value, want), node, base)
 
 
-def store_attribute(body: Body, target: ast.Attribute, value: Any, node: Any, base: Any = None) -> None:
+def store_attribute(body: Body, target: ast.Attribute, value: Result, node: ast.Node, base: Result = None) -> None:
     """Store a value in a field."""
     base = base or members.part(body, target.value)
     if isinstance(target.value, ast.Attribute) and not _stands_alone(body, base, target.name):
@@ -64,35 +64,35 @@ def store_attribute(body: Body, target: ast.Attribute, value: Any, node: Any, ba
             body.frame.builtin_self[target.name] = value
             return
     if not isinstance(base, (RValue, Place, ConstValue)):
-        body.fail(Code.IMMUTABLE, "this cannot be assigned to", body.at(target))
+        body.fail(Code.CANNOT_MUTATE, "this cannot be assigned to", body.at(target))
     member = struct_members.member(body.elab, base.ty, target.name) if isinstance(base.ty, StructTy) else None
     if not isinstance(member, ast.VarDecl):
         if isinstance(member, AliasInfo):
             text = (
                 f"'{target.name}' is an alias of '{type_printer.type_name(body.elab, base.ty)}', known at compile time"
             )
-            body.fail(Code.IMMUTABLE, text, body.at(target))
+            body.fail(Code.CANNOT_MUTATE, text, body.at(target))
         if set_attribute(body, base, target.name, value, node):
             return
         members.no_member(body, base.ty, target.name, target)
-    after: list[Any] = []
+    after: list[tuple[Computed, Place]] = []
     if not isinstance(base, ConstValue) and base.back is not None:
         base = lend(body, base, after)
     if not isinstance(base, Place) or not base.mutable:
         why = base.why if isinstance(base, Place) and base.why else "read only"
-        body.fail(Code.IMMUTABLE, f"'{target.name}' cannot be changed: its owner is {why}", body.at(target))
+        body.fail(Code.CANNOT_MUTATE, f"'{target.name}' cannot be changed: its owner is {why}", body.at(target))
     key = ""
     if (
         body.flow.out_var is not None
         and isinstance(target.value, ast.Name)
         and variables.find(body, target.value.id) is body.flow.out_var
     ):
-        key = target.name if "*" not in body.facts.assigned else "*"
+        key = target.name if "*" not in body.assignments.assigned else "*"
     overwrites.store_place(body, place_operations.field(body, base, target.name), value, body.at(target), key)
     put_back(body, after)
 
 
-def _stands_alone(body: Body, base: Any, name: str) -> bool:
+def _stands_alone(body: Body, base: Result, name: str) -> bool:
     """Say whether a field of a field may get a value while others beside it have none."""
     if not isinstance(base, Place) or base.local is None or not isinstance(base.ty, StructTy):
         return False
@@ -107,20 +107,20 @@ def _stands_alone(body: Body, base: Any, name: str) -> bool:
     )
 
 
-def set_attribute(body: Body, base: Any, name: str, value: Any, node: Any) -> bool:
+def set_attribute(body: Body, base: Val, name: str, value: Result, node: ast.Node) -> bool:
     """Call `__setattr__`; False if there is none."""
     setter = struct_members.method_set(body.elab, base.ty, "__setattr__")
-    if setter is None:
+    if setter is None or not isinstance(base.ty, StructTy):
         return False
     text = well_known.literal(body.elab, "StringLiteral", "!kgen.string", name)
     span = body.at(node)
-    parameters: tuple[Any, ...] = (text,) if setter.functions[0].node.params else ()
+    parameters: tuple[Given, ...] = (text,) if setter.functions[0].node.params else ()
     pos = [Arg(base, span), *([] if parameters else [Arg(text, span)]), Arg(value, span)]
     call_lowering.call_fn(body, FunctionValue(setter, parameters, (), base.ty), pos, [], span, True)
     return True
 
 
-def store_item(body: Body, target: ast.Subscript, value: ast.Expr, node: Any) -> None:
+def store_item(body: Body, target: ast.Subscript, value: ast.Expr, node: ast.Node) -> None:
     """Elaborate `a[i] = v`: the index is evaluated before the value."""
     base = body.api.expr(body, target.base)
     args = [index_arg(body, item) for item in target.args]
@@ -129,7 +129,7 @@ def store_item(body: Body, target: ast.Subscript, value: ast.Expr, node: Any) ->
         if isinstance(base, (RValue, Place, ConstValue))
         else None
     )
-    if setter is not None:
+    if setter is not None and isinstance(base, (RValue, Place, ConstValue)):
         put_item(body, base, setter, args, collection_literals.late_arg(body, value), target)
         return
     place = apply_index(body, base, args, target)
@@ -153,13 +153,15 @@ def index_arg(body: Body, item: ast.Expr) -> Arg:
     return arg
 
 
-def apply_index(body: Body, base: Any, args: list[Arg], node: Any) -> Any:
+def apply_index(body: Body, base: Result, args: list[Arg], node: ast.Node) -> Val:
     """Index a value with elaborated arguments."""
     if not isinstance(base, (RValue, Place, ConstValue)) or not isinstance(base.ty, StructTy):
         body.fail(Code.TYPE_MISMATCH, "this is no value that has items", body.at(node))
     getter = struct_members.method_set(body.elab, base.ty, "__getitem__")
     if getter is None:
-        body.fail(Code.NO_MEMBER, f"'{type_printer.type_name(body.elab, base.ty)}' has no '__setitem__'", body.at(node))
+        name, receiver = type_printer.type_name(body.elab, base.ty), getattr(node, "base", node)
+        help = index_hint(name, body.at(node).source.text[receiver.start : receiver.end])
+        body.fail(Code.NO_MEMBER, f"'{name}' has no '__setitem__'", body.at(node), help)
     span = body.at(node)
     if all(len(fn.node.args) == 1 and fn.node.params for fn in getter.functions):
         fn = FunctionValue(getter, tuple(evaluation.param(body, a.value, a.span) for a in args), (), base.ty)
@@ -167,54 +169,63 @@ def apply_index(body: Body, base: Any, args: list[Arg], node: Any) -> Any:
     return call_lowering.call_fn(body, FunctionValue(getter, (), (), base.ty), [Arg(base, span), *args], [], span, True)
 
 
-def assign_item(body: Body, place: Any, value: Any, node: Any, base: Any) -> None:
+def assign_item(body: Body, place: Result, value: Result, node: ast.Node, base: Result) -> None:
     """Store to what an index gave."""
     if not isinstance(place, Place) or not place.mutable or place.owned:
-        help = "" if base is None or struct_types.is_trivial(body.elab, base.ty) else mutability_help(base.why)
-        text = f"this item cannot be assigned to{f': it is part of {base.why}' if help else ''}"
-        if not help and isinstance(place, RValue) and base is not None:
-            text += f": '{type_printer.type_name(body.elab, base.ty)}' has no '__setitem__'"
-        if not help and isinstance(getattr(base, "ty", None), StructTy) and not base.ty.info.module.is_library:
+        help, why, ty = "", "", None
+        if isinstance(base, (RValue, Place, ConstValue)):
+            ty, why = base.ty, "" if isinstance(base, ConstValue) else base.why
+            help = "" if struct_types.is_trivial(body.elab, ty) else mutability_help(why)
+        text = f"this item cannot be assigned to{f': it is part of {why}' if help else ''}"
+        if not help and isinstance(place, RValue) and ty is not None:
+            text += f": '{type_printer.type_name(body.elab, ty)}' has no '__setitem__'"
+        if ty is not None and (origin := origin_hint(type_printer.type_name(body.elab, ty))):
+            text, help = (
+                f"this item cannot be assigned to: '{type_printer.type_name(body.elab, ty)}' is read only",
+                origin,
+            )
+        elif not help and isinstance(ty, StructTy) and not ty.info.module.is_library:
             help = "write a '__setitem__', or let '__getitem__' return a 'ref'"
-        body.fail(Code.IMMUTABLE, text, body.at(node), help)
+        body.fail(Code.CANNOT_MUTATE, text, body.at(node), help)
     overwrites.store_place(body, place, value, body.at(node), "")
 
 
-def set_item(body: Body, target: ast.Subscript, value: Any) -> None:
+def set_item(body: Body, target: ast.Subscript, value: Result) -> None:
     """Store an elaborated value in an item."""
     put(body, *indexed(body, target), value, target)
 
 
-def indexed(body: Body, target: ast.Subscript) -> tuple[Any, list[Arg]]:
+def indexed(body: Body, target: ast.Subscript) -> tuple[Result, list[Arg]]:
     """Elaborate what an assignment indexes, and with what."""
     return body.api.expr(body, target.base), [index_arg(body, item) for item in target.args]
 
 
-def put(body: Body, base: Any, args: list[Arg], value: Any, target: ast.Subscript) -> None:
+def put(body: Body, base: Result, args: list[Arg], value: Result, target: ast.Subscript) -> None:
     """Store an elaborated value in an item of an elaborated base."""
     setter = (
         struct_members.method_set(body.elab, base.ty, "__setitem__")
         if isinstance(base, (RValue, Place, ConstValue))
         else None
     )
-    if setter is not None:
+    if setter is not None and isinstance(base, (RValue, Place, ConstValue)):
         put_item(body, base, setter, args, Arg(value, body.at(target)), target)
     else:
         assign_item(body, apply_index(body, base, args, target), value, target, base)
 
 
-def put_item(body: Body, base: Any, setter: OverloadSet, args: list[Arg], value: Arg, node: Any) -> None:
+def put_item(body: Body, base: Val, setter: OverloadSet, args: list[Arg], value: Arg, node: ast.Node) -> None:
     """Call `__setitem__`."""
-    span = body.at(node)
+    span, ty = body.at(node), base.ty
+    assert isinstance(ty, StructTy)
     static = all(len(fn.node.args) == 2 and fn.node.params for fn in setter.functions)
     if static and len(args) == 1 and isinstance(args[0].value, ConstValue):
-        fn = FunctionValue(setter, (args[0].value,), (), base.ty)
+        fn = FunctionValue(setter, (args[0].value,), (), ty)
         call_lowering.call_fn(body, fn, [Arg(base, span), value], [], span, True)
         return
     name = _value_keyword(setter, len(args))
     given, named = ([Arg(base, span), *args], [Arg(value.value, value.span, name)]) if name else ([], [])
     given = given or [Arg(base, span), *args, value]
-    call_lowering.call_fn(body, FunctionValue(setter, (), (), base.ty), given, named, span, True)
+    call_lowering.call_fn(body, FunctionValue(setter, (), (), ty), given, named, span, True)
 
 
 def _value_keyword(setter: OverloadSet, count: int) -> str:

@@ -1,8 +1,10 @@
 """Loops: `while`, `for`, comprehensions, and the jumps out of them."""
 
-from typing import Any
+from collections.abc import Callable
 
+from ktc.base.records import replace
 from ktc.diag.codes import Code
+from ktc.diag.source import Span
 from ktc.elaborate.builder import materialization, place_operations
 from ktc.elaborate.calls import call_lowering, conversions
 from ktc.elaborate.comptime import evaluation
@@ -12,14 +14,14 @@ from ktc.elaborate.model.declarations import Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.types import ConstValue, StructTy
-from ktc.elaborate.model.values import Arg, Place, RValue, Var
+from ktc.elaborate.model.values import Arg, Binding, Place, Result, RValue, Val, Var
+from ktc.elaborate.resolve.hints import iteration_hint
 from ktc.elaborate.resolve.suggestions import A_LOOP_VARIABLE, iteration_help
 from ktc.elaborate.statements import assignment_targets, item_assignments, variable_declarations
 from ktc.elaborate.statements.unrolling import iterate
 from ktc.elaborate.tree.argument_uses import jumps
 from ktc.elaborate.types import struct_members, type_printer, well_known
 from ktc.ir import nodes, ops, types
-from ktc.records import replace
 from ktc.syntax import ast
 
 NOT = nodes.Const(types.BOOL, 1)
@@ -28,7 +30,7 @@ NOT = nodes.Const(types.BOOL, 1)
 def while_(body: Body, node: ast.While) -> None:
     """Elaborate `while … else`."""
 
-    def head(exit_: Any) -> None:
+    def head(exit_: Callable[[], None]) -> None:
         value = conditions.truth_of(body, node.condition)
         if isinstance(value, nodes.Const) and value.value:
             return
@@ -41,7 +43,13 @@ def while_(body: Body, node: ast.While) -> None:
     loop(body, head, lambda: body.api.block(body, node.body), node.orelse, node)
 
 
-def loop(body: Body, head: Any, turn: Any, orelse: tuple[ast.Stmt, ...], node: Any) -> None:
+def loop(
+    body: Body,
+    head: Callable[[Callable[[], None]], None],
+    turn: Callable[[], None],
+    orelse: tuple[ast.Stmt, ...],
+    node: ast.Node,
+) -> None:
     """Emit a loop: `head` gets the action that leaves it normally."""
     label = body.fresh()
     outer = body.fresh() if orelse else label
@@ -70,7 +78,7 @@ def loop(body: Body, head: Any, turn: Any, orelse: tuple[ast.Stmt, ...], node: A
     body.dead = not leaves and outer not in body.flow.used_labels
 
 
-def jump(body: Body, leave: bool, node: Any) -> None:
+def jump(body: Body, leave: bool, node: ast.Node) -> None:
     """Elaborate `break` and `continue`."""
     if not body.flow.loops:
         body.fail(Code.SYNTAX_ERROR, f"'{'break' if leave else 'continue'}' stands outside a loop", body.at(node))
@@ -92,7 +100,7 @@ def for_(body: Body, node: ast.For) -> None:
         body.fail(Code.TYPE_MISMATCH, "this cannot be iterated over", span)
     iterable = conversions.materialize(body, iterable)
     if isinstance(iterable, Place) and iterable.owned and not body.frame.module.is_library:
-        iterable = replace(iterable, mutable=False)  # what nobody else sees is not changed either
+        iterable = replace(iterable, mutable=False)  # a temporary is not mutated
     iterator = _iterator(body, iterable, node.iter)
     held = variable_declarations.declare_var(body, "", iterator, span)
     del body.frame.scope.names[""]
@@ -101,7 +109,7 @@ def for_(body: Body, node: ast.For) -> None:
     if isinstance(iterable, Place) and iterable.local is not None and held.local is not None:
         held.local.pins = (*held.local.pins, iterable.local)
 
-    def head(exit_: Any) -> None:
+    def head(exit_: Callable[[], None]) -> None:
         more = conditions.condition(body, operators.dunder(body, place, "__has_next__", [], node.iter), node.iter)
         body.open()
         exit_()
@@ -118,7 +126,7 @@ def for_(body: Body, node: ast.For) -> None:
     loop(body, head, turn, node.orelse, node)
 
 
-def _iterator(body: Body, iterable: Any, node: ast.Expr) -> Any:
+def _iterator(body: Body, iterable: Val, node: ast.Expr) -> Val:
     """Return what gives the items of a value."""
     iterator = None
     if struct_members.method_set(body.elab, iterable.ty, "__iter__") is not None:
@@ -130,7 +138,12 @@ def _iterator(body: Body, iterable: Any, node: ast.Expr) -> Any:
     if iterator is None:
         place_operations.promised(body, iterable, "__iter__", node)
         own = isinstance(iterable.ty, StructTy) and not iterable.ty.info.module.is_library
-        body.fail(Code.TYPE_MISMATCH, text, body.at(node), iteration_help(name, own))
+        body.fail(
+            Code.TYPE_MISMATCH,
+            text,
+            body.at(node),
+            iteration_hint(name, body.at(node).source.text[node.start : node.end]) or iteration_help(name, own),
+        )
     for method in ("__has_next__", "__next__"):
         if struct_members.method_set(body.elab, iterator.ty, method) is None:
             place_operations.promised(body, iterator, method, node)
@@ -140,7 +153,7 @@ def _iterator(body: Body, iterable: Any, node: ast.Expr) -> Any:
     return iterator
 
 
-def loop_body(body: Body, node: ast.For, item: Any) -> None:
+def loop_body(body: Body, node: ast.For, item: Result) -> None:
     """Bind the loop's variable and elaborate its body."""
     outer, body.frame.scope = body.frame.scope, Scope(body.frame.scope, "block", {}, body=body)
     try:
@@ -199,16 +212,16 @@ def emit_joined(body: Body, label: int) -> None:
     body.dead = not reaches
 
 
-def turn(body: Body, node: ast.For, value: Any) -> None:
+def turn(body: Body, node: ast.For, value: Result) -> None:
     """Elaborate the body of `@parameter for` for one value."""
-    names: dict[str, Any] = {}
+    names: dict[str, Binding] = {}
     _name_parts(body, node.target, value, names, body.at(node.iter))
     body.flow.turns += 1
     body.api.block(body, node.body, names)
     body.flow.turns -= 1
 
 
-def _name_parts(body: Body, target: ast.Expr, value: Any, names: dict[str, Any], span: Any) -> None:
+def _name_parts(body: Body, target: ast.Expr, value: Result, names: dict[str, Binding], span: Span) -> None:
     """Name a value that is known at compile time, or its parts."""
     if isinstance(target, ast.Name):
         names[target.id] = value
@@ -220,7 +233,7 @@ def _name_parts(body: Body, target: ast.Expr, value: Any, names: dict[str, Any],
             _name_parts(body, part, evaluation.param(inner, found, span), names, span)
 
 
-def comprehension(body: Body, node: ast.Comprehension) -> Any:
+def comprehension(body: Body, node: ast.Comprehension) -> Result:
     """Elaborate a comprehension: loops that add to a collection, which is made before them."""
     before = body.statements
     made: list[Place] = []
@@ -228,9 +241,9 @@ def comprehension(body: Body, node: ast.Comprehension) -> Any:
     struct, method = names[node.kind]
 
     def add() -> None:
-        parts = [conversions.materialize(body, body.api.expr(body, node.item))]
+        parts = [conversions.materialize_value(body, body.api.expr(body, node.item))]
         if node.value is not None:
-            parts.append(conversions.materialize(body, body.api.expr(body, node.value)))
+            parts.append(conversions.materialize_value(body, body.api.expr(body, node.value)))
         if not made:
             inner, body.statements = body.statements, before
             ty = parameter_binding.library_struct(body.elab, struct, tuple(p.ty for p in parts))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -11,7 +10,8 @@ from ktc.elaborate.builder.linear_types import check_dropped
 from ktc.elaborate.calls import argument_passing, conversions
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import FunctionValue
-from ktc.elaborate.model.values import PackValue, Place, RValue, Var
+from ktc.elaborate.model.values import PackValue, Place, Result, RValue, Var
+from ktc.elaborate.ownership import origin_agreement
 from ktc.elaborate.ownership.access_paths import are_apart, is_untracked, meet, of_inside, of_place
 from ktc.elaborate.ownership.reference_escapes import check_stored
 from ktc.elaborate.resolve.suggestions import loop_help
@@ -25,24 +25,24 @@ from ktc.syntax import ast
 _BRANCHES = (nodes.If, nodes.Loop, nodes.Block, nodes.Return)
 
 
-def note_aside(body: Body, target: ast.Expr, made: Any, node: ast.Expr, place: Place | None = None) -> None:
+def note_aside(body: Body, target: ast.Expr, made: Result, node: ast.Expr, place: Place | None = None) -> None:
     """Note the result of a call that cannot be made in its target: the call sees the target (not where `place` is
     nobody's), or may raise and must leave the old value then. Such a result is moved by `__moveinit__`."""
-    body.facts.pending_result = None
+    body.assignments.pending_result = None
     if not is_call(node) or not isinstance(made, Place) or not made.owned or made.local is None:
         return
     if body.frame.module.is_library or made.local.name or made.path or struct_types.moves_plainly(body.elab, made.ty):
         return
     if sees(node, target) and not (place is not None and is_untracked(place)):
-        body.facts.pending_result = made.local, False
+        body.assignments.pending_result = made.local, False
     elif _raises(body.statements, made.local):
-        body.facts.pending_result = made.local, True
+        body.assignments.pending_result = made.local, True
 
 
 def is_aside(body: Body, place: Place, is_first: bool = False) -> nodes.Local | None:
     """Return the result that was made aside, if a place asks for that: what has no value yet, and a variable of the
     function itself, need not keep one when the call raises."""
-    aside, body.facts.pending_result = body.facts.pending_result, None
+    aside, body.assignments.pending_result = body.assignments.pending_result, None
     if aside is None:
         return None
     own = is_first or (place.local is not None and not place.path and not place.local.kept)
@@ -95,7 +95,7 @@ def replace_first(body: Body, place: Place, target: ast.Expr, value: ast.Expr, i
 
 def _end_of_old(body: Body, place: Place, value: ast.Expr, fresh: Place, made: tuple[nodes.Statement, ...]) -> int:
     """Return before which of the statements that make a new value the old one ends."""
-    if body.facts.pending_result is not None:
+    if body.assignments.pending_result is not None:
         return len(made)
     at = _call_of(made, fresh.local)
     if at is not None:
@@ -143,7 +143,7 @@ def _replace_by_copy(body: Body, place: Place, node: ast.Name) -> bool:
     return True
 
 
-def _sees(body: Body, value: Any, place: Place) -> bool:
+def _sees(body: Body, value: Result, place: Place) -> bool:
     """Say whether a function may see a place through an argument."""
     if isinstance(value, PackValue):
         return any(_sees(body, one, place) for one in value.items)
@@ -196,52 +196,60 @@ def is_not_declared_by(body: Body, target: ast.Name) -> bool:
         if target.id in scope.names and scope.names[target.id] is None:
             return True
         if scope.kind == "function" and target.id in scope.names:
-            body.fail(Code.IMMUTABLE, f"'{target.id}' is a parameter, known at compile time", body.at(target))
+            body.fail(Code.CANNOT_MUTATE, f"'{target.id}' is a parameter, known at compile time", body.at(target))
     return False
 
 
-def store_var(body: Body, var: Var, value: Any, target: ast.Name) -> None:
+def store_var(body: Body, var: Var, value: Result, target: ast.Name) -> None:
     """Store a value in a variable."""
     if body.frame.builtin_self is not None and var.kind == "out":
-        body.frame.builtin_self["whole"] = conversions.convert(body, value, var.ty, body.at(target))
+        body.frame.builtin_whole = conversions.convert_value(body, value, var.ty, body.at(target))
         return
     place = var.value
     if not isinstance(place, Place) or not place.mutable:
         why = f"argument '{var.name}' is read only" if var.kind == "arg" else f"'{var.name}' is read only"
         help_text = f"declare it 'mut {var.name}' or 'var {var.name}'" if var.kind == "arg" else ""
         help_text = help_text or loop_help(var.name, getattr(place, "why", ""))
-        body.fail(Code.IMMUTABLE, why, body.at(target), help_text)
+        body.fail(Code.CANNOT_MUTATE, why, body.at(target), help_text)
     store_place(body, place, value, body.at(target), "*" if var is body.flow.out_var else "")
 
 
-def store_place(body: Body, place: Place, value: Any, span: Span, out_key: str) -> None:
+def store_place(body: Body, place: Place, value: Result, span: Span, out_key: str) -> None:
     """Replace the value in a place; `out_key` names a part of the result that may have no value yet."""
     check_stored(body, place, value, span)
-    value = conversions.convert(body, value, place.ty, span)
+    origin_agreement.check_kept(body, place, value, span)
+    value = conversions.convert_value(body, value, place.ty, span)
     if place.local is not None:
         locals.pin_more(body, place.local, place.ty, locals.loans_of(body, value))
-        if place.local in body.facts.assigned_once or place.path or place.local.kept:
+        if place.local in body.assignments.assigned_once or place.path or place.local.kept:
             place.local.is_shared = True
-        body.facts.assigned_once.add(place.local)
+        body.assignments.assigned_once.add(place.local)
     if struct_types.is_trivial(body.elab, place.ty):
         place_operations.init_place(body, place.ty, place.pointer, value, span)
         if place.local is not None:
             partial_moves.mark(body, "init", Place(place.ty, place.pointer, True, place.local, place.path))
         if out_key:
-            body.facts.assigned.add(out_key)
+            body.assignments.assigned.add(out_key)
         return
     is_itself = isinstance(value, Place) and value.local is not None and value.local is place.local
-    is_itself = is_itself and value.path == place.path and not value.via and not body.frame.module.is_library
+    is_itself = (
+        is_itself
+        and isinstance(value, Place)
+        and value.path == place.path
+        and not value.via
+        and not body.frame.module.is_library
+    )
     if not out_key and not is_itself:
         place_operations.mark_copied(body, place, value)
     fresh = variable_declarations.held(body, value) if is_itself else argument_passing.own(body, value, span)
+    assert isinstance(fresh, Place)  # for its type is not trivial
     if place.local is not None and partial_moves.taken_apart(body, place.local, place.path):
         partial_moves.mark(body, "overwrite", place, span)
-    elif place.local is not None or not out_key or out_key in body.facts.assigned:
+    elif place.local is not None or not out_key or out_key in body.assignments.assigned:
         partial_moves.mark(body, "use", place, span)
         check_dropped(body, place.ty, span)
         place_operations.destroy_place(body, place.ty, place.pointer, span)
-    is_first = bool(out_key) and out_key not in body.facts.assigned
+    is_first = bool(out_key) and out_key not in body.assignments.assigned
     copied = place.local is None and not place.path and isinstance(value, Place) and not (value.owned or value.local)
     if copied or is_itself or (fresh.local is not None and fresh.local is is_aside(body, place, is_first)):
         place_operations.init_moved(
@@ -252,4 +260,4 @@ def store_place(body: Body, place: Place, value: Any, span: Span, out_key: str) 
     if place.local is not None:
         partial_moves.mark(body, "init", place)
     if out_key:
-        body.facts.assigned.add(out_key)
+        body.assignments.assigned.add(out_key)

@@ -6,7 +6,6 @@ warns of them).
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
 
 from ktc.elaborate.model.elaboration import Body
 from ktc.syntax import ast
@@ -28,7 +27,7 @@ def is_checked(body: Body, before: ast.Stmt) -> bool:
 @contextlib.contextmanager
 def looked_at(body: Body) -> Iterator[None]:
     """Elaborate statements for their mistakes alone."""
-    assigned, moved = set(body.facts.assigned), set(body.facts.moved)
+    assigned, moved = set(body.assignments.assigned), set(body.facts.moved)
     refs, late_locals, used_labels = set(body.refs), set(body.late_locals), set(body.flow.used_labels)
     queues = [(state.queue, len(state.queue)) for state in body.elab.instances.states.values()]
     depth = len(body.blocks)
@@ -39,14 +38,15 @@ def looked_at(body: Body) -> Iterator[None]:
     finally:
         while len(body.blocks) > depth:
             body.close()
-        body.facts.assigned, body.facts.moved = assigned, moved
+        body.assignments.assigned = assigned
+        body.facts.restore_moved(moved)
         body.refs, body.late_locals, body.flow.used_labels = refs, late_locals, used_labels
         for queue, length in queues:
             del queue[length:]
         body.dead = True
 
 
-def _chooses(node: Any) -> bool:
+def _chooses(node: object) -> bool:
     """Is there a choice at compile time in a statement."""
     if isinstance(node, tuple):
         return any(map(_chooses, node))

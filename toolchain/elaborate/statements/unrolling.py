@@ -1,15 +1,13 @@
 """The values over which a loop is unrolled. In: a compile-time iterable. Out: its values as constants."""
 
-from typing import Any
-
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import place_operations
 from ktc.elaborate.comptime import evaluation, running
 from ktc.elaborate.expressions import conditions, operators
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.types import ConstValue, ParameterPack
-from ktc.elaborate.model.values import Place
+from ktc.elaborate.model.types import ConstValue, Given, ParameterPack
+from ktc.elaborate.model.values import Place, Result
 from ktc.elaborate.types import struct_types, type_printer
 from ktc.ir import nodes, types
 from ktc.ir.interpret import EvaluationError
@@ -19,7 +17,7 @@ MAX_TURNS = 100_000
 """How often a loop may be unrolled."""
 
 
-def iterate(elab: Elaboration, value: Any, span: Span, asking: Body) -> list[Any]:
+def iterate(elab: Elaboration, value: Result, span: Span, asking: Body) -> list[Given]:
     """Return the values that a compile-time iterable gives."""
     if isinstance(value, ParameterPack):
         return list(value.items)
@@ -35,6 +33,7 @@ def iterate(elab: Elaboration, value: Any, span: Span, asking: Body) -> list[Any
             span,
         )
     state = evaluation.param(body, iterator, span)
+    assert isinstance(state, ConstValue)
     known = elab.instances.state.computed
     key = ("turns", state.ty, repr(state.data))
     if key not in known:
@@ -42,7 +41,7 @@ def iterate(elab: Elaboration, value: Any, span: Span, asking: Body) -> list[Any
     return list(known[key])
 
 
-def _turns(elab: Elaboration, state: ConstValue, span: Span, asking: Body) -> list[Any]:
+def _turns(elab: Elaboration, state: ConstValue, span: Span, asking: Body) -> list[ConstValue]:
     """Run an iterator to its end: one function makes a turn, and it is elaborated and translated once."""
     node = ast.Pass(span.start, span.end)
     body = Body(elab, asking.frame.module, asking.frame.scope, asking.frame.instance)
@@ -52,13 +51,15 @@ def _turns(elab: Elaboration, state: ConstValue, span: Span, asking: Body) -> li
     done = (nodes.Return(nodes.Const(types.BOOL, 0)),)
     body.emit(nodes.If(more, (), done))
     item = operators.dunder(body, place, "__next__", [], node)
+    if item is None:
+        elab.fail(Code.TYPE_MISMATCH, "'__next__' of the iterator cannot be called", span)
     kind = struct_types.ir_type(elab, item.ty)
     if types.size_of(kind):
         place_operations.store_bits(body, target, item)
     body.emit(nodes.Return(nodes.Const(types.BOOL, 1)))
     arguments = (("state", types.PTR), ("item", types.PTR))
     turn = nodes.Function("comptime", "the iterator of a loop", arguments, types.BOOL, body.finish())
-    found: list[Any] = []
+    found: list[ConstValue] = []
     interpreter = running.interpreter_for(elab)
     try:
         run = interpreter.prepare(turn)
@@ -68,10 +69,10 @@ def _turns(elab: Elaboration, state: ConstValue, span: Span, asking: Body) -> li
         while len(found) < MAX_TURNS and run((own, to)):
             const, made = interpreter.freeze(kind, interpreter.read(kind, to))
             for one in made:
-                elab.instances.globals[one.name] = one
+                elab.instances.add_global(one)
             found.append(ConstValue(item.ty, const.value))
     except EvaluationError as error:
         running.evaluation_failed(elab, error, span)
     if len(found) == MAX_TURNS:
-        elab.fail(Code.COMPILE_TIME_LIMIT, f"this loop is unrolled more than {MAX_TURNS} times", span)
+        elab.fail(Code.COMPILE_TIME_EVALUATION_LIMIT, f"this loop is unrolled more than {MAX_TURNS} times", span)
     return found

@@ -1,6 +1,6 @@
 """Declarations of variables."""
 
-from typing import Any
+from typing import overload
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -11,8 +11,8 @@ from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
-from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterPack, PartialTy, StructTy
-from ktc.elaborate.model.values import Method, Place, RValue, Var
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Given, ParameterPack, PartialTy, StructTy
+from ktc.elaborate.model.values import Method, Place, Result, RValue, Val, Var
 from ktc.elaborate.ownership.access_paths import of_inside
 from ktc.elaborate.tree.argument_uses import moved
 from ktc.elaborate.types import primitive_types, struct_types, type_printer, well_known
@@ -22,7 +22,7 @@ from ktc.syntax import ast
 
 
 def declare_var(
-    body: Body, name: str, value: Any, span: Span, kind: str = "var", function_scope: bool = False,
+    body: Body, name: str, value: Result, span: Span, kind: str = "var", function_scope: bool = False,
     value_span: Span | None = None,
 ) -> Var:  # fmt: skip
     """Declare a variable with a value; `span` is the name's."""
@@ -46,7 +46,7 @@ def declare_var(
     local.drop = locals.drop_symbol(body, ty)
     locals.pin(body, local, ty, locals.loans_of(body, value))
     if not body.frame.module.is_library and (ways := of_inside(body, value)):
-        body.facts.access_paths[local] = ways
+        body.facts.note_paths(local, ways)
     if function_scope and body.blocks:
         body.hoisted.append(nodes.Declare(local))
         if not body.frame.module.is_library:
@@ -62,7 +62,7 @@ def declare_var(
     ):
         body.late_locals.add(local)  # whether there is still a value matters here, too
     place_operations.mark_copied(body, place, value)
-    body.facts.assigned_once.add(local)
+    body.assignments.assigned_once.add(local)
     place_operations.init_place(body, ty, place.pointer, value, value_span or span)
     partial_moves.mark(body, "init", place)
     var = Var(name, ty, place, span, kind, local, body)
@@ -70,7 +70,7 @@ def declare_var(
     return var
 
 
-def check_place(body: Body, value: Any, node: ast.Expr, what: str = "") -> None:
+def check_place(body: Body, value: Result, node: ast.Expr, what: str = "") -> None:
     """Report a reference to a number and the like that lies nowhere in memory."""
     if body.frame.module.is_library or not isinstance(value, (RValue, ConstValue)):
         return
@@ -114,7 +114,7 @@ def check_function(body: Body, value: FunctionValue, span: Span) -> None:
     body.fail(Code.TYPE_MISMATCH, f"a variable cannot hold '{value.set.name}', which {why}", span, help)
 
 
-def variable_type(body: Body, node: ast.Expr) -> Any:
+def variable_type(body: Body, node: ast.Expr) -> Given:
     """Return the type that is written for a variable; its value says nothing of parameters that are left out."""
     want = declared_type(body, node)
     if not isinstance(want, PartialTy) or body.frame.module.is_library:
@@ -123,10 +123,10 @@ def variable_type(body: Body, node: ast.Expr) -> Any:
         return parameter_binding.settle_struct(body.elab, want)
     except Mismatch as why:
         text = f"'{want.info.name}' is not complete here: {why.message}"
-        body.fail(Code.CANNOT_INFER, text, body.at(node), "write its parameters, or leave the type out")
+        body.fail(Code.CANNOT_INFER_PARAMETER, text, body.at(node), "write its parameters, or leave the type out")
 
 
-def declared_type(body: Body, node: ast.Expr) -> Any:
+def declared_type(body: Body, node: ast.Expr) -> Given:
     """Return the type that an annotation names; it may be a partial one."""
     value = evaluation.param_arg(body, node)
     if value is not None and not isinstance(value, Ty) and not hasattr(value, "info"):
@@ -136,17 +136,21 @@ def declared_type(body: Body, node: ast.Expr) -> Any:
     return value
 
 
-def late(body: Body, name: str, want: Any, node: ast.VarDecl) -> None:
+def late(body: Body, name: str, want: Given, node: ast.VarDecl) -> None:
     """Declare a variable without a value."""
     if not isinstance(want, Ty):
-        body.fail(Code.CANNOT_INFER, f"'{name}' needs a type or a value", body.at(node))
+        body.fail(Code.CANNOT_INFER_PARAMETER, f"'{name}' needs a type or a value", body.at(node))
     local = locals.new_local(body, struct_types.ir_type(body.elab, want), name, want)
     place = Place(want, nodes.LocalAddress(local), True, local)
     body.late_locals.add(local)
     body.frame.scope.names[name] = Var(name, want, place, body.at(node.target), "late", local, body)
 
 
-def held(body: Body, value: Any) -> Any:
+@overload
+def held(body: Body, value: Val) -> Val: ...
+@overload
+def held(body: Body, value: Result) -> Result: ...
+def held(body: Body, value: Result) -> Result:
     """Return a value that a later store cannot change."""
     span = body.frame.span or body.elab.main_span()
     if isinstance(value, Place) and not value.owned:

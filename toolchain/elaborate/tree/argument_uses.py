@@ -5,10 +5,9 @@ Each answer is computed once for a declaration.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
+from ktc.base.records import field_names
 from ktc.elaborate.model.declarations import FunctionInfo
-from ktc.records import field_names
 from ktc.syntax import ast
 
 
@@ -31,7 +30,7 @@ def moved(fn: FunctionInfo) -> set[str]:
     return found
 
 
-def _replaced_in(node: Any, found: set[str], whole: set[str] | None = None) -> None:
+def _replaced_in(node: object, found: set[str], whole: set[str] | None = None) -> None:
     if isinstance(node, tuple):
         for item in node:
             _replaced_in(item, found, whole)
@@ -98,7 +97,7 @@ def _fields_lent(fn: FunctionInfo, direct: list[int]) -> Iterator[tuple[int, tup
             yield from ((places[name], ()) for name in sorted(names_in(origin) & places.keys()))
 
 
-def jumps(part: Any) -> bool:
+def jumps(part: object) -> bool:
     """Say whether statements hold a `break` or `continue` that belongs to the loop around them."""
     match part:
         case ast.Break() | ast.Continue():
@@ -112,7 +111,7 @@ def jumps(part: Any) -> bool:
     return False
 
 
-def root_of(node: Any) -> str:
+def root_of(node: ast.Node) -> str:
     """Return the name with which a path of fields and items begins, or ""."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value if isinstance(node, ast.Attribute) else node.base
@@ -124,7 +123,7 @@ def is_call(node: ast.Expr) -> bool:
     return isinstance(node, (ast.Call, ast.Binary, ast.Unary, ast.Compare, ast.Subscript))
 
 
-def dereferences(node: Any) -> bool:
+def dereferences(node: ast.Node) -> bool:
     """Say whether a path of fields and items leads through a pointer: `self.p[].x`."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         if isinstance(node, ast.Subscript) and not node.args:
@@ -165,14 +164,14 @@ def _overlap(a: list[str], b: list[str]) -> bool:
     return bool(a and b) and all(x == y for x, y in zip(a, b, strict=False))
 
 
-def names_in(node: Any) -> set[str]:
+def names_in(node: object) -> set[str]:
     """Return the names in a piece of syntax."""
     found: set[str] = set()
     _names(node, found)
     return found
 
 
-def _names(node: Any, found: set[str]) -> None:
+def _names(node: object, found: set[str]) -> None:
     """Collect the names in a piece of syntax."""
     if isinstance(node, ast.Name):
         found.add(node.id)
@@ -191,7 +190,7 @@ def gives(node: ast.Node) -> set[str]:
     return found
 
 
-def _given_in(node: Any, found: set[str]) -> None:
+def _given_in(node: object, found: set[str]) -> None:
     match node:
         case tuple():
             for item in node:

@@ -5,12 +5,12 @@ In: a declaration's info, just made. Out: the same with its facts filled in; mis
 
 from collections.abc import Collection, Sequence
 
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
 from ktc.elaborate.model.declarations import FunctionInfo, ModuleInfo, StructInfo
 from ktc.elaborate.model.spelling import suggest
-from ktc.records import replace
 from ktc.syntax import ast
 
 _OF_FUNCTIONS = (
@@ -31,11 +31,22 @@ _FOREIGN = {
     "value": "write '@fieldwise_init', and let the struct conform to 'Copyable' and 'Movable'",
     "inline": "write '@always_inline'", "property": "write a method",
     "classmethod": "write '@staticmethod'", "abstractmethod": "a trait's method has the body '...'",
+    **dict.fromkeys(
+        ("triton", "cuda", "jit", "njit", "vectorize", "numba", "wp", "ti", "global", "gpu"),
+        "a kernel is a plain 'fn'; the launch makes it one",
+    ),
+    "lru_cache": "write the cache yourself, as a 'Dict'", "functools": "write a function around it",
+    "override": "leave it out", "overload": "write several functions with one name", "final": "leave it out",
+    "parallel": "'parallelize', from 'algorithm', uses the cores",
     "kernel": "a kernel is a plain 'fn'; the launch makes it one", "device": "any 'fn' can be called in a kernel",
 }  # fmt: skip
 
 
 _ARGUMENT = "__llvm_arg_metadata"
+
+
+_LOCATION, _CALLS_UP = "__call_location", "inline_count="
+"""What a function has in its text that asks where it is called, and a module whose functions ask further up."""
 
 
 _CONSTRUCTORS = ("__init__", "__copyinit__", "__moveinit__")
@@ -55,6 +66,8 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
         case "always_inline":
             fn.inline = "builtin" if argument == "builtin" else "always"
             fn.traced = argument not in ("builtin", "nodebug")
+            text = fn.module.source.text
+            fn.located = text.find(_LOCATION, fn.node.start, fn.node.end) >= 0 or _CALLS_UP in text
             if argument not in ("", "builtin", "nodebug"):
                 text = f'\'@always_inline\' takes "nodebug" or "builtin", not "{argument}"'
                 sink.report(Diagnostic(Code.SYNTAX_ERROR, _place(fn, decorator), text))
@@ -69,6 +82,7 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
             fn.implicit = True
         case "export":
             fn.export = argument or fn.name
+            _check_export(fn, decorator, sink)
         case "deprecated":
             fn.deprecated = argument or _instead(decorator) or fn.name
         case "parameter":
@@ -77,10 +91,28 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
             fn.copied += decorator.value.args if isinstance(decorator.value, ast.Call) else ()
         case "__llvm_arg_metadata":
             _check_of_argument(fn, decorator, sink)
+        case "fp_mode":
+            _check_mode(fn, decorator, sink)
         case "register_internal" if _is_of_program(fn.module, name):
             pass  # it names the function for another tool
         case _ if name not in _OF_FUNCTIONS:
             _unknown(fn, decorator, name, "functions", _OF_FUNCTIONS, sink)
+
+
+def _check_export(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -> None:
+    """Report words of `@export` that mean nothing: it takes a name and `ABI="C"`."""
+    call = decorator.value
+    if not isinstance(call, ast.Call) or fn.module.is_library:
+        return
+    for given in call.args[1:] if call.args and isinstance(call.args[0], ast.StrLit) else call.args:
+        at = Span(fn.module.source, given.start, given.end)
+        sink.report(Diagnostic(Code.CANNOT_EXPORT, at, "'@export' takes the name that C uses, as a string literal"))
+    for word in call.keywords:
+        is_known = isinstance(word.value, ast.StrLit) and word.value.value in ("C", "Mojo")
+        if word.name != "ABI" or not is_known:
+            at = Span(fn.module.source, word.value.start, word.value.end)
+            text = f"'@export' has no '{word.name}'" if word.name != "ABI" else 'the ABI of an exported function is "C"'
+            sink.report(Diagnostic(Code.CANNOT_EXPORT, at, text, 'write \'@export("name", ABI="C")\''))
 
 
 def _is_of_program(module: ModuleInfo, name: str) -> bool:
@@ -104,6 +136,19 @@ def _check_of_argument(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -
     elif not isinstance(given[0], ast.Name) or given[0].id not in [arg.name for arg in fn.node.args]:
         at = Span(fn.module.source, given[0].start, given[0].end)
         sink.report(Diagnostic(Code.UNKNOWN_ARGUMENT, at, f"'@{_ARGUMENT}': '{fn.name}' has no argument of this name"))
+
+
+def _check_mode(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -> None:
+    """Report '@fp_mode' without modes, and where a function is no more than its text."""
+    place = _place(fn, decorator)
+    if not (isinstance(decorator.value, ast.Call) and decorator.value.args):
+        text = "'@fp_mode' takes the names of modes, in quotes"
+        sink.report(Diagnostic(Code.SYNTAX_ERROR, place, text, "write '@fp_mode(\"approx\")'"))
+    calls = [one.value for one in fn.node.decorators if isinstance(one.value, ast.Call)]
+    named = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "always_inline"]
+    if any(isinstance(word, ast.StrLit) and word.value == "builtin" for call in named for word in call.args):
+        text = "'@fp_mode' has no meaning for a function that is expanded in place"
+        sink.report(Diagnostic(Code.UNSUPPORTED, place, text, "leave out '@always_inline(\"builtin\")'"))
 
 
 def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> None:

@@ -4,9 +4,8 @@ In: the syntax of a nested function. Out: the names that it reads or writes and 
 """
 
 from collections.abc import Iterator
-from typing import Any
 
-from ktc.records import field_names
+from ktc.base.records import field_names
 from ktc.syntax import ast
 
 
@@ -35,13 +34,13 @@ def first_use(node: ast.FunctionDecl, name: str) -> ast.Node:
     return min(uses, key=lambda part: part.start)
 
 
-def _bound(target: Any) -> set[str]:
+def _bound(target: object) -> set[str]:
     return {part.id for part in parts(target) if isinstance(part, ast.Name)}
 
 
-def parts(value: Any) -> Iterator[ast.Node]:
+def parts(value: object) -> Iterator[ast.Node]:
     """Give a node, or each of several, and all nodes in it."""
-    work = [value]
+    work: list[object] = [value]
     while work:
         part = work.pop()
         if isinstance(part, (tuple, list)):

@@ -1,20 +1,19 @@
 """What a name means in a scope: locals, struct members, the module, the prelude,
 the packages around the module."""
 
-from typing import Any
-
 from ktc.elaborate.model.declarations import AliasInfo, ImportRef, ModuleInfo, Scope
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.types import StructTy
+from ktc.elaborate.model.values import Binding
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import struct_members
 
 
-def find(elab: Elaboration, name: str, scope: Scope, module: ModuleInfo) -> Any:
+def find(elab: Elaboration, name: str, scope: Scope, module: ModuleInfo) -> Binding:
     """Return the binding of a name in a scope of a module, or None."""
     at: Scope | None = scope
     while at is not None:
-        found = at.names.get(name)
+        found: Binding = at.names.get(name)
         if found is not None:
             if isinstance(found, ImportRef):
                 if found.weak and (usual := modules.prelude_name(elab, name)) is not None:

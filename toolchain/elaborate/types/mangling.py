@@ -4,8 +4,8 @@ A symbol is fixed by what the instance is, never by the order in which things we
 """
 
 import hashlib
+from fractions import Fraction
 from functools import partial
-from typing import Any
 
 from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Elaboration
@@ -14,19 +14,19 @@ from ktc.elaborate.model.types import (
     FunctionTy,
     FunctionValue,
     ModuleValue,
+    Opaque,
     OriginValue,
     ParameterPack,
     PartialTy,
     StructTy,
+    Sym,
 )
 from ktc.ir import nodes
 from ktc.targets.target import Target
 
 
-def symbol_for(elab: Elaboration, fn: FunctionInfo, key: Any, kernel: bool = False) -> str:
+def symbol_for(elab: Elaboration, fn: FunctionInfo, key: object, kernel: bool = False) -> str:
     """Return the symbol of an instance; it depends on names and parameter values only."""
-    if fn.export and not kernel and fn.export != "main" and not fn.node.params and fn.owner is None:
-        return fn.export
     text = f"{fn.module.name}:{fn.owner.name if fn.owner else ''}:{fn.name}:{_overload(elab, fn)}:{key_text(elab, key)}"
     digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[: 8 if kernel else 12]
     base = fn.name
@@ -49,7 +49,7 @@ def _ordinal(elab: Elaboration, fn: FunctionInfo) -> int:
     return functions.index(fn) if functions and fn in functions else 0
 
 
-def key_text(elab: Elaboration, value: Any) -> str:
+def key_text(elab: Elaboration, value: object) -> str:
     """Return a text that is the same for equal parameter values, and different for different ones."""
     match value:
         case None:
@@ -78,7 +78,7 @@ def key_text(elab: Elaboration, value: Any) -> str:
             return f"fn {where}{given}{env}"
         case FunctionTy(of=FunctionValue() as only):
             return key_text(elab, only)
-        case FunctionTy(ast=None):
+        case FunctionTy(syntax=None):
             parts = ",".join(f"{word} {key_text(elab, kind)}" for word, kind in value.args)
             flags = f"{value.raises}{value.effects}{value.result_ref}"
             return f"fn({parts}){flags}->{key_text(elab, value.result)}"
@@ -88,11 +88,15 @@ def key_text(elab: Elaboration, value: Any) -> str:
             return f"{info.module.name}.{info.name}{key_text(elab, params)}"
         case ModuleValue(module):
             return module.name
+        case Sym(name):
+            return f"?{name}"
+        case Opaque():
+            return "?"
         case _:
             return str(value)
 
 
-def _data_text(elab: Elaboration, data: Any) -> str:
+def _data_text(elab: Elaboration, data: object) -> str:
     match data:
         case OriginValue(kind, mutable):
             return f"{kind}{mutable}"
@@ -104,5 +108,7 @@ def _data_text(elab: Elaboration, data: Any) -> str:
             return data.name
         case float():
             return data.hex()
+        case Fraction():
+            return str(data)
         case _:
             return repr(data)

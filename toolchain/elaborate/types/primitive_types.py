@@ -10,7 +10,7 @@ from typing import Any
 
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.types import ConstValue, ParameterPack, PrimTy, StructTy, signed
+from ktc.elaborate.model.types import ConstValue, ParameterPack, PrimArg, PrimTy, StructTy, signed
 from ktc.elaborate.model.values import RValue
 from ktc.elaborate.types import struct_types
 from ktc.elaborate.types.struct_types import erase
@@ -82,7 +82,7 @@ _PLAIN: Mapping[str, tuple[str, "types.Type | None"]] = MappingProxyType(
 _LITERALS = ("!kgen.int_literal", "!kgen.float_literal", "!kgen.string")
 
 
-def canonical(elab: Elaboration, name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def canonical(elab: Elaboration, name: str, args: tuple[object, ...]) -> tuple[PrimArg, ...]:
     """Return the one spelling of a type's parameters, by which types can be interned: `int`s, types, a `ParameterPack`.
 
     Raises:
@@ -122,45 +122,51 @@ def canonical(elab: Elaboration, name: str, args: tuple[Any, ...]) -> tuple[Any,
     return ()
 
 
-def make(elab: Elaboration, name: str, args: tuple[Any, ...]) -> PrimTy:
-    """Return a new primitive type; its `args` are `canonical`.
+def make(elab: Elaboration, name: str, given: tuple[object, ...]) -> PrimTy:
+    """Return a new primitive type; its `args` are the canonical ones.
 
     Raises:
         ValueError: the parameters do not fit, or there is no such type.
     """
-    args = canonical(elab, name, args)
+    args = canonical(elab, name, given)
     match name:
         case "!pop.simd":
             lanes, code = args
+            assert isinstance(lanes, int) and isinstance(code, int)
             kind, element = DTYPES[code]
             return PrimTy(name, args, types.VectorType(element, lanes) if lanes > 1 else element, kind, lanes)
         case "!kgen.pointer":
-            return PrimTy(name, args, types.PointerType(args[0] if args else 0))
+            space = args[0] if args else 0
+            assert isinstance(space, int)
+            return PrimTy(name, args, types.PointerType(space))
         case "!pop.array":
             # What has no elements takes no place, so that what is around it can be its other field alone.
-            return PrimTy(
-                name, args, types.ArrayType(struct_types.ir_type(elab, args[1]), args[0]) if args[0] else types.UNIT
-            )
-        case "!kgen.pack":
-            return PrimTy(name, args, erase([struct_types.ir_type(elab, member) for member in args[0].items])[0])
-        case "!kgen.refs":
-            return PrimTy(name, args, erase([types.PTR] * len(args[0].items))[0])
-    kind, ir = _PLAIN[name]
-    return PrimTy(name, args, ir, kind)
+            count, item = args
+            assert isinstance(count, int) and isinstance(item, Ty)
+            ir = types.ArrayType(struct_types.ir_type(elab, item), count) if count else types.UNIT
+            return PrimTy(name, args, ir)
+        case "!kgen.pack" | "!kgen.refs":
+            pack = args[0]
+            assert isinstance(pack, ParameterPack)
+            members = [member for member in pack.items if isinstance(member, Ty)]
+            parts = [struct_types.ir_type(elab, member) if name == "!kgen.pack" else types.PTR for member in members]
+            return PrimTy(name, args, erase(parts)[0])
+    kind, plain = _PLAIN[name]
+    return PrimTy(name, args, plain, kind)
 
 
-def _count(name: str, args: tuple[Any, ...], wanted: int) -> None:
+def _count(name: str, args: tuple[object, ...], wanted: int) -> None:
     if len(args) != wanted:
         raise ValueError(f"primitive type '{name}' has {wanted} parameters, not {len(args)}")
 
 
-def _type(value: Any) -> Ty:
+def _type(value: object) -> Ty:
     if not isinstance(value, Ty):
         raise ValueError("a type is needed here")
     return value
 
 
-def constant_of(elab: Elaboration, value: Any) -> tuple[Ty | None, Any]:
+def constant_of(elab: Elaboration, value: object) -> tuple[Ty | None, Any]:
     """Return the type and data of a constant. For a literal, whose value is in its type, those of that value.
 
     Raises:
@@ -169,7 +175,9 @@ def constant_of(elab: Elaboration, value: Any) -> tuple[Ty | None, Any]:
     match value:
         case bool() | int() | str():
             return None, value
-        case ConstValue(ty, data) | RValue(ty, nodes.Const(_, data)):
+        case ConstValue(ty, data):
+            pass
+        case RValue(ty, nodes.Const(_, data)):
             pass
         case _:
             raise ValueError("a value that is known at compile time is needed here")
@@ -180,7 +188,7 @@ def constant_of(elab: Elaboration, value: Any) -> tuple[Ty | None, Any]:
     return ty, data
 
 
-def comptime_int(elab: Elaboration, value: Any) -> int:
+def comptime_int(elab: Elaboration, value: object) -> int:
     """Return the whole number that a parameter value is or stands for.
 
     Raises:
@@ -197,7 +205,7 @@ def comptime_int(elab: Elaboration, value: Any) -> int:
     return data
 
 
-def comptime_bool(elab: Elaboration, value: Any) -> bool:
+def comptime_bool(elab: Elaboration, value: object) -> bool:
     """Return the truth value that a parameter value is or stands for.
 
     Raises:
@@ -206,7 +214,12 @@ def comptime_bool(elab: Elaboration, value: Any) -> bool:
     return comptime_int(elab, value) != 0
 
 
-def prim(elab: Elaboration, name: str, args: tuple[Any, ...] = ()) -> PrimTy:
+def begin(elab: Elaboration) -> None:
+    """Make the type that every elaboration needs."""
+    elab.types.none = prim(elab, "!kgen.none")
+
+
+def prim(elab: Elaboration, name: str, args: tuple[object, ...] = ()) -> PrimTy:
     """Return the primitive type; ValueError if there is none such."""
     key = (name, args)
     found = elab.types.primitives.get(key)

@@ -4,7 +4,7 @@ In: a struct's type. Out: the error; the second kind ends the build.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
@@ -42,7 +42,7 @@ def endless(ty: StructTy, holds_itself: bool, sink: Sink) -> NoReturn:
 
     Raises:
         ErrorReported: it holds itself.
-        CompileError: else, for its types have no end; what is reported so far is told.
+        CompileError: otherwise, because its types are infinite; with what has been reported so far.
     """
     ty = _of_the_program(ty) or ty
     text, help = "has fields of ever more types", ""
@@ -66,7 +66,7 @@ def _is_told(ty: StructTy, sink: Sink) -> bool:
     )
 
 
-def _of_the_program(ty: Any) -> StructTy | None:
+def _of_the_program(ty: object) -> StructTy | None:
     """Return the struct of the user's that a type of the library's is about: `Optional[Node]` holds nodes."""
     match ty:
         case StructTy(info=info) if not info.module.is_library:

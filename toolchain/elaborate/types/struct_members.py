@@ -1,12 +1,21 @@
 """Members and traits of structs: what a struct inherits, and the traits that it conforms to."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
-from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, Scope, StructInfo, TraitInfo, Ty
+from ktc.elaborate.model.declarations import (
+    AliasInfo,
+    FunctionInfo,
+    Member,
+    ModuleInfo,
+    OverloadSet,
+    Scope,
+    StructInfo,
+    TraitInfo,
+    Ty,
+)
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.types import FunctionTy, PartialTy, StructTy, TraitTy
@@ -70,7 +79,9 @@ def traits_of(elab: Elaboration, info: StructInfo) -> tuple[TraitInfo, ...]:
     return info.traits
 
 
-def _collect_traits(elab: Elaboration, node: ast.Expr, scope: Scope, module: Any, found: list[TraitInfo]) -> bool:
+def _collect_traits(
+    elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo, found: list[TraitInfo]
+) -> bool:
     try:
         value = elab.api.evaluate(elab, node, scope, module)
     except ErrorReported:
@@ -103,7 +114,7 @@ def parents_of(elab: Elaboration, trait: TraitInfo) -> tuple[TraitInfo, ...]:
     return trait.parents
 
 
-def member(elab: Elaboration, ty: StructTy, name: str) -> Any:
+def member(elab: Elaboration, ty: StructTy, name: str) -> Member | None:
     """Return the member of that name: a field's `VarDecl`, a `OverloadSet`, an `AliasInfo`, or None."""
     info = ty.info
     found = info.members.get(name)
@@ -117,7 +128,7 @@ def member(elab: Elaboration, ty: StructTy, name: str) -> Any:
     return info.inherited[name]
 
 
-def _inherited(elab: Elaboration, info: StructInfo, name: str) -> Any:
+def _inherited(elab: Elaboration, info: StructInfo, name: str) -> Member | None:
     """Return what a struct has of its traits."""
     members = [trait.members[name] for trait in traits_of(elab, info) if name in trait.members]
     alias = next((one for one in members if isinstance(one, AliasInfo) and one.node.value is not None), None)
@@ -174,7 +185,7 @@ def is_copied_implicitly(elab: Elaboration, ty: Ty) -> bool:
     return ty.info.register_trivial or has_trait(elab, ty, "ImplicitlyCopyable")
 
 
-def no_trait(value: Any) -> tuple[str, str]:
+def no_trait(value: object) -> tuple[str, str]:
     """Return what to say about something that stands in the head of a struct and is no trait, and what to do."""
     if isinstance(value, (StructTy, PartialTy)):
         return (

@@ -4,7 +4,6 @@ Everything is computed on demand and kept in the slots of `StructTy`."""
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
@@ -15,6 +14,7 @@ from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
+    Given,
     OriginValue,
     ParameterPack,
     ParameterValue,
@@ -24,7 +24,7 @@ from ktc.elaborate.model.types import (
     is_symbolic,
 )
 from ktc.elaborate.types.recursive_types import DEEP, check_finite, endless
-from ktc.ir import types
+from ktc.ir import nodes, types
 from ktc.syntax import ast
 
 _WHOLE, _EMPTY = -2, -1
@@ -70,7 +70,7 @@ def _find_field(elab: Elaboration, ty: StructTy, node: ast.VarDecl) -> tuple[str
     if not isinstance(kind, Ty) or isinstance(kind, TraitTy):
         span = Span(ty.info.module.source, (node.type or node).start, (node.type or node).end)
         text = f"the type of field '{node.target.id}' is not complete"
-        elab.reporter.sink.report(Diagnostic(Code.PARAMETER_COUNT, span, text, "write its parameters, in '[]'"))
+        elab.reporter.sink.report(Diagnostic(Code.WRONG_PARAMETER_COUNT, span, text, "write its parameters, in '[]'"))
         kind = elab.types.none
     return node.target.id, kind
 
@@ -141,7 +141,7 @@ def is_trivial(elab: Elaboration, ty: Ty) -> bool:
     return ty.trivial
 
 
-def moves_plainly(elab: Elaboration, value: Any) -> bool:
+def moves_plainly(elab: Elaboration, value: object) -> bool:
     """Is moving a value copying its bytes: the library's own `__moveinit__` do nothing else with their own data."""
     match value:
         case StructTy(plain_move=bool() as known):
@@ -184,7 +184,7 @@ def _find_origins(elab: Elaboration, ty: StructTy) -> tuple[OriginValue, ...]:
     return tuple(dict.fromkeys(o for o in found if o.kind in ("any", "local", "some")))
 
 
-def _origins_in(elab: Elaboration, value: Any, found: list[OriginValue]) -> None:
+def _origins_in(elab: Elaboration, value: Given, found: list[OriginValue]) -> None:
     match value:
         case ConstValue(_, OriginValue() as origin):
             found.append(origin)
@@ -197,20 +197,26 @@ def _origins_in(elab: Elaboration, value: Any, found: list[OriginValue]) -> None
             pass
 
 
-def canonical(elab: Elaboration, value: Any) -> Any:
+def canonical(elab: Elaboration, value: Given) -> Given:
     """Return a parameter value with the origins of locals replaced by one that names none, so that an instance does
     not depend on whose variables it was called with."""
     match value:
         case ConstValue(ty, OriginValue(kind="local") as origin):
-            return ConstValue(canonical(elab, ty), OriginValue("some", origin.mutable))
+            own = canonical_struct(elab, ty) if isinstance(ty, StructTy) else ty
+            return ConstValue(own, OriginValue("some", origin.mutable))
         case StructTy():
-            if not any(origin.kind == "local" for origin in origins_of(elab, value)):
-                return value
-            return struct_type(elab, value.info, tuple(map(partial(canonical, elab), value.params)))
+            return canonical_struct(elab, value)
         case ParameterPack(items):
             return ParameterPack(tuple(map(partial(canonical, elab), items)), value.kind)
         case _:
             return value
+
+
+def canonical_struct(elab: Elaboration, ty: StructTy) -> StructTy:
+    """Return a struct's type with the origins of locals in its parameters replaced likewise."""
+    if not any(origin.kind == "local" for origin in origins_of(elab, ty)):
+        return ty
+    return struct_type(elab, ty.info, tuple(map(partial(canonical, elab), ty.params)))
 
 
 def _leaves(kind: types.Type) -> int:
@@ -223,7 +229,7 @@ def _leaves(kind: types.Type) -> int:
             return 1
 
 
-def zero_of(kind: types.Type) -> Any:
+def zero_of(kind: types.Type) -> nodes.Plain:
     match kind:
         case types.StructType(fields):
             return tuple(map(zero_of, fields))

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from ktc.diag.diagnostic import Sink
 from ktc.elaborate.model.declarations import ModuleInfo, Scope, Ty
@@ -11,6 +10,7 @@ from ktc.elaborate.model.instance import Instance
 from ktc.elaborate.model.types import (
     ConstValue,
     FunctionValue,
+    Given,
     OriginValue,
     ParameterPack,
     PrimTy,
@@ -31,7 +31,7 @@ _SHORT = frozenset({"Int", "UInt", "Bool", "String", "SIMD"})
 _HIDDEN = "<unprintable>"
 
 
-def qualified(elab: Elaboration, value: Any, builtins: bool) -> str:
+def qualified(elab: Elaboration, value: object, builtins: bool) -> str:
     """Return the whole name of a type, or a value among its parameters.
 
     Args:
@@ -56,9 +56,14 @@ def _qualified_struct(elab: Elaboration, ty: StructTy, builtins: bool) -> str:
     info = ty.info
     name = info.name
     if builtins or not info.module.is_library or name not in _SHORT:
-        name = f"{'stdlib.' if info.module.is_library else ''}{_module_name(info.module)}.{name}"
+        name = f"{_package_of(info.module)}{_module_name(info.module)}.{name}"
     texts = [qualified(elab, param, builtins) for param in ty.params]
     return f"{name}[{', '.join(texts)}]" if texts else name
+
+
+def _package_of(module: ModuleInfo) -> str:
+    """Return what stands before a module's name: the library's, but for 'layout', which is a package of its own."""
+    return "stdlib." if module.is_library and module.name.partition(".")[0] != "layout" else ""
 
 
 def _module_name(module: ModuleInfo) -> str:
@@ -66,7 +71,7 @@ def _module_name(module: ModuleInfo) -> str:
     return name.removeprefix("std.").removesuffix(".__init__")
 
 
-def _qualified_constant(elab: Elaboration, ty: StructTy, data: Any, builtins: bool) -> str:
+def _qualified_constant(elab: Elaboration, ty: StructTy, data: object, builtins: bool) -> str:
     prim = struct_types.base_prim(elab, ty)
     if ty.info.module.is_library and ty.info.name == "Origin":
         return "{}"
@@ -99,7 +104,7 @@ _MAX_NUMBER = 10**300
 _NUMBERS = {"s": "Int", "u": "UInt", "f": "Float"}
 
 
-def shown(elab: Elaboration, value: Any) -> str:
+def shown(elab: Elaboration, value: object) -> str:
     """Return a type or another parameter value for a message."""
     match value:
         case StructTy():
@@ -110,8 +115,10 @@ def shown(elab: Elaboration, value: Any) -> str:
             return f"{value.name}[{', '.join(shown(elab, one) for one in value.args)}]"
         case ConstValue(_, OriginValue("static")):
             return "StaticConstantOrigin"
+        case ConstValue(_, OriginValue("local", local=local)) if local is not None and local.name:
+            return f"origin_of({local.name})"
         case ConstValue(_, OriginValue(kind, mutable)):
-            name = "AnyOrigin" if kind == "any" else "Origin"
+            name = "AnyOrigin" if kind == "any" else "Origin.external" if kind == "external" else "Origin"
             return ("Mut" if mutable else "Immut") + name
         case ConstValue(_, str() as text):
             return _cut(text)
@@ -157,7 +164,9 @@ def shown_instance(elab: Elaboration, instance: "Instance") -> str:
     return name + _in_brackets(elab, params, instance.scope, fn.module)
 
 
-def _in_brackets(elab: Elaboration, params: list[tuple[Any, Any]], scope: Scope | None, module: ModuleInfo) -> str:
+def _in_brackets(
+    elab: Elaboration, params: list[tuple[ast.Param, Given]], scope: Scope | None, module: ModuleInfo
+) -> str:
     while params and _is_default(elab, params[-1], scope, module):
         params = params[:-1]
     texts = [shown(elab, value) for _, value in params]
@@ -165,10 +174,12 @@ def _in_brackets(elab: Elaboration, params: list[tuple[Any, Any]], scope: Scope 
     return f"[{inside}]" if inside else ""
 
 
-def _is_default(elab: Elaboration, given: tuple[Any, Any], scope: Scope | None, module: ModuleInfo) -> bool:
+def _is_default(elab: Elaboration, given: tuple[ast.Param, Given], scope: Scope | None, module: ModuleInfo) -> bool:
     """Has a parameter the value of its default, which may depend on those before it."""
     param, value = given
     if param.default is None or param.kind == "star" or scope is None or not isinstance(value, (ConstValue, StructTy)):
+        return False
+    if isinstance(value, ConstValue) and isinstance(value.data, OriginValue) and not value.data.mutable:
         return False
     try:
         usual = elab.api.typed_constant(elab, param.type, param.default, scope, module)
@@ -182,14 +193,15 @@ def _as_printed(elab: Elaboration, value: ConstValue) -> str:
     scope = Scope(elab.modules.prelude_scope, "constant")
     scope.names["it"] = value
     node = ast.Call(0, 0, ast.Name(0, 0, "String"), (ast.Name(0, 0, "it"),), ())
-    sink, elab.reporter.sink = elab.reporter.sink, Sink()
+    sink = elab.reporter.redirect(Sink())
     try:
         made = elab.api.evaluate(elab, node, scope, elab.modules.main)
+        assert isinstance(made, ConstValue)
         return string_constants.string_of(elab, made.data[:2])
     except Exception:  # whatever is wrong with it, this is not the place to say so
         return show(value)
     finally:
-        elab.reporter.sink = sink
+        elab.reporter.redirect(sink)
 
 
 def _cut(text: str, limit: int = _MAX_TEXT, quoted: bool = True) -> str:
@@ -209,11 +221,11 @@ def said(value: object) -> str:
     }.get(type(value).__name__, "a name")
 
 
-def type_name(elab: Elaboration, ty: Any) -> str:
+def type_name(elab: Elaboration, ty: object) -> str:
     """Return a type as a person writes it."""
     return shown(elab, ty)
 
 
-def qualified_name(elab: Elaboration, ty: Any, builtins: bool) -> str:
+def qualified_name(elab: Elaboration, ty: object, builtins: bool) -> str:
     """Return the name of a type with its module, as programs ask for it."""
     return qualified(elab, ty, builtins)

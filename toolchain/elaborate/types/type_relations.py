@@ -1,12 +1,10 @@
 """When a value of one type is one of another without a conversion."""
 
-from typing import Any
-
+from ktc.base.records import replace
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.types import ConstValue, FunctionTy, Opaque, OriginValue, ParameterValue, StructTy
 from ktc.elaborate.types import struct_types
-from ktc.records import replace
 
 
 def as_mutable(origin: OriginValue, want: StructTy) -> OriginValue:
@@ -15,7 +13,7 @@ def as_mutable(origin: OriginValue, want: StructTy) -> OriginValue:
     return replace(origin, mutable=False) if origin.mutable and isinstance(mut, ConstValue) and not mut.data else origin
 
 
-def is_static(value: Any) -> bool:
+def is_static(value: object) -> bool:
     """Is it the origin of the program's constants."""
     return isinstance(value, ConstValue) and isinstance(value.data, OriginValue) and value.data.kind == "static"
 
@@ -41,8 +39,11 @@ def param_fits(elab: Elaboration, a: ParameterValue | None, b: ParameterValue | 
         return True
     if isinstance(a, ConstValue) and isinstance(b, ConstValue):
         if isinstance(a.data, OriginValue) and isinstance(b.data, OriginValue):
-            if a.data.kind == b.data.kind == "local" and a.data.local is not b.data.local:
+            kinds = a.data.kind, b.data.kind
+            if kinds == ("local", "local") and a.data.local is not b.data.local:
                 return False
+            if kinds in (("local", "external"), ("some", "external"), ("external", "local")):
+                return False  # a variable is no memory from elsewhere
             # what points anywhere points to no constant of the program
             return (a.data.mutable or not b.data.mutable) and (is_static(a) or not is_static(b))
         prim = struct_types.base_prim(elab, a.ty)

@@ -1,13 +1,14 @@
 """The types and functions of the library that the language itself builds on."""
 
+from fractions import Fraction
 from functools import partial
-from typing import Any
 
 from ktc.diag.codes import Code
+from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import OverloadSet, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.instance import ArgumentSignature
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, OriginValue, ParameterPack, StructTy
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Given, OriginValue, ParameterPack, StructTy
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import primitive_types, struct_members, struct_types
 
@@ -31,7 +32,7 @@ def library_type(elab: Elaboration, name: str) -> StructTy:
     return struct_types.struct_type(elab, library_info(elab, name), ())
 
 
-def literal(elab: Elaboration, struct: str, prim: str, value: Any) -> ConstValue:
+def literal(elab: Elaboration, struct: str, prim: str, value: int | float | Fraction | str) -> ConstValue:
     """Return a literal: a value without size whose type holds the number or text."""
     key = (struct, value)
     found = elab.types.library.get(key)
@@ -59,7 +60,7 @@ def tuple_type(elab: Elaboration, kinds: tuple[Ty, ...]) -> StructTy:
     return struct_types.struct_type(elab, library_info(elab, "Tuple"), (ParameterPack(kinds),))
 
 
-def pack_type(elab: Elaboration, kinds: tuple[Ty, ...]) -> StructTy:
+def pack_type(elab: Elaboration, kinds: tuple[Ty | None, ...]) -> StructTy:
     """Return the type of `*args` of different types."""
     return struct_types.struct_type(elab, library_info(elab, "VariadicPack"), (ParameterPack(kinds),))
 
@@ -94,7 +95,7 @@ def known_methods(elab: Elaboration, ty: StructTy, name: str) -> OverloadSet:
     return found
 
 
-def pack_items(elab: Elaboration, ty: Ty) -> tuple[Any, ...] | None:
+def pack_items(elab: Elaboration, ty: Ty) -> tuple[Given, ...] | None:
     """Return the types of a `VariadicPack`, owned or not, or None."""
     if isinstance(ty, StructTy) and ty.info in map(partial(library_info, elab), ("VariadicPack", "_OwnedVariadicPack")):
         pack = ty.params[0]
@@ -108,7 +109,7 @@ def origin_constant(elab: Elaboration, value: OriginValue) -> ConstValue:
     return ConstValue(ty, value)
 
 
-def materialized(elab: Elaboration, ty: Any, pack: bool = False) -> Any:
+def materialized(elab: Elaboration, ty: Ty, pack: bool = False) -> Ty:
     """Return the run-time type of a literal's type; other types are their own."""
     if not isinstance(ty, StructTy) or ty.info.materialized is None:
         if isinstance(ty, FunctionTy) and ty.of is not None:
@@ -116,31 +117,37 @@ def materialized(elab: Elaboration, ty: Any, pack: bool = False) -> Any:
         return ty
     info = ty.info
     key = f"{info.uid}{'pack' if pack else ''}"
-    if key not in elab.types.library:
+    found = elab.types.library.get(key)
+    if found is None:
         node = info.materialized_in_packs if pack else info.materialized
         assert node is not None
-        elab.types.library[key] = elab.api.evaluate(elab, node, info.scope, info.module)
-    return elab.types.library[key]
+        found = elab.types.library[key] = elab.api.evaluate(elab, node, info.scope, info.module)
+        if not isinstance(found, Ty):
+            elab.fail(Code.TYPE_MISMATCH, "a type is wanted here", Span(info.module.source, node.start, node.end))
+    assert isinstance(found, Ty)
+    return found
 
 
 def static_set(elab: Elaboration, member: OverloadSet, statics: OverloadSet) -> OverloadSet:
     """Return the overloads meant through the type, one object for each member."""
     if statics is member:
         return member
-    return elab.types.library.setdefault(f"static{id(member)}", statics)  # type: ignore[no-any-return]
+    found = elab.types.library.setdefault(f"static{id(member)}", statics)
+    assert isinstance(found, OverloadSet)
+    return found
 
 
-def startup_function(elab: Elaboration, name: str) -> FunctionValue:
+def startup_function(elab: Elaboration, name: str, module: str = "std.builtin._startup") -> FunctionValue:
     """Return a function that the compiler itself calls."""
     found = modules.prelude_name(elab, name)
     if found is None:
-        startup = elab.modules.package.find("std.builtin._startup")
+        startup = elab.modules.package.find(module)
         assert startup is not None
         found = modules.module_name(elab, modules.enter(elab, startup), name)
     assert isinstance(found, OverloadSet)
     return FunctionValue(found)
 
 
-def settled_type(elab: Elaboration, ty: Any) -> Any:
+def settled_type(elab: Elaboration, ty: Given) -> Given:
     """Return the type that a parameter of this type says for another one: a literal's run-time type."""
     return materialized(elab, ty) if isinstance(ty, StructTy) else ty

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ktc.records import entity
+from ktc.base.records import entity
 
 _LINE = re.compile(r'  (?:(%(?:"[^"]+"|[\w.$-]+)) = )?(?:(?:tail|musttail|notail) )?(\w+)')
 _PLACE = re.compile(r", !dbg (!\d+)")

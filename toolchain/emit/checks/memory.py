@@ -2,10 +2,10 @@
 
 import re
 
+from ktc.base.records import record
 from ktc.emit.checks import sites
 from ktc.emit.checks.body import Instruction
 from ktc.emit.checks.layout import size_of, split, type_end
-from ktc.records import record
 
 _ALIGN = re.compile(r", align (\d+)")
 _SCOPED = re.compile(r"( syncscope\([^)]*\))?( (unordered|monotonic|acquire|release|acq_rel|seq_cst))?$")

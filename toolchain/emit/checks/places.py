@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from ktc.records import record
+from ktc.base.records import record
 
 _NODE = re.compile(r"^(!\d+) = (?:distinct )?!(DI\w+)\((.*)\)$")
 _FIELD = re.compile(r'(\w+): (?:"((?:[^"\\]|\\.)*)"|([^,]+))')

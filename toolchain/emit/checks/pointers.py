@@ -2,9 +2,9 @@
 
 import re
 
+from ktc.base.records import record
 from ktc.emit.checks.body import Body, Instruction, incoming
 from ktc.emit.checks.layout import constant_offset, size_of, split, type_end
-from ktc.records import record
 
 _GEP = re.compile(r"getelementptr (?:inbounds |nuw |nusw |inrange\([^)]*\) )*")
 _SHARED = re.compile(r"%shared(?:\.i\d*)*$")

@@ -22,7 +22,7 @@ _HOOKS = {
     "zero": "void (i64, ptr)", "overflow": "void (ptr, ptr)",
     "stack": "void (ptr)", "barrier": "void (ptr)", "warp": "void (i64, ptr)", "lane": "void (i32, i32, ptr)",
     "exchange": "i32 (i32, i64, ptr)", "exchanged": "i32 (i32, i32, i32)",
-    "leave": "void ()", "tire": "void ()", "host": "void (i64, i64, ptr)",
+    "leave": "void ()", "tire": "void ()", "host": "void (i64, i64, ptr)", "passed": "void (i64, ptr)",
     "alloc": "i64 (i64)", "free": "i64 (i64)",
 }  # fmt: skip
 """The library's functions and their types."""
@@ -78,7 +78,7 @@ class _Module:
         self._places, self._sites = Places(self._lines), Sites()
         self._constants = frozenset(_CONSTANT.findall(text))
         self._declared: set[str] = set()
-        self._has_site = _SITE in text
+        self._has_site = not is_kernel
 
     def text(self) -> str:
         """Return the module with its checks."""
@@ -108,6 +108,8 @@ class _Module:
             symbol = f"__ktc_check_{name}"
             if symbol not in defined and re.search(rf"@{symbol}\b", text):
                 lines.append(f"declare hidden {_declaration(symbol, kind)}")
+        if self._has_site and _SITE in text and not re.search(rf"^{re.escape(_SITE)} = ", text, re.MULTILINE):
+            lines.append(f"{_SITE} = external hidden global i64, align 8")
         for line in sorted(self._declared):
             symbol = line[line.index("@") : line.index("(", line.index("@"))]
             if not re.search(rf"^declare .*{re.escape(symbol)}\(", text, re.MULTILINE):
@@ -118,7 +120,7 @@ class _Module:
         body = Body(lines)
         nearest = _Nearest(body, self._places)
         if is_ours or not nearest.has_any:
-            self._calls(body, nearest, False)
+            self._calls(body, nearest, None)
             return body.text()
         self._declared.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         self._declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
@@ -128,7 +130,7 @@ class _Module:
             overflows = Overflows(body, nearest.of, self._sites)
             overflows.check()
             self._declared |= overflows.intrinsics
-        self._calls(body, nearest, True)
+        self._calls(body, nearest, pointers)
         if "bounds" in self._checks or "memory" in self._checks or "races" in self._checks:
             Accesses(body, pointers, nearest.of, self._sites, self._checks).check(self._is_kernel)
         self._entry(body)
@@ -144,15 +146,15 @@ class _Module:
         if first and not (self._is_kernel and not body.header.startswith("define internal")):
             body.at_entry.append(f"  call void @__ktc_check_stack(ptr {self._sites.at(place)}), !dbg {first}")
 
-    def _calls(self, body: Body, nearest: "_Nearest", is_program: bool) -> None:
-        """Checks of barriers and exchanges, and where the program calls the library."""
+    def _calls(self, body: Body, nearest: "_Nearest", pointers: Pointers | None) -> None:
+        """Checks of barriers and exchanges, and where the program (it has `pointers`) calls the library."""
         for one in body.instructions:
             if one.code == "fence" and self._is_kernel:
                 body.put_before(one, "call void @__ktc_check_fence()")
             elif one.code == "call":
-                self._call(body, one, nearest.of(one) if is_program else None)
+                self._call(body, one, nearest.of(one) if pointers is not None else None, pointers)
 
-    def _call(self, body: Body, one: Instruction, place: Place | None) -> None:
+    def _call(self, body: Body, one: Instruction, place: Place | None, pointers: Pointers | None) -> None:
         text = one.text
         if "@ktc.check." in text or "@ktc.cpu." in text:
             site = self._sites.at(place) if place is not None else "null"
@@ -163,6 +165,23 @@ class _Module:
         elif not self._is_kernel and place is not None and self._has_site and "@llvm." not in text:
             site = self._sites.at(place)
             body.put_before(one, f"store i64 ptrtoint (ptr {site} to i64), ptr {_SITE}, align 8")
+            if pointers is not None and "bounds" in self._checks and "@__ktc_check" not in text:
+                self._passed(body, one, site, pointers)
+
+    def _passed(self, body: Body, one: Instruction, site: str, pointers: Pointers) -> None:
+        """Look at what a call gets the address of: `print(p[0])` reads it out of sight, in the library."""
+        if "(" not in one.text:
+            return
+        inside = one.text[one.text.index("(", one.text.index("@") if "@" in one.text else 0) + 1 : one.text.rindex(")")]
+        for part in split(inside):
+            words = part.split()
+            if not words or words[0] != "ptr" or words[-1][0] != "%" or pointers.alloca(pointers.root(words[-1])):
+                continue
+            number = body.fresh()
+            body.put_before(
+                one, f"{number} = ptrtoint ptr {words[-1]} to i64",
+                f"call void @__ktc_check_passed(i64 {number}, ptr {site})",
+            )  # fmt: skip
 
     def _replace(self, body: Body, one: Instruction, site: str) -> None:
         """Give the library's own calls the names that are linked, and the place."""

@@ -9,16 +9,14 @@ do the same; Karrenberg and Hack, "Improving Performance of OpenCL on CPUs", des
 """
 
 import re
-from contextlib import suppress
 from typing import Any
 
-from ktc.emit.workgroups import leaves
+from ktc.emit.workgroups import counters, leaves
 from ktc.emit.workgroups.cuts import Cut, Uncut, cut, with_stops
-from ktc.emit.workgroups.frames import listed_parameters
 from ktc.emit.workgroups.graph import BLOCK_STOP, WARP_STOP, Graph, read
 from ktc.emit.workgroups.leaves import Leaf, Plan
 from ktc.emit.workgroups.output import Output
-from ktc.emit.workgroups.uniformity import common_loops, varying_in_block, varying_in_warp
+from ktc.emit.workgroups.uniformity import varying_in_block, varying_in_strip, varying_in_warp
 from ktc.emit.workgroups.writer import BlockWriter
 
 __all__ = ("Uncut", "in_loops")
@@ -30,12 +28,12 @@ _NODE = re.compile(r"^!(\d+) = ", re.MULTILINE)
 _MACHINE = re.compile(r' "target-(?:cpu|features)"="[^"]*"')
 
 
-def in_loops(module: Any, kernel: str) -> str:
+def in_loops(module: Any, kernel: str, is_vectorised: bool = True) -> str:
     """Return the text of a module with its kernel cut.
 
     Args:
         module: LLVM's module, simplified.
-        kernel: the symbol of the kernel.
+        kernel: the symbol of the kernel. is_vectorised: LLVM will make vectors of loops.
 
     Raises:
         Uncut: the kernel cannot be cut.
@@ -46,19 +44,13 @@ def in_loops(module: Any, kernel: str) -> str:
     start = _start(text, kernel)
     end = text.index("\n}", start)
     graph = read(_QUOTED.sub(r"\1\2", text[start:end]).split("\n"), types)
-    plans = planned(graph)
+    plan = planned(graph)
     group = _GROUP.search(text)
     first = 1 + max((int(number) for number in _NODE.findall(text)), default=0)
     access = int(group.group(1)) if group else first
-    output = Output(access, first + 1)
+    output = Output(access, first + 1, is_vectorised)
     attributes = " nounwind" + "".join(dict.fromkeys(_MACHINE.findall(text)))
-    functions = []
-    for plan, name in zip(plans, ("block",) if len(plans) == 1 else ("wide", "narrow"), strict=True):
-        output.lines.clear()
-        functions.append(BlockWriter(plan, output, f"{kernel}.{name}", attributes).write())
-    if len(plans) > 1:
-        functions.append(_chosen(graph, kernel, attributes))
-    written = "\n\n".join(functions)
+    written = BlockWriter(plan, output, f"{kernel}.block", attributes).write()
     nodes = [] if group else [f"!{first} = distinct !{{}}"]
     rest = text[:start] + written + text[end + 2 :]
     rest = re.sub(rf"^declare .*@(?:{re.escape(kernel)}\.block|ktc\.cpu\.[\w.]+)\(.*\n", "", rest, flags=re.MULTILINE)
@@ -66,22 +58,6 @@ def in_loops(module: Any, kernel: str) -> str:
         if f"@{name}(" in written and f"{declared.split('(')[0]}(" not in rest:
             rest += declared + "\n"
     return rest + "\n".join([*nodes, *output.nodes, ""])
-
-
-def _chosen(graph: Graph, kernel: str, attributes: str) -> str:
-    """Return the function that runs a block in the way that suits its size."""
-    listed = listed_parameters(graph)
-    return f"""define internal void @{kernel}.block({listed}){attributes} {{
-entry:
-  %is.wide = icmp uge i32 %s6, {_WIDE}
-  br i1 %is.wide, label %wide, label %narrow
-wide:
-  call void @{kernel}.wide({listed})
-  ret void
-narrow:
-  call void @{kernel}.narrow({listed})
-  ret void
-}}"""
 
 
 def _start(text: str, kernel: str) -> int:
@@ -99,32 +75,15 @@ _DECLARED = {
 }
 
 
-_WIDE = 8
-"""From so many threads in x on a loop of threads inside the kernel's own loops is worth its while."""
-
-
-def planned(graph: Graph) -> list[Plan]:
+def planned(graph: Graph) -> Plan:
     """Cut a kernel, and decide what becomes of its values.
-
-    Returns:
-        one plan; or one for blocks that are wide in x, with the kernel's own loops outside, and one for others.
 
     Raises:
         Uncut: it cannot be cut.
     """
+    counters.split(graph, varying_in_strip(graph, set()))
     varying = varying_in_block(graph)
-    loops = common_loops(graph, varying)
-    plans = []
-    if loops:
-        with suppress(Uncut):
-            plan = _planned(graph, varying, loops)
-            if plan.block_cut.loops:
-                plans.append(plan)
-    return [*plans, _planned(graph, varying, [])]
-
-
-def _planned(graph: Graph, varying: set[str], loops: list[str]) -> Plan:
-    whole = cut(graph, graph.entry, set(graph.blocks), set(), BLOCK_STOP, varying, loops)
+    whole = cut(graph, graph.entry, set(graph.blocks), set(), BLOCK_STOP, varying)
     made: list[Leaf] = []
     for number, (head, part) in enumerate(list(whole.parts.items())):
         if not with_stops(graph, part.blocks, WARP_STOP):

@@ -6,13 +6,11 @@ loops that decide whether a stop is reached are such branches; a way to the func
 that passes no stop ends these threads and lets the others go on.
 """
 
-from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import field
 
+from ktc.base.records import entity
 from ktc.emit.workgroups import flow
 from ktc.emit.workgroups.graph import BLOCK_STOP, WARP_STOP, Block, Graph, Terminator
-from ktc.records import entity
 
 END = "(end)"
 """Stands for what follows a cut."""
@@ -61,46 +59,33 @@ class Cut:
     """The parts by head, the first to run first.
 
     Args:
-        common: blocks whose branch is taken by all alike. loops: first blocks of loops without stops that stay outside.
+        common: blocks whose branch is taken by all alike.
     """
 
     parts: dict[str, Part]
     common: set[str]
-    loops: set[str] = field(default_factory=set)
 
 
 def cut(
-    graph: Graph, head: str, blocks: set[str], ends: set[str], scope: str, varying: set[str],
-    loops: Collection[str] = (),
+    graph: Graph, head: str, blocks: set[str], ends: set[str], scope: str, varying: set[str]
 ) -> Cut:  # fmt: skip
-    """Cut `blocks`, which are entered at `head` and left for `ends`, at the stops of a scope.
-
-    Args:
-        loops: the first blocks of loops that are to stay outside of the loops over threads, where that is possible.
-    """
-    chosen: list[str] = []
-    for loop in loops:
-        with suppress(Uncut):
-            _Cutter(graph, head, set(blocks), ends, scope, varying, {*chosen, loop}).cut()
-            chosen.append(loop)
-    return _Cutter(graph, head, set(blocks), ends, scope, varying, set(chosen)).cut()
+    """Cut `blocks`, which are entered at `head` and left for `ends`, at the stops of a scope."""
+    return _Cutter(graph, head, blocks, ends, scope, varying).cut()
 
 
 class _Cutter:
     def __init__(
-        self, graph: Graph, head: str, blocks: set[str], ends: set[str], scope: str, varying: set[str],
-        loops: set[str],
-    ) -> None:  # fmt: skip
+        self, graph: Graph, head: str, blocks: set[str], ends: set[str], scope: str, varying: set[str]
+    ) -> None:
         self.graph, self.head, self.blocks, self.ends = graph, head, blocks, ends
         self.varying, self.scope = varying, scope
         self.scopes = (BLOCK_STOP,) if scope == BLOCK_STOP else (WARP_STOP,)
-        self.loops = loops
         self.common: set[str] = set()
         self.exits: set[tuple[str, str]] = set()
         self.going: set[str] = set()
 
     def cut(self) -> Cut:
-        stops = {name for name in self.blocks if self._stops(name)} | self.loops
+        stops = {name for name in self.blocks if self._stops(name)}
         onward = {
             name: [one for one in targets if one != END or name not in self._ending]
             for name, targets in self._edges().items()
@@ -115,7 +100,7 @@ class _Cutter:
                 break
             heads |= again
         ordered = [self.head, *sorted(heads - {self.head})]
-        return Cut({head: parts[head] for head in ordered if head in self._run(parts)}, self.common, self.loops)
+        return Cut({head: parts[head] for head in ordered if head in self._run(parts)}, self.common)
 
     @property
     def _ending(self) -> set[str]:
@@ -149,7 +134,9 @@ class _Cutter:
         around = flow.reversed_edges(edges)
         self.after = flow.immediate_dominators(around, END)
         if len(self.after) < len(set(flow.order(edges, self.head))):
-            raise Uncut("it has a loop without an end")
+            if not self.exits:
+                raise Uncut("it has a loop without an end")
+            raise Uncut(_DIFFERS[self.scope], max(map(self._number, sorted(stops)), default=-1))
         self.dependences = flow.control_dependences(edges, self.after)
         work = [(name, self._number(name)) for name in sorted(stops)]
         while work:

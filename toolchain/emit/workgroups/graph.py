@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import field
 
-from ktc.records import entity, record
+from ktc.base.records import entity, record
 from ktc.targets.cpu import EXCHANGE, WAIT_FOR_BLOCK, WAIT_FOR_WARP
 
 NAME = re.compile(r"%[-a-zA-Z$._0-9]+")

@@ -4,16 +4,18 @@ In: a `Leaf` of a `Plan`. Out: lines of the block's function: what is done once 
 """
 
 import re
+from collections.abc import Callable
 
-from ktc.emit.workgroups import pure
+from ktc.emit.workgroups import flow, pure, thread_loops
 from ktc.emit.workgroups.cuts import Uncut
+from ktc.emit.workgroups.first_lane import FirstLane
 from ktc.emit.workgroups.frames import Frame
 from ktc.emit.workgroups.graph import NAME, Block, Instruction, exchanged_words
+from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import IDS, SCALAR, Leaf, Plan, edge_values
 from ktc.emit.workgroups.output import Output
-from ktc.targets.cpu import EXCHANGE, EXCHANGED, LANE_SLOT, WARP_LANES, WARP_SLOT
+from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_LANES, WARP_SLOT
 
-_SHIFT = WARP_LANES.bit_length() - 1
 _WORDS = f"<{WARP_LANES} x i32>"
 
 
@@ -33,22 +35,16 @@ class LeafWriter:
         self.after: list[str] = []
         self.names: dict[str, str] = {}
         self.hoisted: set[str] = set()
+        self.first_lane = FirstLane(plan, frame, output, leaf, self.around, self.before)
         self.count = 0
+        self.has_strips = False
 
     # ---- the whole -----------------------------------------------------------------------------------------
 
-    def write(self) -> None:
-        """Write the loop after the label that was just written."""
-        around = self.around
-        for slot in IDS:
-            self.names[slot] = f"%{self.prefix}.{slot[1:]}"
-        if self.leaf.is_lanes:
-            self.names[f"%s{WARP_SLOT}"] = f"%{around}.s{WARP_SLOT}"
-            if self.leaf.is_row:
-                self.names["%s1"], self.names["%s2"] = f"%{around}.s1", f"%{around}.s2"
-        for name in sorted(self.leaf.crossing):
-            self._cross(name)
-        self._hoist()
+    def write(self, strip: Callable[[], None] | None = None) -> None:
+        """Write the loop after the label that was just written. `strip`: writes what a strip of threads does."""
+        self.has_strips = strip is not None
+        self.prepare()
         for name in self.leaf.part.blocks:
             self._block(name)
         lines = self.output.lines
@@ -57,53 +53,43 @@ class LeafWriter:
             if self.leaf.is_lanes:
                 self._lanes()
             else:
-                self._threads()
+                self._threads(strip)
         lines += self.after
         self._finish_exchange()
+
+    def prepare(self) -> None:
+        """Have what is set elsewhere at hand, and do once what is the same for all."""
+        around = self.around
+        for slot in IDS:
+            self.names.setdefault(slot, f"%{self.prefix}.{slot[1:]}")
+        if self.leaf.is_lanes:
+            self.names[f"%s{WARP_SLOT}"] = f"%{around}.s{WARP_SLOT}"
+            if self.leaf.is_row:
+                self.names["%s1"], self.names["%s2"] = f"%{around}.s1", f"%{around}.s2"
+        for name in sorted(self.leaf.crossing):
+            self._cross(name)
+        for one in hoisted(self.graph, self.leaf):
+            self.hoisted.add(one.name)
+            self._instruction(one, self.before)
 
     def _does_something(self) -> bool:
         return any(not line.endswith(":") and not line.startswith("  br label") for line in self.body)
 
-    def _threads(self) -> None:
-        at = self.prefix
-        lines = self.output.lines
-        origin = self.output.open_label()
-        lines += [
-            f"  br label %{at}.z",
-            f"{at}.z:",
-            f"  %{at}.s2 = phi i32 [ 0, %{origin} ], [ %{at}.z.next, %{at}.z.end ]",
-            f"  %{at}.plane = mul nuw nsw i32 %{at}.s2, %s7",
-            f"  br label %{at}.y",
-            f"{at}.y:",
-            f"  %{at}.s1 = phi i32 [ 0, %{at}.z ], [ %{at}.y.next, %{at}.y.end ]",
-            f"  %{at}.rows = add nuw nsw i32 %{at}.plane, %{at}.s1",
-            f"  %{at}.first = mul nuw nsw i32 %{at}.rows, %s6",
-            f"  %{at}.first64 = zext nneg i32 %{at}.first to i64",
-            f"  br label %{at}.x",
-            f"{at}.x:",
-            f"  %{at}.s0 = phi i32 [ 0, %{at}.y ], [ %{at}.x.next, %{at}.x.end ]",
-            f"  %{at}.x64 = zext nneg i32 %{at}.s0 to i64",
-            f"  %{at}.t = add nuw nsw i64 %{at}.first64, %{at}.x64",
-            f"  %{at}.t32 = add nuw nsw i32 %{at}.first, %{at}.s0",
-            f"  %{at}.s{LANE_SLOT} = and i32 %{at}.t32, {WARP_LANES - 1}",
-            f"  %{at}.s{WARP_SLOT} = lshr i32 %{at}.t32, {_SHIFT}",
-        ]
+    def _threads(self, strip: Callable[[], None] | None) -> None:
+        at, lines, output = self.prefix, self.output.lines, self.output
+        lines += thread_loops.rows(at, output.open_label())
+        if strip is not None:
+            lines += thread_loops.strips(at)
+            strip()
+            lines += thread_loops.singles(at)
+        else:
+            lines += thread_loops.threads(at, "0", f"{at}.y")
         self._turn(f"{at}.x.end")
-        lines += [
-            f"{at}.x.end:",
-            f"  %{at}.x.next = add nuw nsw i32 %{at}.s0, 1",
-            f"  %{at}.x.more = icmp ult i32 %{at}.x.next, %s6",
-            f"  br i1 %{at}.x.more, label %{at}.x, label %{at}.y.end, {self.output.loop()}",
-            f"{at}.y.end:",
-            f"  %{at}.y.next = add nuw nsw i32 %{at}.s1, 1",
-            f"  %{at}.y.more = icmp ult i32 %{at}.y.next, %s7",
-            f"  br i1 %{at}.y.more, label %{at}.y, label %{at}.z.end",
-            f"{at}.z.end:",
-            f"  %{at}.z.next = add nuw nsw i32 %{at}.s2, 1",
-            f"  %{at}.z.more = icmp ult i32 %{at}.z.next, %s8",
-            f"  br i1 %{at}.z.more, label %{at}.z, label %{at}.over",
-            f"{at}.over:",
-        ]
+        if strip is not None:
+            lines += thread_loops.strips_end(at, (output.single_loop(), output.plain_loop()))
+        else:
+            lines += thread_loops.threads_end(at, f", {output.loop()}")
+        lines += thread_loops.rows_end(at, (output.plain_loop(), output.plain_loop()))
 
     def _lanes(self) -> None:
         at, around, lines = self.prefix, self.around, self.output.lines
@@ -127,7 +113,7 @@ class LeafWriter:
                 f"  %{at}.s2 = udiv i32 %{at}.tq, %s7",
             ]
         self._turn(f"{at}.l.end")
-        node = f", {self.output.loop()}" if self.leaf.is_row else ""
+        node = f", {self.output.lane_loop() if self.leaf.is_row else self.output.single_loop()}"
         lines += [
             f"{at}.l.end:",
             f"  %{at}.l.next = add nuw nsw i64 %{at}.l64, 1",
@@ -170,7 +156,10 @@ class LeafWriter:
             assert isinstance(one, Instruction)
             for use in one.uses:
                 self._cross(use)
-            lines.append(f"  {self._renamed(one, made)}")
+            if lines is self.before:
+                lines.append(f"  {made} = {self.first_lane.text(one, self._name)}")
+            else:
+                lines.append(f"  {self._renamed(one, made)}")
         self.names[name] = made
 
     def _indices(self) -> tuple[str, str]:
@@ -189,31 +178,6 @@ class LeafWriter:
         if known is not None:
             return known
         return f"%{self.prefix}.{name[1:]}" if name in self.graph.values else name
-
-    # ---- what is the same for all and set here ----------------------------------------------------------------
-
-    def _hoist(self) -> None:
-        """Do once, before the loop, what is the same for all threads and has no effect."""
-        part = self.leaf.part
-        for name in part.blocks:
-            is_first = name == part.head
-            for one in self.graph.blocks[name].body:
-                if pure.has_effect(one):
-                    is_first = False
-                if id(one) not in self.leaf.live or one.name in self.leaf.varying or not one.name:
-                    continue
-                is_read = is_first and (one.op == "load" or one.callee == EXCHANGED)
-                if (is_read or pure.cost_again(one)) and all(map(self._is_before, one.uses)):
-                    self.hoisted.add(one.name)
-                    self._instruction(one, self.before)
-
-    def _is_before(self, name: str) -> bool:
-        if name in self.hoisted or name in self.graph.parameters:
-            return name not in IDS
-        _, one = self.graph.values[name]
-        if isinstance(one, Instruction) and one.callee == EXCHANGE:
-            return True
-        return name in self.leaf.crossing and name not in self.leaf.varying
 
     # ---- blocks -----------------------------------------------------------------------------------------------
 
@@ -303,11 +267,20 @@ class LeafWriter:
             text = re.sub(rf"label %{re.escape(target)}(?![-\w$.])", f"label %{to}", text)
         if outside and len(outside) > 1:
             raise Uncut("its barriers are reached in ways that are not nested")
-        lines.append(f"  {text}")
+        lines.append(f"  {text}{self._back(block)}")
         if outside:
             lines.append(f"{self.prefix}.{block.name}.out:")
             self._pass_on(block, lines)
             lines.append(f"  br label %{turn}")
+
+    def _back(self, block: Block) -> str:
+        """Return the metadata of a block's way back to where a loop begins, if others run that loop in strips."""
+        part = self.leaf.part
+        if not self.has_strips or not any(
+            flow.dominates(part.parents, target, block.name) for target in part.edges[block.name]
+        ):
+            return ""
+        return f", {self.output.plain_loop()}"
 
     def _pass_on(self, block: Block, lines: list[str]) -> None:
         """Keep what the next parts get from this way."""
@@ -333,7 +306,7 @@ class LeafWriter:
             ]
 
     def _is_known(self, value: str) -> bool:
-        return not value.startswith("%") or self._is_before(value)
+        return is_known(self.graph, self.leaf, self.hoisted, value)
 
     # ---- exchanges -------------------------------------------------------------------------------------------
 

@@ -8,10 +8,10 @@ indices is computed again; the rest is kept in an array, an element a thread, or
 from collections.abc import Iterator
 from dataclasses import field
 
+from ktc.base.records import entity
 from ktc.emit.workgroups import flow, pure
 from ktc.emit.workgroups.cuts import END, Cut, Part, Uncut
 from ktc.emit.workgroups.graph import Graph, Instruction, Phi
-from ktc.records import entity
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_SLOT
 
 IDS = frozenset({"%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}"})

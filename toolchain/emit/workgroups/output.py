@@ -1,5 +1,13 @@
 """Text of the block's function as it is written, and the metadata of its loops."""
 
+from ktc.emit.workgroups.segments import LANES_OF_STRIP
+
+_AS_ONE = (
+    '"llvm.loop.unroll.disable"',
+    f'"llvm.loop.vectorize.width", i32 {LANES_OF_STRIP}',
+    '"llvm.loop.interleave.count", i32 1',
+)
+
 
 class Output:
     """Lines, and nodes of metadata.
@@ -7,20 +15,42 @@ class Output:
     Args:
         group: number of the node that stands for accesses of which threads do not depend on each other's.
         first_node: the first number of a node that is free.
+        is_vectorised: LLVM makes vectors of loops.
     """
 
-    def __init__(self, group: int, first_node: int) -> None:
+    def __init__(self, group: int, first_node: int, is_vectorised: bool) -> None:
         self.lines: list[str] = []
         self.nodes: list[str] = []
         self.access = f", !llvm.access.group !{group}"
         self._group, self._node = group, first_node
+        self.is_vectorised = is_vectorised
 
     def loop(self) -> str:
         """Return the metadata of a loop over threads, which is a loop of its own."""
+        return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}')
+
+    def lane_loop(self) -> str:
+        """Return the metadata of a loop over a warp's lanes, which is to become vectors before it is unrolled."""
+        return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}', *_AS_ONE[:1])
+
+    def strip_loop(self) -> str:
+        """Return the metadata of a loop over the lanes of a strip, which becomes one turn of vectors."""
+        return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}', *_AS_ONE)
+
+    def single_loop(self) -> str:
+        """Return the metadata of a loop that a thread runs by itself where others run it in strips."""
+        return self._metadata(_AS_ONE[0], '"llvm.loop.vectorize.width", i32 1')
+
+    def plain_loop(self) -> str:
+        """Return the metadata of a loop around others, of which one copy is enough."""
+        return self._metadata(_AS_ONE[0])
+
+    def _metadata(self, *words: str) -> str:
         number = self._node
-        self._node += 2
-        self.nodes.append(f"!{number} = distinct !{{!{number}, !{number + 1}}}")
-        self.nodes.append(f'!{number + 1} = !{{!"llvm.loop.parallel_accesses", !{self._group}}}')
+        self._node += 1 + len(words)
+        parts = ", ".join([f"!{one}" for one in range(number, self._node)])
+        self.nodes.append(f"!{number} = distinct !{{{parts}}}")
+        self.nodes += [f"!{at} = !{{!{word}}}" for at, word in enumerate(words, number + 1)]
         return f"!llvm.loop !{number}"
 
     def open_label(self) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 
 from ktc.emit.workgroups import flow
 from ktc.emit.workgroups.graph import Graph, Instruction, Phi
-from ktc.emit.workgroups.pure import has_effect
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_LANES, WARP_SLOT
 
 _THREAD = ("%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}")
@@ -36,6 +35,11 @@ def varying_in_warp(graph: Graph, is_row: bool, is_whole: bool) -> set[str]:
     """
     sources = {"%s0", f"%s{LANE_SLOT}"} if is_row else set(_THREAD[:-1])
     return _Analysis(graph, sources, is_row, is_whole).run()
+
+
+def varying_in_strip(graph: Graph, kept: set[str]) -> set[str]:
+    """Return what may differ between threads that are neighbours in x. `kept`: values that are taken to differ."""
+    return _Analysis(graph, {"%s0", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}"} | kept, False, False).run()
 
 
 class _Analysis:
@@ -110,80 +114,87 @@ class _Analysis:
         return compared.group(1) not in ("eq", "ne") and border % WARP_LANES == 0
 
     def _joined(self, branch: str) -> set[str]:
-        """Return the values that differ because threads part at a branch: phis where ways from it meet, and what is
+        """Return the values that differ because threads part at a branch: phis where paths from it meet, and what is
         set in a loop that they leave in different turns and used outside."""
-        found: set[str] = set()
-        for name in self._meetings(branch):
-            found |= {phi.name for phi in self.graph.blocks[name].phis}
-        for head in self._left_loops(branch):
-            found |= self._used_outside(head)
+        found = self._met_phis(self.edges[branch], branch)
+        for loop in self._left_loops(branch):
+            found |= self._used_outside(loop)
+            targets = list(dict.fromkeys(one for name in self._exiting(loop) for one in self._outside(loop, name)))
+            for target in targets:
+                for phi in self.graph.blocks[target].phis:
+                    if len({text for pred, text in phi.incoming.items() if pred in loop}) > 1:
+                        found.add(phi.name)
+            if len(targets) > 1:
+                found |= self._met_phis(targets, "")
         return found
 
-    def _meetings(self, branch: str) -> set[str]:
-        """Return the blocks that two ways from a branch reach, which have nothing else in common."""
-        labels: dict[str, str] = {}
+    def _met_phis(self, starts: list[str], branch: str) -> set[str]:
+        return {phi.name for name in self._meetings(starts, branch) for phi in self.graph.blocks[name].phis}
+
+    def _meetings(self, starts: list[str], branch: str) -> set[str]:
+        """Return the blocks that two paths reach from different starts, which have nothing else in common.
+
+        Args:
+            branch: where paths are not followed any further; "" if there is no such block.
+        """
+        labels = {name: name for name in starts}
         met: set[str] = set()
-        for target in self.edges[branch]:
-            labels[target] = target
-        for name in self.sequence[min(self.number[one] for one in self.edges[branch]) :]:
+        for name in self.sequence[min(self.number[one] for one in starts) :]:
             label = labels.get(name)
-            if label is None:
+            if label is None or name == branch:
                 continue
             for target in self.edges[name]:
-                known = labels.get(target)
-                if target == branch:
-                    continue
-                if known is None:
-                    labels[target] = label
-                elif known not in (label, target):
-                    labels[target] = target
+                if labels.setdefault(target, label) != label and target not in met:
                     met.add(target)
+                    labels[target] = target
         return met
 
     def _left_loops(self, branch: str) -> list[set[str]]:
-        """Return the loops around a branch that one of its ways leaves."""
-        inside = [loop for loop in self._loops() if branch in loop]
-        return [loop for loop in inside if any(target not in loop for target in self.edges[branch])]
+        """Return the loops around a branch that threads leave in different turns or places because they part there:
+        a path from it leaves the loop, or leads to an exit that another path avoids."""
+        return [loop for head, loop in self._loops().items() if branch in loop and self._is_left(branch, head, loop)]
 
-    def _loops(self) -> list[set[str]]:
+    def _is_left(self, branch: str, head: str, loop: set[str]) -> bool:
+        exiting = self._exiting(loop)
+        if branch in exiting:
+            return True
+        turn = {name: [one for one in self.edges[name] if one != head] for name in loop}
+        turn = {name: [one for one in targets if one in loop] for name, targets in turn.items()}
+        reached = flow.reached(turn, [branch])
+        for name in exiting & reached:
+            others = flow.reached(turn, [branch], {name}) - {name}
+            if any(one in exiting or head in self.edges[one] for one in others):
+                return True
+        return False
+
+    def _exiting(self, loop: set[str]) -> set[str]:
+        return {name for name in loop if self._outside(loop, name)}
+
+    def _outside(self, loop: set[str], name: str) -> list[str]:
+        return [target for target in self.edges[name] if target not in loop]
+
+    def _loops(self) -> dict[str, set[str]]:
         if not hasattr(self, "_found_loops"):
-            self._found_loops = list(loops_of(self.edges, self.graph.entry).values())
+            self._found_loops = loops_of(self.edges, self.graph.entry)
         return self._found_loops
 
     def _used_outside(self, loop: set[str]) -> set[str]:
-        found = set()
+        """Return what a loop sets and blocks outside use, and the phis outside that take such a value on leaving it."""
+        found = set[str]()
         for name in loop:
-            block = self.graph.blocks[name]
-            for one in block.setters():
+            for one in self.graph.blocks[name].setters():
+                if one.name and any(at not in loop for at in self.deciding.get(one.name, ())):
+                    found.add(one.name)
                 for place, user in self.users.get(one.name, ()) if one.name else ():
-                    origins = (
-                        [pred for pred, value in user.incoming.items() if value == one.name]
-                        if isinstance(user, Phi)
-                        else [place]
-                    )
-                    if (isinstance(user, Phi) and place not in loop) or any(at not in loop for at in origins):
-                        found.add(user.name if isinstance(user, Phi) else one.name)
-        return {name for name in found if name}
-
-
-def common_loops(graph: Graph, varying: set[str]) -> list[str]:
-    """Return the first blocks of loops that all threads leave in the same turn, and that vectors can be made of."""
-    edges = {name: graph.successors(name) for name in graph.blocks}
-    found = []
-    for head, loop in loops_of(edges, graph.entry).items():
-        leaving = [name for name in loop if any(target not in loop for target in edges[name])]
-        if any(graph.blocks[name].end.condition in varying for name in leaving) or not leaving:
-            continue
-        setters = [one for name in loop for one in graph.blocks[name].setters()]
-        if all(_is_scalar(one) for one in setters) and not any(graph.blocks[name].end.stop for name in loop):
-            found.append(head)
-    return found
-
-
-def _is_scalar(one: Instruction | Phi) -> bool:
-    if one.name and one.type.startswith(("<", "{", "[")):
-        return False
-    return isinstance(one, Phi) or one.op in ("load", "store") or not has_effect(one)
+                    if not isinstance(user, Phi):
+                        found |= {one.name} if place not in loop else set()
+                        continue
+                    origins = [pred for pred, value in user.incoming.items() if value == one.name]
+                    if any(at not in loop for at in origins):
+                        found.add(one.name)
+                    if place not in loop:
+                        found.add(user.name)
+        return found
 
 
 def loops_of(edges: Mapping[str, list[str]], root: str) -> dict[str, set[str]]:

@@ -8,9 +8,12 @@ from collections.abc import Callable
 
 from ktc.emit.workgroups.cuts import END, Cut, Part
 from ktc.emit.workgroups.frames import Frame
+from ktc.emit.workgroups.guards import guard_of
 from ktc.emit.workgroups.leaf_writer import LeafWriter
 from ktc.emit.workgroups.leaves import Leaf, Plan
 from ktc.emit.workgroups.output import Output
+from ktc.emit.workgroups.strip_writer import GuardWriter, StripWriter
+from ktc.emit.workgroups.strips import strip_of
 from ktc.targets.cpu import WARP_LANES, WARP_SLOT
 
 _SHIFT = WARP_LANES.bit_length() - 1
@@ -38,13 +41,30 @@ class BlockWriter:
         leaves = [leaf for leaf in self.plan.leaves if leaf.outer == head]
         self.lines.append(f"{label(head)}:")
         if not leaves[0].is_lanes:
-            LeafWriter(self.plan, self.frame, self.output, leaves[0]).write()
+            self._threads(leaves[0])
         else:
             self._warps(head, leaves)
         done = _DONE
         if part.ends_threads:
             self._go_on_if_any(head, "%threads", "", done)
         self._follow(part, leaves, label, done)
+
+    def _threads(self, leaf: Leaf) -> None:
+        writer = LeafWriter(self.plan, self.frame, self.output, leaf)
+        guard = guard_of(self.plan, leaf) if self.output.is_vectorised else None
+        plan, inner = (self.plan, leaf) if guard is None else (guard.plan, guard.leaf)
+        strip = strip_of(plan, inner) if self.output.is_vectorised else None
+        if strip is None:
+            writer.write()
+            return
+        whole = StripWriter(plan, self.frame, self.output, inner, strip)
+
+        def write() -> None:
+            if guard is not None:
+                GuardWriter(self.plan, self.frame, self.output, leaf, guard).write()
+            whole.write()
+
+        writer.write(write)
 
     def _follow(self, part: Part, leaves: list[Leaf], labels: Callable[[str], str], end: str) -> None:
         """Go where all threads go."""
@@ -124,7 +144,7 @@ class BlockWriter:
             f"{at}.w.end:",
             f"  %{at}.w.next = add nuw nsw i32 %{at}.s{WARP_SLOT}, 1",
             f"  %{at}.w.more = icmp ult i32 %{at}.w.next, %warps",
-            f"  br i1 %{at}.w.more, label %{at}.w, label %{at}.end",
+            f"  br i1 %{at}.w.more, label %{at}.w, label %{at}.end, {self.output.plain_loop()}",
             f"{at}.end:",
         ]
 

@@ -1,0 +1,150 @@
+"""Programs and outputs in the documentation. `python tests/documents.py --write` brings all pages up to date.
+
+A comment in front of a fenced block says where its text comes from:
+
+    <!-- program: examples/saxpy.kpy -->            a whole file
+    <!-- program: examples/reduction.kpy sum_by_tree, main -->   declarations of it at the top level; `imports` too
+    <!-- output: ktc run examples/saxpy.kpy -->     what a command prints, run in the project; exit code 0
+    <!-- output 1: ktc check bad.kpy -->            the same with another exit code
+    <!-- output: head 12: ktc emit ... -->          its first lines only; the rest is an ellipsis
+"""
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+_BLOCK = re.compile(
+    r"<!-- (?P<kind>program|output)(?: (?P<code>\d+))?: (?:head (?P<head>\d+): )?(?P<what>[^\n]+?) -->\n+"
+    r"(?P<fence>```\w*)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page, and where its text comes from."""
+
+    page: Path
+    start: int
+    end: int
+    kind: str
+    what: str
+    code: int
+    head: int
+    text: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.page.relative_to(ROOT)}: {self.kind} {self.what}"
+
+
+def pages() -> list[Path]:
+    """Return the pages whose programs are checked."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """Give the blocks of a page that come from elsewhere."""
+    for found in _BLOCK.finditer(page.read_text("utf-8")):
+        yield Block(
+            page, found.start("text"), found.end("text"), found["kind"], found["what"],
+            int(found["code"] or 0), int(found["head"] or 0), found["text"],
+        )  # fmt: skip
+
+
+def declared(source: str, names: list[str]) -> str:
+    """Return declarations at the top level of a program, with their decorators.
+
+    Raises:
+        ValueError: it has no declaration of that name.
+    """
+    lines = source.splitlines()
+    parts = []
+    for name in names:
+        if name == "imports":
+            parts.append("\n".join(line for line in lines if re.match(r"(from|import) ", line)))
+            continue
+        pattern = re.compile(rf"(fn|def|struct|trait|alias) {re.escape(name)}\b")
+        start = next((number for number, line in enumerate(lines) if pattern.match(line)), None)
+        if start is None:
+            raise ValueError(f"there is no declaration of '{name}'")
+        end = start + 1
+        while end < len(lines) and (not lines[end] or lines[end][0] in " )]}"):
+            end += 1
+        while start and lines[start - 1].startswith("@"):
+            start -= 1
+        parts.append("\n".join(lines[start:end]).rstrip())
+    return "\n\n\n".join(parts) + "\n"
+
+
+def wanted(block: Block, environment: dict[str, str]) -> str:
+    """Return what a block's text should be.
+
+    Raises:
+        ValueError: the program is not there, or the command ends with another exit code.
+    """
+    if block.kind == "program":
+        path, _, names = block.what.partition(" ")
+        if not (ROOT / path).is_file():
+            raise ValueError(f"there is no file '{path}'")
+        source = (ROOT / path).read_text("utf-8")
+        return declared(source, [name.strip() for name in names.split(",")]) if names else source
+    done = subprocess.run(
+        shlex.split(block.what), cwd=ROOT, env=environment, text=True, capture_output=True, check=False, timeout=300
+    )
+    if done.returncode != block.code:
+        raise ValueError(f"'{block.what}' exits with {done.returncode}:\n{done.stdout}{done.stderr}")
+    text = re.sub(r"^ktc: compiling the standard library.*\n", "", done.stdout + done.stderr, flags=re.MULTILINE)
+    if _untimed(text) == _untimed(block.text):
+        text = block.text
+    if block.head:
+        text = "".join(text.splitlines(keepends=True)[: block.head]) + "…\n"
+    return text
+
+
+def _untimed(text: str) -> str:
+    """Return a text without what differs from run to run: times."""
+    return re.sub(r"\d+\.\d+ (m?s)\b", r"0 \1", text)
+
+
+def rewritten(page: Path, environment: dict[str, str]) -> str:
+    """Return a page with all its blocks up to date."""
+    text = page.read_text("utf-8")
+    for block in reversed(list(blocks(page))):
+        text = text[: block.start] + wanted(block, environment) + text[block.end :]
+    return text
+
+
+def environment(cache: str) -> dict[str, str]:
+    """Return the environment of the commands: this installation's `ktc` first, no colours, the CPU device."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    kept = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "KTC_DEVICE")}
+    return {**kept, "PATH": path, "KTC_CACHE_DIR": cache, "NO_COLOR": "1", "COLUMNS": "100", "KTC_DEVICE": "cpu"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="write the pages that change")
+    parser.add_argument("pages", nargs="*", type=Path, help="some pages only")
+    given = parser.parse_args()
+    cache = os.environ.get("KTC_CACHE_DIR", str(Path.home() / ".cache" / "ktc"))
+    changed = 0
+    for page in [path.resolve() for path in given.pages] or pages():
+        text = rewritten(page, environment(cache))
+        if text != page.read_text("utf-8"):
+            changed += 1
+            print(page.relative_to(ROOT))
+            if given.write:
+                page.write_text(text, "utf-8")
+    sys.exit(bool(changed) and not given.write)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,361 @@
+"""ktc as a library of Python, extension modules, wheels, and cells of notebooks."""
+
+import ctypes
+import importlib
+import importlib.util
+import inspect
+import os
+import subprocess
+import sys
+import zipfile
+from array import array
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import ktc
+import numpy as np
+import pytest
+
+from programs import TESTS, environment, run_ktc
+
+SOURCE = '''"""Calls of all kinds."""
+
+from gpu import barrier, global_idx, thread_idx
+from gpu.memory import external_memory
+from layout import Layout, LayoutTensor
+from python import PythonObject
+
+
+@fieldwise_init
+@register_passable("trivial")
+struct Pair(Copyable, Movable):
+    var a: Int32
+    var b: Float64
+
+
+@export
+fn small(x: Int8, y: UInt16, flag: Bool, half: Float16) -> Int64:
+    """Adds them up.
+
+    Args:
+        x: A number.
+    """
+    return Int64(x) + Int64(y) + (Int64(half) if flag else 0)
+
+
+@export
+fn wide(x: UInt64) -> UInt64:
+    return x
+
+
+@export
+fn nothing():
+    pass
+
+
+@export
+fn swapped(p: Pair) -> Pair:
+    return Pair(Int32(p.b), Float64(p.a))
+
+
+@export
+fn sum_of(data: UnsafePointer[Float64, ImmutAnyOrigin], count: Int) raises -> Float64:
+    if not data:
+        raise Error("ValueError: there is no data")
+    var sum = 0.0
+    for i in range(count):
+        sum += data[i]
+    return sum
+
+
+@export
+fn negate(data: UnsafePointer[Int32, MutAnyOrigin], count: Int):
+    for i in range(count):
+        data[i] = -data[i]
+
+
+@export
+fn first_bytes(text: StringSlice[ImmutAnyOrigin]) raises -> Int:
+    if text.byte_length() < 2:
+        raise Error("too short: ", text)
+    return Int(text.unsafe_ptr()[0]) * 256 + Int(text.unsafe_ptr()[1])
+
+
+@export
+fn joined(a: PythonObject, b: PythonObject) raises -> PythonObject:
+    return a + b
+
+
+@export
+fn bump(mut x: Int):
+    x += 1
+
+
+fn axpy[
+    dtype: DType, scale: Int = 1
+](a: UnsafePointer[Scalar[dtype], MutAnyOrigin], b: UnsafePointer[Scalar[dtype], MutAnyOrigin], n: Int):
+    """Adds a multiple."""
+    var i = Int(global_idx.x)
+    if i < n:
+        b[i] += a[i] * scale
+
+
+fn turned(data: LayoutTensor[DType.int32, Layout.row_major(4, 2), MutAnyOrigin]):
+    var held = data[thread_idx.x, 0]
+    data[thread_idx.x, 0] = data[thread_idx.x, 1]
+    data[thread_idx.x, 1] = held
+'''
+
+
+@pytest.fixture(scope="module")
+def cached(program_cache: Path) -> Iterator[None]:
+    before = os.environ.get("KTC_CACHE_DIR")
+    os.environ["KTC_CACHE_DIR"] = str(program_cache)
+    yield
+    os.environ.pop("KTC_CACHE_DIR")
+    if before is not None:
+        os.environ["KTC_CACHE_DIR"] = before
+
+
+@pytest.fixture(scope="module")
+def lib(cached: None, tmp_path_factory: pytest.TempPathFactory) -> ktc.Library:
+    path = tmp_path_factory.mktemp("library") / "calls.kpy"
+    path.write_text(SOURCE)
+    return ktc.load(path, target="cpu")
+
+
+def refused(error: type[Exception], call: Callable[[], object]) -> str:
+    with pytest.raises(error) as found:
+        call()
+    return str(found.value)
+
+
+class Pair(ctypes.Structure):
+    _fields_ = (("a", ctypes.c_int32), ("b", ctypes.c_double))
+
+
+def test_calls(lib: ktc.Library) -> None:
+    assert lib.small(-3, 40000, True, 2.5) == 39999 and lib.small(flag=False, half=9, y=1, x=0) == 1
+    assert lib.wide(2**64 - 1) == 2**64 - 1 and lib.nothing() is None
+    assert Pair.from_buffer_copy(lib.swapped(Pair(7, 2.0))).b == 7
+    assert lib.sum_of(np.arange(5.0), 5) == lib.sum_of(array("d", range(5)), 5) == 10
+    for numbers in (np.arange(3, dtype=np.int32), array("i", range(3)), memoryview(bytearray(12)).cast("i")):
+        lib.negate(numbers, 3)
+        assert list(numbers) in ([0, -1, -2], [0, 0, 0])
+    assert lib.first_bytes("héllo") == 0x68C3
+    assert lib.joined("a", "b") == "ab" and lib.joined([1], [2]) == [1, 2]
+    one = np.array(41, dtype=np.int64)
+    lib.bump(one)
+    assert one == 42
+    assert (lib.__doc__, lib.small.__doc__) == ("Calls of all kinds.", "Adds them up.\n\nArgs:\n    x: A number.")
+    assert str(inspect.signature(lib.small.raw)) == "(x, y, flag, half)"
+    assert {*lib} == {*lib.functions} >= {"small", "wide"}
+
+
+def test_arguments_that_do_not_fit(lib: ktc.Library) -> None:
+    data = np.arange(4.0)
+    assert refused(TypeError, lambda: lib.small(1)) == "small() misses its argument 'y'"
+    assert refused(TypeError, lambda: lib.wide(1, 2)) == "wide() takes 1 argument, not 2"
+    assert refused(TypeError, lambda: lib.wide(y=1)) == "wide() has no further argument 'y'"
+    assert refused(TypeError, lambda: lib.wide(1.5)) == "wide(): argument 'x' must be an int, not float"
+    assert refused(OverflowError, lambda: lib.wide(-1)) == "wide(): argument 'x' does not fit into UInt64"
+    assert "does not fit into Int8" in refused(OverflowError, lambda: lib.small(128, 0, True, 0))
+    assert "'half' must be a number, not str" in refused(TypeError, lambda: lib.small(1, 1, True, "x"))
+    assert "must be a str, not bytes" in refused(TypeError, lambda: lib.first_bytes(b"ab"))
+    assert "must be an array of float64, not of float32" in refused(
+        TypeError, lambda: lib.sum_of(data.astype(np.float32), 4)
+    )
+    assert "must be an array of float64, not list" in refused(TypeError, lambda: lib.sum_of([1.0], 1))
+    assert "must be contiguous" in refused(ValueError, lambda: lib.sum_of(data[::2], 2))
+    data.flags.writeable = False
+    assert lib.sum_of(data, 4) == 6
+    assert "is read-only" in refused(ValueError, lambda: lib.negate(np.frombuffer(bytes(8), np.int32), 2))
+    assert refused(ValueError, lambda: lib.sum_of(None, 0)) == "there is no data"
+    assert refused(RuntimeError, lambda: lib.first_bytes("é"[:0] + "a")) == "too short: a"
+    assert "has 3 bytes; the struct has 16" in refused(TypeError, lambda: lib.swapped(b"abc"))
+    assert "exports no 'smal'; did you mean 'small'?" in refused(AttributeError, lambda: lib.smal)
+
+
+class Foreign:
+    """An array that only speaks DLPack."""
+
+    def __init__(self, data: np.ndarray) -> None:
+        self.data = data
+
+    def __dlpack__(self, **_: object) -> object:
+        return self.data.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+class OnDevice:
+    """An array with the CUDA Array Interface; its address is one of the host here."""
+
+    def __init__(self, data: np.ndarray) -> None:
+        facts = data.__array_interface__
+        self.__cuda_array_interface__ = {
+            **{key: facts[key] for key in ("shape", "typestr", "data", "strides")},
+            "version": 3,
+        }
+        self.data = data
+
+
+@pytest.mark.parametrize("kind", [Foreign, OnDevice])
+def test_arrays_of_others(lib: ktc.Library, kind: type) -> None:
+    assert lib.sum_of(kind(np.arange(4.0)), 4) == 6
+    assert lib.sum_of(kind(np.arange(6.0).reshape(2, 3)), 6) == 15
+    assert "must be an array of float64, not of int32" in refused(
+        TypeError, lambda: lib.sum_of(kind(np.arange(4, dtype=np.int32)), 4)
+    )
+    assert "must be contiguous" in refused(ValueError, lambda: lib.sum_of(kind(np.arange(8.0)[::2]), 4))
+
+
+def test_kernels(lib: ktc.Library) -> None:
+    a, b = np.arange(100, dtype=np.float32), np.ones(100, dtype=np.float32)
+    kernel = lib.kernel("axpy", dtype=np.float32, scale=3)
+    kernel[(4, 1), 32](a, b, 100)
+    assert (b == 1 + 3 * a).all() and kernel.__doc__ == "Adds a multiple."
+    doubles = np.arange(3.0)
+    lib.kernel("axpy", dtype="float64")[1, 3, 64](doubles, doubles, 3)
+    assert list(doubles) == [0, 2, 4]
+    cells = np.arange(8, dtype=np.int32).reshape(4, 2)
+    lib.kernel("turned")[1, 4](cells)
+    assert cells.tolist() == [[1, 0], [3, 2], [5, 4], [7, 6]]
+    assert ".visible .entry axpy_" in kernel.asm("ptx", "sm_80")
+    assert "argument 'a' must be an array of float32, not of float64" in refused(
+        TypeError, lambda: kernel[1, 32](doubles, b, 3)
+    )
+    assert "has no threads" in refused(ValueError, lambda: kernel[0, 32])
+    assert "is a number or a tuple" in refused(TypeError, lambda: kernel[1.5, 32])
+    assert "axpy[grid, block](…)" in refused(TypeError, lambda: kernel(a, b, 3))
+    assert "has no function 'none'" in refused(ktc.CompileError, lambda: lib.kernel("none"))
+    assert "has no parameter 'dtyp'" in refused(ktc.CompileError, lambda: lib.kernel("axpy", dtyp=np.float32))
+    assert "needs its parameter 'dtype'" in refused(ktc.CompileError, lambda: lib.kernel("axpy"))
+
+
+def test_texts_and_mistakes(cached: None, tmp_path: Path) -> None:
+    assert ktc.compile("@export\nfn twice(x: Int) -> Int:\n    return x * 2\n", target="cpu").twice(4) == 8
+    with pytest.raises(ktc.CompileError) as found:
+        ktc.compile("@export\nfn twice(x: Int) -> Int:\n    var unused = 1\n    return y * 2\n", "cell", target="cpu")
+    error = found.value
+    assert (error.code, error.line, error.column, error.message) == ("undefined-name", 4, 12, "'y' is not defined")
+    assert error.path == "cell.kpy" and "cell.kpy:4:12: error[undefined-name]" in error.text == str(error) + "\n"
+    assert "cannot open" in refused(ktc.CompileError, lambda: ktc.load(tmp_path / "none.kpy"))
+    assert "is a 'List[Int]'" in refused(
+        ktc.CompileError, lambda: ktc.compile("@export\nfn f(x: List[Int]):\n    pass\n")
+    )
+    path = tmp_path / "changing.kpy"
+    path.write_text("@export\nfn value() -> Int:\n    return 1\n")
+    first = ktc.load(path, target="cpu")
+    value = first.value
+    assert value() == 1 and not first.reload()
+    path.write_text("@export\nfn value() -> Int:\n    return 2\n")
+    assert first.reload() and first.value() == 2 and value() == 1 and ktc.load(path, target="cpu").value() == 2
+    built = ktc.build(path, tmp_path / "libvalue.so", emit="shared-lib", header=tmp_path / "value.h", target="cpu")
+    assert ctypes.CDLL(str(built)).value() == 2 and "int64_t value(void);" in (tmp_path / "value.h").read_text()
+    assert "value" in first.value.asm("asm") and "must be one of" in refused(ValueError, lambda: ktc.emit(path, "bc"))
+    path.write_text("def main():\n    print(1)\n")
+    assert "define i32 @main" in ktc.emit(path, "llvm")
+
+
+def test_import_is_cheap() -> None:
+    assert {*ktc._NAMES} == {*importlib.import_module("ktc.api").__all__}
+    code = "import sys, ktc; print([m for m in sys.modules if m.startswith('ktc.')], ktc.__dir__()[0] != '')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("['ktc.native']")
+
+
+def imported(path: Path) -> object:
+    spec = importlib.util.spec_from_file_location(path.name.partition(".")[0], path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_extension_modules(program_cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "calls.kpy").write_text(SOURCE)
+    for _ in range(2):  # the second one is from the cache
+        done = run_ktc(
+            ["build", "calls.kpy", "--target-accelerator", "cpu", "--emit", "python-extension"], program_cache, tmp_path
+        )
+        assert done.returncode == 0, done.stderr
+        stub = (tmp_path / "calls.pyi").read_text()
+        (tmp_path / "calls.pyi").unlink()
+    assert "def small(x: int, y: int, flag: bool, half: float) -> int:\n" in stub and "-> bytes: ..." in stub
+    compile(stub, "calls.pyi", "exec")
+    assert imported(tmp_path / "calls.abi3.so").small(1, 2, True, 3) == 6
+    needed = subprocess.run(["ldd", "calls.abi3.so"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "python" not in needed
+    source = str(TESTS / "c" / "python_module.kpy")
+    done = run_ktc(["build", source, "--emit", "shared-lib", "-o", "python_module.so"], program_cache, tmp_path)
+    assert done.returncode == 0, done.stderr
+    module = imported(tmp_path / "python_module.so")
+    assert (module.factorial(5), module.factorial.__doc__, module.shout("a", "b")) == (120, "Compute n!", "ab!")
+    assert module.count_all(1, 2, 3) == 3 and module.nothing() is None
+    assert refused(Exception, lambda: module.factorial(-1)) == "negative"
+    assert refused(TypeError, lambda: module.shout(1)) == "takes 2 positional arguments but 1 were given"
+
+
+def test_a_wheel(program_cache: Path, tmp_path: Path) -> None:
+    package = TESTS / "python_package"
+    done = run_ktc(["wheel", str(package), "-o", "dist"], program_cache, tmp_path)
+    assert done.returncode == 0, done.stderr
+    wheel = tmp_path / done.stdout.strip()
+    hook = "import os, sys; from ktc.api import wheels; os.chdir(sys.argv[1]); print(wheels.build_wheel(sys.argv[2]))"
+    again = subprocess.run(
+        [sys.executable, "-c", hook, package, tmp_path], env=environment(program_cache), capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    assert (tmp_path / again.stdout.strip()).read_bytes() == wheel.read_bytes()
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+        names = archive.namelist()
+    assert wheel.name.startswith("wave_lets-0.2.1-cp311-abi3-") and "wavelets/haar.pyi" in names
+    use = "import sys, wavelets; print(wavelets.transformed([1.0, 2, 3, 5]), 'ktc' in sys.modules)"
+    done_ = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, 'installed'); {use}"], cwd=tmp_path,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done_.stdout == "[1.5, 4.0, -0.5, -1.0] False\n"
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'a'\n")
+    done = run_ktc(["wheel", "."], program_cache, tmp_path)
+    assert done.returncode == 1 and "has no 'version' in [project]" in done.stderr
+
+
+class Shell:
+    """What the magic needs of IPython."""
+
+    def __init__(self) -> None:
+        self.user_ns: dict[str, object] = {}
+
+    def register_magic_function(self, func: Callable[[str, str], None], magic_kind: str, magic_name: str) -> None:
+        assert (magic_kind, magic_name) == ("cell", "ktc")
+        self.cell = func
+
+
+def test_cells(cached: None, capsys: pytest.CaptureFixture[str]) -> None:
+    shell = Shell()
+    ktc.load_ipython_extension(shell)
+    shell.cell("lib -O1 --target-accelerator cpu", "@export\nfn seven() -> Int:\n    return 7\n")
+    assert shell.user_ns["seven"]() == shell.user_ns["lib"].seven() == 7
+    shell.cell("--target-accelerator cpu", "fn main():\n    print('hello')\n")
+    assert capsys.readouterr().out == "hello\n"
+    shell.cell("", "@export\nfn seven() -> Int:\n    return x\n")
+    assert "cell_3.kpy:3:12: error[undefined-name]" in capsys.readouterr().err
+    shell.cell("-Q", "")
+    assert "'-Q' means nothing here" in capsys.readouterr().err
+
+
+def test_notebook(program_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    import nbformat
+
+    monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
+    monkeypatch.setenv("KTC_DEVICE", "cpu")
+    notebook = nbformat.read(TESTS.parent / "examples" / "notebook.ipynb", 4)
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert any("image/svg+xml" in output.get("data", {}) for output in outputs)

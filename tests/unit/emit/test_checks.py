@@ -1,0 +1,73 @@
+"""What the checks put into LLVM's text: which calls, before what, and with which place."""
+
+import re
+
+from ktc.emit import llvm
+from ktc.emit.checks import instrumented
+from ktc.targets import host as hosts
+from llvmlite import binding
+
+HEAD = """
+target datalayout = "{layout}"
+target triple = "{triple}"
+@"var$ktc.check.site" = internal global i64 0
+declare void @takes(ptr, i64)
+define internal void @work(ptr %p, i64 %i, i64 %d) #0 !dbg !3 {{
+  {body}
+  ret void
+}}
+define void @K(ptr %p, i64 %i, i64 %d) {{
+  call void @work(ptr %p, i64 %i, i64 %d)
+  ret void
+}}
+attributes #0 = {{ nounwind }}
+attributes #1 = {{ alwaysinline nounwind }}
+!llvm.dbg.cu = !{{!0}}
+!llvm.module.flags = !{{!6}}
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, isOptimized: true, emissionKind: LineTablesOnly)
+!1 = !DIFile(filename: "prog.kpy", directory: "")
+!2 = !DISubroutineType(types: !5)
+!3 = distinct !DISubprogram(name: "work", scope: !1, file: !1, line: 3, type: !2, spFlags: DISPFlagDefinition, unit: !0)
+!4 = !DILocation(line: 7, column: 5, scope: !3)
+!5 = !{{null}}
+!6 = !{{i32 2, !"Debug Info Version", i32 3}}
+"""
+
+
+def made(body: str, checks: tuple[str, ...], is_kernel: bool = False) -> str:
+    target = hosts.host_target()
+    assert target is not None
+    lines = "\n  ".join(line + (", !dbg !4" if line else "") for line in body.strip().splitlines())
+    text = HEAD.format(layout=target.data_layout, triple=target.triple, body=lines)
+    found = instrumented(text, checks, is_kernel, llvm.machine(target, 2))
+    with binding.create_context() as context, binding.parse_assembly(found, context) as module:
+        module.verify()
+    return found
+
+
+def calls(text: str) -> list[str]:
+    return re.findall(r"call [^@\n]*@__ktc_check_(\w+)\(", text)
+
+
+def test_an_access_of_the_host_is_looked_at_once() -> None:
+    text = made("%q = getelementptr i32, ptr %p, i64 %i\nstore i32 1, ptr %q, align 4", ("bounds",))
+    assert calls(text) == ["host"]
+    assert text.index("@__ktc_check_host(") < text.index("store i32 1")
+    assert re.search(r"@ktc\.site\.\d+ = .*i32 7, i32 5, i32 4", text)  # line, column, size
+
+
+def test_nothing_is_asked_for_that_was_not_chosen() -> None:
+    body = "%q = getelementptr i32, ptr %p, i64 %i\nstore i32 1, ptr %q, align 4\n%r = sdiv i64 %i, %d"
+    assert calls(made(body, ("arithmetic",))) == ["zero"]
+    assert calls(made("%q = alloca i32\nstore i32 1, ptr %q, align 4", ("bounds",))) == []
+
+
+def test_addresses_that_a_call_gets() -> None:
+    assert calls(made("call void @takes(ptr %p, i64 %i)", ("bounds",))) == ["passed"]
+    assert calls(made("%q = alloca i64\ncall void @takes(ptr %q, i64 %i)", ("bounds",))) == []
+
+
+def test_accesses_of_a_kernel() -> None:
+    body = "%q = getelementptr i32, ptr %p, i64 %i\n%v = load i32, ptr %q, align 4\nstore i32 %v, ptr %p, align 4"
+    found = calls(made(body, ("bounds", "memory", "races"), is_kernel=True))
+    assert [name for name in found if name in ("read", "write")] == ["read", "write"]

@@ -1,0 +1,62 @@
+"""Every name that the packages of the reference's library export can be imported, or stands in stdlib/missing.txt.
+
+Where the reference is installed too, the list of names is compared with it: a name that it does not know is a mistake
+of the list.
+"""
+
+import contextlib
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from ktc.cli.commands import main
+from ktc.elaborate.resolve.suggestions import missing_in_library
+
+ROOT = Path(__file__).parents[2]
+NAMES = ROOT / "tests/fixtures/library_names.txt"
+
+
+def exported() -> list[tuple[str, str]]:
+    lines = [line for line in NAMES.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    pairs = [(module, names.split()) for module, _, names in (line.partition(":") for line in lines)]
+    return [(module, name) for module, names in pairs for name in names]
+
+
+def importing(names: list[tuple[str, str]]) -> str:
+    lines = [f"from {module} import {name} as n{index}" for index, (module, name) in enumerate(names)]
+    return "\n".join([*lines, "def main():", "    pass", ""])
+
+
+def test_names_are_there_or_listed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    library = ROOT / "stdlib"
+    names = [one for one in exported() if not missing_in_library(library, *one)]
+    assert len(names) > 400
+    program = tmp_path / "names.kpy"
+    program.write_text(importing(names), "utf-8")
+    with contextlib.suppress(SystemExit):
+        main(["build", "--emit", "llvm", "-o", str(tmp_path / "names.ll"), str(program)])
+    failed = [line for line in capfd.readouterr().err.splitlines() if "error[" in line]
+    assert not failed, failed
+
+
+def test_listed_names_are_missing() -> None:
+    listed = [line.partition(":") for line in (ROOT / "stdlib/missing.txt").read_text("utf-8").splitlines()]
+    for module, colon, names in listed:
+        file = ROOT / "stdlib" / (module.replace(".", "/") + ".kpy")
+        if not colon or module.startswith("#") or not file.exists():
+            continue
+        text = file.read_text("utf-8")
+        for name in names.split():
+            assert not re.search(rf"^(fn|struct|alias|trait) {name}\b", text, re.MULTILINE), f"{module}.{name}"
+
+
+@pytest.mark.skipif(shutil.which("mojo") is None, reason="the reference is not installed")
+def test_the_reference_has_these_names(tmp_path: Path) -> None:
+    program = tmp_path / "names.mojo"
+    program.write_text(importing(exported()), "utf-8")
+    done = subprocess.run(
+        ["mojo", "build", "-o", str(tmp_path / "names"), str(program)], check=False, capture_output=True, text=True
+    )
+    assert "error: " not in done.stderr, done.stderr[-2000:]

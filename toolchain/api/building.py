@@ -1,0 +1,250 @@
+"""Builds from Python: `build`, `emit`, and what `load` and `kernel` share.
+
+In: a file, or a text that stands for one, and options. Out: files, texts, or what a build made. Builds with nothing to
+do come from the cache, as those of the command line do.
+"""
+
+import os
+import pickle
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TypedDict, TypeVar, Unpack
+
+from ktc import config as configs
+from ktc.api.errors import error_of
+from ktc.base.cache import Cache
+from ktc.base.records import record, replace
+from ktc.base.version import VERSION
+from ktc.config import Config, Options
+from ktc.diag.diagnostic import CompileError as Failed
+from ktc.diag.diagnostic import Diagnostic, Sink
+from ktc.diag.source import Source
+from ktc.driver import build_cache, guard, pipeline
+from ktc.driver.session import Session
+from ktc.interop.c_header import header as header_text
+from ktc.ir.exports import Exports
+
+T = TypeVar("T")
+_TEXTS = ("ast", "ir", "llvm", "llvm-opt", "asm")
+
+
+class BuildOptions(TypedDict, total=False):
+    """Options of every function that compiles; the command line has the same.
+
+    target: devices of kernels, with commas between ("sm_90,cpu"; default: those of this machine).
+    optimization_level: 0 to 3. debug: 0 to 2. defines: for `sys.param_env`. include: folders of modules.
+    libraries, library_folders: as `-l` and `-L`. target_cpu: the host's processor.
+    """
+
+    target: str
+    optimization_level: int
+    debug: int
+    defines: Mapping[str, str]
+    include: Sequence[str | os.PathLike[str]]
+    libraries: Sequence[str]
+    library_folders: Sequence[str | os.PathLike[str]]
+    target_cpu: str
+
+
+@record
+class Made:
+    """What a build made.
+
+    Args:
+        warnings: what is odd about the program.
+    """
+
+    config: Config
+    cache: Cache
+    data: bytes
+    exports: Exports
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+@record
+class Wish:
+    """What is asked of a build.
+
+    Args:
+        text: stands for the file, if it is not "".
+        module: what Python calls an extension module.
+    """
+
+    path: Path
+    emit: str
+    options: BuildOptions
+    text: str = ""
+    module: str = ""
+    output: Path | None = None
+
+
+def make(wish: Wish) -> Made:
+    """Build what is wished, or take it from the cache.
+
+    Raises:
+        CompileError: the program has errors.
+    """
+    return _guarded(wish, _made)
+
+
+def _made(wish: Wish, config: Config, cache: Cache, sink: Sink) -> Made:
+    form = wish.emit if not wish.text else f"{wish.emit} {sha256(wish.text.encode()).hexdigest()}"
+    kept, entries = build_cache.find(config, form, cache), build_cache.find(config, f"{form} exports", cache)
+    if kept is not None and entries is not None:
+        found = pickle.loads(entries.data)
+        if isinstance(found, Exports):
+            return Made(config, cache, kept.data, found, kept.warnings)
+    with tempfile.TemporaryDirectory(prefix="ktc-build-") as folder:
+        session = _session(wish, replace(config, output=Path(folder, config.output.name)), cache, sink)
+        data = pipeline.build(session).path.read_bytes()
+    warnings = tuple(sink.warnings)
+    build_cache.keep(config, form, cache, reads=session.reads, data=data, warnings=warnings)
+    exports = pickle.dumps(session.exports)
+    build_cache.keep(config, f"{form} exports", cache, reads=session.reads, data=exports)
+    return Made(config, cache, data, session.exports, warnings)
+
+
+def text_of(wish: Wish, kind: str, kernel: str = "", on_device: bool = False) -> tuple[bytes, Exports]:
+    """Return what a stage makes, of the host or of a kernel, and what the program exports.
+
+    Raises:
+        CompileError: the program has errors, or the kernel cannot be chosen.
+    """
+
+    def work(wish: Wish, config: Config, cache: Cache, sink: Sink) -> tuple[bytes, Exports]:
+        form = f"{kind} {kernel} {on_device} {sha256(wish.text.encode()).hexdigest()}"
+        kept = build_cache.find(config, form, cache)
+        if kept is not None:
+            found: tuple[bytes, Exports] = pickle.loads(kept.data)
+            return found
+        session = _session(wish, config, cache, sink)
+        data = pipeline.emit(session, kind, kernel, on_device)
+        result = (data, session.exports)
+        build_cache.keep(config, form, cache, reads=session.reads, data=pickle.dumps(result))
+        return result
+
+    return _guarded(wish, work)
+
+
+def check(wish: Wish) -> None:
+    """Report what is wrong with a program that is not built.
+
+    Raises:
+        CompileError: the program has errors.
+    """
+
+    def work(wish: Wish, config: Config, cache: Cache, sink: Sink) -> None:
+        pipeline.check(_session(wish, config, cache, sink))
+
+    _guarded(wish, work)
+
+
+def kernel_texts(wish: Wish) -> str:
+    """Return the assembly of all kernels for GPUs."""
+
+    def work(wish: Wish, config: Config, cache: Cache, sink: Sink) -> str:
+        found = pipeline.kernel_texts(_session(wish, config, cache, sink))
+        return "\n".join([text.decode() for _, _, _, text in found])
+
+    return _guarded(wish, work)
+
+
+def _session(wish: Wish, config: Config, cache: Cache, sink: Sink) -> Session:
+    session = Session(config, cache, sink)
+    if wish.text:
+        session.overlays = {os.path.abspath(wish.path): Source(str(wish.path), wish.text)}
+    return session
+
+
+def _guarded(wish: Wish, work: Callable[[Wish, Config, Cache, Sink], T]) -> T:
+    """Do something on a stack that is large enough; diagnostics become an exception."""
+    sink, cache = Sink(), configs.open_cache()
+    results: list[T] = []
+
+    def body() -> int:
+        try:
+            config = configs.resolve(_options(wish), sink, cache)
+            if config is not None and not sink.error_count:
+                results.append(work(wish, config, cache, sink))
+        except Failed as error:
+            for one in error.diagnostics:
+                if one not in sink.diagnostics:
+                    sink.report(one)
+        return 0
+
+    code = guard.run(body, lambda: guard.Crash(cache.folder, {"ktc": VERSION, "command": "import ktc"}))
+    if code == guard.INTERRUPTED:
+        raise KeyboardInterrupt
+    if code:
+        raise RuntimeError("ktc failed; its report is on standard error")
+    if sink.error_count or not results:
+        raise error_of(sink.diagnostics)
+    return results[0]
+
+
+def _options(wish: Wish) -> Options:
+    given = wish.options
+    return Options(
+        root=wish.path, output=wish.output, emit=wish.emit, level=given.get("optimization_level"),
+        debug=given.get("debug"), accelerators=given.get("target"), cpu=given.get("target_cpu"), module=wish.module,
+        defines=tuple([f"{name}={value}" for name, value in given.get("defines", {}).items()]),
+        search=tuple([Path(folder) for folder in given.get("include", ())]),
+        libraries=tuple(given.get("libraries", ())), writes=wish.output is not None,
+        library_folders=tuple([Path(folder) for folder in given.get("library_folders", ())]),
+    )  # fmt: skip
+
+
+def build(
+    source: str | os.PathLike[str], output: str | os.PathLike[str] | None = None, *, emit: str = "exe",
+    header: str | os.PathLike[str] | None = None, **options: Unpack[BuildOptions],
+) -> Path:  # fmt: skip
+    """Compile a file to an executable or a library, as `ktc build` does; return what was written.
+
+    Args:
+        emit: "exe", "shared-lib", "static-lib", "python-extension", "object", "llvm" or "asm".
+        header: where to write a C header of a library's exports.
+
+    Raises:
+        CompileError: the program has errors.
+        ValueError: `emit` is none of these.
+    """
+    if emit not in configs.EMIT_KINDS:
+        raise ValueError(f"emit must be one of {', '.join(configs.EMIT_KINDS)}, not '{emit}'")
+    wish = Wish(Path(source), emit, options, output=Path(output) if output is not None else None)
+    made = make(wish)
+    sink = Sink()
+    written = build_cache.write(made.config, made.data, sink)
+    if sink.error_count:
+        raise error_of(sink.diagnostics)
+    if header is not None:
+        Path(header).write_text(header_text(made.exports, Path(header).stem), "utf-8")
+    return written.path
+
+
+def emit(
+    source: str | os.PathLike[str], kind: str = "llvm", *, kernel: str = "", **options: Unpack[BuildOptions]
+) -> str:
+    """Return the text of a stage, as `ktc emit` shows it: of the host, or with `target` or `kernel` of a kernel.
+
+    Args:
+        kind: "ast", "ir", "llvm", "llvm-opt" or "asm" ("ptx" means "asm").
+
+    Raises:
+        CompileError: the program has errors, or the kernel cannot be chosen.
+        ValueError: there is no such kind.
+    """
+    kind = "asm" if kind == "ptx" else kind
+    if kind not in _TEXTS:
+        raise ValueError(f"kind must be one of {', '.join(_TEXTS)}, not '{kind}'")
+    on_device = bool(kernel) or "target" in options
+    return text_of(Wish(Path(source), "llvm", options), kind, kernel, on_device)[0].decode()
+
+
+def scratch(made: Made) -> Path:
+    """Return a folder for files that Python loads."""
+    folder = made.cache.folder
+    found = folder / "python" if folder is not None else Path(os.path.realpath(os.curdir), ".ktc")
+    found.mkdir(parents=True, exist_ok=True)
+    return found

@@ -1,0 +1,101 @@
+"""Package files: a package of modules as one file, `NAME.kpypkg`, which imports find like a folder.
+
+In: the modules of a folder. Out: a ZIP archive with their texts and `package.json`: the form, the package's name and
+version, the ktc that made it, and for each module its digest and docstring. Entries have no times, so that the same
+package gives the same file everywhere.
+"""
+
+import json
+import zipfile
+from collections.abc import Mapping
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+
+from ktc.base.records import record
+from ktc.base.version import VERSION
+
+SUFFIX = ".kpypkg"
+_FORM = 1
+_FACTS = "package.json"
+_LARGEST = 64 << 20
+"""Bytes of a package's texts at most: what claims more is no package."""
+
+
+class PackageFileError(Exception):
+    """What is wrong with a package file; the text goes on from its name."""
+
+
+@record
+class PackageFile:
+    """A package.
+
+    Args:
+        name: under which it is imported.
+        version: what its maker said, or "".
+        texts: of its modules, by the path inside the package with `/` between: `__init__.kpy`, `sub/a.kpy`.
+        docs: docstrings of these.
+    """
+
+    name: str
+    version: str
+    texts: Mapping[str, bytes]
+    docs: Mapping[str, str]
+
+
+def written(package: PackageFile) -> bytes:
+    """Return the bytes of a package file."""
+    modules = {
+        path: {"sha256": sha256(text).hexdigest(), "doc": package.docs.get(path, "")}
+        for path, text in sorted(package.texts.items())
+    }
+    facts = {
+        "form": _FORM, "name": package.name, "version": package.version, "ktc": VERSION, "modules": modules,
+    }  # fmt: skip
+    data = BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        _put(archive, _FACTS, json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False).encode())
+        for path, text in sorted(package.texts.items()):
+            _put(archive, path, text)
+    return data.getvalue()
+
+
+def _put(archive: zipfile.ZipFile, path: str, data: bytes) -> None:
+    entry = zipfile.ZipInfo(path)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = 0o644 << 16
+    archive.writestr(entry, data)
+
+
+def read(path: Path, data: bytes) -> PackageFile:
+    """Return the package in a file.
+
+    Raises:
+        PackageFileError: it is damaged, or no package.
+    """
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            if _FACTS not in archive.namelist():
+                raise PackageFileError("is no package of ktc")
+            if sum(entry.file_size for entry in archive.infolist()) > _LARGEST:
+                raise PackageFileError("is damaged: its texts are too long")
+            facts = json.loads(archive.read(_FACTS))
+            form = facts["form"] if isinstance(facts, dict) else None
+            if form != _FORM:
+                raise PackageFileError(f"has the form {form!r}, and this ktc ({VERSION}) reads {_FORM}")
+            modules: dict[str, dict[str, str]] = facts["modules"]
+            texts = {inner: archive.read(inner) for inner in modules}
+            name, version = str(facts["name"]), str(facts["version"])
+    except PackageFileError:
+        raise
+    except zipfile.BadZipFile as error:
+        is_cut = data.startswith(b"PK")
+        raise PackageFileError("is damaged" if is_cut else "is no package of ktc") from error
+    except Exception as error:  # an archive can be wrong in many ways: zlib, offsets, encodings, JSON
+        raise PackageFileError(f"is damaged: {error}") from error
+    for inner, text in texts.items():
+        if sha256(text).hexdigest() != modules[inner].get("sha256"):
+            raise PackageFileError(f"is damaged: '{inner}' is not what was packed")
+    if name != path.stem:
+        raise PackageFileError(f"holds the package '{name}'; name the file '{name}{SUFFIX}'")
+    return PackageFile(name, version, texts, {inner: one.get("doc", "") for inner, one in modules.items()})

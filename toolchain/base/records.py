@@ -1,0 +1,129 @@
+"""`@record`: a class of values, compared by their fields and never changed. `@entity`: compared by identity.
+
+A record is as `@dataclass(frozen=True, slots=True)`, which the type checker takes it for; assignments to a
+field are found by mypy, not when the program runs. An entity is as `@dataclass(slots=True, eq=False, repr=False)`.
+Both cost a third of a data class at start-up: Python does not compile methods for each class, but once for each number
+of fields, and a class has that code under the names of its own. Only fields with a `default_factory` need a constructor
+that is compiled for the class.
+"""
+
+import copyreg
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from types import CodeType, FunctionType
+from typing import Any, TypeVar, dataclass_transform
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def record(kind: type[T]) -> type[T]:
+    """Make a class one of records."""
+    own = vars(kind)
+    made = _fielded(kind)
+    names = [item.name for item in fields(made) if item.compare]
+    if "__eq__" not in own:
+        made.__eq__ = _method(_EQUALS, _equal, names)
+    if own.get("__hash__") is None:
+        made.__hash__ = _method(_HASHES, _hash, names)
+    if "__repr__" not in own:
+        made.__repr__ = shown
+    return made  # type: ignore[no-any-return]
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def entity(kind: type[T]) -> type[T]:
+    """Make a class one of entities."""
+    return _fielded(kind)  # type: ignore[no-any-return]
+
+
+def replace(value: T, **changes: Any) -> T:
+    """Return a copy with other values in some fields.
+
+    Raises:
+        TypeError: there is no such field.
+    """
+    return type(value)(**{name: getattr(value, name) for name in field_names(value)} | changes)
+
+
+def field_names(of: Any) -> tuple[str, ...]:
+    """Return the names of the fields, in order, of a record or entity, or of a class of them."""
+    return of.__match_args__  # type: ignore[no-any-return]
+
+
+def shown(value: Any) -> str:
+    """Return a record as the call that makes it."""
+    parts = (f"{name}={getattr(value, name)!r}" for name in field_names(value) if name[0] != "_")
+    return f"{type(value).__name__}({', '.join(parts)})"
+
+
+def numbered(first: int, *modules: Any) -> None:
+    """Let pickles call the classes of modules by numbers: finding one by name is a third of unpickling a small thing.
+
+    Who unpickles these classes has to have numbered them before: names say what to import, numbers do not.
+
+    Args:
+        first: the number of the first class, in order of their names; up to 255 one takes two bytes.
+    """
+    kinds = [kind for module in modules for _, kind in sorted(vars(module).items())
+             if isinstance(kind, type) and kind.__module__ == module.__name__]  # fmt: skip
+    for code, kind in enumerate(kinds, first):
+        copyreg.add_extension(kind.__module__, kind.__qualname__, code)
+
+
+def _fielded(kind: Any) -> Any:
+    """Return the class with slots and a constructor."""
+    made: Any = dataclass(slots=True, init=False, eq=False, repr=False)(kind)
+    items = fields(made)
+    names = [item.name for item in items]
+    makers = {f"_new_{item.name}": item.default_factory for item in items if item.default_factory is not MISSING}
+    if makers:
+        made.__init__ = FunctionType(_init_anew(names, makers), {"_MISSING": MISSING, **makers})
+    else:
+        made.__init__ = _method(_INITS, _init, names)
+    optional = [item.default for item in items if item.default is not MISSING or f"_new_{item.name}" in makers]
+    made.__init__.__defaults__ = tuple(optional)
+    return made
+
+
+def _method(kept: tuple[CodeType, ...], write: Callable[[int], CodeType], names: list[str]) -> FunctionType:
+    """Return a method that is written for fields `_0`, `_1` …, for fields of other names."""
+    own = {f"_{at}": name for at, name in enumerate(names)}
+    made = kept[len(names)] if len(names) < len(kept) else write(len(names))
+    varnames = tuple([own.get(name, name) for name in made.co_varnames])
+    made = made.replace(co_names=tuple([own.get(name, name) for name in made.co_names]), co_varnames=varnames)
+    return FunctionType(made, {})
+
+
+def _init(count: int) -> CodeType:
+    names = [f"_{at}" for at in range(count)]
+    return _compiled("__init__", ["self", *names], "; ".join(f"self.{name} = {name}" for name in names) or "pass")
+
+
+def _init_anew(names: Sequence[str], makers: Collection[str]) -> CodeType:
+    """Return a constructor that calls `_new_x` for a field `x` that is not given."""
+    values = {name: f"_new_{name}() if {name} is _MISSING else {name}" for name in names if f"_new_{name}" in makers}
+    return _compiled(
+        "__init__", ["self", *names], "; ".join(f"self.{name} = {values.get(name, name)}" for name in names)
+    )
+
+
+def _equal(count: int) -> CodeType:
+    mine, others = ("".join(f"{of}._{at}, " for at in range(count)) for of in ("self", "other"))
+    body = f"return ({mine}) == ({others}) if self.__class__ is other.__class__ else NotImplemented"
+    return _compiled("__eq__", ["self", "other"], body)
+
+
+def _hash(count: int) -> CodeType:
+    return _compiled("__hash__", ["self"], f"return hash(({''.join(f'self._{at}, ' for at in range(count))}))")
+
+
+def _compiled(name: str, params: list[str], body: str) -> CodeType:
+    module = compile(f"def {name}({', '.join(params)}): {body}", "<record>", "exec")
+    return next(const for const in module.co_consts if isinstance(const, CodeType))
+
+
+_INITS = tuple(map(_init, range(12)))
+_EQUALS = tuple(map(_equal, range(6)))
+_HASHES = tuple(map(_hash, range(6)))
+"""For the usual numbers of fields."""

@@ -1,0 +1,101 @@
+"""A store of bytes that several machines share: any HTTP server with GET and PUT, or a folder.
+
+In: the name of an entry. Out: what `Cache` keeps of it, header and all, which `Cache` checks; or None. Only code of
+programs is asked for (`KINDS`), never what the compiler itself runs or unpickles. A store that is away, slow or
+wrong is given up for the rest of the process; a build never fails or waits long for it.
+"""
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from ktc.base.records import entity
+
+KINDS = ("image", "host-object")
+"""Kinds of keys that are shared: assembled kernels and objects of hosts."""
+_CONNECT_SECONDS = 1.0
+_ALL_SECONDS = 3.0
+"""A process waits no longer than this for the store, all its misses together."""
+_FAILURES = 2
+_MOST_BYTES = 256 << 20
+
+
+@entity
+class SharedCache:
+    """The store at `url`: http://…, https://… or a folder (file://… or a path).
+
+    Args:
+        waited: seconds that were lost to it so far. failures: answers that were no good.
+    """
+
+    url: str
+    waited: float = 0.0
+    failures: int = 0
+
+    def get(self, name: str) -> bytes | None:
+        """Return an entry as it was put; nothing is known of what it says."""
+        if self._is_given_up():
+            return None
+        folder = self._folder()
+        if folder is not None:
+            try:
+                with (folder / name).open("rb") as file:
+                    return file.read(_MOST_BYTES)
+            except OSError:
+                return None
+        return self._request("GET", name, None)
+
+    def put(self, name: str, data: bytes) -> None:
+        """Keep an entry for others."""
+        if self._is_given_up():
+            return
+        folder = self._folder()
+        if folder is None:
+            self._request("PUT", name, data)
+            return
+        beside = folder / f".{name}.{os.getpid()}.part"
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            beside.write_bytes(data)
+            os.replace(beside, folder / name)
+
+    def note_lie(self) -> None:
+        """An entry was not what its digest says."""
+        self.failures += 1
+
+    def _is_given_up(self) -> bool:
+        return self.failures >= _FAILURES or self.waited >= _ALL_SECONDS
+
+    def _folder(self) -> Path | None:
+        if self.url.startswith(("http://", "https://")):
+            return None
+        return Path(self.url.removeprefix("file://"))
+
+    def _request(self, method: str, name: str, data: bytes | None) -> bytes | None:
+        from http.client import HTTPException
+        from urllib.error import HTTPError
+        from urllib.request import Request, urlopen
+
+        address = f"{self.url.rstrip('/')}/{name}"
+        start = time.monotonic()
+        until = start + _ALL_SECONDS - self.waited
+        try:
+            request = Request(address, data, {"Content-Type": "application/octet-stream"}, method=method)
+            with urlopen(request, timeout=min(_CONNECT_SECONDS, _ALL_SECONDS - self.waited)) as answer:
+                parts: list[bytes] = []
+                while part := answer.read1(1 << 16):
+                    parts.append(part)
+                    if time.monotonic() > until or sum(map(len, parts)) > _MOST_BYTES:
+                        self.failures = _FAILURES
+                        return None
+                return b"".join(parts)
+        except HTTPError as error:
+            if error.code not in (404, 410):
+                self.failures += 1
+            return None
+        except (OSError, HTTPException, ValueError):
+            self.failures += 1
+            return None
+        finally:
+            self.waited += time.monotonic() - start

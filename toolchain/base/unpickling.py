@@ -1,0 +1,44 @@
+"""Unpickling that makes records of ktc's own and nothing else.
+
+In: bytes of the cache. Out: what `pickle` made of them. A pickle names what is called when it is loaded; here that can
+only be a class of the modules below, whose constructors keep their arguments and do no more.
+"""
+
+import io
+import pickle
+
+_MODULES = frozenset((
+    "ktc.diag.codes", "ktc.diag.diagnostic", "ktc.diag.fixes", "ktc.diag.source", "ktc.driver.library_archive",
+    "ktc.elaborate.instances.library_archive", "ktc.elaborate.model.body_store", "ktc.ir.exports", "ktc.ir.nodes",
+    "ktc.ir.types", "ktc.syntax.ast",
+))  # fmt: skip
+_PLAIN = frozenset((("builtins", "frozenset"), ("builtins", "set"), ("ktc.base.cache", "Lock")))
+
+
+class Unpickler(pickle.Unpickler):
+    """Loads one pickle."""
+
+    def find_class(self, module: str, name: str) -> object:
+        """Return a class that a pickle names.
+
+        Raises:
+            UnpicklingError: it is none of those that are kept.
+        """
+        if (module, name) in _PLAIN:
+            plain: object = super().find_class(module, name)
+            return plain
+        if module in _MODULES and "." not in name:
+            found = super().find_class(module, name)
+            if isinstance(found, type) and found.__module__ == module:
+                return found
+        raise pickle.UnpicklingError(f"'{module}.{name}' is not what is kept")
+
+
+def loads(data: bytes) -> object:
+    """Return what a pickle of the cache holds.
+
+    Raises:
+        UnpicklingError: it names something else than records of ktc's own; damage can raise anything.
+    """
+    made: object = Unpickler(io.BytesIO(data)).load()
+    return made

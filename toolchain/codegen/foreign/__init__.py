@@ -1,0 +1,1 @@
+"""Calls of C with structs, and entry points for C and Python."""

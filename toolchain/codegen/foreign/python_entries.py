@@ -1,0 +1,286 @@
+"""An extension module of Python: functions that Python calls, their tables, and `PyInit_…`.
+
+In: `ir.exports.Exports` with a module name. Out: LLVM text that stands behind the functions of the host's module. The
+arguments are taken by functions of `stdlib/python/_extension.kpy`; the module needs nothing but Python's stable ABI.
+
+Source: docs.python.org/3/c-api/module.html and structures.html; the layout of `PyModuleDef` and `PyMethodDef`.
+"""
+
+from collections.abc import Container, Iterator, Mapping
+from types import MappingProxyType
+
+from ktc.codegen.constants import quoted, symbol
+from ktc.codegen.context import Context, Uses
+from ktc.ir.exports import CType, Export, ExportedArgument, Exports
+from ktc.ir.types import BOOL, FloatType, IntType, Type, align_of, size_of
+
+_KINDS = {"bool": 0, "int": 1, "uint": 2, "float": 3, "pointer": 4, "struct": 5, "text": 6, "object": 7}
+_FASTCALL_KEYWORDS = 0x80 | 0x02
+_ABI = 3
+_VIEW_WORDS = 12
+_ARGUMENT = "{ ptr, i64, i64, i64, i64 }"
+_METHOD = "{ ptr, ptr, i32, ptr }"
+_MODULE = "{ { i64, ptr, ptr, i64, ptr }, ptr, ptr, i64, ptr, ptr, ptr, ptr, ptr }"
+
+_DECLARED: Mapping[str, str] = MappingProxyType({
+    "PyModule_Create2": "declare ptr @PyModule_Create2(ptr, i32)",
+    "PyEval_SaveThread": "declare ptr @PyEval_SaveThread()",
+    "PyEval_RestoreThread": "declare void @PyEval_RestoreThread(ptr)",
+    "PyLong_FromLongLong": "declare ptr @PyLong_FromLongLong(i64)",
+    "PyLong_FromUnsignedLongLong": "declare ptr @PyLong_FromUnsignedLongLong(i64)",
+    "PyFloat_FromDouble": "declare ptr @PyFloat_FromDouble(double)",
+    "PyBool_FromLong": "declare ptr @PyBool_FromLong(i64)",
+    "PyUnicode_DecodeUTF8": "declare ptr @PyUnicode_DecodeUTF8(ptr, i64, ptr)",
+    "PyBytes_FromStringAndSize": "declare ptr @PyBytes_FromStringAndSize(ptr, i64)",
+    "Py_IncRef": "declare void @Py_IncRef(ptr)",
+    "_Py_NoneStruct": "@_Py_NoneStruct = external global i8",
+})  # fmt: skip
+
+
+def module_text(context: Context, exports: Exports, declared: Container[str]) -> str:
+    """Return the text of the module's functions and tables.
+
+    Args:
+        declared: external functions that the module declares already.
+    """
+    context.uses = Uses()
+    return _Writer(context, exports, declared).write()
+
+
+class _Writer:
+    """Writes one module."""
+
+    def __init__(self, context: Context, exports: Exports, declared: Container[str]) -> None:
+        self._context, self._exports, self._declared = context, exports, declared
+        self._data: list[str] = []
+        self._texts: dict[str, str] = {}
+
+    def write(self) -> str:
+        exports = self._exports
+        functions = [self._function(one) for one in exports.functions]
+        self._module()
+        declared = [line for name, line in _DECLARED.items() if name not in self._declared]
+        return "\n\n".join(["\n".join([*declared, *self._data]), *functions, self._init()])
+
+    def _text(self, text: str) -> str:
+        """Return a constant of C's."""
+        name = self._texts.get(text)
+        if name is None:
+            name = self._texts[text] = f"@ktc.py.text.{len(self._texts)}"
+            data = text.encode()
+            self._data.append(
+                f'{name} = private unnamed_addr constant [{len(data) + 1} x i8] c"{quoted(data)}\\00", align 1'
+            )
+        return name
+
+    # ---- tables ----
+
+    def _module(self) -> None:
+        exports = self._exports
+        methods = [
+            f"{_METHOD} {{ ptr {self._text(one.name)}, ptr {symbol(f'ktc.py.{one.name}')}, i32 {_FASTCALL_KEYWORDS}, "
+            f"ptr {self._text(documented(one))} }}"
+            for one in exports.functions
+        ]
+        methods.append(f"{_METHOD} zeroinitializer")
+        self._data.append(
+            f"@ktc.py.methods = internal global [{len(methods)} x {_METHOD}] [{', '.join(methods)}], align 8"
+        )
+        base = "{ i64, ptr, ptr, i64, ptr } { i64 1, ptr null, ptr null, i64 0, ptr null }"
+        doc = f"ptr {self._text(exports.doc)}" if exports.doc else "ptr null"
+        self._data.append(
+            f"@ktc.py.module = internal global {_MODULE} {{ {base}, ptr {self._text(exports.module)}, {doc}, i64 -1, "
+            "ptr @ktc.py.methods, ptr null, ptr null, ptr null, ptr null }, align 8"
+        )
+
+    def _init(self) -> str:
+        return (
+            f"define ptr @PyInit_{exports_name(self._exports)}() #0 {{\n"
+            f"  %m = call ptr @PyModule_Create2(ptr @ktc.py.module, i32 {_ABI})\n  ret ptr %m\n}}"
+        )
+
+    def _described(self, export: Export) -> str:
+        """Write the table of a function's arguments; return its name."""
+        rows = [self._row(one) for one in export.arguments]
+        table = symbol(f"ktc.py.arguments.{export.name}")
+        self._data.append(f"{table} = internal constant [{len(rows)} x {_ARGUMENT}] [{', '.join(rows)}], align 8")
+        name = symbol(f"ktc.py.function.{export.name}")
+        self._data.append(
+            f"{name} = internal constant {{ ptr, i64, ptr }} {{ ptr {self._text(export.name)}, i64 {len(rows)}, "
+            f"ptr {table} }}, align 8"
+        )
+        return name
+
+    def _row(self, argument: ExportedArgument) -> str:
+        kind, element, bits = argument.type, -1, argument.type.bits
+        if kind.kind == "pointer":
+            assert kind.of is not None
+            if kind.of.kind in ("bool", "int", "uint", "float"):
+                element, bits = _KINDS[kind.of.kind], kind.of.bits
+        elif kind.kind == "struct":
+            bits = 8 * size_of(argument.kind)
+        words = (_KINDS[kind.kind], bits, element, int(kind.writes))
+        return f"{_ARGUMENT} {{ ptr {self._text(argument.name)}, {', '.join([f'i64 {word}' for word in words])} }}"
+
+    # ---- functions ----
+
+    def _function(self, export: Export) -> str:
+        context, take, done, fail = self._context, *self._exports.python
+        for name in (export.body, take, done, *([fail] if export.raises else ())):
+            context.use(name)
+        count = max(len(export.arguments), 1)
+        about = self._described(export)
+        lines = [
+            f"  %values = alloca [{2 * count} x i64], align 16",
+            f"  %views = alloca [{_VIEW_WORDS * count} x i64], align 16",
+        ]
+        call = [
+            f"  %ok = call zeroext i1 {symbol(take)}(ptr {about}, ptr %args, i64 %count, i64 %names, ptr %values, "
+            "ptr %views)",
+            "  br i1 %ok, label %taken, label %failed",
+            "failed:",
+            "  ret ptr null",
+            "taken:",
+        ]
+        passed = [word for at, one in enumerate(export.arguments) for word in self._passed(at, one, lines, call)]
+        body = _Body(context, export, lines, call)
+        keeps = any(one.type.kind == "object" for one in export.arguments) or export.result.kind == "object"
+        call += [] if keeps else ["  %state = call ptr @PyEval_SaveThread()"]
+        body.call(passed)
+        call += [] if keeps else ["  call void @PyEval_RestoreThread(ptr %state)"]
+        call.append(f"  call void {symbol(done)}(ptr {about}, ptr %views)")
+        if export.raises:
+            call += [
+                "  br i1 %raised, label %raise, label %good",
+                "raise:",
+                f"  %null = call i64 {symbol(fail)}(ptr %error)",
+                "  ret ptr null",
+                "good:",
+            ]
+        body.give()
+        head = (
+            f"define internal ptr {symbol(f'ktc.py.{export.name}')}(ptr %module, ptr %args, i64 %count, i64 %names) #0"
+        )
+        return "\n".join([f"{head} {{", "entry:", *lines, *call, "}"])
+
+    def _passed(self, at: int, argument: ExportedArgument, lines: list[str], call: list[str]) -> Iterator[str]:
+        """Give an argument as the program's function wants it."""
+        types, kind = self._context.types, argument.kind
+        if argument.passing == "none" or types.is_empty(kind):
+            return
+        place = f"%a{at}.at"
+        call.append(f"  {place} = getelementptr i64, ptr %values, i64 {2 * at}")
+        if argument.type.kind == "struct":
+            call.append(f"  %a{at}.data = load ptr, ptr {place}, align 8")
+            place = f"%a{at}.copy"
+            lines.append(f"  {place} = alloca {types.memory(kind)}, align {max(align_of(kind), 8)}")
+            call.append(
+                f"  call void @llvm.memcpy.p0.p0.i64(ptr {place}, ptr %a{at}.data, i64 {size_of(kind)}, i1 false)"
+            )
+        if argument.passing == "memory":
+            yield f"ptr {place}"
+            return
+        call.append(f"  %a{at} = load {types.memory(kind)}, ptr {place}, align {min(align_of(kind), 8)}")
+        if kind == BOOL:
+            call.append(f"  %a{at}.b = trunc i8 %a{at} to i1")
+            yield f"i1 zeroext %a{at}.b"
+        else:
+            yield f"{types.value(kind)} %a{at}"
+
+
+class _Body:
+    """The call of the program's function, and its result as an object."""
+
+    def __init__(self, context: Context, export: Export, lines: list[str], call: list[str]) -> None:
+        self._types, self._export, self._lines, self._call = context.types, export, lines, call
+        self._kind = export.result_kind
+        self._is_empty = export.result.kind == "void" or context.types.is_empty(export.result_kind)
+
+    def _in_memory(self) -> bool:
+        return not self._is_empty and (self._export.raises or self._export.result_passing == "memory")
+
+    def call(self, passed: list[str]) -> None:
+        """Call the function."""
+        export, kind = self._export, self._kind
+        if self._in_memory():
+            words = (size_of(kind) + 7) // 8
+            self._lines.append(f"  %r.at = alloca [{words} x i64], align {max(align_of(kind), 8)}")
+            passed = ["ptr %r.at", *passed]
+        if export.raises:
+            words = (size_of(export.error_kind) + 7) // 8
+            self._lines.append(f"  %error = alloca [{words} x i64], align 16")
+            self._call.append(
+                f"  %raised = call zeroext i1 {symbol(export.body)}({', '.join([*passed, 'ptr %error'])})"
+            )
+            return
+        if self._is_empty or self._in_memory():
+            self._call.append(f"  call void {symbol(export.body)}({', '.join(passed)})")
+            return
+        word = f"{'zeroext ' if kind == BOOL else ''}{self._types.value(kind)}"
+        self._call.append(f"  %r = call {word} {symbol(export.body)}({', '.join(passed)})")
+
+    def give(self) -> None:
+        """Return the result."""
+        call, kind = self._call, self._kind
+        if self._is_empty:
+            call += ["  call void @Py_IncRef(ptr @_Py_NoneStruct)", "  ret ptr @_Py_NoneStruct"]
+            return
+        result = self._export.result
+        if result.kind == "struct":
+            if not self._in_memory():
+                self._lines.append(f"  %r.at = alloca {self._types.memory(kind)}, align {max(align_of(kind), 8)}")
+                call.append(f"  store {self._types.memory(kind)} %r, ptr %r.at")
+            call.append(f"  %o = call ptr @PyBytes_FromStringAndSize(ptr %r.at, i64 {size_of(kind)})")
+            call.append("  ret ptr %o")
+            return
+        value = "%r"
+        if self._in_memory():
+            call.append(f"  %r.m = load {self._types.memory(kind)}, ptr %r.at, align {min(align_of(kind), 8)}")
+            value = "%r.m"
+            if kind == BOOL:
+                call.append("  %r.t = trunc i8 %r.m to i1")
+                value = "%r.t"
+        call += [*_object_of(result, kind, self._types.value(kind), value), "  ret ptr %o"]
+
+
+def _object_of(result: CType, kind: Type, word: str, value: str) -> list[str]:
+    """Return the lines that make an object `%o` of a result."""
+    match result.kind:
+        case "bool":
+            return [f"  %w = zext i1 {value} to i64", "  %o = call ptr @PyBool_FromLong(i64 %w)"]
+        case "float":
+            if isinstance(kind, FloatType) and kind.bits < 64:
+                return [f"  %w = fpext {word} {value} to double", "  %o = call ptr @PyFloat_FromDouble(double %w)"]
+            return [f"  %o = call ptr @PyFloat_FromDouble(double {value})"]
+        case "text":
+            return [
+                f"  %t = extractvalue {word} {value}, 0", f"  %n = extractvalue {word} {value}, 1",
+                "  %o = call ptr @PyUnicode_DecodeUTF8(ptr %t, i64 %n, ptr null)",
+            ]  # fmt: skip
+        case "object":
+            return [f"  %o = inttoptr i64 {value} to ptr"] if word == "i64" else [f"  %o = bitcast ptr {value} to ptr"]
+        case "pointer":
+            return [f"  %w = ptrtoint ptr {value} to i64", "  %o = call ptr @PyLong_FromUnsignedLongLong(i64 %w)"]
+    name = "PyLong_FromLongLong" if result.kind == "int" else "PyLong_FromUnsignedLongLong"
+    if isinstance(kind, IntType) and kind.bits < 64:
+        cast = "sext" if result.kind == "int" else "zext"
+        return [f"  %w = {cast} {word} {value} to i64", f"  %o = call ptr @{name}(i64 %w)"]
+    return [f"  %o = call ptr @{name}(i64 {value})"]
+
+
+def exports_name(exports: Exports) -> str:
+    """Return the module's own name, without the packages that it is in."""
+    return exports.module.rpartition(".")[2]
+
+
+def documented(export: Export) -> str:
+    """Return a function's docstring with its signature before it, as Python reads them."""
+    names = ", ".join([one.name for one in export.arguments])
+    return f"{export.name}({names})\n--\n\n{clean(export.doc)}"
+
+
+def clean(doc: str) -> str:
+    """Return a docstring without the indentation of the source."""
+    lines = doc.strip().split("\n")
+    depth = min((len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()), default=0)
+    return "\n".join([lines[0].rstrip(), *(line[depth:].rstrip() for line in lines[1:])])

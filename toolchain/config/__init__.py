@@ -1,0 +1,38 @@
+"""Options and environment to one frozen `Config`. Nothing else reads the environment.
+
+In: `Options`, unset ones None, as the command line gave them. Out: `Config`, every field concrete, targets as objects.
+What is slow to find out about this machine (its processor, its GPUs) is kept in the cache.
+"""
+
+from ktc.config.environment import (
+    PREBUILT,
+    cache_folder,
+    environment_with,
+    open_cache,
+    processors,
+    stdlib_folder,
+    wants_color,
+)
+from ktc.config.machine import local_gpus, processor
+from ktc.config.options import (
+    CHECKED_LEVEL,
+    DEBUG_LEVELS,
+    DEFAULT_LEVEL,
+    DIAGNOSTIC_FORMATS,
+    EMIT_KINDS,
+    FULL_DEBUG,
+    LIBRARIES,
+    OFFLOAD_MODES,
+    SUFFIXES,
+    WITH_OR_WITHOUT_MAIN,
+    Config,
+    Options,
+)
+from ktc.config.resolution import resolve
+
+__all__ = (
+    "CHECKED_LEVEL", "DEBUG_LEVELS", "DEFAULT_LEVEL", "DIAGNOSTIC_FORMATS", "EMIT_KINDS", "FULL_DEBUG", "LIBRARIES",
+    "OFFLOAD_MODES", "PREBUILT", "SUFFIXES", "WITH_OR_WITHOUT_MAIN", "Config", "Options", "cache_folder",
+    "environment_with", "local_gpus", "open_cache", "processor", "processors", "resolve", "stdlib_folder",
+    "wants_color",
+)  # fmt: skip

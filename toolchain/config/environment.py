@@ -1,0 +1,65 @@
+"""What the environment says: folders, the cache, colours. Only this package reads it."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from ktc.base.cache import DEFAULT_MAX_BYTES, Cache
+from ktc.base.shared_cache import SharedCache
+
+PREBUILT = Path(__file__).resolve().parents[1] / "prebuilt"
+"""What a wheel carries of the library, compiled (`driver/prebuilt.py`); a checkout has none."""
+
+
+def stdlib_folder() -> Path:
+    """Return the standard library's folder: beside ktc's sources in a checkout, inside them where ktc is installed."""
+    here = Path(__file__).resolve().parents[1]
+    inside = here / "stdlib"
+    return inside if inside.is_dir() else here.parent / "stdlib"
+
+
+def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Return where the cache is; None if KTC_CACHE_DIR is set to nothing: keep nothing."""
+    named = environment.get("KTC_CACHE_DIR")
+    if named is not None:
+        return Path(named).absolute() if named else None
+    from platformdirs import user_cache_path
+
+    return user_cache_path("ktc", appauthor=False)
+
+
+def open_cache(environment: Mapping[str, str] = os.environ) -> Cache:
+    """Return the cache; KTC_CACHE_SIZE is its bound in MiB, KTC_CACHE_URL a store that machines share."""
+    size = environment.get("KTC_CACHE_SIZE", "")
+    bound = int(size) << 20 if size.isdecimal() else DEFAULT_MAX_BYTES
+    spare = PREBUILT if PREBUILT.is_dir() else None
+    url = environment.get("KTC_CACHE_URL", "")
+    shared = SharedCache(url) if url else None
+    cache = Cache(cache_folder(environment), bound, spare=spare, shared=shared)
+    why = cache.distrust()
+    return Cache(None, bound, spare=spare, refused=why, shared=shared) if why else cache
+
+
+def environment_with(changes: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment of a command that is started with some variables changed."""
+    return {**environment, **changes}
+
+
+def wants_color(is_terminal: bool, environment: Mapping[str, str] = os.environ) -> bool:
+    """Say whether to write colours: on a terminal or with FORCE_COLOR, unless NO_COLOR is set or it is `dumb`."""
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR"):
+        return True
+    return is_terminal and environment.get("TERM") != "dumb"
+
+
+def import_path(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the folders of `KTC_IMPORT_PATH`, which are searched after those of `-I`."""
+    return tuple(Path(part) for part in environment.get("KTC_IMPORT_PATH", "").split(os.pathsep) if part)
+
+
+def processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1

@@ -1,0 +1,47 @@
+"""What is slow to find out about this machine, its processor and its GPUs, and is kept in the cache."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from ktc.base.cache import Cache, Key
+from ktc.targets import gpu_detection
+from ktc.targets import host as hosts
+
+
+def local_gpus(cache: Cache, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return the targets of this machine's GPUs, each once; asks a driver only when it or its devices changed."""
+    version = gpu_detection.cuda_driver_version()
+    if not version:
+        return tuple(dict.fromkeys(gpu.target for gpu in (*gpu_detection.amd_gpus(), *gpu_detection.apple_gpus())))
+    devices = sorted(path.name for path in Path("/dev").glob("nvidia[0-9]*"))
+    visible = environment.get("CUDA_VISIBLE_DEVICES", "all")
+    key = Key.of("gpus", driver=str(version), kernel=_driver_build(), devices=" ".join(devices), visible=visible)
+    kept = cache.get(key)
+    if kept is not None:
+        return tuple(kept.decode().split())
+    found = tuple(dict.fromkeys(gpu.target for gpu in gpu_detection.gpus()))
+    if found:  # a driver that could not start now may start the next time
+        cache.put(key, " ".join(found).encode())
+    return found
+
+
+def _driver_build() -> str:
+    try:
+        return Path("/proc/driver/nvidia/version").read_text()
+    except OSError:
+        return ""
+
+
+def processor(cache: Cache) -> hosts.Processor:
+    """Return what LLVM says about this machine, from the cache if it was asked before."""
+    key = Key.of("processor", identity=hosts.identity())
+    kept = cache.get(key)
+    if kept is not None:
+        words = kept.decode().split("\n")
+        if len(words) == 3:
+            return hosts.Processor(*words)
+    found = hosts.detect()
+    cache.put(key, "\n".join(asdict(found).values()).encode())
+    return found

@@ -1,0 +1,102 @@
+"""Launches whose constant extents no GPU of the build takes: a warning where they are written.
+
+In: the call of a launch and its keywords. Out: warnings. What is no constant is looked at when the program launches.
+"""
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Severity
+from ktc.elaborate.builder import variables
+from ktc.elaborate.comptime import evaluation
+from ktc.elaborate.model.declarations import AliasInfo
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.types import ConstValue, FunctionValue
+from ktc.elaborate.model.values import Method
+from ktc.elaborate.types import primitive_types
+from ktc.syntax import ast
+from ktc.targets.launch_limits import Limits, limits_of
+
+_EXTENTS = {"grid_dim": "blocks", "block_dim": "threads of a block", "cluster_dim": "blocks of a cluster"}
+_SHARED = "shared_mem_bytes"
+
+
+def warn_refused(body: Body, callee: object, node: ast.Call) -> None:
+    """Warn about a launch that every target for which it is compiled would refuse."""
+    fn = callee.fn if isinstance(callee, Method) else callee
+    if not node.keywords or not isinstance(fn, FunctionValue) or not fn.set.name.startswith("enqueue_function"):
+        return
+    if body.frame.module.is_library or not fn.set.functions or not fn.set.functions[0].module.is_library:
+        return
+    chosen = body.site.launch_targets
+    targets = [one for index, one in enumerate(body.elab.config.accelerators) if chosen >> index & 1]
+    gpus = [one for one in targets if one.vendor != "cpu"]
+    known = [limits_of(one) for one in gpus or targets]
+    for keyword in node.keywords:
+        why = _refusal(body, keyword, known) if known else ""
+        if why:
+            span = body.at(keyword.value)
+            diagnostic = Diagnostic(Code.LAUNCH_LIMITS, span, why, severity=Severity.WARNING)
+            body.elab.reporter.sink.report(diagnostic)
+
+
+def _refusal(body: Body, keyword: ast.Keyword, known: list[Limits]) -> str:
+    """Say why all refuse; "" if one of them does not, or if it is not known."""
+    if keyword.name == _SHARED:
+        size = _number(body, keyword.value)
+        most = max(one.shared_bytes for one in known)
+        return _text(known, f"{size:,} bytes of shared memory", most) if size is not None and size > most else ""
+    if keyword.name not in _EXTENTS:
+        return ""
+    extents = [_number(body, one) for one in _parts(keyword.value)]
+    if any(one is not None and one <= 0 for one in extents):
+        return f"'{keyword.name}' must be positive in every dimension"
+    what = _EXTENTS[keyword.name]
+    for axis, extent in enumerate(extents):
+        most = max(one.of(keyword.name)[axis] for one in known)
+        if extent is not None and extent > most:
+            return _text(known, f"{extent:,} {what} in {'xyz'[axis]}", most)
+    numbers = [one for one in extents if one is not None]
+    if keyword.name == "block_dim" and len(numbers) == len(extents):
+        product = 1
+        for one in numbers:
+            product *= one
+        most = max(one.block_threads for one in known)
+        if product > most:
+            return _text(known, f"{product:,} {what}", most)
+    return ""
+
+
+def _text(known: list[Limits], what: str, most: int) -> str:
+    names = " and ".join(one.name for one in known)
+    return f"the launch has {what}; {names} take{'' if len(known) > 1 else 's'} at most {most:,}"
+
+
+def _parts(node: ast.Expr) -> tuple[ast.Expr, ...]:
+    """Return the extents of `4`, `(4, 2)` and `Dim(4, 2)`."""
+    if isinstance(node, ast.TupleLit):
+        return node.items[:3]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Dim":
+        return node.args[:3]
+    return (node,)
+
+
+def _number(body: Body, node: ast.Expr) -> int | None:
+    """Return the value of an expression of constants; None if it is something else, such as a tuple under a name."""
+    if not _is_constant(body, node):
+        return None
+    value = evaluation.param_arg(body, node)
+    try:
+        return primitive_types.comptime_int(body.elab, value)
+    except ValueError:
+        return None
+
+
+def _is_constant(body: Body, node: ast.Expr) -> bool:
+    match node:
+        case ast.IntLit():
+            return True
+        case ast.Name():
+            held = variables.find(body, node.id)
+            return isinstance(held, ConstValue | AliasInfo)
+        case ast.Binary():
+            return node.op in "+-*//" and _is_constant(body, node.left) and _is_constant(body, node.right)
+    return False

@@ -1,0 +1,216 @@
+"""The parts of the state of one elaboration (`Elaboration`).
+
+Each part has one owner: only files of that room change it directly (tests/unit/test_architecture.py). Other rooms call
+a function of the owner, or one of the methods here. A method that replaces something returns what was there before.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from ktc.elaborate.model.build_options import Defines
+from ktc.elaborate.model.declarations import (
+    AliasInfo,
+    FunctionInfo,
+    ImportRef,
+    ModuleInfo,
+    OverloadSet,
+    Scope,
+    StructInfo,
+    TraitInfo,
+)  # fmt: skip
+from ktc.elaborate.model.instance import Instance, Trial, UnitState
+from ktc.elaborate.model.types import FunctionTy, FunctionValue, PrimTy, StructTy, TraitTy
+from ktc.ir import nodes
+from ktc.syntax import ast
+from ktc.syntax.loader import Package
+
+
+class Modules:
+    """The modules of the program. Owner: `resolve`.
+
+    Attributes:
+        infos: modules that were entered, by the identity of their trees.
+        ids: numbers of declarations.
+        followed: imports that are being followed.
+    """
+
+    def __init__(self, package: Package) -> None:
+        self.package = package
+        self.followed: set[ImportRef] = set()
+        self.infos: dict[int, ModuleInfo] = {}
+        self.ids: Iterator[int] = itertools.count(1)
+        self.prelude_scope: Scope | None = None
+        self.main: ModuleInfo  # set when the elaboration begins
+
+    def begin(self, main: ModuleInfo, prelude: Scope | None) -> None:
+        """Set the main file and the prelude's names."""
+        self.main, self.prelude_scope = main, prelude
+
+    def set_main(self, module: ModuleInfo) -> None:
+        """Check another module as the main file is."""
+        self.main = module
+
+
+class TypeTable:
+    """Interned types, and what is remembered of types. Owner: `types`.
+
+    Attributes:
+        primitives, traits: interned types; `none`: the primitive type of "no value".
+        library: types of the library that the language builds on, by name.
+        nesting, open_fields: types whose origins, and whose fields, are being found.
+    """
+
+    def __init__(self) -> None:
+        self.primitives: dict[tuple[object, ...], PrimTy] = {}
+        self.none: PrimTy  # set when the elaboration begins
+        self.traits: dict[tuple[TraitInfo, ...], TraitTy] = {}
+        self.library: dict[object, object] = {}
+        self.nesting = 0
+        self.open_fields: set[StructTy] = set()
+
+
+class GenericTypes:
+    """Function types, and what stands in for type parameters. Owner: `generics`.
+
+    Attributes:
+        functions: interned function types.
+        constant_functions: by the name of the address that stands for it, each function that is part of a constant.
+        archetypes: stand-ins for type parameters, by name.
+    """
+
+    def __init__(self) -> None:
+        self.functions: dict[object, FunctionTy] = {}
+        self.constant_functions: dict[str, FunctionValue] = {}
+        self.archetypes: dict[str, StructInfo] = {}
+
+
+class Instances:
+    """Instances of functions, and the globals that they use. Owner: `instances`.
+
+    Attributes:
+        states: what has been elaborated for each target; `state`: for the one that is elaborated now.
+        current: the instance that is elaborated now.
+        alone: states in which conditions of launches are computed for one target.
+        elaborated: declarations of which an instance was elaborated.
+        function_sets: of an overload that was chosen, the set with only it.
+        endless: declarations that instantiate themselves without end.
+        entry: the symbol of the program's entry.
+        deferred_kernels: kernels that are elaborated one by one, by (target's number, symbol); None where they are
+            elaborated with the rest.
+    """
+
+    def __init__(self, host: UnitState) -> None:
+        self.states: dict[str, UnitState] = {"host": host}
+        self.state = host
+        self.current: Instance | None = None
+        self.alone: dict[str, UnitState] = {}
+        self.globals: dict[str, nodes.Global] = {}
+        self.elaborated: set[int] = set()
+        self.function_sets: dict[FunctionInfo, OverloadSet] = {}
+        self.endless: set[int] = set()
+        self.entry = ""
+        self.deferred_kernels: dict[tuple[int, str], Instance] | None = None
+
+    def enter(self, state: UnitState, current: Instance | None) -> tuple[UnitState, Instance | None]:
+        """Elaborate for another target, and another instance."""
+        outer = self.state, self.current
+        self.state, self.current = state, current
+        return outer
+
+    def enter_state(self, state: UnitState) -> UnitState:
+        """Elaborate for another target."""
+        outer, self.state = self.state, state
+        return outer
+
+    def add_state(self, name: str, state: UnitState) -> UnitState:
+        """Begin a target."""
+        self.states[name] = state
+        return state
+
+    def add_global(self, item: nodes.Global) -> None:
+        """Add a global, or replace the one of its name."""
+        self.globals[item.name] = item
+
+    def note_elaborated(self, uid: int) -> None:
+        """An instance of a declaration is elaborated, or none need be."""
+        self.elaborated.add(uid)
+
+
+class CompileTime:
+    """Evaluation at compile time. Owner: `comptime`.
+
+    Attributes:
+        busy_aliases: aliases that are being computed; `circular`: those that need themselves.
+        defines: the values of `-D`.
+        tunables: the choices that the program declares, by name: the values, the first of them where nothing is chosen.
+    """
+
+    def __init__(self, defines: Defines) -> None:
+        self.busy_aliases: dict[tuple[int, StructTy | None], AliasInfo] = {}
+        self.circular: set[tuple[int, StructTy | None]] = set()
+        self.defines = defines
+        self.tunables: dict[str, tuple[int, ...]] = {}
+
+    def note_tunable(self, name: str, choices: tuple[int, ...]) -> tuple[int, ...]:
+        """The program declares a choice; returns the values that it was declared with first."""
+        return self.tunables.setdefault(name, choices)
+
+
+class Coverage:
+    """What instances have reached, and how declarations are checked by themselves. Owner: `checks`.
+
+    Attributes:
+        nested: nested functions that were declared; `reached`: nested functions that were elaborated.
+        arms: arms of `@parameter if` that were taken.
+        only_used: only declarations that have instances are checked.
+        trial: the declaration that is elaborated by itself; `trial_state`: for which target, if not the host.
+        uncertainty: how much of what is elaborated depends on a constant that was taken for a parameter (0 to 2).
+        choice: which of the constants is taken.
+        lent, lent_around: an origin was taken to be immutable, here and around.
+        sound: bodies in which nothing was wrong: what owns their values is still to be checked.
+        unseen: where no instance has looked: what all choices of constants show there in the same words counts.
+    """
+
+    def __init__(self) -> None:
+        self.nested: list[FunctionInfo] = []
+        self.reached: set[ast.FunctionDecl] = set()
+        self.arms: set[tuple[ast.If, bool]] = set()
+        self.only_used = False
+        self.trial: Trial | None = None
+        self.trial_state: UnitState | None = None
+        self.uncertainty = 0
+        self.choice = 0
+        self.lent = False
+        self.lent_around = False
+        self.sound: list[nodes.Function] = []
+        self.unseen: Sequence[tuple[int, int]] = ()
+
+    def set_trial(self, trial: Trial | None) -> Trial | None:
+        """Elaborate another declaration by itself, or none."""
+        outer, self.trial = self.trial, trial
+        return outer
+
+    def set_uncertainty(self, uncertainty: int) -> int:
+        """Be as sure as this."""
+        outer, self.uncertainty = self.uncertainty, uncertainty
+        return outer
+
+    def doubt(self) -> None:
+        """A constant was taken for a parameter."""
+        self.uncertainty = max(self.uncertainty, 1)
+
+    def note_lent(self) -> None:
+        """An origin was taken to be immutable."""
+        self.lent = True
+
+    def note_nested(self, fn: FunctionInfo) -> None:
+        """A nested function was declared."""
+        self.nested.append(fn)
+
+    def note_reached(self, node: ast.FunctionDecl) -> None:
+        """A nested function was elaborated."""
+        self.reached.add(node)
+
+    def note_arm(self, node: ast.If, taken: bool) -> None:
+        """An arm of `@parameter if` was taken."""
+        self.arms.add((node, taken))

@@ -1,0 +1,75 @@
+"""Whether a value points into what the type that is wanted names.
+
+In: a pointer, and the origin that a declared type names or that the old value of a variable had. Out: an error, if both
+are surely different variables. Inside a generic function an origin names nothing, and what only may differ is let
+through.
+"""
+
+from ktc.diag.codes import Code
+from ktc.diag.source import Span
+from ktc.elaborate.builder import locals
+from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.types import ConstValue, OriginValue, StructTy
+from ktc.elaborate.model.values import Place, RValue
+from ktc.elaborate.types import struct_types
+from ktc.ir import nodes
+
+
+def check_named(body: Body, value: object, want: Ty, span: Span) -> None:
+    """Report a pointer into another variable than the one whose origin stands in the type that is wanted."""
+    if body.frame.module.is_library or not isinstance(value, (RValue, Place)):
+        return
+    wanted = _origin(want, value.ty)
+    if wanted is None or wanted.local is None:
+        return
+    given = _only_loan(body, value)
+    if given is not None and _are_apart(body, given, wanted.local):
+        _fail(body, given, wanted.local, span)
+
+
+def check_kept(body: Body, place: Place, value: object, span: Span) -> None:
+    """Report a pointer into another variable that is put into a variable whose type was found by its first value."""
+    if body.frame.module.is_library or place.local is None or place.path or not isinstance(value, (RValue, Place)):
+        return
+    local = place.local
+    wanted = _origin(place.ty, value.ty)
+    if wanted is None or wanted.kind != "some" or local.pins_all or len(local.pins) != 1:
+        return
+    given = _only_loan(body, value)
+    if given is not None and _are_apart(body, given, local.pins[0]):
+        _fail(body, given, local.pins[0], span)
+
+
+def _origin(want: Ty, have: Ty) -> OriginValue | None:
+    """Return the only origin among the parameters of a type, where a value of the same struct is given."""
+    if not isinstance(want, StructTy) or not isinstance(have, StructTy) or want.info is not have.info:
+        return None
+    found = [one.data for one in want.params if isinstance(one, ConstValue) and isinstance(one.data, OriginValue)]
+    return found[0] if len(found) == 1 else None
+
+
+def _only_loan(body: Body, value: RValue | Place) -> nodes.Local | None:
+    """Return the only local into which a value points."""
+    origins = struct_types.origins_of(body.elab, value.ty)
+    if any(one.kind == "any" for one in origins):
+        return None
+    named = {one.local for one in origins if one.local is not None}
+    loans = named or set(locals.loans_of(body, value) or ())
+    return next(iter(loans)) if len(loans) == 1 else None
+
+
+def _are_apart(body: Body, one: nodes.Local, other: nodes.Local) -> bool:
+    """Are two locals variables of the program that themselves point nowhere."""
+    return one is not other and all(
+        local.name
+        and local in body.facts.local_types
+        and not struct_types.origins_of(body.elab, body.facts.local_types[local])
+        for local in (one, other)
+    )
+
+
+def _fail(body: Body, given: nodes.Local, wanted: nodes.Local, span: Span) -> None:
+    text = f"this points into '{given.name}', but the type that is wanted points into '{wanted.name}'"
+    help_text = "give the variable a type with 'MutAnyOrigin' or 'ImmutAnyOrigin' as its origin"
+    body.fail(Code.TYPE_MISMATCH, text, span, help_text)

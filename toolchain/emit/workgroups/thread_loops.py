@@ -1,0 +1,139 @@
+"""Text of the loops over a block's threads: z, y and x, the last in strips or one by one.
+
+In: what the names begin with, and the label before. Out: lines before and after what a thread or a strip does.
+"""
+
+from ktc.emit.workgroups.segments import LANES_OF_STRIP
+from ktc.targets.cpu import LANE_SLOT, WARP_LANES, WARP_SLOT
+
+_SHIFT = WARP_LANES.bit_length() - 1
+
+
+def rows(at: str, origin: str) -> list[str]:
+    """Return the beginning of the loops over z and y; a row of threads in x follows, after the label `at`.y."""
+    return [
+        f"  br label %{at}.z",
+        f"{at}.z:",
+        f"  %{at}.s2 = phi i32 [ 0, %{origin} ], [ %{at}.z.next, %{at}.z.end ]",
+        f"  %{at}.plane = mul nuw nsw i32 %{at}.s2, %s7",
+        f"  br label %{at}.y",
+        f"{at}.y:",
+        f"  %{at}.s1 = phi i32 [ 0, %{at}.z ], [ %{at}.y.next, %{at}.y.end ]",
+        f"  %{at}.rows = add nuw nsw i32 %{at}.plane, %{at}.s1",
+        f"  %{at}.first = mul nuw nsw i32 %{at}.rows, %s6",
+        f"  %{at}.first64 = zext nneg i32 %{at}.first to i64",
+    ]
+
+
+def rows_end(at: str, node: tuple[str, str]) -> list[str]:
+    """Return the end of the loops over y and z, from the label `at`.y.end to `at`.over. `node`: their metadata."""
+    return [
+        f"{at}.y.end:",
+        f"  %{at}.y.next = add nuw nsw i32 %{at}.s1, 1",
+        f"  %{at}.y.more = icmp ult i32 %{at}.y.next, %s7",
+        f"  br i1 %{at}.y.more, label %{at}.y, label %{at}.z.end, {node[0]}",
+        f"{at}.z.end:",
+        f"  %{at}.z.next = add nuw nsw i32 %{at}.s2, 1",
+        f"  %{at}.z.more = icmp ult i32 %{at}.z.next, %s8",
+        f"  br i1 %{at}.z.more, label %{at}.z, label %{at}.over, {node[1]}",
+        f"{at}.over:",
+    ]
+
+
+def threads(at: str, first: str, origin: str) -> list[str]:
+    """Return the beginning of the loop over x, from a first thread on."""
+    return [
+        f"  br label %{at}.x",
+        f"{at}.x:",
+        f"  %{at}.s0 = phi i32 [ {first}, %{origin} ], [ %{at}.x.next, %{at}.x.end ]",
+        f"  %{at}.x64 = zext nneg i32 %{at}.s0 to i64",
+        f"  %{at}.t = add nuw nsw i64 %{at}.first64, %{at}.x64",
+        f"  %{at}.t32 = add nuw nsw i32 %{at}.first, %{at}.s0",
+        f"  %{at}.s{LANE_SLOT} = and i32 %{at}.t32, {WARP_LANES - 1}",
+        f"  %{at}.s{WARP_SLOT} = lshr i32 %{at}.t32, {_SHIFT}",
+    ]
+
+
+def threads_end(at: str, node: str, bound: str = "%s6", after: str = "") -> list[str]:
+    """Return the end of the loop over x. `node`: its metadata. `after`: the label that follows."""
+    return [
+        f"{at}.x.end:",
+        f"  %{at}.x.next = add nuw nsw i32 %{at}.s0, 1",
+        f"  %{at}.x.more = icmp ult i32 %{at}.x.next, {bound}",
+        f"  br i1 %{at}.x.more, label %{at}.x, label %{after or f'{at}.y.end'}{node}",
+    ]
+
+
+def strips(at: str) -> list[str]:
+    """Return the beginning of the loop over the strips of a row; what a whole strip does follows."""
+    return [
+        f"  br label %{at}..next",
+        f"{at}..next:",
+        f"  %{at}..x0 = phi i32 [ 0, %{at}.y ], [ %{at}..x0.next, %{at}..strip.end ]",
+        f"  %{at}..x064 = zext nneg i32 %{at}..x0 to i64",
+        f"  %{at}..from64 = add nuw nsw i64 %{at}.first64, %{at}..x064",
+        f"  %{at}..x0.next = add nuw nsw i32 %{at}..x0, {LANES_OF_STRIP}",
+        f"  %{at}..whole = icmp ule i32 %{at}..x0.next, %s6",
+        f"  br i1 %{at}..whole, label %{at}..strip, label %{at}..single",
+        f"{at}..strip:",
+    ]
+
+
+def singles(at: str) -> list[str]:
+    """Return the beginning of the loop over threads of a strip that are run one by one."""
+    return [
+        f"{at}..single:",
+        f"  %{at}..to = call i32 @llvm.umin.i32(i32 %{at}..x0.next, i32 %s6)",
+        *threads(at, f"%{at}..x0", f"{at}..single"),
+    ]
+
+
+def strips_end(at: str, nodes: tuple[str, str]) -> list[str]:
+    """Return the end of the loop over threads one by one and of that over strips. `nodes`: their metadata."""
+    return [
+        *threads_end(at, f", {nodes[0]}", f"%{at}..to", f"{at}..strip.end"),
+        f"{at}..strip.end:",
+        f"  %{at}..x0.more = icmp ult i32 %{at}..x0.next, %s6",
+        f"  br i1 %{at}..x0.more, label %{at}..next, label %{at}.y.end, {nodes[1]}",
+    ]
+
+
+def asked(at: str, place: str, wanted: bool, is_idle: bool) -> list[str]:
+    """Return where a strip goes on when its threads' conditions, bytes at a place, are known."""
+    bits, none = f"i{LANES_OF_STRIP}", f"{at}..strip.end" if is_idle else f"{at}..single"
+    return [
+        f"  %{at}..asked = load <{LANES_OF_STRIP} x i8>, ptr {place}, align 64",
+        f"  %{at}..yes = icmp {'ne' if wanted else 'eq'} <{LANES_OF_STRIP} x i8> %{at}..asked, zeroinitializer",
+        f"  %{at}..bits = bitcast <{LANES_OF_STRIP} x i1> %{at}..yes to {bits}",
+        f"  %{at}..all = icmp eq {bits} %{at}..bits, -1",
+        f"  br i1 %{at}..all, label %{at}..alike, label %{at}..some",
+        f"{at}..some:",
+        f"  %{at}..none = icmp eq {bits} %{at}..bits, 0",
+        f"  br i1 %{at}..none, label %{none}, label %{at}..single",
+        f"{at}..alike:",
+    ]
+
+
+def lanes(at: str, row: str, origin: str) -> list[str]:
+    """Return the beginning of the loop over the lanes of a strip. `row`: what names of the loops around begin with."""
+    return [
+        f"  br label %{at}.l",
+        f"{at}.l:",
+        f"  %{at}.l64 = phi i64 [ 0, %{origin} ], [ %{at}.l.next, %{at}.l.end ]",
+        f"  %{at}..lane = trunc nuw nsw i64 %{at}.l64 to i32",
+        f"  %{at}.s0 = add nuw nsw i32 %{row}..x0, %{at}..lane",
+        f"  %{at}.t = add nuw nsw i64 %{row}..from64, %{at}.l64",
+        f"  %{at}.t32 = add nuw nsw i32 %{row}.first, %{at}.s0",
+        f"  %{at}.s{LANE_SLOT} = and i32 %{at}.t32, {WARP_LANES - 1}",
+        f"  %{at}.s{WARP_SLOT} = lshr i32 %{at}.t32, {_SHIFT}",
+    ]
+
+
+def lanes_end(at: str, node: str) -> list[str]:
+    """Return the end of the loop over the lanes of a strip."""
+    return [
+        f"  %{at}.l.next = add nuw nsw i64 %{at}.l64, 1",
+        f"  %{at}.l.more = icmp ult i64 %{at}.l.next, {LANES_OF_STRIP}",
+        f"  br i1 %{at}.l.more, label %{at}.l, label %{at}.over, {node}",
+        f"{at}.over:",
+    ]

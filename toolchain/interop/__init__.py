@@ -1,0 +1,1 @@
+"""ktc: interop."""

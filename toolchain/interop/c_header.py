@@ -1,0 +1,155 @@
+"""A header for C11 and C++ of what a library exports.
+
+In: `ir.exports.Exports`. Out: text. Names are those of the program; one that is a word of C gets a `_` behind it.
+"""
+
+import re
+import textwrap
+from collections.abc import Iterator
+
+from ktc.ir.exports import CStruct, CType, Export, Exports
+
+_WORDS = frozenset((
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
+    "class", "compl", "concept", "const", "consteval", "constexpr", "constinit", "const_cast", "continue", "co_await",
+    "co_return", "co_yield", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum",
+    "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long",
+    "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private",
+    "protected", "public", "register", "reinterpret_cast", "requires", "restrict", "return", "short", "signed",
+    "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local",
+    "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void",
+    "volatile", "wchar_t", "while", "xor", "xor_eq",
+))  # fmt: skip
+
+_STATUS = """\
+#ifndef KTC_STATUS_DEFINED
+#define KTC_STATUS_DEFINED
+/* What a function that can fail returns. */
+typedef enum ktc_status {
+    KTC_OK = 0,
+    KTC_RAISED = 1 /* an error was raised; the result was not written */
+} ktc_status;
+
+/* Why a call failed: UTF-8 with a zero byte at its end, cut where it is longer. NULL may be passed instead. */
+typedef struct ktc_error {
+    char text[512];
+} ktc_error;
+#endif
+"""
+
+_TEXT = """\
+#ifndef KTC_TEXT_DEFINED
+#define KTC_TEXT_DEFINED
+/* Some bytes of UTF-8, with or without a zero byte behind them. */
+typedef struct ktc_text {
+    const char *data;
+    int64_t size;
+} ktc_text;
+#endif
+"""
+
+
+def header(exports: Exports, name: str) -> str:
+    """Return the header of a library that is called `name`."""
+    guard = re.sub(r"\W", "_", name, flags=re.ASCII).upper() + "_H"
+    parts = [_comment(exports.doc or f"Functions of {name}."), f"#ifndef {guard}\n#define {guard}\n"]
+    parts.append("#include <stdbool.h>\n#include <stdint.h>\n")
+    parts.append('#ifdef __cplusplus\nextern "C" {\n#endif\n')
+    if any(one.raises for one in exports.functions):
+        parts.append(_STATUS)
+    if any(kind.kind == "text" for kind in _all_types(exports)):
+        parts.append(_TEXT)
+    if exports.structs:
+        parts.append("".join(f"typedef struct {one.name} {one.name};\n" for one in exports.structs))
+    parts += [_struct(one) for one in exports.structs]
+    parts += [f"{_comment(one.doc)}{prototype(one)};\n" for one in exports.functions if not one.is_plain]
+    parts.append("#ifdef __cplusplus\n}\n#endif\n")
+    parts.append(f"#endif /* {guard} */\n")
+    return "\n".join(parts)
+
+
+def _all_types(exports: Exports) -> Iterator[CType]:
+    roots = [one.result for one in exports.functions]
+    roots += [argument.type for one in exports.functions for argument in one.arguments]
+    roots += [kind for one in exports.structs for _, kind in one.fields]
+    for kind in roots:
+        inner: CType | None = kind
+        while inner is not None:
+            yield inner
+            inner = inner.of
+
+
+def prototype(export: Export) -> str:
+    """Return the declaration of a function, without the semicolon."""
+    arguments = [declaration(one.type, _name(one.name)) for one in export.arguments if one.type.kind != "void"]
+    result = export.result
+    if export.raises:
+        if result.kind != "void":
+            arguments.append(declaration(CType("pointer", of=result), _unused("result", export)))
+        arguments.append(f"ktc_error *{_unused('error', export)}")
+    listed = ", ".join(arguments) or "void"
+    return f"{declaration(CType('status') if export.raises else result, export.name)}({listed})"
+
+
+def _unused(name: str, export: Export) -> str:
+    taken = {_name(one.name) for one in export.arguments}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def declaration(kind: CType, name: str) -> str:
+    """Return how C declares something of a type."""
+    match kind.kind:
+        case "pointer":
+            assert kind.of is not None
+            if kind.writes:
+                return declaration(kind.of, f"*{name}")
+            if kind.of.kind == "pointer":
+                return declaration(kind.of, f"const *{name}")
+            return f"const {declaration(kind.of, f'*{name}')}"
+        case "array":
+            assert kind.of is not None
+            return f"{declaration(kind.of, name)}[{kind.count}]"
+    return f"{type_name(kind)} {name}"
+
+
+def type_name(kind: CType) -> str:
+    """Return the name of a type that has one."""
+    match kind.kind:
+        case "int" | "uint":
+            return f"{kind.kind}{kind.bits}_t"
+        case "float":
+            return {16: "_Float16", 32: "float", 64: "double"}[kind.bits]
+        case "struct":
+            return kind.name
+        case "object":
+            return "void *"
+        case "text" | "status":
+            return f"ktc_{kind.kind}"
+    return kind.kind
+
+
+def _struct(one: CStruct) -> str:
+    fields = "".join(f"    {declaration(kind, _name(name))};\n" for name, kind in one.fields)
+    return f"{_comment(one.doc)}struct {one.name} {{\n{fields}}};\n"
+
+
+def _name(name: str) -> str:
+    return f"{name}_" if name in _WORDS else name
+
+
+def _comment(doc: str) -> str:
+    text = clean(doc).replace("*/", "* /")
+    if not text:
+        return ""
+    lines = text.split("\n")
+    if len(lines) == 1:
+        return f"/* {text} */\n"
+    return "/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in lines) + " */\n"
+
+
+def clean(doc: str) -> str:
+    """Return a docstring without the indentation of the source and without empty lines around it."""
+    first, _, rest = doc.strip().partition("\n")
+    return f"{first.rstrip()}\n{textwrap.dedent(rest)}".rstrip() if rest else first

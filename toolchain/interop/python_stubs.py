@@ -1,0 +1,41 @@
+"""A stub file (`.pyi`) for an extension module, so that type checkers and editors know its functions.
+
+In: `ir.exports.Exports`. Out: text.
+"""
+
+from ktc.interop.c_header import clean
+from ktc.ir.exports import CType, Export, Exports
+
+_NUMBERS = {"bool": "bool", "int": "int", "uint": "int", "float": "float", "text": "str", "object": "object"}
+
+
+def stub(exports: Exports) -> str:
+    """Return the text of the stub file."""
+    parts = [_doc(exports.doc, "")] if exports.doc else []
+    kinds = [argument.type for one in exports.functions for argument in one.arguments]
+    if any(kind.kind in ("pointer", "struct") for kind in kinds):
+        parts.append("from typing import Any, TypeAlias\n")
+        parts.append(
+            "Array: TypeAlias = Any  # of numpy, torch, cupy: a buffer, DLPack or the CUDA Array Interface; or None\n"
+        )
+    return "\n".join([*parts, *(_function(one) for one in exports.functions)])
+
+
+def _function(export: Export) -> str:
+    arguments = ", ".join([f"{one.name}: {_taken(one.type)}" for one in export.arguments])
+    head = f"def {export.name}({arguments}) -> {_given(export.result)}:"
+    return f"{head}\n{_doc(export.doc, '    ')}" if export.doc else f"{head} ...\n"
+
+
+def _taken(kind: CType) -> str:
+    return _NUMBERS.get(kind.kind, "Array")
+
+
+def _given(kind: CType) -> str:
+    return {"void": "None", "pointer": "int", "struct": "bytes"}.get(kind.kind) or _NUMBERS[kind.kind]
+
+
+def _doc(doc: str, indent: str) -> str:
+    text = clean(doc).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    lines = [f"{indent}{line}".rstrip() for line in f'"""{text}'.split("\n")]
+    return "\n".join(lines) + (f'\n{indent}"""\n' if len(lines) > 1 else '"""\n')

@@ -1,0 +1,101 @@
+"""`ktc package`: a folder of modules as one file that imports find.
+
+In: a folder with an `__init__`. Out: `NAME.kpypkg`, after all modules were checked; diagnostics and exit code 1 if
+there is an error.
+"""
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+from ktc import config as configs
+from ktc.base import package_files
+from ktc.base.package_files import PackageFile
+from ktc.base.version import VERSION
+from ktc.config import Options
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Severity, Sink
+from ktc.diag.render import render_text
+from ktc.driver import guard
+from ktc.syntax.loader import SUFFIXES
+
+_INIT = "__init__"
+
+
+@click.command("package")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default ./NAME.kpypkg).")
+@click.option("--package-version", "version", default="", metavar="VERSION", help="The version that the file names.")
+@click.option("-I", "search", multiple=True, metavar="DIR", type=click.Path(path_type=Path), help="Search for modules.")
+def package_command(folder: Path, output: Path | None, version: str, search: tuple[Path, ...]) -> int:
+    """Make one file of the package in FOLDER.
+
+    Its modules are checked first. Imports find the file like the folder: beside the program, in folders of -I, or
+    named by -I itself.
+    """
+    found: list[Diagnostic] = []
+    crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "package", "stage": "check"})
+    code = guard.run(partial(_work, folder, output, version, search, found), lambda: crash)
+    if found:
+        sys.stderr.write(render_text(found, configs.wants_color(sys.stderr.isatty())))
+    return code or int(any(one.severity is Severity.ERROR for one in found))
+
+
+def _work(
+    folder: Path, output: Path | None, version: str, search: tuple[Path, ...], found: list[Diagnostic]
+) -> int:  # fmt: skip
+    name = folder.resolve().name
+    found += _wrong_folder(folder, name)
+    if output is not None and output.name != name + package_files.SUFFIX:
+        text = f"the package is called '{name}', so its file is '{name}{package_files.SUFFIX}', not '{output.name}'"
+        found.append(Diagnostic(Code.FILE_ERROR, None, text, "imports go by the name of the file"))
+    if found:
+        return 1
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
+    docs = _checked(paths, folder, search, found)
+    if any(one.severity is Severity.ERROR for one in found):
+        return 1
+    texts = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    data = package_files.written(PackageFile(name, version, texts, docs))
+    target = output or Path(name + package_files.SUFFIX)
+    try:
+        target.write_bytes(data)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        found.append(Diagnostic(Code.FILE_ERROR, None, f"cannot write '{target}': {why}"))
+        return 1
+    return 0
+
+
+def _wrong_folder(folder: Path, name: str) -> list[Diagnostic]:
+    """Return what keeps a folder from being a package."""
+    text = ""
+    if not folder.is_dir():
+        text = f"'{folder}' is no folder"
+    elif not any((folder / (_INIT + suffix)).is_file() for suffix in SUFFIXES):
+        text = f"'{folder}' is no package: it has no file '{_INIT}{SUFFIXES[0]}'"
+    elif not name.isidentifier():
+        text = f"'{name}' is no name, so that nobody could import the package"
+    return [Diagnostic(Code.FILE_ERROR, None, text)] if text else []
+
+
+def _checked(
+    paths: Sequence[Path], folder: Path, search: tuple[Path, ...], found: list[Diagnostic]
+) -> dict[str, str]:  # fmt: skip
+    """Check the modules; returns their docstrings."""
+    from ktc.tools.checking import check_file
+
+    docs: dict[str, str] = {}
+    seen: set[tuple[object, ...]] = set()
+    for path in paths:
+        checked = check_file(Options(Path(), search=search), path, Sink())
+        for one in checked.diagnostics:
+            key = (one.code, one.span.location() if one.span else "", one.message)
+            if key not in seen:
+                seen.add(key)
+                found.append(one)
+        if checked.package is not None:
+            docs[path.relative_to(folder).as_posix()] = checked.package.root.doc
+    return docs
