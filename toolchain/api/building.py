@@ -18,6 +18,7 @@ from ktc.base.cache import Cache
 from ktc.base.records import record, replace
 from ktc.base.version import VERSION
 from ktc.config import Config, Options
+from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError as Failed
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source
@@ -129,7 +130,7 @@ def text_of(wish: Wish, kind: str, kernel: str = "", on_device: bool = False) ->
 
 
 def check(wish: Wish) -> None:
-    """Report what is wrong with a program that is not built.
+    """Report what is wrong with a file of which nothing is built yet: neither `main` nor exports are wanted.
 
     Raises:
         CompileError: the program has errors.
@@ -137,8 +138,9 @@ def check(wish: Wish) -> None:
 
     def work(wish: Wish, config: Config, cache: Cache, sink: Sink) -> None:
         pipeline.check(_session(wish, config, cache, sink))
+        sink.withdraw(lambda one: one.code is Code.MISSING_MAIN)
 
-    _guarded(wish, work)
+    _guarded(replace(wish, emit="exe"), work)
 
 
 def kernel_texts(wish: Wish) -> str:

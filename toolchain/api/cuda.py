@@ -10,7 +10,6 @@ import ctypes
 import re
 import struct
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
@@ -20,6 +19,9 @@ from ktc.ir.exports import CType, ExportedArgument
 _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76
 _MAX_DYNAMIC_SHARED = 8
 _ALWAYS_ALLOWED = 48 << 10
+_STREAM_OFFSET = 32
+_OTHER_CONTEXT = (201, 400)
+"""CUDA_ERROR_INVALID_CONTEXT and _INVALID_HANDLE: the thread's current context is of another device, or of none."""
 _FORMATS = {"int": {8: "b", 16: "h", 32: "i", 64: "q"}, "uint": {8: "B", 16: "H", 32: "I", 64: "Q"}}
 _FLOATS = {16: "e", 32: "f", 64: "d"}
 
@@ -67,18 +69,21 @@ class _Known:
         self.dtypes: dict[object, tuple[str, int]] = {}
         self.library: ctypes.CDLL | None = None
         self.targets: dict[int, str] = {}
+        self.contexts: dict[int, ctypes.c_void_p] = {}
         self.stream: Callable[[int], int] | None = None
 
 
 known = _Known()
 
 
-def _kind_of(kind: type) -> _Kind:
+def _kind_of(value: object) -> _Kind:
+    """Return how arrays of the type of this one are asked; one array tells it for all."""
+    kind = type(value)
     found = known.kinds.get(kind)
     if found is None:
         is_torch = any(one.__module__.startswith("torch") and one.__name__ == "Tensor" for one in kind.__mro__)
-        is_foreign = hasattr(kind, "__cuda_array_interface__")
-        is_host = hasattr(kind, "__array_interface__") or hasattr(kind, "__buffer__") or kind in _BUFFERS
+        is_foreign = hasattr(value, "__cuda_array_interface__")
+        is_host = hasattr(value, "__array_interface__") or hasattr(value, "__buffer__") or kind in _BUFFERS
         found = known.kinds[kind] = _Kind(is_torch, is_foreign, is_host)
     return found
 
@@ -91,7 +96,7 @@ def device_of(args: Sequence[object]) -> int:
     """
     found, where = -1, ""
     for one in args:
-        kind = known.kinds.get(type(one)) or _kind_of(type(one))
+        kind = known.kinds.get(type(one)) or _kind_of(one)
         if kind.is_torch:
             tensor = cast(_Tensor, one)
             device = tensor.get_device() if tensor.is_cuda else -1
@@ -158,6 +163,25 @@ def _stream_of(device: int) -> int:
     return known.stream(device)
 
 
+class _InContext:
+    """The primary context of a device, current inside a `with`; torch and cupy use the same one."""
+
+    def __init__(self, device: int) -> None:
+        self._device = device
+
+    def __enter__(self) -> None:
+        library, context = driver(), known.contexts.get(self._device)
+        if context is None:
+            context = ctypes.c_void_p()
+            _check(library, library.cuDevicePrimaryCtxRetain(ctypes.byref(context), self._device), "opening the device")
+            known.contexts[self._device] = context
+        _check(library, library.cuCtxPushCurrent_v2(context), "opening the device")
+
+    def __exit__(self, *_: object) -> None:
+        popped = ctypes.c_void_p()
+        driver().cuCtxPopCurrent_v2(ctypes.byref(popped))
+
+
 class GpuKernel:
     """One kernel's PTX, and its arguments; loaded once in each device's context."""
 
@@ -175,19 +199,16 @@ class GpuKernel:
         found = self._functions.get(device)
         library = driver()
         if found is None:
-            context = ctypes.c_void_p()
-            library.cuCtxGetCurrent(ctypes.byref(context))
-            if not context.value:
-                _check(library, library.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), "opening the device")
-                _check(library, library.cuCtxSetCurrent(context), "opening the device")
             module, found = ctypes.c_void_p(), ctypes.c_void_p()
-            code = library.cuModuleLoadData(ctypes.byref(module), ctypes.c_char_p(self._code))
-            _check(library, code, f"loading kernel '{self.name}'")
-            code = library.cuModuleGetFunction(ctypes.byref(found), module, ctypes.c_char_p(self._entry))
-            _check(library, code, f"loading kernel '{self.name}'")
+            with _InContext(device):
+                code = library.cuModuleLoadData(ctypes.byref(module), ctypes.c_char_p(self._code))
+                _check(library, code, f"loading kernel '{self.name}'")
+                code = library.cuModuleGetFunction(ctypes.byref(found), module, ctypes.c_char_p(self._entry))
+                _check(library, code, f"loading kernel '{self.name}'")
             self._functions[device] = found
         if shared_bytes > _ALWAYS_ALLOWED:
-            code = library.cuFuncSetAttribute(found, _MAX_DYNAMIC_SHARED, shared_bytes)
+            with _InContext(device):
+                code = library.cuFuncSetAttribute(found, _MAX_DYNAMIC_SHARED, shared_bytes)
             _check(library, code, f"giving kernel '{self.name}' {shared_bytes} bytes of shared memory")
         return found
 
@@ -196,45 +217,94 @@ class GpuKernel:
         return Launch(self, sizes, device)
 
 
-class _Packed(threading.local):
-    """The arguments of a launch as the driver takes them; each thread has its own."""
+class _Call:
+    """What the driver reads of one launch: its configuration and its packed arguments.
 
-    def __init__(self, size: int) -> None:
+    A launch takes one from the free ones and puts it back, so that two threads never share one.
+
+    Source: `CUlaunchConfig` in the driver's API: seven `unsigned int`, the stream at byte 32, no attributes.
+    """
+
+    def __init__(self, sizes: Sequence[int], size: int) -> None:
+        self.config = ctypes.create_string_buffer(struct.pack("@7I4xPPI4x", *sizes, 0, 0, 0))
+        self.stream = 0
         self.data = ctypes.create_string_buffer(max(size, 1))
-        self.size = ctypes.c_size_t(size)
+        self._size = ctypes.c_size_t(size)
         begin, bytes_of, end = 1, 2, 0  # CU_LAUNCH_PARAM_BUFFER_POINTER, …_BUFFER_SIZE, …_END
         self.extra = (ctypes.c_void_p * 5)(
-            begin, ctypes.addressof(self.data), bytes_of, ctypes.addressof(self.size), end
+            begin, ctypes.addressof(self.data), bytes_of, ctypes.addressof(self._size), end
         )
+
+    def set_stream(self, stream: int) -> None:
+        struct.pack_into("@P", self.config, _STREAM_OFFSET, stream)
+        self.stream = stream
 
 
 class Launch:
     """One kernel, its shape, and a device."""
 
     def __init__(self, kernel: GpuKernel, sizes: tuple[int, ...], device: int) -> None:
-        self._kernel, self._device = kernel, device
+        self._kernel, self._sizes, self._device = kernel, sizes, device
         self._types = [one.type for one in kernel.arguments]
+        self._pointers = [at for at, kind in enumerate(self._types) if kind.kind == "pointer"]
+        self._dtypes: list[object] = [None] * len(self._types)
         self._packer = struct.Struct("@" + "".join([_letter(kernel.name, one) for one in kernel.arguments]))
-        self._packed = _Packed(self._packer.size)
+        self._pack = self._packer.pack_into
+        self._free: list[_Call] = []
         self._function = kernel.function(device, sizes[6])
-        self._sizes = tuple([ctypes.c_uint(one) for one in sizes])
-        self._start = driver().cuLaunchKernel
+        self._start = driver().cuLaunchKernelEx
+
+    def repeat(self, args: tuple[object, ...]) -> bool:
+        """Launch as in the last call, if every array is a tensor of torch like the last one at its place.
+
+        The checks are those of `__call__`, made by one comparison each; False where one fails, with nothing launched.
+        """
+        if len(args) != len(self._types):
+            return False
+        values, dtypes, device, kinds = list(args), self._dtypes, self._device, known.kinds
+        for at in self._pointers:
+            kind = kinds.get(type(values[at]))
+            if kind is None or not kind.is_torch:
+                return False
+            tensor = cast(_Tensor, values[at])
+            if tensor.dtype is not dtypes[at] or tensor.get_device() != device or not tensor.is_contiguous():
+                return False
+            values[at] = tensor.data_ptr()
+        self._send(values)
+        return True
 
     def __call__(self, args: Sequence[object]) -> None:
-        """Launch with these arguments, in the current stream."""
-        types = self._types
-        if len(args) != len(types):
-            raise TypeError(f"{self._kernel.name}() takes {len(types)} arguments, not {len(args)}")
-        values = [
-            self._address(at, one) if kind.kind == "pointer" else one
-            for at, (kind, one) in enumerate(zip(types, args, strict=True))
-        ]
-        packed = self._packed
+        """Launch with these arguments, in the current stream.
+
+        Raises:
+            TypeError, ValueError: an argument does not fit.
+            RuntimeError: the driver refuses the launch.
+        """
+        if len(args) != len(self._types):
+            raise TypeError(f"{self._kernel.name}() takes {len(self._types)} arguments, not {len(args)}")
+        values = list(args)
+        for at in self._pointers:
+            values[at] = self._address(at, args[at])
+        self._send(values)
+
+    def _send(self, values: list[object]) -> None:
+        """Launch with addresses and numbers."""
         try:
-            self._packer.pack_into(packed.data, 0, *values)
+            call = self._free.pop()
+        except IndexError:
+            call = _Call(self._sizes, self._packer.size)
+        stream = (known.stream or _stream_of)(self._device)
+        if stream != call.stream:
+            call.set_stream(stream)
+        try:
+            self._pack(call.data, 0, *values)
         except struct.error as error:
             raise TypeError(f"{self._kernel.name}(): {self._misfit(values)}") from error
-        code = self._start(self._function, *self._sizes, ctypes.c_void_p(_stream_of(self._device)), None, packed.extra)
+        code = self._start(call.config, self._function, None, call.extra)
+        if code in _OTHER_CONTEXT:
+            with _InContext(self._device):
+                code = self._start(call.config, self._function, None, call.extra)
+        self._free.append(call)
         if code:
             _check(driver(), code, f"launching kernel '{self._kernel.name}'")
 
@@ -250,12 +320,13 @@ class Launch:
 
     def _address(self, at: int, value: object) -> int:
         """Return where an array lies; check what the kernel's declaration says of it."""
-        kind = known.kinds.get(type(value)) or _kind_of(type(value))
+        kind = known.kinds.get(type(value)) or _kind_of(value)
         if kind.is_torch:
             tensor = cast(_Tensor, value)
             if not tensor.is_contiguous():
                 raise ValueError(f"{self._named(at)} must be contiguous; a copy is: tensor.contiguous()")
             self._check_elements(at, known.dtypes.get(tensor.dtype) or _dtype(tensor.dtype))
+            self._dtypes[at] = tensor.dtype
             return tensor.data_ptr()
         if value is None:
             return 0
