@@ -151,6 +151,9 @@ def test_threads(log: Path) -> None:
 def test_a_refused_launch(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = ktc.compile(SOURCE, "axpy").kernel("axpy")[1, 32]
     run(Tensor(16), Tensor(32), 1, 1)
-    monkeypatch.setattr(run._gpu[0], "_start", lambda *_: 46)
+    launch = run._gpu[0]
+    monkeypatch.setattr(launch, "_start", lambda *_: 46)
+    monkeypatch.setattr(launch, "_repeated", None)
+    run._repeat = launch.repeated()
     message = refused(RuntimeError, lambda: run(Tensor(16), Tensor(32), 1, 1))
     assert message == "launching kernel 'axpy' failed: the device is busy or unavailable"

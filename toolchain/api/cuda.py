@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
+from ktc.api.repeated_launch import Parts, Repeat, repeated_launch
 from ktc.base.records import record
 from ktc.ir.exports import CType, ExportedArgument
 
@@ -66,6 +67,7 @@ class _Known:
 
     def __init__(self) -> None:
         self.kinds: dict[type, _Kind] = {}
+        self.tensors: set[type] = set()
         self.dtypes: dict[object, tuple[str, int]] = {}
         self.library: ctypes.CDLL | None = None
         self.targets: dict[int, str] = {}
@@ -85,6 +87,8 @@ def _kind_of(value: object) -> _Kind:
         is_foreign = hasattr(value, "__cuda_array_interface__")
         is_host = hasattr(value, "__array_interface__") or hasattr(value, "__buffer__") or kind in _BUFFERS
         found = known.kinds[kind] = _Kind(is_torch, is_foreign, is_host)
+        if is_torch:
+            known.tensors.add(kind)
     return found
 
 
@@ -248,30 +252,23 @@ class Launch:
         self._types = [one.type for one in kernel.arguments]
         self._pointers = [at for at, kind in enumerate(self._types) if kind.kind == "pointer"]
         self._dtypes: list[object] = [None] * len(self._types)
+        self._learned = [False] * len(self._types)
+        self._repeated: Repeat | None = None
         self._packer = struct.Struct("@" + "".join([_letter(kernel.name, one) for one in kernel.arguments]))
-        self._pack = self._packer.pack_into
         self._free: list[_Call] = []
         self._function = kernel.function(device, sizes[6])
         self._start = driver().cuLaunchKernelEx
 
-    def repeat(self, args: tuple[object, ...]) -> bool:
-        """Launch as in the last call, if every array is a tensor of torch like the last one at its place.
-
-        The checks are those of `__call__`, made by one comparison each; False where one fails, with nothing launched.
-        """
-        if len(args) != len(self._types):
-            return False
-        values, dtypes, device, kinds = list(args), self._dtypes, self._device, known.kinds
-        for at in self._pointers:
-            kind = kinds.get(type(values[at]))
-            if kind is None or not kind.is_torch:
-                return False
-            tensor = cast(_Tensor, values[at])
-            if tensor.dtype is not dtypes[at] or tensor.get_device() != device or not tensor.is_contiguous():
-                return False
-            values[at] = tensor.data_ptr()
-        self._send(values)
-        return True
+    def repeated(self) -> Repeat | None:
+        """Return a function that launches again with tensors of torch, None before a call that had them alone."""
+        if self._repeated is None and self._pointers and all(self._learned[at] for at in self._pointers):
+            names = {
+                "tensors": known.tensors, "take": self._free.pop, "give_back": self._free.append, "start": self._start,
+                "new_call": self._new_call, "stream_of": known.stream or _stream_of, "device": self._device,
+                "pack": self._packer.pack_into, "function": self._function, "retry": self._retry,
+            }  # fmt: skip
+            self._repeated = repeated_launch(Parts(len(self._types), self._pointers, self._dtypes, names))
+        return self._repeated
 
     def __call__(self, args: Sequence[object]) -> None:
         """Launch with these arguments, in the current stream.
@@ -292,19 +289,27 @@ class Launch:
         try:
             call = self._free.pop()
         except IndexError:
-            call = _Call(self._sizes, self._packer.size)
+            call = self._new_call()
         stream = (known.stream or _stream_of)(self._device)
         if stream != call.stream:
             call.set_stream(stream)
         try:
-            self._pack(call.data, 0, *values)
+            self._packer.pack_into(call.data, 0, *values)
         except struct.error as error:
             raise TypeError(f"{self._kernel.name}(): {self._misfit(values)}") from error
         code = self._start(call.config, self._function, None, call.extra)
+        if code:
+            self._retry(call, code)
+        self._free.append(call)
+
+    def _new_call(self) -> _Call:
+        return _Call(self._sizes, self._packer.size)
+
+    def _retry(self, call: _Call, code: int) -> None:
+        """Launch once more in the device's own context if another one was current."""
         if code in _OTHER_CONTEXT:
             with _InContext(self._device):
                 code = self._start(call.config, self._function, None, call.extra)
-        self._free.append(call)
         if code:
             _check(driver(), code, f"launching kernel '{self._kernel.name}'")
 
@@ -326,7 +331,8 @@ class Launch:
             if not tensor.is_contiguous():
                 raise ValueError(f"{self._named(at)} must be contiguous; a copy is: tensor.contiguous()")
             self._check_elements(at, known.dtypes.get(tensor.dtype) or _dtype(tensor.dtype))
-            self._dtypes[at] = tensor.dtype
+            self._dtypes[at] = tensor.dtype if self._is_typed(at) else None
+            self._learned[at] = True
             return tensor.data_ptr()
         if value is None:
             return 0
@@ -342,9 +348,14 @@ class Launch:
 
     def _check_elements(self, at: int, have: tuple[str, int]) -> None:
         want = self._types[at].of
-        if want is not None and want.kind in ("bool", "int", "uint", "float") and (want.kind, want.bits) != have:
+        if want is not None and self._is_typed(at) and (want.kind, want.bits) != have:
             shown = f"{have[0]}{have[1]}"
             raise TypeError(f"{self._named(at)} must be an array of {want.kind}{want.bits}, not of {shown}")
+
+    def _is_typed(self, at: int) -> bool:
+        """Say whether an array's elements are declared as numbers."""
+        want = self._types[at].of
+        return want is not None and want.kind in ("bool", "int", "uint", "float")
 
     def _named(self, at: int) -> str:
         return f"{self._kernel.name}(): argument '{self._kernel.arguments[at].name}'"

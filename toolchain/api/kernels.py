@@ -11,6 +11,7 @@ from ktc.api import building, cuda
 from ktc.api.building import BuildOptions, Wish
 from ktc.api.kernel_source import LAUNCH, launching_text
 from ktc.api.loading import load_extension
+from ktc.api.repeated_launch import Repeat
 from ktc.base.records import replace
 
 Shape: TypeAlias = int | tuple[int, ...]
@@ -101,7 +102,7 @@ class Launcher:
         self._kernel, self._sizes = kernel, sizes
         self._host: Call | None = None
         self._gpu: dict[int, cuda.Launch] = {}
-        self._last: cuda.Launch | None = None
+        self._repeat: Repeat | None = None
 
     def __call__(self, *args: object) -> None:
         """Launch the kernel; arrays are used where they are, nothing is copied.
@@ -110,8 +111,8 @@ class Launcher:
             TypeError, ValueError, OverflowError: an argument does not fit.
             RuntimeError: the device refuses the launch.
         """
-        last = self._last
-        if last is not None and last.repeat(args):
+        repeat = self._repeat
+        if repeat is not None and repeat(args):
             return
         device = cuda.device_of(args)
         if device >= 0:
@@ -120,7 +121,7 @@ class Launcher:
                 kernel = self._kernel.gpu_kernel(cuda.target_of(device))
                 launch = self._gpu[device] = kernel.launch(self._sizes, device)
             launch(args)
-            self._last = launch
+            self._repeat = launch.repeated()
             return
         if self._host is None:
             self._host = self._kernel.host_call()
