@@ -10,7 +10,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run check quick format format-check lint types test test-device kernels same-code fuzz fuzz-format differential bench bench-gpu scaling ulp docs library-pages release vsix clean
+.PHONY: help setup native wheel run check quick format format-check lint types test test-device kernels same-code fuzz fuzz-format checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -97,6 +97,9 @@ vsix: ## build the VS Code extension, build/ktc.vsix (wants npm)
 
 fuzz-format: $(READY) ## format all programs and 2,000 mutants: same tree, same comments, stable (COUNT=, SEED=)
 	$(BIN)/python tests/fuzz_format.py --count $(or $(COUNT),2000) --seed $(or $(SEED),0)
+
+checked: $(READY) ## run wrong programs and their repaired twins with --check: each is reported, none falsely
+	$(BIN)/python tests/checked_programs.py
 
 differential: $(READY) ## compare tests/run and random programs with the reference, if it is installed (FOLDER=, MOJO=)
 	$(BIN)/python tests/differential.py $(or $(FOLDER),tests/run) --random 20 $(if $(MOJO),--mojo $(MOJO))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from checked_programs import FOLDER as PROGRAMS
+from checked_programs import difference
 from programs import run_ktc
 
 FOLDER = Path(__file__).parent / "checked"
@@ -96,6 +98,14 @@ def test_leaks_are_looked_for_on_request(run: Run) -> None:
     assert {(entry["code"], lines(entry)[0]) for entry in entries} == set(single)
     assert "72 bytes in 3 blocks" in str(entries[0]["message"])
     assert run(path)[0] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["memset_too_many", "memcpy_from_device", "plain_wait", "tree_depth", "shared_too_large"]
+)
+def test_programs_and_their_repaired_twins(name: str, tmp_path: Path) -> None:
+    assert not difference(PROGRAMS / f"{name}.kpy", tmp_path)  # `make checked` runs all of them
 
 
 EXAMPLES = re.findall(

@@ -53,11 +53,11 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
     level, debug = DEFAULT_LEVEL if options.level is None else options.level, options.debug or 0
     checks: dict[str, str] = {}
     if options.checks:
-        checks = checked.defines(options.checks, accelerators, options.json)
         level, debug = CHECKED_LEVEL if options.level is None else options.level, max(debug, 1)
         host = checked.checked(host, options.checks)
         processors_of = [target for target in accelerators if target.vendor == "cpu"]
         processors_of = processors_of or [target for target in (targets.find("cpu", host),) if target is not None]
+        checks = checked.defines(options.checks, accelerators or processors_of, options.json)
         accelerators = tuple([checked.checked(target, options.checks) for target in processors_of])
     if options.hardened:
         host = replace(host, is_hardened=True)

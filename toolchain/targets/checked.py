@@ -48,9 +48,8 @@ def defines(checks: Sequence[str], targets: Sequence[Target], is_json: bool) -> 
     if not checks:
         return {}
     found = {"KTC_CHECK": "1", **{f"KTC_CHECK_{word}": "1" for word in checks}}
-    limits = "".join([_limits(target) for target in targets if target.vendor != "cpu"])
-    if limits:
-        found["KTC_CHECK_LIMITS"] = limits
+    compared = [target for target in targets if target.vendor != "cpu"] or targets
+    found["KTC_CHECK_LIMITS"] = "".join([_limits(target) for target in compared])
     if is_json:
         found["KTC_CHECK_JSON"] = "1"
     return found
@@ -58,5 +57,5 @@ def defines(checks: Sequence[str], targets: Sequence[Target], is_json: bool) -> 
 
 def _limits(target: Target) -> str:
     known = limits_of(target)
-    numbers = (*known.grid, *known.block, known.block_threads, known.shared_bytes)
+    numbers = (*known.grid, *known.block, known.block_threads, known.shared_bytes, known.static_shared_bytes)
     return f"{target.name}:{''.join([f'{number},' for number in numbers])};"

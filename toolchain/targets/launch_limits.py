@@ -32,6 +32,7 @@ class Limits:
         name: of the target.
         grid, block: the most blocks, and the most threads of a block, in x, y and z.
         block_threads: the most threads of a block. shared_bytes: the most shared memory of a block.
+        static_shared_bytes: the most of it that a kernel may declare itself.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Limits:
     block: tuple[int, int, int]
     block_threads: int
     shared_bytes: int
+    static_shared_bytes: int
 
     def of(self, dimension: str) -> tuple[int, int, int]:
         """Return the limits of `grid_dim`, `block_dim` or `cluster_dim`."""
@@ -53,4 +55,5 @@ def limits_of(target: Target) -> Limits:
     shared = max(target.shared_bytes, target.dynamic_shared_bytes) or _MANY
     if target.vendor == "cpu":
         shared = _CPU_SHARED_BYTES
-    return Limits(target.name, grid, block, target.max_block_threads, shared)
+    static = target.shared_bytes or shared
+    return Limits(target.name, grid, block, target.max_block_threads, shared, min(static, shared))

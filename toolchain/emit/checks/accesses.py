@@ -207,15 +207,33 @@ class Accesses:
             arguments = [part.split()[-1] for part in split(one.text[one.text.index("(") + 1 : one.text.rindex(")")])]
             if match.group(1) == "memset":
                 self._set_array(one, arguments[0], arguments[2], "")
-                self._check_fill(one, arguments, is_kernel)
-                continue
-            self._set_array(one, arguments[0], arguments[2], arguments[1])
-            if is_kernel:
+                pieces = [(arguments[0], kinds.WRITE)]
+            else:
+                self._set_array(one, arguments[0], arguments[2], arguments[1])
+                pieces = [(arguments[0], kinds.WRITE), (arguments[1], 0)]
+            if not is_kernel:
+                self._check_host_pieces(one, pieces, arguments[2])
+            elif len(pieces) == 1:
+                self._check_fill(one, arguments)
+            else:
                 self._check_copy(one, arguments)
 
-    def _check_fill(self, one: Instruction, arguments: list[str], is_kernel: bool) -> None:
+    def _check_host_pieces(self, one: Instruction, pieces: list[tuple[str, int]], count: str) -> None:
+        place = self._place_of(one)
+        for pointer, flags in pieces if place is not None else []:
+            root = self._pointers.root(pointer)
+            if place is not None and not self._pointers.alloca(root) and not self._pointers.is_constant(root):
+                address, start, site = (
+                    self._address(one, pointer),
+                    self._address(one, root),
+                    self._sites.at(place, 1, 1, flags),
+                )
+                call = f"call void @__ktc_check_host_bytes(i64 {address}, i64 {start}, i64 {count}, ptr {site})"
+                self._body.put_before(one, call)
+
+    def _check_fill(self, one: Instruction, arguments: list[str]) -> None:
         place, root = self._place_of(one), self._pointers.root(arguments[0])
-        if place is None or not is_kernel or self._pointers.alloca(root):
+        if place is None or self._pointers.alloca(root):
             return
         site = self._sites.at(place, 1, 1, kinds.WRITE)
         address, start = self._address(one, arguments[0]), self._address(one, root)

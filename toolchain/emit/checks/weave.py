@@ -22,7 +22,8 @@ _HOOKS = {
     "zero": "void (i64, ptr)", "overflow": "void (ptr, ptr)",
     "stack": "void (ptr)", "barrier": "void (ptr)", "warp": "void (i64, ptr)", "lane": "void (i32, i32, ptr)",
     "exchange": "i32 (i32, i64, ptr)", "exchanged": "i32 (i32, i32, i32)",
-    "leave": "void ()", "tire": "void ()", "host": "void (i64, i64, ptr)", "passed": "void (i64, ptr)",
+    "leave": "void ()", "tire": "void ()", "host": "void (i64, i64, ptr)",
+    "host_bytes": "void (i64, i64, i64, ptr)", "passed": "void (i64, ptr)",
     "alloc": "i64 (i64)", "free": "i64 (i64)",
 }  # fmt: skip
 """The library's functions and their types."""
@@ -33,6 +34,7 @@ _OURS_DECLARED = re.compile(r"^declare .*@__ktc_check_\w+\(.*\n", re.MULTILINE)
 _OURS_INTERNAL = re.compile(r"^define internal ((?:.*? )?@__ktc_check_\w+\()", re.MULTILINE)
 _CONSTANT = re.compile(r'^(@(?:"[^"]+"|[\w.$-]+)) = (?:\w+ )*?constant ', re.MULTILINE)
 _SUBPROGRAM = re.compile(r" !dbg (!\d+) \{$")
+_ATTRIBUTES = re.compile(r"(\) (?:[a-z_]+ )*#\d+)")
 _SITE = '@"var$ktc.check.site"'
 _GROUPS = {"#0 ": "#1 ", "#2 ": "#1 ", "#3 ": "#4 ", "#5 ": "#4 "}
 """Attribute groups of `codegen` by what they become where everything is inlined."""
@@ -145,6 +147,8 @@ class _Module:
         first = next((one.dbg for one in body.instructions if one.dbg), "")
         if first and not (self._is_kernel and not body.header.startswith("define internal")):
             body.at_entry.append(f"  call void @__ktc_check_stack(ptr {self._sites.at(place)}), !dbg {first}")
+            # An endless recursion is not to become an endless loop.
+            body.header = _ATTRIBUTES.sub(r'\1 "disable-tail-calls"="true"', body.header, count=1)
 
     def _calls(self, body: Body, nearest: "_Nearest", pointers: Pointers | None) -> None:
         """Checks of barriers and exchanges, and where the program (it has `pointers`) calls the library."""
