@@ -207,7 +207,11 @@ class Operations:
         """One of two values."""
         if self.types.is_empty(op.type):
             return _EMPTY
-        return self.new("select " + ", ".join(map(self.typed, op.args)))
+        chosen = "select " + ", ".join(map(self.typed, op.args))
+        if op.attr == "unpredictable":
+            self.context.uses.metadata[0] = "!0 = !{}"
+            chosen += ", !unpredictable !0"
+        return self.new(chosen)
 
     def splat(self, op: Op) -> str:
         """A scalar in every lane."""

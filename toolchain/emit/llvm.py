@@ -77,6 +77,8 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
     Args:
         is_cut: it is a kernel whose threads are loops (`workgroups`), simplified already.
     """
+    if "!unpredictable" in text and target.triple.startswith("x86_64"):
+        keep_moves()
     if target.checks:
         text = instrumented(text, target.checks, target.is_device, machine(target, level))
     with parsed(text + routines(text, target) if target.vendor == "cpu" else text, name) as module:
@@ -156,6 +158,17 @@ def skip_strength_reduction() -> None:
     1,600 statements, with the same PTX. ptxas does that work again.
     """
     llvm.set_option("ktc", "--opt-disable=slsr")
+
+
+def keep_moves() -> None:
+    """Let no conditional move become a jump, in this process from now on: for x86 the note on a `select` is lost."""
+    if "moves" not in _CHANGED:
+        _CHANGED.add("moves")
+        llvm.set_option("ktc", "-x86-cmov-converter=false")
+
+
+_CHANGED = set[str]()
+"""What was changed for the whole process; LLVM takes an option once."""
 
 
 def skip_vectorisers() -> None:

@@ -2,9 +2,10 @@
 
 `PASSES` run in order on each function: `copy_elision` turns copies of values that are not used again into moves,
 `definite_initialization` reports uses of values that are not there, `drop_insertion` adds the destructor calls and
-removes the marks. A pass returns a new function; units are never changed in place. Two passes then run on the whole
-unit: `capture_by_value` (host only) replaces addresses in closure environments by values, and `frame_inlining` inlines
-functions that return memory of their own frame.
+removes the marks. A pass returns a new function; units are never changed in place. From -O1 on `constant_choices`
+rewrites conditions that choose between constants. Two passes then run on the whole unit: `capture_by_value` (host
+only) replaces addresses in closure environments by values, and `frame_inlining` inlines functions that return memory
+of their own frame.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +13,14 @@ from collections.abc import Callable, Sequence
 from ktc.base.records import replace
 from ktc.diag.diagnostic import Sink
 from ktc.ir.nodes import Function, Unit
-from ktc.passes import capture_by_value, copy_elision, definite_initialization, drop_insertion, frame_inlining
+from ktc.passes import (
+    capture_by_value,
+    constant_choices,
+    copy_elision,
+    definite_initialization,
+    drop_insertion,
+    frame_inlining,
+)
 from ktc.passes.slots import has_marks
 
 Pass = Callable[[Function, object, Sink], Function]
@@ -37,12 +45,13 @@ def run(unit: Unit, config: object, sink: Sink) -> Unit:
 
     Reports: UNINITIALIZED, NOT_DESTROYED, UNSUPPORTED, UNSUPPORTED_ON_TARGET.
     """
+    chooses = getattr(config, "level", 0) > 0
     functions = {}
     for symbol, function in unit.functions.items():
         if has_marks(function.body):
             for one in PASSES:
                 function = one(function, config, sink)
-        functions[symbol] = function
+        functions[symbol] = constant_choices.run(function) if chooses else function
     unit = replace(unit, functions=functions)
     if not getattr(unit.target, "is_device", False):  # kernels have no other functions around them
         unit = capture_by_value.run(unit)
