@@ -8,7 +8,6 @@ are the user's (`backend_errors.py`).
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
@@ -161,7 +160,6 @@ def skip_strength_reduction() -> None:
     llvm.set_option("ktc", "--opt-disable=slsr")
 
 
-@cache  # LLVM takes an option once
 def keep_moves() -> None:
     """Let no conditional move become a jump, in this process from now on: for x86 the note on a `select` is lost."""
     llvm.set_option("ktc", "-x86-cmov-converter=false")
