@@ -93,7 +93,8 @@ def attribute_groups(target: Target, bounds: Mapping[str, tuple[int, ...]]) -> l
     if target.names_processor:
         words: Mapping[str, str] = {"target-cpu": target.cpu, "target-features": target.features}
         machine = "".join([f' "{name}"="{word}"' for name, word in words.items() if word])
-    groups = [f"{inline}{base}" for inline in ("", "alwaysinline ", "noinline ")]
+    ways = ("alwaysinline ",) * 3 if target.is_inlined else ("", "alwaysinline ", "noinline ")
+    groups = [f"{inline}{base}" for inline in ways]
     groups += [f"noreturn {group}" for group in groups]
     groups = [group + machine for group in groups]
     known = target.bounded_kernel_attributes

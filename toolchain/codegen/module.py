@@ -7,7 +7,7 @@ functions and globals that the kernel reaches.
 from collections.abc import Sequence, Set
 
 from ktc.base.records import record, replace
-from ktc.codegen import air, checked, cpu, debug, headers, partition
+from ktc.codegen import air, checked, cpu, debug, headers, partition, spirv
 from ktc.codegen.constants import symbol
 from ktc.codegen.context import SHARED_SPACE, Context, Uses
 from ktc.codegen.float_modes import in_mode, with_modes
@@ -133,6 +133,8 @@ class _Lowering:
         if self._target.entry == "metadata":
             entry, metadata = air.entry(context, lowered)
             flags += air.module_flags(self._target)
+        elif self._target.entry == "words":
+            entry, metadata = spirv.entry(context, lowered)
         elif self._target.entry == "blocks":
             entry, places = debug.wrapped(context, lowered.function, cpu.entry(context, lowered))
             reached.metadata |= places

@@ -12,6 +12,7 @@ from ktc.emit.air import images as air
 from ktc.emit.job_steps import Step, instructions, step
 from ktc.emit.module_text import ModuleText
 from ktc.emit.objects import hsaco, ptx
+from ktc.emit.spirv import images as spirv
 from ktc.emit.tools import assemble_ptx
 
 UNCUT = "uncut"
@@ -53,7 +54,7 @@ def emit_kernel(
             optimised = stack.enter_context(llvm.optimized(text, target, level, module.kernel, is_cut))
         if "llvm-opt" in kinds:
             made["llvm-opt"] = llvm.llvm_text(optimised).encode()
-        forms = {"ptx": _ptx, "hsaco": _hsaco, "metallib": _metallib, "native": _native}
+        forms = {"ptx": _ptx, "hsaco": _hsaco, "metallib": _metallib, "spirv": _spirv, "native": _native}
         if kinds - {"llvm", "llvm-opt"}:
             with step(steps, "emit", module.kernel):
                 if target.vendor != "cpu":
@@ -94,6 +95,10 @@ def _hsaco(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: s
 
 def _metallib(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:
     return air.emit(optimised, module.target, module.kernel, kinds)
+
+
+def _spirv(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:
+    return spirv.emit(optimised, module.target, module.kernel, level, kinds)
 
 
 def _native(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:

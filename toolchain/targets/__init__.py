@@ -8,7 +8,7 @@ from importlib import import_module
 
 from ktc.targets.target import Target
 
-_DEVICE_FILES = ("nvptx", "amdgcn", "air")
+_DEVICE_FILES = ("nvptx", "amdgcn", "air", "spirv")
 """In the order of `ktc targets`; each has `TARGETS`. `cpu` is made from the host's target."""
 
 

@@ -15,6 +15,7 @@ _GRIDS: Mapping[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = Mappin
     {
         "nvidia": ((_MANY, 65_535, 65_535), (1024, 1024, 64)),
         "amd": ((_MANY, 65_535, 65_535), (1024, 1024, 1024)),
+        "opencl": ((_MANY, _MANY, _MANY), (1024, 1024, 1024)),
         "apple": ((_MANY, _MANY, _MANY), (1024, 1024, 1024)),
         "cpu": ((_MANY, _MANY, _MANY), (1024, 1024, 1024)),
     }

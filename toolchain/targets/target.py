@@ -28,7 +28,7 @@ class Target:
 
     Args:
         name: as the user writes it: `sm_90`, `gfx942`, `apple-m4`, `cpu`; for the host the triple.
-        vendor: "nvidia", "amd", "apple" or "cpu" (the host, and the CPU as a device).
+        vendor: "nvidia", "amd", "apple", "opencl" or "cpu" (the host, and the CPU as a device).
         triple, data_layout, cpu, features: for LLVM.
         spaces: the language's address space (0 generic, 1 global, 3 shared, 4 constant, 5 local) -> LLVM's number.
         alloca_space: LLVM's address space of a stack slot.
@@ -37,7 +37,7 @@ class Target:
         bounded_kernel_attributes: by the name of a kernel's bound (`nodes.Function`) what such a kernel gets, the
             bound's numbers in `{}`; "threads" takes the place of `kernel_attributes`.
         entry: what a driver starts: "function", the kernel; "metadata", the kernel with its arguments described in
-            metadata; "blocks", a function that runs some blocks of the grid, with a layout of their shared memory;
+            metadata; "words", the kernel with pointers as words of 64 bits; "blocks", a function that runs some blocks of the grid, with a layout of their shared memory;
             "threads", one that runs one thread.
         module_flags: LLVM text of nodes of `!llvm.module.flags` (`!{i32 1, !"x", i32 2}`).
         scopes: memory scope ("", "gpu", "cluster", "block", "warp") -> LLVM's syncscope name, "" for system.
@@ -45,7 +45,7 @@ class Target:
         max_block_threads: limit of threads in a block.
         shared_bytes: limit of shared memory whose size is known at compile time, of a block, in bytes.
         dynamic_shared_bytes: limit of shared memory that a launch may ask for, in bytes.
-        artefact: what the driver loads: "ptx", "hsaco", "metallib", "native".
+        artefact: what the driver loads: "ptx", "hsaco", "metallib", "spirv", "native".
         is_device: kernels run here.
         value_argument: how a kernel declares the address of a value that its launch passes (`{type}`, `{align}`); empty
             where it cannot. value_space: LLVM's address space of that address.
@@ -68,6 +68,7 @@ class Target:
         floats: what arithmetic may leave out, as the user chose: bits of `float_modes.MODES`.
         float_atomics: metadata that atomics of floats need, to be instructions.
         names_processor: functions say `cpu` and `features`.
+        is_inlined: every function becomes a part of the kernel.
         is_convergent: threads run in step, so barriers and shuffles must not move.
         line_tables: LLVM's emission kind where only lines are described. describes_variables: `-g2` has them too.
         device_externals: functions that the driver or its library supplies at load time, so may stay undefined.
@@ -115,6 +116,7 @@ class Target:
     float_atomics: tuple[str, ...] = ()
     floats: int = 0
     names_processor: bool = True
+    is_inlined: bool = False
     is_convergent: bool = False
     line_tables: str = "LineTablesOnly"
     describes_variables: bool = False

@@ -1,0 +1,1 @@
+"""SPIR-V: from an optimised module to what OpenCL loads."""

@@ -1,0 +1,87 @@
+"""SPIR-V through LLVM's SPIR-V back end, for OpenCL: Intel's GPUs, and every device whose driver takes SPIR-V.
+
+`TARGETS` has the generic target and Intel's generations. The driver makes machine code of all alike; the names differ
+in facts (shared memory). LLVM has no pass for SPIR-V that finds the address space of a generic pointer,
+so modules are optimised with the numbers of AMD's back end, which has one, and `emit/spirv` renumbers them.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ktc.targets.target import Target
+
+TRIPLE = "spirv64v1.4-unknown-unknown"
+"""SPIR-V 1.4: non-uniform group operations need 1.3."""
+
+LAYOUT = (
+    "e-p5:64:64-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64-A5-G1"
+)
+"""Of modules before they are renumbered: stack slots are in space 5."""
+
+FINAL_LAYOUT = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64-G1"
+"""Source: LLVM 22, `SPIRVTargetMachine.cpp`."""
+
+SPACES: Mapping[int, int] = MappingProxyType({0: 4, 1: 1, 3: 3, 4: 1, 5: 0})
+"""The numbers in LLVM's SPIR-V by those before: generic, global, shared, constants (a generic pointer cannot point into
+OpenCL's constant memory, so they are global), stack slots."""
+
+SUBGROUP_LANES = 32
+"""Every generation of Intel's GPUs since Xe has it, and Intel's processors."""
+
+_TARGETS = (
+    # name, shared KiB a block, title, further names
+    ("spirv", 32, "SPIR-V 1.4 for OpenCL 3.0", ("opencl", "spirv64")),
+    ("intel-xe-lpg", 64, "Intel Xe-LPG (Core Ultra, Meteor Lake and Arrow Lake)", ("intel:xe-lpg", "mtl", "arl")),
+    ("intel-xe-hpg", 64, "Intel Xe-HPG (Arc A-series, Data Center GPU Flex)", ("intel:xe-hpg", "dg2", "acm")),
+    ("intel-xe-hpc", 128, "Intel Xe-HPC (Data Center GPU Max)", ("intel:xe-hpc", "pvc")),
+    ("intel-xe2", 128, "Intel Xe2 (Arc B-series, Lunar Lake)", ("intel:xe2", "bmg", "lnl")),
+)
+"""The least that OpenCL 3.0's full profile has; Intel's numbers from the compute runtime's hardware descriptions."""
+
+_SCOPES = {"": "", "gpu": "device", "cluster": "device", "block": "workgroup", "warp": "subgroup"}
+"""LLVM's names of SPIR-V's scopes."""
+
+EXTERNALS = frozenset(
+    {
+        "_Z22__spirv_ControlBarrierjjj",
+        "_Z21__spirv_MemoryBarrierjj",
+        "printf",
+    }
+)
+"""Built-in functions, by the names under which LLVM knows them."""
+
+
+def _target(name: str, shared_kib: int, title: str, further: tuple[str, ...]) -> Target:
+    return Target(
+        name=name,
+        vendor="opencl",
+        triple=TRIPLE,
+        data_layout=LAYOUT,
+        cpu=name,
+        features="",
+        spaces={0: 0, 1: 1, 3: 3, 4: 4, 5: 5},
+        alloca_space=5,
+        kernel_convention="spir_kernel",
+        scopes=_SCOPES,
+        warp_lanes=SUBGROUP_LANES,
+        shared_bytes=shared_kib << 10,
+        dynamic_shared_bytes=shared_kib << 10,
+        artefact="spirv",
+        is_device=True,
+        entry="words",
+        value_argument="ptr addrspace(5) byval({type}) align {align}",
+        value_space=5,
+        global_spaces=(4, 1),
+        has_recursion=False,
+        has_wide_casts=False,
+        has_vector_intrinsics=False,
+        names_processor=False,
+        is_convergent=True,
+        is_inlined=True,
+        device_externals=EXTERNALS,
+        title=title,
+        aliases=further,
+    )
+
+
+TARGETS = tuple(_target(*row) for row in _TARGETS)
