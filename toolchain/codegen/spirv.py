@@ -43,7 +43,10 @@ def _argument(body: Operations, index: int, kind: Type, whole: Type | None) -> t
     name = f"%p{index}"
     if whole is not None or not _is_plain(kind):
         held = whole or kind
-        declared = body.context.target.value_argument.format(type=types.memory(held), align=align_of(held))
+        copied = types.memory(held)
+        if copied[0] not in "{<" or isinstance(held, VectorType):
+            copied = f"{{ {copied} }}"  # OpenCL knows arguments of struct types only
+        declared = body.context.target.value_argument.format(type=copied, align=align_of(held))
         if whole is not None:
             return f"{declared} {name}", body.new(f"addrspacecast ptr addrspace({space}) {name} to ptr")
         loaded = body.new(f"load {types.memory(kind)}, ptr addrspace({space}) {name}, align {align_of(kind)}")

@@ -94,11 +94,11 @@ def _hsaco(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: s
 
 
 def _metallib(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:
-    return air.emit(optimised, module.target, module.kernel, kinds)
+    return air.emit(llvm.llvm_text(optimised), module.target, module.kernel, kinds)
 
 
 def _spirv(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:
-    return spirv.emit(optimised, module.target, module.kernel, level, kinds)
+    return spirv.emit(llvm.llvm_text(optimised), module.target, module.kernel, level, kinds)
 
 
 def _native(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:

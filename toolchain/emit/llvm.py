@@ -44,21 +44,13 @@ costs and brings the pass that finds the space of a generic pointer. There is no
 accesses; SPIR-V's has no such pass."""
 
 
-def machine(target: Target, level: int) -> Any:
-    """Return the target machine with which LLVM optimises; making one takes a fifth of a millisecond."""
-    if target.vendor in _BORROWERS:
-        return _machine("amdgcn-amd-amdhsa", "gfx1100", "", level)
-    return _machine(target.triple, target.cpu, target.features, level)
-
-
-def _emitting(target: Target, level: int) -> Any:
-    """Return the target machine with which LLVM emits code."""
-    if target.artefact == "spirv":
-        return _machine(target.triple, "", "", level)
-    return machine(target, level)
-
-
-def _machine(triple: str, cpu: str, features: str, level: int) -> Any:
+def machine(target: Target, level: int, emits: bool = False) -> Any:
+    """Return the target machine with which LLVM optimises, or emits; making one takes a fifth of a millisecond."""
+    triple, cpu, features = target.triple, target.cpu, target.features
+    if emits and target.artefact == "spirv":
+        cpu = ""  # the back end knows no names
+    elif target.vendor in _BORROWERS:
+        triple, cpu, features = "amdgcn-amd-amdhsa", "gfx1100", ""
     return llvm.Target.from_triple(triple).create_target_machine(
         cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default"
     )
@@ -187,12 +179,12 @@ def skip_vectorisers() -> None:
 
 def assembly(module: Any, target: Target, level: int) -> str:
     """Return the assembly (PTX for NVIDIA) of an optimised module."""
-    return str(_emitting(target, level).emit_assembly(module))
+    return str(machine(target, level, emits=True).emit_assembly(module))
 
 
 def object_code(module: Any, target: Target, level: int) -> bytes:
     """Return the relocatable object of an optimised module; NVIDIA has none."""
-    return bytes(_emitting(target, level).emit_object(module))
+    return bytes(machine(target, level, emits=True).emit_object(module))
 
 
 def llvm_text(module: Any) -> str:

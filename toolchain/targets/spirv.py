@@ -13,12 +13,11 @@ from ktc.targets.target import Target
 TRIPLE = "spirv64v1.4-unknown-unknown"
 """SPIR-V 1.4: non-uniform group operations need 1.3."""
 
-LAYOUT = (
-    "e-p5:64:64-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64-A5-G1"
-)
+_VECTORS = "v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024"
+LAYOUT = f"e-p5:64:64-i64:64-{_VECTORS}-n8:16:32:64-A5-G1"
 """Of modules before they are renumbered: stack slots are in space 5."""
 
-FINAL_LAYOUT = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64-G1"
+FINAL_LAYOUT = f"e-i64:64-{_VECTORS}-n8:16:32:64-G1"
 """Source: LLVM 22, `SPIRVTargetMachine.cpp`."""
 
 SPACES: Mapping[int, int] = MappingProxyType({0: 4, 1: 1, 3: 3, 4: 1, 5: 0})
@@ -41,11 +40,16 @@ _TARGETS = (
 _SCOPES = {"": "", "gpu": "device", "cluster": "device", "block": "workgroup", "warp": "subgroup"}
 """LLVM's names of SPIR-V's scopes."""
 
+MAILBOX = "ktc.opencl.mailbox"
+"""The function that gives the address of memory in which a kernel leaves texts and says that it failed: its first two
+words of 32 bits are 1 after a failure, and the number of bytes that threads have taken, of which the third is the
+most; the texts begin after the fourth."""
+
 EXTERNALS = frozenset(
     {
         "_Z22__spirv_ControlBarrierjjj",
-        "_Z21__spirv_MemoryBarrierjj",
-        "printf",
+        "_Z16sub_group_balloti",
+        "_Z17sub_group_shufflejj",
     }
 )
 """Built-in functions, by the names under which LLVM knows them."""

@@ -37,8 +37,8 @@ class Target:
         bounded_kernel_attributes: by the name of a kernel's bound (`nodes.Function`) what such a kernel gets, the
             bound's numbers in `{}`; "threads" takes the place of `kernel_attributes`.
         entry: what a driver starts: "function", the kernel; "metadata", the kernel with its arguments described in
-            metadata; "words", the kernel with pointers as words of 64 bits; "blocks", a function that runs some blocks of the grid, with a layout of their shared memory;
-            "threads", one that runs one thread.
+            metadata; "words", the kernel with pointers as words of 64 bits; "blocks", a function that runs some blocks
+            of the grid, with a layout of their shared memory; "threads", one that runs one thread.
         module_flags: LLVM text of nodes of `!llvm.module.flags` (`!{i32 1, !"x", i32 2}`).
         scopes: memory scope ("", "gpu", "cluster", "block", "warp") -> LLVM's syncscope name, "" for system.
         warp_lanes: threads of a warp.

@@ -184,7 +184,7 @@ define void @k(ptr addrspace(1) noalias readonly captures(none) %a) {{
 
 def test_the_driver_gets_bitcode_in_its_wrapper_in_a_container():
     with optimized(head(TARGET) + TEXT, TARGET, 3, "k") as module:
-        made = air.emit(module, TARGET, "k", {"asm", "object", "image"})
+        made = air.emit(str(module), TARGET, "k", {"asm", "object", "image"})
     assert made["object"][:4] == (0x0B17C0DE).to_bytes(4, "little")
     assert made["image"][:4] == b"MTLB" and made["image"].endswith(made["object"])
     assert b"define void @k(" in made["asm"]

@@ -1,12 +1,12 @@
 """AIR, the code of Apple's GPUs: text, bitcode and the container that Metal loads.
 
-In: an optimised module with AIR's triple, layout and metadata. Out: the kinds that are wanted: "asm" is AIR as LLVM
-text with typed pointers; "object" its bitcode, in the form that Apple's compilers read; "image" the metallib around it.
+In: the text of an optimised module with AIR's triple, layout and metadata. Out: the kinds that are wanted:
+"asm" is AIR as LLVM text with typed pointers; "object" its bitcode, in the form that Apple's compilers read; "image"
+the metallib around it.
 """
 
 import re
 from collections.abc import Set
-from typing import Any
 
 from ktc.emit.air import metallib
 from ktc.emit.air.bitcode import bitcode
@@ -25,9 +25,9 @@ _TYPES = re.compile(r"(?<![%@.\w])(?:i(?P<bits>\d+)|(?P<double>double))\b")
 _WIDEST = 64
 
 
-def emit(optimised: Any, target: Target, kernel: str, kinds: Set[str]) -> dict[str, bytes]:
+def emit(optimised: str, target: Target, kernel: str, kinds: Set[str]) -> dict[str, bytes]:
     """Return the kernel in each of `kinds` ("asm", "object", "image")."""
-    text = typed_text(str(optimised))
+    text = typed_text(optimised)
     lacking = lacks(text)
     if lacking:
         return {LACKS: lacking.encode()}

@@ -1,23 +1,24 @@
 """SPIR-V, the code that OpenCL's drivers take: its disassembly, the module, and the image that the launcher reads.
 
-In: an optimised module with the address spaces of `targets.spirv.LAYOUT`. Out: the kinds that are wanted: "asm" is the
-disassembly as LLVM prints it, "object" the module, "image" the module behind its length.
+In: the text of an optimised module with the address spaces of `targets.spirv.LAYOUT`. Out: the kinds that
+are wanted: "asm" is the disassembly as LLVM prints it, "object" the module, "image" the module behind what the launcher
+must know.
 """
 
 from collections.abc import Set
-from typing import Any
 
 from ktc.emit import llvm
-from ktc.emit.spirv.text import renumbered
+from ktc.emit.spirv.text import for_spirv
 from ktc.targets.target import Target
 
 MAGIC = 0x56525053_4354_4B7F
-"""What an image begins with ("\\x7fKTC" "SPRV"); the length of the module in bytes follows, in 64 bits as well."""
+"""What an image begins with ("\\x7fKTC" "SPRV"). In 64 bits each follow the module's length in bytes and which
+arguments stand behind the kernel's own (`text.HAS_MAILBOX`, `text.HAS_SHARED`)."""
 
 
-def emit(optimised: Any, target: Target, kernel: str, level: int, kinds: Set[str]) -> dict[str, bytes]:
+def emit(optimised: str, target: Target, kernel: str, level: int, kinds: Set[str]) -> dict[str, bytes]:
     """Return the kernel in each of `kinds` ("asm", "object", "image")."""
-    text = renumbered(str(optimised))
+    text, arguments = for_spirv(optimised)
     made: dict[str, bytes] = {}
     # Emission changes the module, and LLVM's SPIR-V back end wants a machine of its own for each.
     if "asm" in kinds:
@@ -27,10 +28,10 @@ def emit(optimised: Any, target: Target, kernel: str, level: int, kinds: Set[str
         with llvm.parsed(text, kernel) as module:
             code = llvm.object_code(module, target, level)
         made |= {"object": code} if "object" in kinds else {}
-        made |= {"image": wrapped(code)} if "image" in kinds else {}
+        made |= {"image": wrapped(code, arguments)} if "image" in kinds else {}
     return made
 
 
-def wrapped(code: bytes) -> bytes:
+def wrapped(code: bytes, arguments: int) -> bytes:
     """Return a module as the launcher reads it."""
-    return MAGIC.to_bytes(8, "little") + len(code).to_bytes(8, "little") + code
+    return b"".join(number.to_bytes(8, "little") for number in (MAGIC, len(code), arguments)) + code

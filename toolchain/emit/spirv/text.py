@@ -1,20 +1,116 @@
 """LLVM text with the numbers of AMD's address spaces to the text that LLVM's SPIR-V back end takes.
 
-In: an optimised module as LLVM prints it, all of it one kernel. Out: text with SPIR-V's layout and address spaces.
+In: an optimised module as LLVM prints it, all of it one kernel. Out: text with SPIR-V's layout and address spaces, and
+what the launcher must pass behind the kernel's own arguments.
+
+OpenCL has neither shared memory whose size a launch gives, but as an argument, nor a way for a kernel to end with an
+error. The kernel gets arguments for both: the address of the mailbox (`MAILBOX`), in which it leaves what it prints and
+that it failed, and the address of shared memory.
 """
 
 import re
+from typing import NamedTuple
 
-from ktc.targets.spirv import FINAL_LAYOUT, SPACES
+from ktc.targets.spirv import FINAL_LAYOUT, MAILBOX, SPACES
+
+HAS_MAILBOX, HAS_SHARED = 1, 2
+"""Bits that say which arguments follow the kernel's own, in this order."""
 
 _STRING = re.compile(r'(c?"[^"]*")')
 _POINTER = re.compile(r"(?<![\w.%@$])ptr(?: addrspace\((\d+)\))?(?![\w.$])")
 _SPACE = re.compile(r"(?<!ptr )addrspace\((\d+)\)")
+_SLOT = re.compile(r", addrspace\(5\)")
 _SUFFIX = re.compile(r"(?<=\.)p(\d+)(?=\.|\()")
+_SIZED = re.compile(r"^(@\S+) = external [^\n]*addrspace\(3\) global \[0 x i8\].*$", re.MULTILINE)
+_MAIL = re.compile(rf"(%[\w.]+) = (?:tail )?call ptr addrspace\(1\) @{re.escape(MAILBOX)}\(\).*")
+_TRAP = re.compile(r"(?:tail )?call void @llvm\.(?:trap|ubsantrap)\([^)]*\).*")
+_EXPRESSION = re.compile(
+    r"\b((?:getelementptr|addrspacecast|ptrtoint|ptrtoaddr|inttoptr|add|sub|xor|trunc|bitcast)(?: \w+)*) \("
+)
 
 
-def renumbered(text: str) -> str:
+class Kernel(NamedTuple):
+    """A kernel's module, and which arguments follow its own."""
+
+    text: str
+    arguments: int
+
+
+def for_spirv(text: str) -> Kernel:
     """Return the module with SPIR-V's numbers of address spaces."""
+    text, posts = _with_mailbox(text)
+    text, is_sized = _with_shared_argument(text)
+    return Kernel(_renumbered(text), HAS_MAILBOX * posts + HAS_SHARED * is_sized)
+
+
+# ---- further arguments --------------------------------------------------------------------------------------
+
+
+def _with_mailbox(text: str) -> tuple[str, bool]:
+    """A kernel that fails says so in the mailbox, and returns."""
+    fails = _TRAP.search(text) is not None
+    text = _TRAP.sub("store i32 1, ptr addrspace(1) %ktc.mail, align 4", text)
+    text = re.sub(r"^  unreachable$", "  ret void", text, flags=re.MULTILINE)
+    if not fails and not _MAIL.search(text):
+        return text, False
+    text = _MAIL.sub(r"\1 = getelementptr i8, ptr addrspace(1) %ktc.mail, i64 0", text)
+    return _begun(text, "i64 %ktc.mailbox", ["%ktc.mail = inttoptr i64 %ktc.mailbox to ptr addrspace(1)"]), True
+
+
+def _with_shared_argument(text: str) -> tuple[str, bool]:
+    """Memory whose size a launch gives is an argument; expressions of its address are computed at the beginning."""
+    names = _SIZED.findall(text)
+    if not names:
+        return text, False
+    text = _SIZED.sub("", text)
+    for name in names:
+        text = re.sub(rf"{re.escape(name)}(?![\w.$])", "%ktc.shared", text)
+    made: list[str] = []
+    while found := _constant(text):
+        start, end, instruction = found
+        place = f"%ktc.place{len(made)}"
+        made.append(f"{place} = {instruction}")
+        whole = text[start:end]
+        text = text.replace(whole, place)
+    return _begun(text, "ptr addrspace(3) %ktc.shared", made), True
+
+
+def _constant(text: str) -> tuple[int, int, str] | None:
+    """Find an innermost constant expression of the argument: where it begins and ends, and its instruction."""
+    for found in _EXPRESSION.finditer(text):
+        body = _balanced(text, found.end())
+        if "%ktc." in body and not _EXPRESSION.search(body):
+            return found.start(), found.end() + len(body) + 1, f"{found[1]} {body}"
+    return None
+
+
+def _balanced(text: str, start: int) -> str:
+    """Return what stands before the bracket that closes one before `start`."""
+    depth, at = 1, start
+    while depth:
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+    return text[start : at - 1]
+
+
+def _begun(text: str, parameter: str, lines: list[str]) -> str:
+    """Return the module with one more parameter of its kernel, and lines at the beginning of the kernel."""
+    head = re.search(r"^define [^\n]*?spir_kernel void @[^(]+\(", text, re.MULTILINE)
+    assert head is not None
+    given = _balanced(text, head.end())
+    after = text[head.end() + len(given) :]
+    entry = re.search(r"^entry:[^\n]*\n|\{\n", after, re.MULTILINE)
+    assert entry is not None
+    label = re.compile(r"\{\n[\w.]+:[^\n]*\n").search(after)
+    at = label.end() if label else entry.end()
+    begun = after[:at] + "".join([f"  {line}\n" for line in lines]) + after[at:]
+    return text[: head.end()] + ", ".join([part for part in (given, parameter) if part]) + begun
+
+
+# ---- address spaces -----------------------------------------------------------------------------------------
+
+
+def _renumbered(text: str) -> str:
     lines = []
     for line in text.splitlines():
         if line.startswith("target datalayout"):
@@ -28,6 +124,7 @@ def renumbered(text: str) -> str:
 
 
 def _spaces(line: str) -> str:
+    line = _SLOT.sub("", line)
     line = _SPACE.sub(lambda found: _space(int(found[1])), line)
     line = _POINTER.sub(lambda found: f"ptr {_space(int(found[1] or 0))}".rstrip(), line)
     if "@llvm." in line:

@@ -1,0 +1,34 @@
+"""Intel's OpenCL runtime for processors, with which tests run SPIR-V where it is installed:
+
+    pip install intel-opencl-rt intel-cmplr-lib-rt
+
+KTC_TEST_OPENCL names the environment in which it is, if that is not the one of the tests.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+_DRIVER = "libintelocl.so"
+
+
+def library_folder() -> Path | None:
+    """Return the folder of the runtime's libraries, None if it is not installed."""
+    folder = Path(os.environ.get("KTC_TEST_OPENCL", sys.prefix)) / "lib"
+    return folder if (folder / _DRIVER).exists() and (folder / "libOpenCL.so.1").exists() else None
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return the variables with which a program finds the runtime; `folder` is for a file that names its driver."""
+    libraries = library_folder()
+    assert libraries is not None
+    vendors = folder / "vendors"
+    vendors.mkdir(exist_ok=True)
+    (vendors / "intel.icd").write_text(f"{libraries / _DRIVER}\n")
+    return {
+        **os.environ,
+        "LD_LIBRARY_PATH": str(libraries),
+        "OCL_ICD_VENDORS": str(vendors),
+        "KTC_DEVICE": "opencl",
+        "NO_COLOR": "1",
+    }
