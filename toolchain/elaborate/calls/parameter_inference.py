@@ -14,6 +14,7 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionValue,
     Given,
+    Metatype,
     Opaque,
     OriginValue,
     ParameterPack,
@@ -39,7 +40,9 @@ def infer(
     for name, value in given.items():
         kind = parameter_binding.type_of_param(elab, value)
         want = pattern.params.get(name)
-        if kind is not None and want is not None:
+        if isinstance(want, Metatype) and kind is None:
+            unification.unify(elab, want, value, bound)
+        elif kind is not None and want is not None:
             unification.unify(elab, want, well_known.settled_type(elab, kind) if isinstance(want, Sym) else kind, bound)
     later: list[_Later] = []
     made: StructTy | None = None

@@ -15,7 +15,18 @@ from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, FunctionValue, Given, Opaque, OriginValue, StructTy, Sym, TraitTy
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionValue,
+    Given,
+    Metatype,
+    Opaque,
+    OriginValue,
+    PartialTy,
+    StructTy,
+    Sym,
+    TraitTy,
+)
 from ktc.elaborate.model.values import Arg, Place, Result, RValue, Var
 from ktc.elaborate.primitives import table
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
@@ -112,6 +123,8 @@ def reflect(body: Body, name: str, node: ast.Call) -> Result:
     if name.endswith("type_of"):
         if isinstance(value, FunctionValue):
             return function_types.fn_type_of(body.elab, value)
+        if isinstance(value, (StructTy, PartialTy)):
+            return Metatype(value)
         if not isinstance(value, (RValue, Place, ConstValue)):
             body.fail(Code.TYPE_MISMATCH, "a value is wanted here", body.at(node))
         return value.ty

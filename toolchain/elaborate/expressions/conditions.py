@@ -7,7 +7,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
 from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
 from ktc.elaborate.calls import conversions, overload_resolution
-from ktc.elaborate.expressions import operands, operators
+from ktc.elaborate.expressions import merging, operands, operators
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
@@ -152,6 +152,7 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
         lists.append(body.statements)
         body.statements = body.blocks.pop()
         body.dead = False
+    values = merging.merged(body, values, lists, node)
     ty = _common(body, values, expected, node)
     places = [v for v in values if isinstance(v, Place) and not v.owned and v.ty is ty and v.pointer.type == types.PTR]
     are_places = len(places) == len(values)

@@ -29,6 +29,7 @@ from ktc.elaborate.model.types import (
     FunctionTy,
     FunctionValue,
     Given,
+    Metatype,
     OriginValue,
     ParameterPack,
     PartialTy,
@@ -180,6 +181,8 @@ def _stand_in(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleI
 def _stand_in_for(elab: Elaboration, want: Given, name: str, module: ModuleInfo, at: ast.Node) -> Given:
     if isinstance(want, TraitTy):
         return archetype(elab, name, want, module, at)
+    if isinstance(want, Metatype) and isinstance(want.of, StructTy) and not want.of.symbolic:
+        return want.of
     if isinstance(want, FunctionTy) and want.syntax is None and not want.symbolic:
         return _function(elab, want, name, module, at)
     if isinstance(want, PartialTy) and want.info is well_known.library_info(elab, "Origin"):

@@ -18,6 +18,7 @@ from ktc.elaborate.model.types import (
     FunctionTy,
     FunctionValue,
     Given,
+    Metatype,
     Named,
     OriginValue,
     ParameterPack,
@@ -106,11 +107,14 @@ def _infer_from_values(
         value = given.get(param.name)
         if value is None or param.type is None or param.kind == "star":
             continue
-        if (kind := type_of_param(elab, value)) is None:
+        if (kind := type_of_param(elab, value)) is None and not isinstance(value, StructTy):
             continue
         try:
             want = elab.api.evaluate_open(elab, param.type, trial, module)
-            unification.unify_value(elab, want, kind, trial, module, bound)
+            if kind is None:
+                kind = value if isinstance(want, Metatype) else None
+            if kind is not None:
+                unification.unify_value(elab, want, kind, trial, module, bound)
         except Symbolic:
             continue
     for param in open_params:
@@ -140,6 +144,12 @@ def _declared_one(
         return value
     if isinstance(want, TraitTy) and isinstance(value, ConstValue) and is_some(param):
         check_conforms(elab, param, value.ty, want, what)
+        return value
+    if isinstance(want, Metatype):
+        if not isinstance(value, StructTy) or not unification.unify(elab, want.of, value, {}):
+            shown = type_printer.type_name(elab, value) if isinstance(value, Ty) else type_printer.said(value)
+            text = f"parameter '{param.name}' of {what} wants a type that is '{want.of}', not '{shown}'"
+            raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
         return value
     if isinstance(want, TraitTy):
         value = whole(elab, value)

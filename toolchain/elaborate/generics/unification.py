@@ -17,6 +17,7 @@ from ktc.elaborate.model.types import (
     FunctionTy,
     FunctionValue,
     Given,
+    Metatype,
     Named,
     Opaque,
     OriginValue,
@@ -207,6 +208,8 @@ def unify(elab: Elaboration, pattern: Given, actual: Given, bound: dict[Sym, Giv
         if not isinstance(actual, StructTy) or actual.info is not pattern.info:
             return False
         return all([p is None or unify(elab, p, a, bound) for p, a in zip(pattern.params, actual.params, strict=True)])
+    if isinstance(pattern, Metatype):
+        return unify(elab, pattern.of, actual.of if isinstance(actual, Metatype) else actual, bound)
     if isinstance(pattern, TraitTy):
         return isinstance(actual, Ty) and struct_members.conforms(elab, actual, pattern)
     if isinstance(pattern, ConstValue) and isinstance(actual, ConstValue):

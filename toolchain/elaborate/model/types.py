@@ -207,6 +207,16 @@ class PartialTy:
         return self.info.name
 
 
+@record
+class Metatype:
+    """The type of a type: what `type_of(T)` means where `T` is a type. The type may be open."""
+
+    of: "StructTy | PartialTy"
+
+    def __str__(self) -> str:
+        return f"type_of({self.of})"
+
+
 @entity
 class OpenTy(Ty):
     """In a signature: the type of an argument with parameters that are not inferred yet."""
@@ -256,7 +266,7 @@ class ModuleValue:
 
 
 ParameterValue = Union[
-    Ty, ConstValue, FunctionValue, ParameterPack, PartialTy, Sym, Opaque, ModuleValue, AliasInfo, BoundAlias
+    Ty, ConstValue, FunctionValue, ParameterPack, PartialTy, Sym, Opaque, ModuleValue, AliasInfo, BoundAlias, Metatype
 ]
 Given = Union[ParameterValue, None]
 """What is given for a parameter: None where `_` leaves it open."""
@@ -298,6 +308,8 @@ def is_symbolic(value: object) -> bool:
             return any(map(is_symbolic, items))
         case PartialTy() | OpenTy():
             return True
+        case Metatype(of):
+            return is_symbolic(of)
         case ConstValue(StructTy() as ty, _):
             return ty.symbolic
         case FunctionTy():
