@@ -12,9 +12,7 @@ from ktc.ir import nodes
 from ktc.syntax import ast
 
 
-def merged(
-    body: Body, values: Sequence[Result], lists: list[list[nodes.Statement]], node: ast.Ternary
-) -> list[Result]:
+def merged(body: Body, values: Sequence[Result], lists: list[list[nodes.Statement]], node: ast.Ternary) -> list[Result]:
     """Return what the arms of a conditional expression give where their types have a `__merge_with__` for each other.
 
     Args:
