@@ -11,6 +11,7 @@ from ktc.elaborate.generics import archetypes
 from ktc.elaborate.model.declarations import StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import ParameterPack, StructTy
 from ktc.elaborate.types import struct_types, type_printer
 
@@ -35,7 +36,7 @@ def check_fields(elab: Elaboration, info: StructInfo) -> None:
         return
     try:
         fields = struct_types.fields_of(elab, archetypes.own_type(elab, info))
-    except ErrorReported:
+    except (ErrorReported, Symbolic):  # Symbolic: a parameter has no stand-in
         return
     for name, kind in fields:
         if isinstance(kind, StructTy) and kind.info.explicit_destroy is not None:

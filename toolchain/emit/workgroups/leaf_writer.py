@@ -38,6 +38,8 @@ class LeafWriter:
         self.first_lane = FirstLane(plan, frame, output, leaf, self.around, self.before)
         self.count = 0
         self.has_strips = False
+        self.end = leaf.part.end
+        """The block whose branch all threads take alike after the loop; its condition is kept for that."""
 
     # ---- the whole -----------------------------------------------------------------------------------------
 
@@ -289,7 +291,7 @@ class LeafWriter:
             if name == block.name and phi.name in self.plan.slots:
                 is_same = self.plan.slots[phi.name] == SCALAR and self._is_known(value)
                 self._store(phi.name, phi.type, self._text(value), self.after if is_same else lines)
-        if block.name != part.end:
+        if block.name != self.end:
             return
         condition = block.end.condition
         if condition.startswith("%"):

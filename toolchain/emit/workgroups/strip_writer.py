@@ -157,6 +157,7 @@ class SegmentWriter(LeafWriter):
     def __init__(self, strip: StripWriter, segment: Segment) -> None:
         super().__init__(strip.plan, strip.frame, strip.output, segment.leaf)
         self.strip, self.segment = strip, segment
+        self.end = strip.leaf.part.end
         self.ways: list[tuple[str, str, str]] = []
         """The label from which a way leaves, the block, and the head that it leads to."""
 
