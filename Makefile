@@ -10,7 +10,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run check quick format format-check lint types test test-device kernels same-code fuzz fuzz-format checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
+.PHONY: help setup native wheel run check quick format format-check lint types test test-device kernels ndarray same-code fuzz fuzz-format checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -72,6 +72,9 @@ kernels: $(READY) ## compile and assemble the kernels of all programs for six GP
 
 cpu-threads: $(READY) ## run kernels on the CPU device as loops and as coroutines: the same output (COUNT= random programs, SEED=)
 	$(BIN)/python tests/cpu_threads.py --random $(or $(COUNT),20) --seed $(or $(SEED),1)
+
+ndarray: $(READY) ## compare 300 random expressions of arrays with numpy (SEED=)
+	NDARRAY_CASES=300 NDARRAY_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n $(JOBS) tests/test_ndarray.py
 
 same-code: $(READY) ## compare the LLVM text of all programs with that of a git ref (BASE=main, QUICK=1, FOLDER=)
 	$(BIN)/python tests/same_code.py --base $(or $(BASE),main) $(if $(QUICK),--quick) $(if $(FOLDER),--programs $(FOLDER)) -j $(JOBS)

@@ -1,74 +1,49 @@
-"""Arrays against numpy: random expressions of random shapes in one program."""
+"""Arrays against numpy: random expressions of random shapes in one program, and what a program says of mistakes."""
 
+import os
 import random
+import re
 from pathlib import Path
 
 import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 
+from ndarray_expressions import Case, check, expressions, program
 from programs import run_ktc
 
-SHAPES = ((4,), (1, 4), (3, 1), (3, 4), (2, 3, 4), (2, 1, 4), (2, 3, 1))
-HEAD = """from ndarray import NDArray, Shape, arange, cpu, f64, gpu
 
-
-fn show[device: Device](array: NDArray[f64, device]) raises:
-    for axis in range(array.ndim()):
-        print(array.shape()[axis], end=" ")
-    print(":", end="")
-    for value in array.to_list():
-        print("", value, end="")
-    print()
-
-
-fn made[device: Device](start: Float64, shape: Shape) raises -> NDArray[f64, device]:
-    return arange[f64, device](start, start + Float64(shape.elements()), 1).reshape(shape)
-
-
-def main():
-"""
-
-
-def operand(some: random.Random, device: str, depth: int) -> tuple[str, np.ndarray]:
-    """Return an expression in the program's language, and its value."""
-    if depth == 0:
-        shape, start = some.choice(SHAPES), some.randint(1, 9)
-        value = np.arange(start, start + np.prod(shape), dtype=np.float64).reshape(shape)
-        return f"made[{device}]({start}, Shape({', '.join(map(str, shape))}))", value
-    a, x = operand(some, device, depth - 1)
-    match some.randrange(7):
-        case 0 | 1:
-            b, y = operand(some, device, depth - 1)
-            sign = some.choice(["+", "-", "*", "/"])
-            try:
-                return f"({a} {sign} {b})", {"+": x + y, "-": x - y, "*": x * y, "/": x / y}[sign]
-            except ValueError:
-                return a, x
-        case 2:
-            return f"({a} * 0.5 + 2)", x * 0.5 + 2
-        case 3:
-            return f"(1 / ({a}.abs() + 1))", 1 / (abs(x) + 1)
-        case 4:
-            name = some.choice(["sin", "cos", "tanh"])
-            return f"{a}.{name}()", getattr(np, name)(x)
-        case 5:
-            axis, name = some.randrange(-1, x.ndim), some.choice(["sum", "mean", "min", "max"])
-            return (f"{a}.{name}(axis={axis})", getattr(x, name)(axis=axis)) if x.ndim > 1 else (a, x)
-        case _:
-            return (f"({a} @ {a}.T())", x @ x.T) if x.ndim == 2 else (f"({a}).to[cpu]().to[{device}]()", x)
-
-
-def test_random_expressions(program_cache: Path, tmp_path: Path) -> None:
-    some = random.Random(20251102)
-    with np.errstate(all="ignore"):
-        cases = [operand(some, some.choice(["cpu", "gpu"]), some.randint(1, 3)) for _ in range(150)]
-    text = HEAD.replace("cpu, f64", "Device, cpu, f64") + "".join(
-        f"    show({expression})\n" for expression, _ in cases
+def drawn(count: int, number: int) -> list[Case]:
+    """Return some random expressions, the same ones each time."""
+    found: list[Case] = []
+    kind = st.sampled_from(["cpu", "cpu", "gpu"]).flatmap(
+        lambda on: st.integers(1, 3).flatmap(lambda n: expressions(on, n))
     )
-    (tmp_path / "cases.kpy").write_text(text)
-    done = run_ktc(["run", "--target-accelerator", "cpu", "cases.kpy"], program_cache, tmp_path)
+
+    @seed(number)
+    @settings(
+        max_examples=12 * count, database=None, deadline=None, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(kind)
+    def collect(case: Case) -> None:
+        found.append(case)
+
+    with np.errstate(all="ignore"):
+        collect()
+    cases = {re.sub(r"[-\d]", "", case.text): case for case in found if case.value.size and len(case.text) < 600}
+    return random.Random(number).sample(list(cases.values()), count)
+
+
+def compare(cases: list[Case], cache: Path, folder: Path) -> None:
+    (folder / "cases.kpy").write_text(program(cases))
+    done = run_ktc(["run", "--target-accelerator", "cpu", "cases.kpy"], cache, folder)
     assert done.returncode == 0, done.stderr
-    for line, (expression, wanted) in zip(done.stdout.splitlines(), cases, strict=True):
-        shape, _, values = line.partition(":")
-        assert tuple(map(int, shape.split())) == wanted.shape, expression
-        found = np.array(values.split(), dtype=np.float64).reshape(wanted.shape)
-        assert np.allclose(found, wanted, rtol=1e-12, atol=1e-12, equal_nan=True), expression
+    wrong = [check(line, case) for line, case in zip(done.stdout.splitlines(), cases, strict=True)]
+    assert not any(wrong), "\n".join(filter(None, wrong))
+
+
+@pytest.mark.parametrize("part", range(int(os.environ.get("NDARRAY_CASES", "10")) // 10))
+def test_random_expressions(program_cache: Path, tmp_path: Path, part: int) -> None:
+    compare(drawn(10, int(os.environ.get("NDARRAY_SEED", "1")) * 1000 + part), program_cache, tmp_path)
