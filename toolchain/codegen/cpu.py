@@ -91,7 +91,13 @@ block.end:
 _NUMBERED = (f"%s{LANE_SLOT}", f"%s{WARP_SLOT}")
 """System values that are computed of the others."""
 
-BODY_PARAMETERS = (*(f"i32 %s{slot}" for slot in sorted(SYSTEM_VALUES.values())), "ptr %shared")
+_RANGES = (*[(0, 1024)] * 3, *[(0, (1 << 31) - 1)] * 3, *[(1, 1025)] * 3, *[(1, 1 << 31)] * 3, (0, 32), (0, 32))
+"""From which number on and below which one the values of slots are."""
+
+BODY_PARAMETERS = (
+    *(f"i32 range(i32 {_RANGES[slot][0]}, {_RANGES[slot][1]}) %s{slot}" for slot in sorted(SYSTEM_VALUES.values())),
+    "ptr %shared",
+)
 """What follows the arguments of a kernel that is to be cut."""
 
 BLOCK_PARAMETERS = (*(f"i32 %s{slot}" for slot in range(3, 12)), "ptr %shared")

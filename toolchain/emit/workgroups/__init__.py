@@ -85,20 +85,26 @@ def planned(graph: Graph) -> Plan:
     varying = varying_in_block(graph)
     whole = cut(graph, graph.entry, set(graph.blocks), set(), BLOCK_STOP, varying)
     made: list[Leaf] = []
+    is_even = False
     for number, (head, part) in enumerate(list(whole.parts.items())):
         if not with_stops(graph, part.blocks, WARP_STOP):
             made.append(Leaf(f"r{number}", part, whole, head, varying))
             continue
         for is_row in (True, False):
-            made += _warp_leaves(graph, whole, head, is_row)
-    plan = Plan(graph, whole, made, varying)
+            lanes, wants_even = _warp_leaves(graph, whole, head, is_row)
+            made += lanes
+            is_even |= wants_even
+    plan = Plan(graph, whole, made, varying, is_even=is_even)
     leaves.fill(plan)
     return plan
 
 
-def _warp_leaves(graph: Graph, whole: Cut, head: str, is_row: bool) -> list[Leaf]:
+def _warp_leaves(graph: Graph, whole: Cut, head: str, is_row: bool) -> tuple[list[Leaf], bool]:
     part = whole.parts[head]
-    alike = varying_in_warp(graph, is_row, is_row and not any(one.ends_threads for one in whole.parts.values()))
+    alike, is_even = varying_in_warp(
+        graph, is_row, is_row and not any(one.ends_threads for one in whole.parts.values())
+    )
     inner = cut(graph, head, set(part.blocks), set(whole.parts), WARP_STOP, alike)
     way = "row" if is_row else "any"
-    return [Leaf(f"b.{head}.{way}.{at}", one, inner, head, alike, True, is_row) for at, one in inner.parts.items()]
+    made = [Leaf(f"b.{head}.{way}.{at}", one, inner, head, alike, True, is_row) for at, one in inner.parts.items()]
+    return made, is_even

@@ -69,7 +69,7 @@ class Frame:
     def _find_permutations(self) -> None:
         """Find exchanges whose lanes are known: those become shuffles of a vector."""
         for leaf in self.plan.leaves:
-            for name in leaf.part.blocks if leaf.is_row and not self.plan.ends_threads else ():
+            for name in leaf.part.blocks if leaf.is_row and not self.plan.ends_in_rows else ():
                 for one in self.graph.blocks[name].body:
                     if one.callee == EXCHANGED and id(one) in leaf.live:
                         number, lane, _ = exchanged_words(one)
@@ -171,7 +171,7 @@ class Frame:
                 f"  %odd = and i32 %s6, {WARP_LANES - 1}",
                 "  %even = icmp eq i32 %odd, 0",
                 "  %flat = icmp eq i32 %count, %s6",
-                "  %rows = or i1 %even, %flat",
+                "  %rows = and i1 %even, true" if self.plan.is_even else "  %rows = or i1 %even, %flat",
             ]
         if self.plan.ends_threads:
             lines.append("  call void @llvm.memset.p0.i64(ptr align 64 %ended, i8 0, i64 %threads, i1 false)")

@@ -35,6 +35,7 @@ class LeafWriter:
         self.after: list[str] = []
         self.names: dict[str, str] = {}
         self.hoisted: set[str] = set()
+        self.has_ends = plan.ends_in_rows if leaf.is_row else plan.ends_threads
         self.first_lane = FirstLane(plan, frame, output, leaf, self.around, self.before)
         self.count = 0
         self.has_strips = False
@@ -127,7 +128,7 @@ class LeafWriter:
     def _turn(self, end: str) -> None:
         """Write what one thread does."""
         at, lines = self.prefix, self.output.lines
-        if self.plan.ends_threads:
+        if self.has_ends:
             lines += [
                 f"  %{at}.gone.place = getelementptr inbounds i8, ptr %ended, i64 %{at}.t",
                 f"  %{at}.gone = load i8, ptr %{at}.gone.place, align 1{self.output.access}",
@@ -337,7 +338,7 @@ class LeafWriter:
         if origin is None or not self.leaf.is_lanes:
             raise Uncut("what a warp's lanes exchange in it is read elsewhere")
         made, at = self._name(one.name), f"%{self.prefix}.{one.name[1:]}"
-        if self.leaf.is_row and not self.plan.ends_threads:
+        if self.leaf.is_row and not self.has_ends:
             lanes = pure.lanes_of(self.graph, lane)
             place = self.frame.permutations.get((number, lanes)) if lanes else None
             index = f"%{self.prefix}.l64"
@@ -357,7 +358,7 @@ class LeafWriter:
             f"  {at}.there = icmp ult i64 {at}.lane64, %{self.around}.lanes",
         ]
         there = f"{at}.there"
-        if self.plan.ends_threads:
+        if self.has_ends:
             lines += [
                 f"  {at}.number = add nuw nsw i64 %{self.around}.from64, {at}.lane64",
                 f"  {at}.ended.place = getelementptr inbounds i8, ptr %ended, i64 {at}.number",

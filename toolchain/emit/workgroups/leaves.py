@@ -53,7 +53,8 @@ class Plan:
 
     Args:
         slots: by value, how it is kept. confined: places in memory of one thread that need not outlive its turn.
-        ends_threads: some threads may end before others.
+        ends_threads: some threads may end before others. ends_in_rows: also where a warp is a row of threads.
+        is_even: rows are so only where the block's extent in x is a multiple of the warp's size.
     """
 
     graph: Graph
@@ -63,6 +64,8 @@ class Plan:
     slots: dict[str, str] = field(default_factory=dict)
     confined: set[str] = field(default_factory=set)
     ends_threads: bool = False
+    ends_in_rows: bool = False
+    is_even: bool = False
     private: set[str] = field(default_factory=set)
     """Values that may be addresses of memory of one thread."""
 
@@ -134,6 +137,7 @@ def fill(plan: Plan) -> None:
     plan.confined = {name for name in _allocas(plan.graph) if _is_confined(plan, name)}
     plan.private = _private(plan.graph)
     plan.ends_threads = any(leaf.part.ends_threads for leaf in plan.leaves)
+    plan.ends_in_rows = any(leaf.part.ends_threads for leaf in plan.leaves if leaf.is_row or not leaf.is_lanes)
 
 
 def _op(graph: Graph, name: str) -> str:

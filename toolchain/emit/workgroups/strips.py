@@ -24,7 +24,7 @@ _NEVER = 1 << 20
 def strip_of(plan: Plan, leaf: Leaf) -> Strip | None:
     """Return how a leaf is run in strips, or None if that is not possible or of no use."""
     loops = loops_of(leaf.part.edges, leaf.part.head)
-    if leaf.is_lanes or not _is_fit(plan, leaf):
+    if leaf.is_lanes or not _is_fit(plan, leaf, loops):
         return None
     heads = blocks_by_head(leaf.part, loops)
     if heads is None or len(heads) > _MOST_SEGMENTS:
@@ -36,21 +36,38 @@ def strip_of(plan: Plan, leaf: Leaf) -> Strip | None:
 # ---- which leaves ---------------------------------------------------------------------------------------------
 
 
-def _is_fit(plan: Plan, leaf: Leaf) -> bool:
+def _is_fit(plan: Plan, leaf: Leaf, loops: dict[str, set[str]]) -> bool:
     if len(leaf.live) > _MOST_LIVE:
         return False
+    atomic = set[str]()
     for name in leaf.part.blocks:
         block = plan.graph.blocks[name]
         for one in block.setters():
             if id(one) in leaf.live and not _is_vectorised(one):
-                return False
+                if not _is_atomic(plan, one):
+                    return False
+                atomic.add(name)
         if block.end.stop is not None and block.end.stop.exchange is not None:
             return False
+    # Atomics are taken one by one, in the segments that have them; a loop without them is worth it.
+    if atomic and all(loop & atomic for loop in loops.values()):
+        return False
     number = {name: at for at, name in enumerate(leaf.part.blocks)}
     return all(
         number[target] > number[name] or flow.dominates(leaf.part.parents, target, name)
         for name, targets in leaf.part.edges.items() for target in targets
     )  # fmt: skip
+
+
+def _is_atomic(plan: Plan, one: Instruction | Phi) -> bool:
+    """Say whether an instruction changes memory atomically, or takes what that gave apart."""
+    if isinstance(one, Phi):
+        return False
+    if one.op == "extractvalue":
+        origin = plan.graph.values.get(one.uses[0], ("", one))[1]
+        return isinstance(origin, Instruction) and origin.op == "cmpxchg"
+    words = one.text.split(" = ", 1)[-1]
+    return words.startswith(("atomicrmw ", "cmpxchg ", "load volatile i", "store volatile i"))
 
 
 def _is_vectorised(one: Instruction | Phi) -> bool:

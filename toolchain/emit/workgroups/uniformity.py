@@ -26,15 +26,16 @@ def varying_in_block(graph: Graph) -> set[str]:
     return _Analysis(graph, set(_THREAD), False, False).run()
 
 
-def varying_in_warp(graph: Graph, is_row: bool, is_whole: bool) -> set[str]:
-    """Return what may differ between the lanes of a warp.
+def varying_in_warp(graph: Graph, is_row: bool, is_whole: bool) -> tuple[set[str], bool]:
+    """Return what may differ between the lanes of a warp, and whether that holds only for blocks of whole warps in x.
 
     Args:
         is_row: the lanes are neighbours in x, from a multiple of their number on.
         is_whole: every lane takes part in exchanges.
     """
     sources = {"%s0", f"%s{LANE_SLOT}"} if is_row else set(_THREAD[:-1])
-    return _Analysis(graph, sources, is_row, is_whole).run()
+    analysis = _Analysis(graph, sources, is_row, is_whole)
+    return analysis.run(), analysis.is_even
 
 
 def varying_in_strip(graph: Graph, kept: set[str]) -> set[str]:
@@ -47,6 +48,10 @@ class _Analysis:
         self.graph, self.varying, self.is_row, self.is_whole = graph, set(sources), is_row, is_whole
         self.lanes = {"%s0", f"%s{LANE_SLOT}"} if is_row else set()
         """Values that are a multiple of the warp's size and the lane's number added to it."""
+        self.sums = set[str]()
+        """Those of them that are so only where a block's extent in x is a multiple of the warp's size."""
+        self.is_even = False
+        """One of `sums` was taken to be so."""
         self.edges = {name: graph.successors(name) for name in graph.blocks}
         self.sequence = flow.order(self.edges, graph.entry)
         self.number = {name: at for at, name in enumerate(self.sequence)}
@@ -94,13 +99,36 @@ class _Analysis:
         if user.callee == EXCHANGED:
             _, lane, otherwise = user.text[user.text.rindex("(") + 1 : user.text.rindex(")")].split(", ")
             return lane.split()[-1] not in self.varying and (self.is_whole or otherwise.split()[-1] not in self.varying)
+        if user.op == "add" and self._is_index(user):
+            self.lanes.add(user.name)
+            self.sums.add(user.name)
+            return False
         if not self.lanes or len(user.uses) != 1 or user.uses[0] not in self.lanes:
             return False
+        is_same = self._is_rounded(user)
+        self.is_even |= is_same and user.uses[0] in self.sums
+        return is_same
+
+    def _is_index(self, user: Instruction) -> bool:
+        """Say whether a sum is the index of a thread in the grid, in x."""
+        for one, other in (user.uses, user.uses[::-1]) if len(user.uses) == 2 else ():
+            product = self.graph.values.get(other, ("", None))[1]
+            if one in self.lanes and isinstance(product, Instruction) and product.op == "mul":
+                return sorted(map(self._origin, product.uses)) == ["%s3", "%s6"]
+        return False
+
+    def _origin(self, value: str) -> str:
+        """Return what was widened to make a value."""
+        one = self.graph.values.get(value, ("", None))[1]
+        return one.uses[0] if isinstance(one, Instruction) and one.op == "zext" else value
+
+    def _is_rounded(self, user: Instruction) -> bool:
         text = user.text.split(" = ", 1)[1].split(", !", 1)[0]
         if user.op in _CASTS:
             self.lanes.add(user.name)
+            self.sums.update([user.name] if user.uses[0] in self.sums else [])
             return False
-        if user.op == "lshr":
+        if user.op in ("lshr", "ashr"):
             shift = _NUMBER.search(text)
             return shift is not None and int(shift.group(1)) >= WARP_LANES.bit_length() - 1
         if user.op == "and":
