@@ -71,7 +71,16 @@ def guard_of(plan: Plan, leaf: Leaf) -> Guard | None:
     made = Leaf(leaf.prefix, inner, leaf.cut, leaf.outer, leaf.varying, live=leaf.live, crossing=leaf.crossing)
     wanted = block.end.targets[0] == ways[0]
     changed = Plan(
-        whole, plan.block_cut, plan.leaves, plan.varying, plan.slots, plan.confined, plan.ends_threads, plan.private
+        whole,
+        plan.block_cut,
+        plan.leaves,
+        plan.varying,
+        plan.slots,
+        plan.confined,
+        plan.ends_threads,
+        plan.ends_in_rows,
+        plan.is_even,
+        plan.private,
     )
     is_idle = _is_idle(graph, leaf, other, True) and not _keeps(plan, leaf)
     return Guard(condition, wanted, is_idle, made, changed)
