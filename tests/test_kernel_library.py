@@ -1,0 +1,107 @@
+"""What the kernels of `linalg` and `nn` become for GPUs: the instructions that their speed rests on, without a GPU."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ktc.base.cache import Cache
+from ktc.emit.device import images
+from ktc.emit.tools import assemble_ptx, find_ptxas
+from ktc.emit.workers import Workers
+
+from kernels import device_modules
+
+PRODUCT = """
+from gpu.host import DeviceContext
+from layout import Layout, LayoutTensor
+from linalg.matmul import matmul
+
+alias square = Layout.row_major(1024, 1024)
+
+
+def main():
+    var ctx = DeviceContext()
+    var memory = ctx.enqueue_create_buffer[DType.{dtype}](square.size())
+    var x = LayoutTensor[DType.{dtype}, square](memory)
+    var sums = ctx.enqueue_create_buffer[DType.{out}](square.size())
+    matmul[transpose_b=True, tf32=True](LayoutTensor[DType.{out}, square](sums), x, x, ctx)
+"""
+ATTENTION = """
+from gpu.host import DeviceContext
+from layout import Layout, LayoutTensor
+from nn.attention import flash_attention
+
+alias layout = Layout.row_major(1, 512, 4, 64)
+
+
+def main():
+    var ctx = DeviceContext()
+    var memory = ctx.enqueue_create_buffer[DType.bfloat16](layout.size())
+    var x = LayoutTensor[DType.bfloat16, layout](memory)
+    flash_attention[causal=True](x, x, x, x, ctx)
+"""
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    with Workers(2) as running:
+        yield running
+
+
+def assembly(text: str, target: str, folder: Path, cache: Path, workers: Workers) -> dict[str, str]:
+    """Return the assembly of a program's kernels by name."""
+    source = folder / "program.kpy"
+    source.write_text(text, "utf-8")
+    modules = device_modules(source, [target], Cache(cache))[target]
+    made = images(modules, {module.kernel: {"asm"} for module in modules}, 3, workers=workers)
+    return {name: image.data["asm"].decode() for name, image in made.items()}
+
+
+@pytest.mark.parametrize(
+    ("target", "dtype", "out", "instruction"),
+    [
+        ("sm_90a", "bfloat16", "bfloat16", r"wgmma.mma_async.sync.aligned.m64n\d+k16.f32.bf16.bf16"),
+        ("sm_90a", "float8_e4m3fn", "bfloat16", r"wgmma.mma_async.sync.aligned.m64n\d+k32.f32.e4m3.e4m3"),
+        ("sm_90a", "int8", "int32", r"wgmma.mma_async.sync.aligned.m64n\d+k32.s32.s8.s8"),
+        ("sm_90a", "float32", "float32", r"wgmma.mma_async.sync.aligned.m64n\d+k8.f32.tf32.tf32"),
+        ("sm_80", "float16", "float16", r"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+        ("sm_80", "int8", "int32", r"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"),
+        ("gfx942", "bfloat16", "bfloat16", r"v_mfma_f32_16x16x16_bf16"),
+        ("gfx942", "float32", "float32", r"v_mfma_f32_16x16x4_f32"),
+        ("gfx942", "int8", "int32", r"v_mfma_i32_16x16x32_i8"),
+    ],
+)
+def test_products_use_matrix_instructions(
+    target: str, dtype: str, out: str, instruction: str, tmp_path: Path, program_cache: Path, workers: Workers
+) -> None:
+    """Each target multiplies by its own instruction of the type; on sm_90a the tiles come by the accelerator."""
+    made = assembly(PRODUCT.format(dtype=dtype, out=out), target, tmp_path, program_cache, workers)
+    found = [text for text in made.values() if re.search(instruction, text)]
+    assert found, [*made]
+    if target == "sm_90a":
+        assert "cp.async.bulk.tensor.3d" in found[0]
+
+
+def test_arrivals_order_no_memory(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
+    """An arrival that orders memory in the cluster cost a third of the speed of products on an H200."""
+    made = assembly(PRODUCT.format(dtype="bfloat16", out="bfloat16"), "sm_90a", tmp_path, program_cache, workers)
+    assert not any("arrive.release.cluster" in text for text in made.values())
+
+
+@pytest.mark.skipif(find_ptxas() is None, reason="no ptxas")
+@pytest.mark.parametrize("text", [PRODUCT.format(dtype="bfloat16", out="bfloat16"), ATTENTION], ids=["matmul", "attention"])
+def test_assembled(text: str, tmp_path: Path, program_cache: Path, workers: Workers) -> None:
+    """NVIDIA's assembler takes the kernels."""
+    ptxas = find_ptxas()
+    assert ptxas is not None
+    for ptx in assembly(text, "sm_90a", tmp_path, program_cache, workers).values():
+        assert assemble_ptx(ptxas, ptx.encode(), "sm_90a")
+
+
+def test_attention_overlaps(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
+    """While weights of one block are made, matrix instructions of another one run: one group may be under way."""
+    made = assembly(ATTENTION, "sm_90a", tmp_path, program_cache, workers)
+    (flash,) = (text for text in made.values() if "wgmma" in text)
+    assert "wgmma.wait_group.sync.aligned 1" in flash and "ex2.approx.ftz.f32" in flash
+    assert re.search(r"cvt.rn.bf16x2.f32", flash)
