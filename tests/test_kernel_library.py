@@ -90,7 +90,9 @@ def test_arrivals_order_no_memory(tmp_path: Path, program_cache: Path, workers: 
 
 
 @pytest.mark.skipif(find_ptxas() is None, reason="no ptxas")
-@pytest.mark.parametrize("text", [PRODUCT.format(dtype="bfloat16", out="bfloat16"), ATTENTION], ids=["matmul", "attention"])
+@pytest.mark.parametrize(
+    "text", [PRODUCT.format(dtype="bfloat16", out="bfloat16"), ATTENTION], ids=["matmul", "attention"]
+)
 def test_assembled(text: str, tmp_path: Path, program_cache: Path, workers: Workers) -> None:
     """NVIDIA's assembler takes the kernels."""
     ptxas = find_ptxas()
