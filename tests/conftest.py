@@ -6,6 +6,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from ktc.base.cache import Cache
+from ktc.syntax.tables import Tables, load_tables
 
 from programs import run_ktc
 
@@ -45,6 +47,18 @@ def program_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One cache for the programs of a test run and its workers: the library is read once, nobody's own is touched."""
     base = tmp_path_factory.getbasetemp()
     return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "ktc-cache"
+
+
+@pytest.fixture(scope="session")
+def tables(program_cache: Path) -> Tables:
+    """The grammar's tables, built once for all workers."""
+    return load_tables(Cache(program_cache))
+
+
+@pytest.fixture
+def shared_tables(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give those to every parser of a test, also where it has no cache."""
+    monkeypatch.setattr("ktc.syntax.parser.load_tables", lambda _: tables)
 
 
 @pytest.fixture(scope="session")

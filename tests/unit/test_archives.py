@@ -74,7 +74,7 @@ def test_the_archive_holds_long_functions_of_the_library_only(archive: library_a
     titles = {function.title for function in functions.values()}
     assert {"Driver.load_function", "atol", "start_on_gpu", "format_fields"} <= titles
     assert not any(function.body or function.inline == "always" for function in functions.values())
-    assert "_launch_on" not in "".join(titles)  # it depends on the program's targets
+    assert not any("_launch_on" in title for title in titles)  # it depends on the program's targets
     assert "String.byte_length" not in titles  # short: LLVM inlines it
 
 

@@ -7,6 +7,7 @@ that it declares, with the parameters put in by the compiler.
 import json
 from collections.abc import Mapping
 
+from ktc import config
 from ktc.api.building import Wish
 from ktc.api.errors import CompileError, Problem
 from ktc.diag.diagnostic import Sink
@@ -32,7 +33,7 @@ def launching_text(wish: Wish, name: str, parameters: Mapping[str, object], api:
         CompileError: the text does not parse, or has no such function.
     """
     text = wish.text or wish.path.read_text("utf-8")
-    module = parse(Source(str(wish.path), text), Sink(), None)
+    module = parse(Source(str(wish.path), text), Sink(), config.open_cache())
     node = _function(module, name) if module is not None else None
     if node is None:
         message = (

@@ -49,7 +49,7 @@ def build(session: Session) -> Executable:
         return _link(session, compile_objects(session))
     if config.emit in ("object", "static-lib"):
         with Workers(config.jobs) as workers:
-            data = _whole_object(session, _front(session), workers)
+            data = _whole_object(session, _front(session, library=_bodies(session)), workers)
         names = [one.name for one in session.exports.functions]
         return _write(session, archive(data, names) if config.emit == "static-lib" else data)
     return _write(session, emit(session, config.emit))
@@ -87,9 +87,7 @@ def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False)
     if kind == "ast":
         return dump(_load(session).root).encode()
     with Workers(session.config.jobs) as workers:
-        # a kernel is the same with the kept library; the host is shown with all of its code
-        library = library_archive.kept(session.config, session.cache) if on_device else None
-        program = _front(session, library=library)
+        program = _front(session, library=_bodies(session))
         if on_device:
             unit = _device_unit(session, program, kernel)
             return print_unit(unit).encode() if kind == "ir" else _emit_kernel(session, unit, kernel, kind, workers)
@@ -211,6 +209,12 @@ def _front(
         for unit in (host, *devices) if session.slicer is None else (host,):
             units.verified(session, unit)
     return program
+
+
+def _bodies(session: Session) -> Library | None:
+    """Return what is kept of the library, for units that have all of their code in them."""
+    library = library_archive.kept(session.config, session.cache)
+    return library.inlined() if library is not None else None
 
 
 def _check_tuned(session: Session) -> None:

@@ -169,7 +169,7 @@ def begin(
         state = elab.instances.add_state(target.name, UnitState(target, index))
         if library is not None and target.name in library.devices:
             state.bodies = Bodies(library.devices[target.name], package.library_source)
-    linkage = "external" if is_archive else "internal" if library is None else "hidden"
+    linkage = "external" if is_archive else "hidden" if library is not None and library.functions else "internal"
     elab.instances.add_global(_targets_table(config.accelerators, linkage))
     primitive_types.begin(elab)
     prelude = package.find("std." + modules.PRELUDE)

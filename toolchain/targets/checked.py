@@ -35,7 +35,8 @@ def parse(text: str) -> tuple[str, ...] | str:
 
 
 def checked(target: Target, checks: tuple[str, ...]) -> Target:
-    """Return a target of the processor with checks in its code."""
+    """Return a target of the CPU with checks in its code; how faults are reported is not a matter of the code."""
+    checks = tuple([one for one in checks if one in KINDS]) or checks
     if not checks or target.vendor != "cpu":
         return target
     if target.is_device:

@@ -62,7 +62,7 @@ def _build(plan: Plan, path: Path, cases: Sequence[Case], program: Path) -> str:
     """Build the program; return the errors as text. Operands are shown where their types can be written."""
     sink = Sink()
     source = read_source(path, sink, False, {})
-    module = parse(source, sink) if source is not None else None
+    module = parse(source, sink, configs.open_cache()) if source is not None else None
     if source is None or module is None:
         return render_text(in_order(sink.diagnostics), plan.color)
     module.source = source

@@ -12,7 +12,7 @@ from ktc.diag.diagnostic import Bug, Sink
 from ktc.diag.source import Source
 from ktc.formatting import formatter
 from ktc.formatting.formatter import format_source
-from ktc.syntax.tables import Tables, load_tables
+from ktc.syntax.tables import Tables
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -21,11 +21,6 @@ from fuzz_format import mutate, problem, programs
 HERE = Path(__file__).parent
 EVERY = 12
 """So many of the project's files are formatted here, one of twelve; `make fuzz-format` takes them all."""
-
-
-@pytest.fixture(scope="module")
-def tables() -> Tables:
-    return load_tables(None)
 
 
 def formatted(text: str, tables: Tables, columns: int = 80, lines: tuple[int, int] | None = None) -> str:

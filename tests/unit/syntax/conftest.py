@@ -1,4 +1,4 @@
-"""Shared by the tests of `ktc.syntax`: the grammar's tables, built once, and a way to parse a snippet."""
+"""Shared by the tests of `ktc.syntax`: ways to parse a snippet."""
 
 from collections.abc import Callable
 
@@ -7,15 +7,10 @@ from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source
 from ktc.syntax import ast
 from ktc.syntax.parser import parse
-from ktc.syntax.tables import Tables, load_tables
+from ktc.syntax.tables import Tables
 
 Parse = Callable[[str], ast.Module]
 Errors = Callable[[str], list[Diagnostic]]
-
-
-@pytest.fixture(scope="session")
-def tables() -> Tables:
-    return load_tables(None)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
 from ktc.syntax.loader import Package, load, parse_library
 
+pytestmark = pytest.mark.usefixtures("shared_tables")
+
 
 def package(tmp_path: Path, files: dict[str, str | bytes], main: str = "main.kpy") -> tuple[Package | None, Sink]:
     for name, text in {"main.kpy": "alias a = 1\n", **files}.items():

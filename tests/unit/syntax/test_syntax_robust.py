@@ -126,10 +126,26 @@ class Store:
         self.data[key] = data
 
 
-def test_cache_gives_the_same_module() -> None:
-    store, sink, source = Store(), Sink(), Source("t.kpy", PROGRAM)
-    first = parse(source, sink, store)
-    assert (len(store.data), store.hits) == (2, 0)  # the tables and the module
+@pytest.fixture(scope="module")
+def kept() -> dict[str, bytes]:
+    """What a cache has after the program was parsed: the grammar's tables and the module."""
+    store = Store()
+    assert parse(Source("t.kpy", PROGRAM), Sink(), store) is not None
+    assert (len(store.data), store.hits) == (2, 0)
+    return store.data
+
+
+@pytest.fixture
+def store(kept: dict[str, bytes]) -> Store:
+    """A cache with those."""
+    made = Store()
+    made.data.update(kept)
+    return made
+
+
+def test_cache_gives_the_same_module(store: Store, tables: Tables) -> None:
+    sink, source = Sink(), Source("t.kpy", PROGRAM)
+    first = parse(source, sink, None, tables)
     second = parse(source, sink, store)
     assert (len(store.data), store.hits) == (2, 1)
     assert first is not None
@@ -139,16 +155,14 @@ def test_cache_gives_the_same_module() -> None:
     assert b"t.kpy" not in b"".join(store.data.values())
 
 
-def test_wrong_text_is_not_kept() -> None:
-    store = Store()
-    load_tables(store)
+def test_wrong_text_is_not_kept(store: Store) -> None:
     assert parse(Source("t.kpy", "fn f(:\n"), Sink(), store) is None
-    assert len(store.data) == 1
+    assert len(store.data) == 2
 
 
 @pytest.mark.parametrize("damage", [b"", b"x", b"\x80\x05N.", b"\x80\x05X"])
-def test_a_damaged_entry_is_a_miss(damage: bytes) -> None:
-    store, source = Store(), Source("t.kpy", PROGRAM)
+def test_a_damaged_entry_is_a_miss(damage: bytes, store: Store) -> None:
+    source = Source("t.kpy", PROGRAM)
     first = parse(source, Sink(), store)
     for key in store.data:
         store.data[key] = damage
@@ -166,11 +180,9 @@ def test_every_rule_has_a_method(tables: Tables) -> None:
     assert not missing
 
 
-def test_lark_is_needed_only_to_build_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store()
-    load_tables(store)
+def test_lark_is_needed_only_to_build_tables(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lark", None)  # an import of it fails
-    assert parse(Source("t.kpy", PROGRAM), Sink(), store) is not None
+    assert parse(Source("t.kpy", f"{PROGRAM}\n"), Sink(), store) is not None
     with pytest.raises(ImportError):
         load_tables(None)
 

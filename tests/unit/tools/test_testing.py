@@ -16,6 +16,8 @@ from ktc.tools.results import Result
 from ktc.tools.running import _Reader
 from ktc.tools.selection import BadSelection, matches
 
+pytestmark = pytest.mark.usefixtures("shared_tables")
+
 PROGRAM = '''from testing import assert_equal, assert_true
 
 fn double(x: Int) -> Int:

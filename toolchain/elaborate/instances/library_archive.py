@@ -43,6 +43,10 @@ class Library:
     modules: Mapping[str, tuple[str, bytes]]
     devices: Mapping[str, Packed] = field(default_factory=dict)
 
+    def inlined(self) -> "Library":
+        """Return the library for a unit that holds all of its code: bodies, but nothing to link with."""
+        return replace(self, functions={}, variables=frozenset())
+
 
 def archive_unit(state: UnitState, variables: Mapping[str, nodes.Global]) -> nodes.Unit:
     """Return the unit of the archive: hidden functions, and internal ones that these reach."""
