@@ -22,17 +22,17 @@ _PROCESSORS = (
     ("sm_88", 90, 99, "NVIDIA Ampere (sm_88)", ()),
     ("sm_89", 84, 99, "NVIDIA Ada (L4, L40, RTX 40)", ("l4",)),
     ("sm_90", 84, 227, "NVIDIA Hopper (H100, H200)", ()),
-    ("sm_90a", 84, 227, "NVIDIA Hopper (H100, H200), with wgmma", ("h100", "h200")),
+    ("sm_90a", 84, 227, "NVIDIA Hopper (H100, H200), wgmma", ("h100", "h200")),
     ("sm_100", 86, 227, "NVIDIA Blackwell (B100, B200)", ()),
-    ("sm_100a", 86, 227, "NVIDIA Blackwell (B100, B200), with tcgen05", ("b100", "b200")),
+    ("sm_100a", 86, 227, "NVIDIA Blackwell (B100, B200), tcgen05", ("b100", "b200")),
     ("sm_103", 88, 227, "NVIDIA Blackwell (B300)", ()),
-    ("sm_103a", 88, 227, "NVIDIA Blackwell (B300), with tcgen05", ("b300",)),
+    ("sm_103a", 88, 227, "NVIDIA Blackwell (B300), tcgen05", ("b300",)),
     ("sm_110", 90, 227, "NVIDIA Blackwell (Jetson Thor)", ()),
-    ("sm_110a", 90, 227, "NVIDIA Blackwell (Jetson Thor), with tcgen05", ("thor",)),
+    ("sm_110a", 90, 227, "NVIDIA Blackwell (Jetson Thor), tcgen05", ("thor",)),
     ("sm_120", 87, 99, "NVIDIA Blackwell (RTX 50, RTX PRO 6000)", ("rtx5090",)),
-    ("sm_120a", 87, 99, "NVIDIA Blackwell (RTX 50), with block-scaled mma", ()),
+    ("sm_120a", 87, 99, "NVIDIA Blackwell (RTX 50), block-scaled mma", ()),
     ("sm_121", 88, 99, "NVIDIA Blackwell (DGX Spark)", ("spark",)),
-    ("sm_121a", 88, 99, "NVIDIA Blackwell (DGX Spark), with block-scaled mma", ()),
+    ("sm_121a", 88, 99, "NVIDIA Blackwell (DGX Spark), block-scaled mma", ()),
 )
 
 # What the driver's own device library defines at load time.

@@ -30,8 +30,8 @@ SUBGROUP_LANES = 32
 _TARGETS = (
     # name, shared KiB a block, title, further names
     ("spirv", 32, "SPIR-V 1.4 for OpenCL 3.0", ("opencl", "spirv64")),
-    ("intel-xe-lpg", 64, "Intel Xe-LPG (Core Ultra, Meteor Lake and Arrow Lake)", ("intel:xe-lpg", "mtl", "arl")),
-    ("intel-xe-hpg", 64, "Intel Xe-HPG (Arc A-series, Data Center GPU Flex)", ("intel:xe-hpg", "dg2", "acm")),
+    ("intel-xe-lpg", 64, "Intel Xe-LPG (Meteor Lake, Arrow Lake)", ("intel:xe-lpg", "mtl", "arl")),
+    ("intel-xe-hpg", 64, "Intel Xe-HPG (Arc A-series, Flex)", ("intel:xe-hpg", "dg2", "acm")),
     ("intel-xe-hpc", 128, "Intel Xe-HPC (Data Center GPU Max)", ("intel:xe-hpc", "pvc")),
     ("intel-xe2", 128, "Intel Xe2 (Arc B-series, Lunar Lake)", ("intel:xe2", "bmg", "lnl")),
 )
