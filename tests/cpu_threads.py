@@ -29,6 +29,8 @@ def difference(source: Path, cache: Path, folder: Path, words: list[str] | None 
         options = ["--target-accelerator", "cpu", "--cpu-threads", form, "-W", "none"]
         done = run_ktc(["run", *options, str(source), *(words or [])], cache, folder)
         found.append((done.returncode, done.stdout, done.stderr[-400:] if done.returncode else ""))
+    if ": error[" in found[0][2]:
+        return found[0][2]
     return "" if found[0][:2] == found[1][:2] else f"{found[0]}\n  {found[1]}"
 
 
