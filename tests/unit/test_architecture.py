@@ -56,7 +56,7 @@ LATE_NAMES = {
 """(file, module) of single late imports elsewhere."""
 
 MAX_LINES, MAX_FUNCTION_LINES, MAX_FILES = 400, 60, 16
-FOLDERS = {"codegen": 26, "syntax": 25, "tools": 24, "ir": 19, "emit/workgroups": 18}
+FOLDERS = {"codegen": 24, "syntax": 25, "tools": 24, "ir": 19, "emit/workgroups": 18}
 """Folders with more files; these numbers may only fall."""
 LONG_FILES: dict[str, str] = {
     "syntax/ast.py": "the node classes on one page",

@@ -75,7 +75,7 @@ def test_gdb_stops_at_a_line_and_shows_names_and_values() -> None:
     said = gdb(SCRIPT)
     for part in ("#0  inner (count=3", "#1 ", "outer (n=3) at prog.kpy:17", "total = 0", "twice = 80", "$1 = 3"):
         assert part in said, said
-    assert "$2 = (void *) 0x" in said and "$3 = 40" in said and "$4 = 3" in said, said
+    assert "$2 = (Int *) 0x" in said and "$3 = 40" in said and "$4 = 3" in said, said
 
 
 @pytest.mark.skipif(shutil.which("gdb") is None, reason="there is no gdb")

@@ -96,6 +96,7 @@ class Context:
         is_archive = any(function.linkage == "hidden" for function in unit.functions.values())
         self.sections = is_archive and not self.target.is_device and "linux" in self.target.triple
         self.file_of: dict[int, int] = {}
+        self.described: dict[str, dict[int, str]] = {}
 
     def use(self, function: str) -> None:
         """Note that what is lowered now calls a function, or takes its address."""

@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 from ktc.base.records import record
-from ktc.codegen import coroutine_kernels, debug, variables
+from ktc.codegen import coroutine_kernels
 from ktc.codegen.actions import ACTIONS, copy, fill, store
 from ktc.codegen.context import Context, Uses
+from ktc.codegen.debugging import line_tables, variables
 from ktc.codegen.operations import Operations
 from ktc.codegen.tail_merging import share_exits
 from ktc.diag.diagnostic import Bug
@@ -117,10 +118,10 @@ class _Writer(Operations):
         self.waits = coroutine_kernels.is_coroutine(context, function)
         self._variables = False
         self._described_locals: list[tuple[Local, str]] = []
-        if debug.is_described(context, function):
-            self._variables = debug.describes_variables(context)
+        if line_tables.is_described(context, function):
+            self._variables = line_tables.describes_variables(context)
             signature = variables.subroutine(context, function) if self._variables else 0
-            self.scope = debug.subprogram(context, function, signature)
+            self.scope = line_tables.subprogram(context, function, signature)
 
     def write(self) -> list[str]:
         """Return the lines of the body."""
@@ -170,7 +171,7 @@ class _Writer(Operations):
         """Give each instruction from line `start` on a place, if it has none."""
         if span is None:
             return
-        suffix = f", !dbg {debug.location(self.context, self._function, self.scope, span)}"
+        suffix = f", !dbg {line_tables.location(self.context, self._function, self.scope, span)}"
         lines = self.lines
         for index in range(start, len(lines)):
             line = lines[index]

@@ -7,9 +7,10 @@ functions and globals that the kernel reaches.
 from collections.abc import Sequence, Set
 
 from ktc.base.records import record, replace
-from ktc.codegen import air, checked, cpu, debug, headers, partition, spirv
+from ktc.codegen import air, checked, cpu, headers, partition, spirv
 from ktc.codegen.constants import symbol
 from ktc.codegen.context import SHARED_SPACE, Context, Uses
+from ktc.codegen.debugging import line_tables, printers
 from ktc.codegen.float_modes import in_mode, with_modes
 from ktc.codegen.foreign import exports, python_entries
 from ktc.codegen.functions import FunctionText, lower_function
@@ -136,14 +137,14 @@ class _Lowering:
         elif self._target.entry == "words":
             entry, metadata = spirv.entry(context, lowered)
         elif self._target.entry == "blocks":
-            entry, places = debug.wrapped(context, lowered.function, cpu.entry(context, lowered))
+            entry, places = line_tables.wrapped(context, lowered.function, cpu.entry(context, lowered))
             reached.metadata |= places
             metadata = list(cpu.METADATA)
         elif self._target.entry == "threads":
-            entry, places = debug.wrapped(context, lowered.function, checked.entry(context, lowered))
+            entry, places = line_tables.wrapped(context, lowered.function, checked.entry(context, lowered))
             reached.metadata |= places
         elif name in reached.named or (lowered.function.values and self._target.value_space):
-            entry, places = debug.wrapped(context, lowered.function, headers.forward(context, lowered))
+            entry, places = line_tables.wrapped(context, lowered.function, headers.forward(context, lowered))
             reached.metadata |= places
         else:
             entry = headers.direct(context, lowered)
@@ -205,12 +206,14 @@ class _Lowering:
 
     def _host_module(self, reached: "_Reached", entry: str) -> LlvmModule:
         main = []
+        if entry and self._context.debug >= FULL_DEBUG and "linux" in self._target.triple:
+            main.append(printers.section())
         if entry:
             text = (
                 "define i32 @main(i32 %count, ptr %words) #0 {\n"
                 f"  %r = call i32 {symbol(entry)}(i32 %count, ptr %words)\n  ret i32 %r\n}}"
             )
-            text, places = debug.wrapped(self._context, self._unit.functions[entry], text)
+            text, places = line_tables.wrapped(self._context, self._unit.functions[entry], text)
             reached.metadata |= places
             main.append(text)
         unload = self._unit.exports.unload

@@ -119,7 +119,10 @@ def _entry(elab: Elaboration) -> str:
     main = found.functions[0]
     if main.node.args or main.node.params:
         elab.reporter.sink.report(
-            Diagnostic(Code.INVALID_MAIN, main.span(), "'main' takes no arguments and no parameters")
+            Diagnostic(
+                Code.INVALID_MAIN, main.span(), "'main' takes no arguments and no parameters",
+                "write 'from sys import argv'; 'argv()' has the words of the command line" if main.node.args else "",
+            )  # fmt: skip
         )
         raise ErrorReported
     result = main.node.result

@@ -13,7 +13,7 @@ from typing import Union
 from ktc.base.records import entity, record
 from ktc.diag.source import Span
 from ktc.ir.exports import Exports
-from ktc.ir.types import PTR, PointerType, Type
+from ktc.ir.types import PTR, DescribedType, PointerType, Type
 
 # ---- constants that are not numbers -------------------------------------------------------------
 
@@ -257,6 +257,7 @@ class Local:
         fields: the names of the fields, for messages.
         parts: the fields of those fields that are themselves taken apart.
         is_shared: not only its whole value is read: a field of it is, or it is changed or referred to.
+        described: key of its type in `Unit.described`, "" where debuggers are told nothing of it.
         environment_of: for the environment of a closure: the closure's name, which no other of the unit has.
     """
 
@@ -275,6 +276,7 @@ class Local:
     parts: tuple[Part, ...] = ()
     environment_of: str = ""
     is_shared: bool = False
+    described: str = ""
 
     @property
     def place(self) -> "Value":
@@ -445,6 +447,7 @@ class Function:
         environments: by the name of a closure, which argument is its environment.
         must_end: destructors that it must not reach: the value's type, and what its author says to do instead.
         values: of a kernel: which arguments are addresses of values that the launch passes, and the values' types.
+        described: by argument, key of its type in `Unit.described`, after an "&" if it is passed by its address.
     """
 
     symbol: str
@@ -462,6 +465,7 @@ class Function:
     values: Mapping[int, Type] = field(default_factory=dict)
     traced: bool = True
     must_end: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    described: Mapping[int, str] = field(default_factory=dict)
 
 
 @record
@@ -532,6 +536,7 @@ class Unit:
         functions: by symbol, callees and callers in any order.
         kernels: of a device unit.
         exports: of the host, what C can call.
+        described: types as debuggers show them, by key.
     """
 
     target: object
@@ -539,6 +544,7 @@ class Unit:
     globals: dict[str, Global] = field(default_factory=dict)
     kernels: tuple[Kernel, ...] = ()
     exports: Exports = Exports()
+    described: Mapping[str, DescribedType] = field(default_factory=dict)
 
 
 @record

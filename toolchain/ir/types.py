@@ -8,7 +8,7 @@ value and one byte, 0 or 1, in memory; a vector of n bools is n bytes in memory.
 from dataclasses import field
 from typing import Union
 
-from ktc.base.records import record
+from ktc.base.records import entity, record
 
 
 @record
@@ -171,3 +171,28 @@ def has_pointer(kind: Type) -> bool:
         case ArrayType(element):
             return has_pointer(element)
     return False
+
+
+# ---- what debuggers are told of the types of the language, which have names ----
+
+ADDRESS_OF = "&"
+"""Before a key: the argument is the address of such a value."""
+
+
+@entity
+class DescribedType:
+    """A type of the language.
+
+    Args:
+        name: as messages show it.
+        kind: its type in the IR.
+        form: "signed", "unsigned", "float", "boolean", "pointer", "array", "vector" or "struct".
+        target: key of what a pointer points to, or of an array's elements; "" where that is not known.
+        fields: of a struct: name, offset in bytes, and key of each field that takes memory.
+    """
+
+    name: str
+    kind: Type
+    form: str
+    target: str = ""
+    fields: list[tuple[str, int, str]] = field(default_factory=list)

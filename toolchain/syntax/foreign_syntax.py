@@ -11,6 +11,13 @@ from ktc.syntax.lex_error import LexError
 from ktc.syntax.lexer import FOREIGN
 from ktc.syntax.parse_failure import Failure, error_at
 
+_CAST: Mapping[str, str] = MappingProxyType({
+    "int": "Int", "long": "Int", "float": "Float32", "double": "Float64", "bool": "Bool", "char": "UInt8",
+    "unsigned": "UInt", "size_t": "UInt",
+})  # fmt: skip
+"""What C's types are called in a conversion."""
+
+
 _KEYWORDS: Mapping[str, tuple[str, str]] = MappingProxyType({
     "lambda": ("lambda expressions are not supported", "declare a nested function with 'fn'"),
     "class": ("classes are not supported", "use 'struct'"),
@@ -177,7 +184,8 @@ def foreign_form(failure: Failure) -> LexError | None:
     if head == "import" and word == "from":
         return error_at(failure, "'from' comes first", "write 'from module import name'")
     if is_name and previous == ")" and failure.before(3) == "(" and failure.before(2).isidentifier():
-        return error_at(failure, f"'({failure.before(2)})' converts nothing", f"write '{failure.before(2)}({word})'")
+        kind = _CAST.get(failure.before(2), failure.before(2))
+        return error_at(failure, f"'({failure.before(2)})' converts nothing", f"write '{kind}({word})'")
     if failure.index > failure.first and failure.text[failure.start - 1] in "\"'" and word.isidentifier():
         return error_at(failure, "a string ends before this", "write '\\' before a quote that belongs to it")
     return None

@@ -14,10 +14,13 @@ from typing import Any
 import click
 from ktc import config as configs
 from ktc.cli.task import compile_options, task_of
+from ktc.codegen.debugging import printers
 from ktc.config import Config
 from ktc.driver import build_cache
 
 _DEBUGGERS = ("gdb", "lldb")
+_PRINTERS = "ktc_printers.py"
+"""For lldb, beside the program; gdb finds its own in the executable."""
 
 
 @click.command("debug", context_settings={"allow_interspersed_args": False})
@@ -34,7 +37,8 @@ def debug_command(
 ) -> int:  # fmt: skip
     """Build FILE with -g -O0 and start gdb or lldb on it; what follows FILE goes to the program.
 
-    Kernels run on the CPU device, where the debugger steps through them like through host code.
+    Kernels run on the CPU device, where the debugger steps through them like through host code. Strings, lists,
+    dictionaries and other values of the library are shown by their contents.
     """
     found = _debugger(debugger)
     if words["level"] is None and not words["no_optimization"]:
@@ -60,6 +64,7 @@ def debug_command(
         code = task.run(work)
         if code:
             return code
+        program.with_name(_PRINTERS).write_text(printers.script("lldb"), "utf-8")
         line = _main_line(Path(file)) if stop else 0
         command = _command(found, program, arguments, [*_stop(found, Path(file).name, line), *commands], batch)
         return subprocess.run(command, check=False).returncode
@@ -93,14 +98,16 @@ def _stop(debugger: str, name: str, line: int) -> list[str]:
 
 
 def _command(debugger: str, program: Path, arguments: tuple[str, ...], commands: list[str], batch: bool) -> list[str]:
-    """Return the command line of a debugger, which finds the library's sources."""
+    """Return the command line of a debugger, which finds the library's sources and the printers of its types."""
     library = configs.stdlib_folder()
     if "lldb" in os.path.basename(debugger):
         options = ["--batch"] if batch else []
-        for one in (f"settings set target.source-map stdlib {library}", *commands):
+        script = f"command script import {program.with_name(_PRINTERS)}"
+        first = (f"settings set target.source-map stdlib {library}", script)
+        for one in (*first, *commands):
             options += ["-o", one]
         return [debugger, *options, "--", str(program), *arguments]
-    options = ["-q", *(["-batch"] if batch else [])]
+    options = ["-q", *(["-batch"] if batch else []), "-iex", f"add-auto-load-safe-path {program.parent}"]
     for one in (f"set substitute-path stdlib {library}", *commands):
         options += ["-ex", one]
     return [debugger, *options, "--args", str(program), *arguments]

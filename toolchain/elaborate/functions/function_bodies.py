@@ -87,7 +87,7 @@ def make_template(elab: Elaboration, instance: Instance) -> None:
 
 def unit_of(elab: Elaboration, state: UnitState, exports: Exports = NO_EXPORTS) -> nodes.Unit:
     """Return what the entry and exported functions, or the kernels of a target, reach."""
-    unit = nodes.Unit(state.target, exports=exports)
+    unit = nodes.Unit(state.target, exports=exports, described=elab.types.described)
     roots = [elab.instances.entry, *exports.roots()] if state.index < 0 else list(state.kernels)
     if state.archived:
         roots.append(TARGETS_TABLE)  # the archive reads it

@@ -4,6 +4,7 @@ In: the signature of an instance and the values of the function in the IR. Out: 
 """
 
 from ktc.base.records import replace
+from ktc.config import FULL_DEBUG
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
@@ -20,8 +21,9 @@ from ktc.elaborate.model.values import NewArgument, Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import read_only_argument
 from ktc.elaborate.statements import blocks, exits
 from ktc.elaborate.tree.argument_uses import replaced
-from ktc.elaborate.types import struct_types, type_printer, well_known
+from ktc.elaborate.types import struct_types, type_descriptions, type_printer, well_known
 from ktc.ir import nodes, types
+from ktc.ir.types import ADDRESS_OF
 
 
 def make_function(elab: Elaboration, instance: Instance) -> None:
@@ -70,6 +72,7 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
         symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.facts.lends,
         bounds, passed, _values(elab, instance, params) | body.captures.whole_captures if instance.kernel else {},
         traced=fn.traced, must_end=dict(body.facts.linear),
+        described=_described(elab, body, params) if elab.config.debug >= FULL_DEBUG else {},
     )  # fmt: skip
 
 
@@ -78,6 +81,24 @@ def _values(elab: Elaboration, instance: Instance, params: list[tuple[str, types
     places = {name: index for index, (name, _) in enumerate(params)}
     found = [sig for sig in instance.signature.args if sig.passing == "memory"]
     return {places[sig.name]: struct_types.ir_type(elab, sig.ty) for sig in found}
+
+
+def _described(elab: Elaboration, body: Body, params: list[tuple[str, types.Type]]) -> dict[int, str]:
+    """Describe the types of a function's locals and arguments to debuggers, and return those of the arguments."""
+    for local, ty in body.facts.local_types.items():
+        local.described = type_descriptions.describe(elab, ty)
+    assert body.frame.instance is not None
+    signature, found = body.frame.instance.signature, dict[str, str]()
+    for sig in signature.args:
+        if sig.variadic == "pack":
+            given = [(f"{sig.name}.{at}", kind) for at, kind in enumerate(sig.pack)]
+            found |= {name: ADDRESS_OF + type_descriptions.describe(elab, kind) for name, kind in given if kind}
+        elif not sig.variadic and sig.passing in ("direct", "memory"):
+            mark = ADDRESS_OF if sig.passing == "memory" else ""
+            found[sig.name] = mark + type_descriptions.describe(elab, sig.ty)
+    if signature.through_memory and signature.result != "ref":
+        found["result"] = ADDRESS_OF + type_descriptions.describe(elab, signature.result_ty)
+    return {at: found[name] for at, (name, _) in enumerate(params) if name in found}
 
 
 def _fall_off(elab: Elaboration, body: Body, instance: Instance) -> None:

@@ -43,7 +43,14 @@ def _check(
         return
     asked, given = _words(want.raises or want.is_def, wanted), _words(info.raises, have)
     text = f"{what} of {fn.title} wants a function of the form '{asked}', and '{value.set.name}' has the form '{given}'"
-    raise Mismatch(Code.TYPE_MISMATCH, text, span, 2)
+    raise Mismatch(Code.TYPE_MISMATCH, text, span, 2, hint=_help(value.set.name, wanted, have))
+
+
+def _help(name: str, wanted: str, have: str) -> str:
+    """Return what to do with a function that captures where the type has no place for that."""
+    if wanted or not have:
+        return ""
+    return f"'{name}' captures variables: write '{have}' in the function type, or pass them as arguments"
 
 
 def _words(raises: bool, form: str) -> str:

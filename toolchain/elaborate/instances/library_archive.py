@@ -78,6 +78,7 @@ def parts(unit: nodes.Unit, count: int) -> list[nodes.Unit]:
                 name: replace(held, linkage="external", content=None) if part and held.linkage == "hidden" else held
                 for name, held in unit.globals.items()
             },
+            described=unit.described,
         )
         for part in range(count)
     ]

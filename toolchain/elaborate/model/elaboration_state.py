@@ -21,6 +21,7 @@ from ktc.elaborate.model.declarations import (
 from ktc.elaborate.model.instance import Instance, Trial, UnitState
 from ktc.elaborate.model.types import FunctionTy, FunctionValue, PrimTy, StructTy, TraitTy
 from ktc.ir import nodes
+from ktc.ir.types import DescribedType
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
 
@@ -58,6 +59,7 @@ class TypeTable:
         primitives, traits: interned types; `none`: the primitive type of "no value".
         library: types of the library that the language builds on, by name.
         nesting, open_fields: types whose origins, and whose fields, are being found.
+        described: what debuggers are told of types, by key.
     """
 
     def __init__(self) -> None:
@@ -67,6 +69,7 @@ class TypeTable:
         self.library: dict[object, object] = {}
         self.nesting = 0
         self.open_fields: set[StructTy] = set()
+        self.described: dict[str, DescribedType] = {}
 
 
 class GenericTypes:

@@ -102,7 +102,7 @@ _INDEX: Mapping[str, str] = MappingProxyType({
     "Optional": "write '{x}.value()[…]'",
     "Set": "a set has no order; write 'in' to ask, or go through it in a loop",
     "Int": "a number has no items",
-    "NoneType": "what it is made by returns nothing",
+    "NoneType": "the call that it comes from returns nothing",
     "_DictKeyIter": "write '[key for key in d.keys()]' for a list of the keys",
     "_DictValueIter": "write '[value for value in d.values()]' for a list of the values",
     "_Enumerate": "go through it in a loop: 'for index, item in enumerate(…):'",

@@ -72,7 +72,7 @@ def iteration_help(name: str, own: bool) -> str:
 def operand_help(op: str, left: str, right: str) -> str:
     """Return what to do about an operator that does not take two types, as shown."""
     if left == "NoneType":
-        return "what it is made by returns nothing"
+        return "the call that it comes from returns nothing"
     for one, other in ((left, right), (right, left)):
         if one == "NoneType" != other:
             kind = other.partition("[")[0]

@@ -72,7 +72,7 @@ def _result(node: ast.FunctionDecl, outs: tuple[ast.Param, ...]) -> ast.Expr:
     lent: tuple[ast.Expr, ...] = tuple(
         ast.Name(*at, arg.name)
         for arg in node.head.args
-        if arg.kind in _PLAIN and arg.convention not in (*_OWNED, "out")
+        if arg.kind in _PLAIN and arg.convention != "out" and arg.convention not in _OWNED
     )
     origin: ast.Expr = ast.Call(*at, ast.Name(*at, "origin_of"), lent, ())
     if not lent:

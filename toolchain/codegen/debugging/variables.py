@@ -1,18 +1,20 @@
 """Variables for a debugger: what a function's arguments and locals are called, what they are, and where they lie.
 
-In: names and types of the IR. Out: metadata nodes beside those of `debug`, and debug records for the function's body.
-A type of the language is by now one of the IR: an `Int` is shown as a signed number of its width, a struct with its
-fields by number.
+In: names and types of the IR. Out: metadata nodes beside those of `line_tables`, and debug records for a function.
+Types come from the unit's descriptions. Where there is none (a closure's environment), the IR's type is shown: a struct
+with its fields by number.
 """
 
 from collections.abc import Sequence
 
 from ktc.codegen.constants import quoted
 from ktc.codegen.context import Context
-from ktc.codegen.debug import location, numbered
+from ktc.codegen.debugging import described_types
+from ktc.codegen.debugging.line_tables import location, numbered
 from ktc.diag.source import Span
 from ktc.ir.nodes import Function, Local
 from ktc.ir.types import (
+    ADDRESS_OF,
     ArrayType,
     FloatType,
     IntType,
@@ -25,12 +27,15 @@ from ktc.ir.types import (
 )  # fmt: skip
 
 _FLOATS = {"f16": "Float16", "bf16": "BFloat16", "f32": "Float32", "f64": "Float64"}
+_OURS = frozenset({"arguments", "chain", "moved", "result", "slot"})
+"""Names of temporaries, unless they stand in the program too."""
 _WORD = 64
 
 
 def subroutine(context: Context, function: Function) -> int:
     """Return the number of the node of a function's type."""
-    members = [_reference(context, function.result), *(_reference(context, kind) for _, kind in function.params)]
+    arguments = [_argument(context, function, index) for index in range(len(function.params))]
+    members = [_reference(context, function.result), *arguments]
     listed = numbered(context, ("signature", tuple(members)), f"!{{{', '.join(members)}}}")
     return numbered(context, ("subroutine", listed), f"!DISubroutineType(types: !{listed})")
 
@@ -52,23 +57,38 @@ def records(
         held = types.value(kind)
         lines.append(f"  %a{index}.slot = alloca {held}, align {align_of(kind)}")
         lines.append(f"  store {held} %a{index}, ptr %a{index}.slot, align {align_of(kind)}, !dbg {at}")
-        node = _variable(context, scope, name, kind, line, index + 1)
+        node = _variable(context, scope, name, _argument(context, function, index), line, index + 1)
         lines.append(f"    #dbg_declare(ptr %a{index}.slot, !{node}, !DIExpression(), {at})")
     for local, address in slots:
         span: Span | None = local.span
         if span is None or span.source is not function.span.source or not local.name.isidentifier():
             continue
+        if local.name in _OURS and not span.source.text.startswith(local.name, span.start):
+            continue
         place = location(context, function, scope, span)
-        node = _variable(context, scope, local.name, local.type, span.source.position(span.start)[0], 0, local.id)
+        shown = described_types.reference(context, local.described) or _reference(context, local.type)
+        node = _variable(context, scope, local.name, shown, span.source.position(span.start)[0], 0, local.id)
         lines.append(f"    #dbg_declare(ptr {address}, !{node}, !DIExpression(), {place})")
     return lines
 
 
-def _variable(context: Context, scope: int, name: str, kind: Type, line: int, arg: int, number: int = -1) -> int:
+def _argument(context: Context, function: Function, index: int) -> str:
+    """Return `!N` of an argument's type; what is passed by its address is a reference."""
+    key = function.described.get(index, "")
+    shown = described_types.reference(context, key.removeprefix(ADDRESS_OF))
+    if not shown:
+        return _reference(context, function.params[index][1])
+    if not key.startswith(ADDRESS_OF):
+        return shown
+    text = f"!DIDerivedType(tag: DW_TAG_reference_type, baseType: {shown}, size: {_WORD})"
+    return f"!{numbered(context, ('reference', shown), text)}"
+
+
+def _variable(context: Context, scope: int, name: str, shown: str, line: int, arg: int, number: int = -1) -> int:
     which = f"arg: {arg}, " if arg else ""
     text = (
         f'!DILocalVariable(name: "{quoted(name.encode())}", {which}scope: !{scope}, file: !{context.file_of[scope]}, '
-        f"line: {line}, type: {_reference(context, kind)})"
+        f"line: {line}, type: {shown})"
     )
     return numbered(context, ("variable", scope, name, arg, number), text)
 

@@ -38,7 +38,7 @@ def subprogram(context: Context, function: Function, signature: int = 0, kind_of
     nodes[_TYPE] = f"!{_TYPE} = !DISubroutineType(types: !{_TYPES})"
     nodes[_TYPES] = f"!{_TYPES} = !{{null}}"
     line = function.span.source.position(function.span.start)[0]
-    number = _number(context, (kind_of, function.symbol))
+    number = number_of(context, (kind_of, function.symbol))
     flags = "" if kind_of == "function" else "flags: DIFlagArtificial, "
     nodes[number] = (
         f'!{number} = distinct !DISubprogram(name: "{quoted(function.title.encode())}", scope: !{file}, '
@@ -77,7 +77,7 @@ def location(context: Context, function: Function, scope: int, span: Span) -> st
     if span.source is not function.span.source:
         # Expanded from another file: a block of the function in that file.
         file = _file(context, span.source)
-        number = _number(context, ("block", scope, file))
+        number = number_of(context, ("block", scope, file))
         context.uses.metadata[number] = (
             f"!{number} = !DILexicalBlockFile(scope: !{scope}, file: !{file}, discriminator: 0)"
         )
@@ -86,7 +86,7 @@ def location(context: Context, function: Function, scope: int, span: Span) -> st
 
 
 def _file(context: Context, source: Source) -> int:
-    number = _number(context, ("file", id(source)))
+    number = number_of(context, ("file", id(source)))
     folder, _, name = source.path.rpartition("/")
     file, place = quoted(name.encode(*_BYTES)), quoted(folder.encode(*_BYTES))
     context.uses.metadata[number] = f'!{number} = !DIFile(filename: "{file}", directory: "{place}")'
@@ -95,10 +95,10 @@ def _file(context: Context, source: Source) -> int:
 
 def numbered(context: Context, key: tuple[object, ...], text: str) -> int:
     """Return the number of a node, which is written where it is used."""
-    number = _number(context, key)
+    number = number_of(context, key)
     context.uses.metadata[number] = f"!{number} = {text}"
     return number
 
 
-def _number(context: Context, key: tuple[object, ...]) -> int:
+def number_of(context: Context, key: tuple[object, ...]) -> int:
     return context.numbers.setdefault(key, _FIRST_FREE + len(context.numbers))
