@@ -120,7 +120,9 @@ def _entry(elab: Elaboration) -> str:
     if main.node.args or main.node.params:
         elab.reporter.sink.report(
             Diagnostic(
-                Code.INVALID_MAIN, main.span(), "'main' takes no arguments and no parameters",
+                Code.INVALID_MAIN,
+                main.span(),
+                "'main' takes no arguments and no parameters",
                 "write 'from sys import argv'; 'argv()' has the words of the command line" if main.node.args else "",
             )  # fmt: skip
         )
