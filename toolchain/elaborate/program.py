@@ -124,7 +124,7 @@ def _entry(elab: Elaboration) -> str:
                 main.span(),
                 "'main' takes no arguments and no parameters",
                 "write 'from sys import argv'; 'argv()' has the words of the command line" if main.node.args else "",
-            )  # fmt: skip
+            )
         )
         raise ErrorReported
     result = main.node.result
