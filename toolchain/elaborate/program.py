@@ -5,7 +5,7 @@ made yet.
 """
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from ktc.config import LIBRARIES, WITH_OR_WITHOUT_MAIN, Config
@@ -213,3 +213,20 @@ def elaborate_for_device(package: Package, config: Config, sink: Sink) -> tuple[
     _archive(elab)
     packed = packed_bodies(elab.instances.states[config.accelerators[0].name], elab.instances.globals)
     return packed, tuple(sorted(elab.comptime.defines.asked))
+
+
+def elaborate_touched(
+    package: Package, config: Config, sink: Sink, touched: tuple[int, int], library: Library | None = None,
+    observe: Observe | None = None,
+) -> Sequence[nodes.Function]:  # fmt: skip
+    """Elaborate only the main file's declarations that touch some characters; return the functions that are sound."""
+    elab = begin(package, config, sink, library)
+    elab.observe = observe
+    _check_main_imports(elab)
+    unused_functions.check_touched(elab, *touched)
+    functions = [
+        one.function for state in elab.instances.states.values() for one in state.by_symbol.values()
+        if one.function is not None and not one.failed and not one.fn.module.is_library
+    ]  # fmt: skip
+    generic_bodies.check_generics(elab)
+    return (*functions, *elab.coverage.sound)

@@ -17,6 +17,7 @@ from ktc.base.records import field_names
 from ktc.config import Options
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source
+from ktc.lsp import changes
 from ktc.lsp.facts import Fact, Recorder
 from ktc.lsp.positions import Lines
 from ktc.syntax import ast
@@ -54,6 +55,7 @@ class Document:
 
     Args:
         good: the last analysis of a text that parsed.
+        module: the tree of this text, or of the last one that parsed. shown: its diagnostics, as the editor has them.
     """
 
     path: str
@@ -62,6 +64,12 @@ class Document:
     lines: Lines
     analysis: Analysis | None = None
     good: Analysis | None = None
+    module: ast.Module | None = None
+    shown: tuple[Diagnostic, ...] = ()
+
+
+class Cancelled(BaseException):
+    """The text was changed while it was looked at. No handler of `Exception` takes it."""
 
 
 class Workspace:
@@ -74,16 +82,31 @@ class Workspace:
         sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION))
         before = threading.stack_size(_STACK_BYTES)
         self.pool = ThreadPoolExecutor(1, "analysis")
+        self.changes = 0
         self.pool.submit(int).result()  # the thread starts with the large stack
         threading.stack_size(before)
 
     def change(self, path: str, text: str, version: int) -> Document:
         """Open a text, or give an open one a new content."""
         text = text.replace("\r\n", "\n")
+        self.changes += 1
         old = self.documents.get(path)
-        document = Document(path, text, version, Lines(text), None, old.good if old is not None else None)
-        self.documents[path] = document
+        document = self.documents[path] = Document(path, text, version, Lines(text))
+        if old is not None:
+            document.good, document.module, document.shown = old.good, old.module, old.shown
         return document
+
+    def analysed(self, document: Document) -> Analysis | None:
+        """Look at a document completely, on the thread of the pool; None if a change comes in between."""
+        begun = self.changes
+
+        def given_up() -> bool:
+            return self.changes != begun
+
+        try:
+            return analyse(document.path, document.text, self.overlays(), given_up)
+        except Cancelled:
+            return None
 
     def overlays(self) -> dict[str, Source]:
         """Return the open texts in place of their files."""
@@ -110,13 +133,46 @@ class Workspace:
                 yield path
 
 
-def analyse(path: str, text: str, overlays: dict[str, Source]) -> Analysis:
-    """Check a text and record what the elaborator finds out; a mistake of ktc itself is a message, not an end."""
+def look_at_change(document: Document, overlays: dict[str, Source]) -> tuple[Diagnostic, ...] | None:
+    """Return the diagnostics of a text by looking only at the declarations that differ from the last complete look.
+
+    None if that cannot be: the change is not inside of declarations, or there was no complete look.
+    """
+    good, module = document.good, document.module
+    if good is None or module is None or good.problem:
+        return None
+    change = changes.between(good.text, document.text)
+    around = changes.touched(module, change)
+    if around is None:
+        return None
+    source = Source(document.path, document.text)
+    options, path = Options(Path(), accelerators="cpu"), Path(document.path)
+    try:
+        checked = check_file(options, path, Sink(), {**overlays, os.path.abspath(path): source}, touched=around)
+    except Exception:
+        return None  # the complete look says what it was
+    return changes.merged(good.diagnostics, checked.diagnostics, change, around, source)
+
+
+def analyse(
+    path: str, text: str, overlays: dict[str, Source], given_up: Callable[[], bool] = lambda: False
+) -> Analysis:
+    """Check a text and record what the elaborator finds out; a mistake of ktc itself is a message, not an end.
+
+    Raises:
+        Cancelled: it was given up.
+    """
     recorder, sink = Recorder(), Sink()
+
+    def observe(body: Any, node: Any, value: Any) -> None:
+        if given_up():
+            raise Cancelled
+        recorder(body, node, value)
+
     overlays = {**overlays, os.path.abspath(path): Source(path, text)}
     try:
         module = parse(Source(path, text), Sink(), configs.open_cache())
-        checked = check_file(Options(Path(), accelerators="cpu"), Path(path), sink, overlays, recorder)
+        checked = check_file(Options(Path(), accelerators="cpu"), Path(path), sink, overlays, observe)
     except Exception as error:
         return Analysis(text, problem=f"{type(error).__name__}: {error}")
     facts, variables = recorder.facts.get(path, {}), recorder.variables.get(path, {})

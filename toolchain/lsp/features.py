@@ -119,8 +119,8 @@ def _add_lists(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def outline(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
         document = server.document(params.text_document.uri)
-        good = server.good(document)
-        return symbol_tree(document, symbols.outline(good.module)) if good is not None else []
+        module = server.tree(document)
+        return symbol_tree(document, symbols.outline(module)) if module is not None else []
 
     @server.feature(lsp.WORKSPACE_SYMBOL)
     def workspace_symbols(params: lsp.WorkspaceSymbolParams) -> list[lsp.SymbolInformation]:
@@ -139,9 +139,8 @@ def _add_lists(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
     def folding(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
         document = server.document(params.text_document.uri)
-        good = server.good(document)
         rows = {(document.lines.place(a)[0], document.lines.place(b)[0])
-                for a, b in symbols.folds(good.module if good is not None else None)}  # fmt: skip
+                for a, b in symbols.folds(server.tree(document))}  # fmt: skip
         return [lsp.FoldingRange(first, last) for first, last in sorted(rows) if last > first]
 
     @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, lsp.SemanticTokensLegend(list(symbols.TOKEN_TYPES), []))

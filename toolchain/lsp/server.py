@@ -11,16 +11,17 @@ from ktc.diag.fixes import fixes
 from ktc.diag.source import Source, Span
 from ktc.formatting.formatter import format_source
 from ktc.lsp import completion, queries, symbols
-from ktc.lsp.analysis import Analysis, Document, Workspace, analyse
+from ktc.lsp.analysis import Analysis, Document, Workspace, analyse, look_at_change
 from ktc.lsp.facts import Declared
 from ktc.lsp.positions import Lines, word_at
+from ktc.syntax import ast
 from ktc.syntax.parser import parse
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
-_PAUSE_SECONDS = 0.15
-"""So long nothing is typed before the program is elaborated; mistakes of syntax show at once."""
+_SHORT_PAUSE, _LONG_PAUSE = 0.03, 0.5
+"""Seconds without a change before the changed declarations, and the whole program, are looked at."""
 _MAX_FILES = 200
 _SYMBOLS = {
     "function": lsp.SymbolKind.Function, "method": lsp.SymbolKind.Method, "struct": lsp.SymbolKind.Struct,
@@ -57,6 +58,12 @@ class Server(LanguageServer):
         self.ktc.analyse(document)
         return document.good
 
+    def tree(self, document: Document) -> ast.Module | None:
+        """Return the tree of a text, or of the last one that parsed."""
+        if document.module is None:
+            document.module = parse(Source(document.path, document.text), Sink(), tables=self.ktc.tables)
+        return document.module
+
     def offset(self, document: Document, position: lsp.Position) -> int:
         """Return the offset of a place."""
         return document.lines.offset(position.line, position.character)
@@ -82,6 +89,7 @@ def span_range(lines: Lines, start: int, end: int) -> lsp.Range:
 
 def publish(server: Server, document: Document, found: tuple[Diagnostic, ...]) -> None:
     """Send the diagnostics of a document."""
+    document.shown = found
     rows = [_diagnostic(document, one) for one in found if one.span is None or one.span.source.path == document.path]
     uri = from_fs_path(document.path) or document.path
     server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, rows, document.version))
@@ -116,25 +124,41 @@ def _location(span: Span) -> lsp.Location:
 
 
 async def refresh(server: Server, path: str) -> None:
-    """Show mistakes of syntax at once, all others when nothing is typed for a moment."""
-    document = server.ktc.documents[path]
+    """Show mistakes of syntax at once, those of the changed declarations next, all others when nothing is typed."""
+    document, ktc = server.ktc.documents[path], server.ktc
     sink = Sink()
-    if parse(Source(path, document.text), sink, tables=server.ktc.tables) is None:
+    module = parse(Source(path, document.text), sink, tables=ktc.tables)
+    if module is None:
         publish(server, document, tuple(sink.diagnostics))
         return
-    await asyncio.sleep(_PAUSE_SECONDS)
-    if server.ktc.documents.get(path) is not document:
-        return  # a later change looks again
+    document.module = module
     loop = asyncio.get_running_loop()
-    overlays = server.ktc.overlays()
-    found = await loop.run_in_executor(server.ktc.pool, analyse, path, document.text, overlays)
+    if document.good is not None:
+        await asyncio.sleep(_SHORT_PAUSE)
+        if ktc.documents.get(path) is not document:
+            return  # a later change looks again
+        shown = await loop.run_in_executor(ktc.pool, look_at_change, document, ktc.overlays())
+        if ktc.documents.get(path) is not document:
+            return
+        if shown is not None:
+            publish(server, document, shown)
+            await asyncio.sleep(_LONG_PAUSE)
+            if ktc.documents.get(path) is not document:
+                return
+    found = await loop.run_in_executor(ktc.pool, ktc.analysed, document)
+    if found is not None:
+        finish(server, document, found)
+
+
+def finish(server: Server, document: Document, found: Analysis) -> None:
+    """Keep what a complete look at a document found, and show it."""
     document.analysis = found
     if found.problem:  # a mistake of ktc itself
-        message = f"{path}: {found.problem}"
+        message = f"{document.path}: {found.problem}"
         server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Error, message))
     if found.module is not None:
         document.good = found
-    if server.ktc.documents.get(path) is document:
+    if server.ktc.documents.get(document.path) is document:
         publish(server, document, found.diagnostics)
 
 
@@ -175,10 +199,10 @@ def places(server: Server, document: Document, offset: int, is_renaming: bool = 
 
 def code_actions(server: Server, document: Document, wanted: lsp.Range) -> list[lsp.CodeAction]:
     """Return the fixes of diagnostics in a range."""
-    analysis = server.ktc.analyse(document)
+    found = document.shown if document.module is not None else server.ktc.analyse(document).diagnostics
     actions = []
     uri = from_fs_path(document.path) or document.path
-    for one in analysis.diagnostics:
+    for one in found:
         own = _range(document, one.span)
         if one.span is None or one.span.source.path != document.path:
             continue

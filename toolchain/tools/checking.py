@@ -14,7 +14,7 @@ from ktc.config import Options
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink, in_order
 from ktc.diag.source import Source
-from ktc.driver.pipeline import Session, check
+from ktc.driver.pipeline import Session, check, check_touched
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
 from ktc.tools.harness import module_of
@@ -34,7 +34,7 @@ class Checked:
 
 def check_file(
     options: Options, path: Path, sink: Sink, overlays: Mapping[str, Source] | None = None,
-    observe: Callable[[Any, Any, Any], None] | None = None,
+    observe: Callable[[Any, Any, Any], None] | None = None, touched: tuple[int, int] | None = None,
 ) -> Checked:  # fmt: skip
     """Check one file.
 
@@ -42,6 +42,7 @@ def check_file(
         options: of the build; `root` is that of the file.
         sink: an empty one, with the policy for warnings.
         observe: as `Session.observe`.
+        touched: check only the declarations that touch these characters.
     """
     cache = configs.open_cache()
     folder, dotted = module_of(path)
@@ -51,7 +52,8 @@ def check_file(
     if config is None:
         return Checked(tuple(sink.diagnostics), None)
     session = Session(config, cache, sink, overlays=dict(overlays or {}), observe=observe)
-    package = check(session, dotted if is_inside else "")
+    name = dotted if is_inside else ""
+    package = check(session, name) if touched is None else check_touched(session, touched, name)
     if package is not None and not _has_main(package.root):
         sink.withdraw(lambda one: one.code is Code.MISSING_MAIN)
     return Checked(tuple(in_order(sink.diagnostics)), package)

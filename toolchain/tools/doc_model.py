@@ -188,7 +188,8 @@ def _wrong(one: Row, name: str) -> Iterator[tuple[int, str]]:
     for section, key in (("Args", "args"), ("Parameters", "parameters")):
         said = one["sections"].get(section, {})
         known = {arg["name"] for arg in one.get(key, ())}
+        hidden = {arg["name"] for arg in one.get(key, ()) if arg["name"].startswith("_") or arg["kind"] == "infer"}
         for unknown in sorted(set(said) - known):
             yield one["line"], f"the docstring of '{name}' describes '{unknown}', which is none of its {key}"
-        for missing in sorted(known - set(said) - {"self"}) if said else ():
+        for missing in sorted(known - set(said) - hidden - {"self"}) if said else ():
             yield one["line"], f"the docstring of '{name}' leaves out '{missing}' in '{section}:'"

@@ -35,6 +35,8 @@ from ktc.syntax import ast
 def check_generics(elab: Elaboration) -> None:
     """Check the main file's generic declarations, and those of the program's other modules that are used."""
     _check_module(elab)
+    if elab.coverage.touched is not None:
+        return
     main, elab.coverage.only_used = elab.modules.main, True
     for module in list(elab.modules.infos.values()):
         if module is not main and not module.is_library:
@@ -46,6 +48,8 @@ def check_generics(elab: Elaboration) -> None:
 
 def _check_module(elab: Elaboration) -> None:
     for value in list(elab.modules.main.scope.names.values()):
+        if isinstance(value, StructInfo | TraitInfo | AliasInfo) and elab.coverage.leaves_out(value.node):
+            continue
         match value:
             case OverloadSet():
                 elab.coverage.lent_around = False
@@ -158,6 +162,7 @@ def _check_generic(
     if (
         fn.module is not elab.modules.main
         or fn.node.body is None
+        or elab.coverage.leaves_out(fn.node)
         or (elab.coverage.only_used and fn.uid not in elab.instances.elaborated)
     ):
         return

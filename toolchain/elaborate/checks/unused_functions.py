@@ -38,6 +38,24 @@ def check_rest(elab: Elaboration) -> None:
     elab.reporter.ignore(frozenset())
 
 
+def check_touched(elab: Elaboration, start: int, end: int) -> None:
+    """Check only the main file's declarations that touch some characters: their bodies, and no other's.
+
+    What only an instance of something else shows (the launch of a kernel) is not found.
+    """
+    elab.coverage.touched = start, end
+    main = elab.modules.main.scope.names.get("main")
+    entry = main.functions[0] if isinstance(main, OverloadSet) else None
+    if entry is not None:
+        _check_function(elab, entry)
+    elab.reporter.ignore(_NEEDS_A_USE)
+    _check_all(elab)
+    _check_nested(elab)
+    elab.reporter.ignore(frozenset())
+    for state in elab.instances.states.values():
+        state.queue.clear()  # bodies of other functions
+
+
 def check_sizes(elab: Elaboration) -> None:
     """Lay out the main file's structs: an infinite one is reported, used or not."""
     for value in list(elab.modules.main.scope.names.values()):
@@ -48,7 +66,8 @@ def check_sizes(elab: Elaboration) -> None:
 
 def _check_all(elab: Elaboration) -> None:
     for value in list(elab.modules.main.scope.names.values()):
-        check_defaults(elab, value)
+        if elab.coverage.touched is None:
+            check_defaults(elab, value)
         if isinstance(value, OverloadSet):
             for fn in value.functions:
                 _check_function(elab, fn)
@@ -57,6 +76,8 @@ def _check_all(elab: Elaboration) -> None:
             _check_alias(elab, value)
             continue
         if not isinstance(value, StructInfo) or value.module is not elab.modules.main:
+            continue
+        if elab.coverage.leaves_out(value.node):
             continue
         trait_conformance.check_traits(elab, value)
         if not value.node.params:
@@ -93,6 +114,8 @@ def _check_nested(elab: Elaboration) -> None:
 def _check_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None = None) -> None:
     if alias.module is not elab.modules.main or alias.node.params or alias.node.value is None:
         return
+    if elab.coverage.leaves_out(alias.node):
+        return
     used = alias.values or (ty is not None and any(key.startswith(f"{alias.uid}@") for key in ty.aliases))
     if not used:  # one that only kernels use may mean nothing on the host
         with contextlib.suppress(ErrorReported, Symbolic, Mismatch):
@@ -100,7 +123,12 @@ def _check_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None = None
 
 
 def _check_function(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None = None) -> None:
-    if fn.module is not elab.modules.main or fn.node.params or fn.node.body is None:
+    if (
+        fn.module is not elab.modules.main
+        or fn.node.params
+        or fn.node.body is None
+        or elab.coverage.leaves_out(fn.node)
+    ):
         return
     if any(a.type is None and a.name != "self" for a in fn.node.args):
         return

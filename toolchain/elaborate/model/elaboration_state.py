@@ -172,6 +172,7 @@ class Coverage:
         lent, lent_around: an origin was taken to be immutable, here and around.
         sound: bodies in which nothing was wrong: what owns their values is still to be checked.
         unseen: where no instance has looked: what all choices of constants show there in the same words counts.
+        touched: only declarations of the main file that touch these characters are checked.
     """
 
     def __init__(self) -> None:
@@ -187,6 +188,11 @@ class Coverage:
         self.lent_around = False
         self.sound: list[nodes.Function] = []
         self.unseen: Sequence[tuple[int, int]] = ()
+        self.touched: tuple[int, int] | None = None
+
+    def leaves_out(self, node: ast.Node) -> bool:
+        """Say whether a declaration is none of those that are checked."""
+        return self.touched is not None and (node.end < self.touched[0] or node.start > self.touched[1])
 
     def set_trial(self, trial: Trial | None) -> Trial | None:
         """Elaborate another declaration by itself, or none."""

@@ -1,0 +1,95 @@
+"""What a change of a text touches, and the diagnostics that stay true beside it.
+
+In: the text of the last complete look at a file with its diagnostics, and the text of now. Out: the declarations to
+look at again, and a list of diagnostics at once; the next complete look says the rest.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ktc.base.records import replace
+from ktc.diag.diagnostic import Diagnostic
+from ktc.diag.source import Source, Span
+from ktc.syntax import ast
+
+_DECLARATIONS = (ast.FunctionDecl, ast.StructDecl, ast.TraitDecl, ast.Alias)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One text became another one between `start` and the old and the new end."""
+
+    start: int
+    old_end: int
+    new_end: int
+
+    def moved(self, span: Span, source: Source) -> Span | None:
+        """Return where a span of the old text lies now; None if it was changed."""
+        shift = self.new_end - self.old_end
+        if span.end <= self.start:
+            return Span(source, span.start, span.end)
+        return Span(source, span.start + shift, span.end + shift) if span.start >= self.old_end else None
+
+
+def between(old: str, new: str) -> Change:
+    """Return what differs: all but the common beginning and the common end."""
+    start = _common(old, new)
+    most = min(len(old), len(new)) - start
+    end = _common(old[len(old) - most :][::-1], new[len(new) - most :][::-1])
+    return Change(start, len(old) - end, len(new) - end)
+
+
+def _common(one: str, other: str) -> int:
+    """Return the length of the common beginning."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def touched(module: ast.Module, change: Change) -> tuple[int, int] | None:
+    """Return the characters of the declarations that a change touches; None if it touches other lines, too."""
+    found = [node for node in module.body if node.start <= change.new_end and node.end >= change.start]
+    if not found or not all(isinstance(node, _DECLARATIONS) for node in found):
+        return None
+    start, end = min(node.start for node in found), max(node.end for node in found)
+    return (start, end) if start <= change.start and change.new_end <= end else None
+
+
+def merged(
+    before: Sequence[Diagnostic], now: Sequence[Diagnostic], change: Change, around: tuple[int, int], source: Source
+) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a text of which only the declarations `around` a change were looked at.
+
+    Args:
+        before: of the old text. now: of these declarations.
+    """
+    kept = []
+    for one in before:
+        span = one.span
+        if span is None or span.source.path != source.path:
+            kept.append(one)
+            continue
+        place = change.moved(span, source)
+        if place is None or (around[0] <= place.start <= around[1] and not _needs_an_instance(one)):
+            continue
+        notes = [replace(note, span=_moved(note.span, change, source)) for note in one.notes]
+        kept.append(replace(one, span=place, notes=tuple(notes)))
+    fresh = [one for one in now if one.span is not None and around[0] <= one.span.start <= around[1]]
+    places = {(one.code, one.span.start) for one in fresh if one.span is not None}
+    return (*[one for one in kept if one.span is None or (one.code, one.span.start) not in places], *fresh)
+
+
+def _needs_an_instance(one: Diagnostic) -> bool:
+    """Say whether only a complete look finds it: it was found on the way from `main`."""
+    return any(note.text.startswith("instantiated from here") for note in one.notes)
+
+
+def _moved(span: Span, change: Change, source: Source) -> Span:
+    if span.source.path != source.path:
+        return span
+    return change.moved(span, source) or Span(source, change.start, change.start)
