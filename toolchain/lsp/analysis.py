@@ -17,6 +17,7 @@ from ktc.base.records import field_names
 from ktc.config import Options
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source
+from ktc.elaborate.model.elaboration import Body
 from ktc.lsp import changes
 from ktc.lsp.facts import Fact, Recorder
 from ktc.lsp.positions import Lines
@@ -164,7 +165,7 @@ def analyse(
     """
     recorder, sink = Recorder(), Sink()
 
-    def observe(body: Any, node: Any, value: Any) -> None:
+    def observe(body: Body, node: ast.Node, value: object) -> None:
         if given_up():
             raise Cancelled
         recorder(body, node, value)

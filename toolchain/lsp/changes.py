@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ktc.base.records import replace
+from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Source, Span
 from ktc.syntax import ast
 
+_LAUNCHES = frozenset((Code.INVALID_KERNEL, Code.KERNEL_ARGUMENT_MISMATCH, Code.UNSATISFIED_CONSTRAINT))
+"""What is found in the library's functions that start kernels."""
 _DECLARATIONS = (ast.FunctionDecl, ast.StructDecl, ast.TraitDecl, ast.Alias)
 
 
@@ -86,7 +89,7 @@ def merged(
 
 def _needs_an_instance(one: Diagnostic) -> bool:
     """Say whether only a complete look finds it: it was found on the way from `main`."""
-    return any(note.text.startswith("instantiated from here") for note in one.notes)
+    return one.code in _LAUNCHES or any(note.text.startswith("instantiated from here") for note in one.notes)
 
 
 def _moved(span: Span, change: Change, source: Source) -> Span:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from ktc.cli.commands import main
+from ktc.config import stdlib_folder
 from ktc.tools.doc_model import docstring
 from ktc.tools.doc_pages import _blocks
 
@@ -112,6 +113,10 @@ def test_check(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doc", "--check", "shapes.kpy"]) == 0
     Path("shapes.kpy").write_text("fn (")
     assert main(["doc", "--check", "shapes.kpy"]) == 1
+
+
+def test_the_library_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doc", "--check", str(stdlib_folder())]) == 0, capsys.readouterr().out
 
 
 def test_text() -> None:

@@ -12,7 +12,13 @@ import pytest
 
 pytest.importorskip("pygls")
 
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Label, Sink
+from ktc.diag.source import Source, Span
+from ktc.lsp.analysis import Cancelled, Document, analyse, look_at_change
+from ktc.lsp.changes import Change, between, merged, touched
 from ktc.lsp.positions import Lines
+from ktc.syntax.parser import parse
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 
@@ -223,3 +229,107 @@ async def edits(own: Session) -> None:
 
 def test_random_edits(folder: Path) -> None:
     in_session(folder, edits)
+
+
+def test_what_a_change_is() -> None:
+    assert between("abcdef", "abXYef") == Change(2, 4, 4)
+    assert between("aaa", "aaaa") == Change(3, 3, 4) and between("aa", "") == Change(0, 2, 0)
+    source = Source("p", "abXYZef")
+    change = between("abcdef", source.text)
+    moved = [change.moved(Span(source, *one), source) for one in ((0, 2), (4, 6), (3, 5))]
+    assert [(one.start, one.end) if one else None for one in moved] == [(0, 2), (5, 7), None]
+
+
+GPU = """from gpu import global_idx
+from gpu.host import DeviceContext
+
+
+struct Pair(Copyable, Movable):
+    var a: Int
+
+    fn sum(self) -> Int:
+        return self.a
+
+
+fn kernel(x: UnsafePointer[Float32, MutAnyOrigin]):
+    x[Int(global_idx.x)] = 1
+
+
+fn other(n: Int) -> Int:
+    return n + missing
+
+
+fn generic[T: Copyable](x: T) -> T:
+    return x.copy()
+
+
+def main():
+    var unused = 1
+    with DeviceContext() as ctx:
+        var x = ctx.enqueue_create_buffer[DType.float32](4)
+        ctx.enqueue_function_checked[kernel, kernel](3, grid_dim=1, block_dim=4)
+"""
+
+
+@pytest.mark.parametrize(
+    "old, new, wanted",
+    [
+        ("= 1\n\n\nfn other", '= "a"\n\n\nfn other', ["type-mismatch kernel", "undefined-name other"]),
+        ("return self.a", "return self.b", ["no-member Pair", "undefined-name other"]),
+        ("n + missing", "n", []),
+        ("x.copy()", "x.copies()", ["missing-trait-bound generic", "undefined-name other"]),
+        ("(4)\n", "(4, 5, 6)\n", ["too-many-arguments main", "undefined-name other"]),
+        ("var a: Int", "var a: Nothing", ["undefined-name Pair", "undefined-name other"]),
+        ("from gpu import global_idx", "from gpu import block_idx", None),
+    ],
+)
+def test_a_change_is_looked_at_alone(
+    old: str, new: str, wanted: list[str] | None, tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Changed declarations are checked; what the rest has stays, and a launch is left to the complete look."""
+    monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
+    path, text = str(tmp_path / "prog.kpy"), GPU.replace(old, new)
+    assert text != GPU
+    document = Document(path, text, 2, Lines(text))
+    document.module = parse(Source(path, text), Sink())
+    before = analyse(path, GPU, {})
+    document.good = before
+    found = look_at_change(document, {})
+    if wanted is None:
+        assert found is None
+        return
+    assert found is not None
+    shown = sorted(
+        f"{one.code.id} {_inside(text, one.span)}" for one in found if one.code is not Code.KERNEL_ARGUMENT_MISMATCH
+    )
+    assert [one for one in shown if not one.startswith("unused")] == wanted
+    launch = [one for one in found if one.code is Code.KERNEL_ARGUMENT_MISMATCH]
+    assert [text[one.span.start] for one in launch if one.span] == ["3"]
+
+
+def _inside(text: str, span: Span | None) -> str:
+    assert span is not None
+    heads = [line for line in text[: span.start].splitlines() if line[:1].isalpha() and not line.startswith("from")]
+    return heads[-1].split()[1].partition("(")[0].partition("[")[0]
+
+
+def test_a_complete_look_is_given_up(tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
+    with pytest.raises(Cancelled):
+        analyse(str(tmp_path / "prog.kpy"), GPU, {}, lambda: True)
+
+
+def test_merging() -> None:
+    old, new = Source("p", "fn f():\n    a\nfn g():\n    b\n"), Source("p", "fn f():\n    aaa\nfn g():\n    b\n")
+    change, module = between(old.text, new.text), parse(new, Sink())
+    assert module is not None
+    around = touched(module, change)
+    assert around is not None and new.text[slice(*around)].startswith("fn f") and around[1] <= new.text.index("fn g")
+    at = old.text.index("b")
+    note = Label(Span(old, 0, 2), "declared here")
+    before = [
+        Diagnostic(Code.UNDEFINED_NAME, Span(old, 12, 13), "a"),
+        Diagnostic(Code.UNDEFINED_NAME, Span(old, at, at + 1), "b", "", (note,)),
+    ]
+    (kept,) = merged(before, [], change, around, new)
+    assert kept.message == "b" and kept.span == Span(new, at + 2, at + 3) and kept.notes[0].span.source is new
