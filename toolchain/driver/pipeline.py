@@ -64,6 +64,15 @@ def compile_objects(session: Session) -> tuple[bytes, ...]:
         return (*objects, *archive.finished(session.cache, workers)) if archive else objects
 
 
+def prepare(session: Session) -> None:
+    """Make what is kept of the library for this configuration, unless it is there: elaboration is fast after it."""
+    if library_archive.kept(session.config, session.cache) is None:
+        with Workers(session.config.jobs) as workers:
+            archive = library_archive.find(session.config, session.cache, workers.start())
+            if archive is not None:
+                archive.finished(session.cache, workers)
+
+
 def look_up(session: Session) -> None:
     """Look every unit of the program up in the cache and compile none; `session.units` has the answers."""
     with Workers(session.config.jobs) as workers:

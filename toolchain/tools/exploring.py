@@ -17,7 +17,7 @@ from ktc.config import Options
 from ktc.diag.diagnostic import CompileError, Sink, in_order
 from ktc.diag.render import render_json
 from ktc.diag.source import Source
-from ktc.driver.pipeline import Session, emit
+from ktc.driver.pipeline import Session, emit, prepare
 from ktc.emit.tools import find_ptxas
 from ktc.tools.origins import of_assembly, of_llvm
 
@@ -50,6 +50,7 @@ def explore(path: Path, request: dict[str, Any]) -> dict[str, Any]:
         overlays = {str(path.absolute()): Source(str(path), text)}
         session = Session(config, cache, sink, overlays=overlays)
         try:
+            prepare(session)
             chosen = kernel if kernel in kernels or len(kernels) != 1 else kernels[0]
             shown = emit(session, kind, chosen if target else "", bool(target)).decode("utf-8", "replace")
             answer["text"] = shown
@@ -59,9 +60,17 @@ def explore(path: Path, request: dict[str, Any]) -> dict[str, Any]:
             pass
     answer["diagnostics"] = [json.loads(line) for line in render_json(in_order(sink.diagnostics)).splitlines()]
     if session is not None:
-        answer["phases"] = [(one.name, round((one.end - one.start) * 1e3, 1)) for one in session.timeline.phases]
+        answer["phases"] = _times(session)
     answer["milliseconds"] = round((time.perf_counter() - start) * 1e3)
     return answer
+
+
+def _times(session: Session) -> list[tuple[str, float]]:
+    """Return the milliseconds of each phase, in the order in which they begin."""
+    spent: dict[str, float] = {}
+    for one in session.timeline.phases:
+        spent[one.name] = spent.get(one.name, 0) + (one.end - one.start) * 1e3
+    return [(name, round(value, 1)) for name, value in spent.items()]
 
 
 def _origins(text: str, kind: str, path: str) -> list[int]:
