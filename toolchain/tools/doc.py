@@ -58,14 +58,15 @@ def _rows(paths: tuple[Path, ...], sink: Sink) -> list[tuple[Path, Row]]:
     tables, found = load_tables(configs.open_cache()), []
     for path in sources(paths):
         is_named = path in paths
-        if not is_named and (path.name.startswith(("test_", "_")) and path.stem != "__init__"):
+        name = module_of(path)[1] or path.stem
+        if not is_named and (path.name.startswith("test_") or any(part.startswith("_") for part in name.split("."))):
             continue
         source = read_source(path, sink, False, {})
         module = parse(source, sink, tables=tables) if source is not None else None
         if source is None or module is None:
             continue
         module.source = source
-        row = module_row(module_of(path)[1] or path.stem, module)
+        row = module_row(name, module)
         if is_named or any(row[kind] for kind in ("functions", "structs", "traits", "aliases")) or row["summary"]:
             found.append((path, row))
     return sorted(found, key=lambda one: str(one[1]["name"]))

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -140,3 +141,13 @@ def test_colours_can_be_forced() -> None:
     assert config.wants_color(False, {"FORCE_COLOR": "1"})
     assert not config.wants_color(True, {"FORCE_COLOR": "1", "NO_COLOR": "1"})
     assert not config.wants_color(False, {})
+
+
+def test_every_environment_variable_is_documented() -> None:
+    """What ktc and its programs read from the environment stands in docs/tools.md; `KTC_TUNE_REPORT` is internal."""
+    root = Path(__file__).parents[3]
+    sources = [*(root / "toolchain").rglob("*.py"), *(root / "stdlib").rglob("*.kpy")]
+    read = re.compile(r"""(?:getenv\(|environ(?:\.get\(|\[)|\.get\()\s*"((?:KTC|MOJO)_[A-Z_]+)\"""")
+    found = {name for path in sources for name in read.findall(path.read_text("utf-8"))}
+    page = (root / "docs" / "tools.md").read_text("utf-8")
+    assert len(found) > 8 and {name for name in found if f"`{name}`" not in page} <= {"KTC_TUNE_REPORT"}
