@@ -1,6 +1,6 @@
 """Intel's OpenCL runtime for processors, with which tests run SPIR-V where it is installed:
 
-    pip install intel-opencl-rt intel-cmplr-lib-rt
+    pip install -e '.[test,opencl]'
 
 KTC_TEST_OPENCL names the environment in which it is, if that is not the one of the tests.
 """

@@ -14,6 +14,7 @@ import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from ktc.emit.backend_errors import rejected
 from ktc.emit.checks import instrumented
 from ktc.emit.loops.rewriting import improved
+from ktc.emit.spirv.routines import with_routines
 from ktc.emit.support import routines
 from ktc.targets.target import Target
 
@@ -87,6 +88,8 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
         keep_moves()
     if target.checks:
         text = instrumented(text, target.checks, target.is_device, machine(target, level))
+    if target.artefact == "spirv":
+        text = with_routines(text)
     with parsed(text + routines(text, target) if target.vendor == "cpu" else text, name) as module:
         if target.vendor == "apple" and _GENERIC.search(text):
             level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs

@@ -79,6 +79,7 @@ def _target(name: str, shared_kib: int, title: str, further: tuple[str, ...]) ->
         has_recursion=False,
         has_wide_casts=False,
         has_vector_intrinsics=False,
+        multiply_high="ktc.mul_hi.{}.i64",
         names_processor=False,
         is_convergent=True,
         is_inlined=True,

@@ -11,6 +11,7 @@ that it failed, and the address of shared memory.
 import re
 from typing import NamedTuple
 
+from ktc.emit.spirv.legal import legal
 from ktc.targets.spirv import FINAL_LAYOUT, MAILBOX, SPACES
 
 HAS_MAILBOX, HAS_SHARED = 1, 2
@@ -40,7 +41,7 @@ def for_spirv(text: str) -> Kernel:
     """Return the module with SPIR-V's numbers of address spaces."""
     text, posts = _with_mailbox(text)
     text, is_sized = _with_shared_argument(text)
-    return Kernel(_renumbered(text), HAS_MAILBOX * posts + HAS_SHARED * is_sized)
+    return Kernel(_renumbered(legal(text)), HAS_MAILBOX * posts + HAS_SHARED * is_sized)
 
 
 # ---- further arguments --------------------------------------------------------------------------------------

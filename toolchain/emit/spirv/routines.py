@@ -1,0 +1,160 @@
+"""What LLVM's SPIR-V back end has no instruction for, as functions.
+
+In: a kernel's module as `codegen` wrote it. Out: the same, with calls of functions that stand at its end and
+that LLVM's optimiser makes part of the kernel; it would find the reversal of bits again, so that comes after it.
+"""
+
+import re
+
+_ATOMIC = re.compile(
+    r"atomicrmw (?:volatile )?(fadd|fsub|fmax|fmin) (ptr(?: addrspace\(\d+\))?) (\S+), (float|double) (\S+)"
+    r"((?: syncscope\(\"\w+\"\))?) (\w+)[^\n]*"
+)
+_REVERSED = re.compile(r"@llvm\.bitreverse\.(i8|i16|i32|i64)(?=\()")
+_DIVIDED = re.compile(r"= ([su])(div|rem)(?: exact)? i128 (\S+), (\S+)")
+_MULTIPLIED = re.compile(r"@ktc\.mul_hi\.([su])\.i64(?=\()")
+_INTEGERS = {"float": "i32", "double": "i64"}
+
+
+def with_routines(text: str) -> str:
+    """Return a module without what the back end refuses."""
+    made: dict[str, str] = {}
+
+    def atomic(found: re.Match[str]) -> str:
+        op, pointer, place, kind, value, scope, order = found.groups()
+        name = re.sub(r"\W+", ".", f"ktc.atomic.{op}.{pointer}.{kind}.{scope}.{order}").strip(".")
+        made[name] = _changed(name, op, pointer, kind, scope, order)
+        return f"call {kind} @{name}({pointer} {place}, {kind} {value})"
+
+    def divided(found: re.Match[str]) -> str:
+        sign, op, left, right = found.groups()
+        made["ktc.divide"] = _DIVIDE
+        name = f"ktc.{sign}{op}.i128"
+        made[name] = _division(name, sign == "s", op == "rem")
+        return f"= call i128 @{name}(i128 {left}, i128 {right})"
+
+    text = _ATOMIC.sub(atomic, text)
+    text = _DIVIDED.sub(divided, text)
+    text = _MULTIPLIED.sub(lambda found: f"@_Z6mul_hi{'ll' if found[1] == 's' else 'mm'}", text)
+    return "\n".join([text, *made.values(), ""]) if made else text
+
+
+def with_reversals(text: str) -> str:
+    """Return an optimised module with functions for the reversal of bits."""
+    kinds = sorted(set(_REVERSED.findall(text)))
+    text = _REVERSED.sub(r"@ktc.bitreverse.\1", text)
+    return "\n".join([text, *[_bit_reverse(f"ktc.bitreverse.{kind}", kind) for kind in kinds]])
+
+
+def _function(head: str, lines: list[str]) -> str:
+    return "\n".join([f"define internal {head} alwaysinline convergent nounwind {{", *lines, "}"])
+
+
+def _changed(name: str, op: str, pointer: str, kind: str, scope: str, order: str) -> str:
+    """A change of a float: computed anew until no other thread has changed it meanwhile."""
+    bits = _INTEGERS[kind]
+    failure = {"acq_rel": "acquire", "release": "monotonic"}.get(order, order)
+    letter = "f32" if kind == "float" else "f64"
+    step = {
+        "fmax": f"call {kind} @llvm.maxnum.{letter}({kind} %old, {kind} %v)",
+        "fmin": f"call {kind} @llvm.minnum.{letter}({kind} %old, {kind} %v)",
+    }.get(op, f"{op} {kind} %old, %v")
+    return _function(
+        f"{kind} @{name}({pointer} %p, {kind} %v)",
+        [
+            "entry:",
+            f"  %first = load {bits}, {pointer} %p",
+            "  br label %again",
+            "again:",
+            f"  %held = phi {bits} [ %first, %entry ], [ %seen, %again ]",
+            f"  %old = bitcast {bits} %held to {kind}",
+            f"  %new = {step}",
+            f"  %bits = bitcast {kind} %new to {bits}",
+            f"  %pair = cmpxchg {pointer} %p, {bits} %held, {bits} %bits{scope} {order} {failure}",
+            f"  %seen = extractvalue {{ {bits}, i1 }} %pair, 0",
+            f"  %done = extractvalue {{ {bits}, i1 }} %pair, 1",
+            "  br i1 %done, label %end, label %again",
+            "end:",
+            f"  ret {kind} %old",
+        ],
+    )
+
+
+def _bit_reverse(name: str, kind: str) -> str:
+    """Neighbouring bits, pairs and halves of bytes change places, then the bytes."""
+    size = int(kind[1:])
+    lines, value = ["entry:"], "%x"
+    for by, mask in ((1, 0x55), (2, 0x33), (4, 0x0F)):
+        whole = int.from_bytes(bytes([mask]) * (size // 8), "little")
+        lines += [
+            f"  %a{by} = lshr {kind} {value}, {by}",
+            f"  %b{by} = and {kind} %a{by}, {whole}",
+            f"  %c{by} = and {kind} {value}, {whole}",
+            f"  %d{by} = shl {kind} %c{by}, {by}",
+            f"  %e{by} = or {kind} %b{by}, %d{by}",
+        ]
+        value = f"%e{by}"
+    if size > 8:
+        lines.append(f"  %r = call {kind} @llvm.bswap.{kind}({kind} {value})")
+        value = "%r"
+    return _function(f"{kind} @{name}({kind} %x)", [*lines, f"  ret {kind} {value}"])
+
+
+_DIVIDE = _function(
+    "void @ktc.divide(i128 %n, i128 %d, ptr addrspace(5) %whole, ptr addrspace(5) %rest)",
+    [
+        "entry:",
+        "  br label %again",
+        "again:",
+        "  %i = phi i128 [ 127, %entry ], [ %next, %again ]",
+        "  %q = phi i128 [ 0, %entry ], [ %q2, %again ]",
+        "  %r = phi i128 [ 0, %entry ], [ %r2, %again ]",
+        "  %moved = shl i128 %r, 1",
+        "  %high = lshr i128 %n, %i",
+        "  %bit = and i128 %high, 1",
+        "  %with = or i128 %moved, %bit",
+        "  %fits = icmp uge i128 %with, %d",
+        "  %less = sub i128 %with, %d",
+        "  %r2 = select i1 %fits, i128 %less, i128 %with",
+        "  %one = shl i128 1, %i",
+        "  %more = or i128 %q, %one",
+        "  %q2 = select i1 %fits, i128 %more, i128 %q",
+        "  %next = sub i128 %i, 1",
+        "  %end = icmp eq i128 %i, 0",
+        "  br i1 %end, label %done, label %again",
+        "done:",
+        "  store i128 %q2, ptr addrspace(5) %whole",
+        "  store i128 %r2, ptr addrspace(5) %rest",
+        "  ret void",
+    ],
+)
+"""Bit by bit. A divisor of more than 127 bits would lose the remainder's upper bit; `_division` gives magnitudes."""
+
+
+def _division(name: str, signed: bool, wants_rest: bool) -> str:
+    """A quotient or a remainder; signed ones through the magnitudes."""
+    lines = ["entry:", "  %whole = alloca i128, addrspace(5)", "  %rest = alloca i128, addrspace(5)"]
+    left, right = "%a", "%b"
+    if signed:
+        lines += [
+            "  %na = icmp slt i128 %a, 0",
+            "  %ma = sub i128 0, %a",
+            "  %ua = select i1 %na, i128 %ma, i128 %a",
+            "  %nb = icmp slt i128 %b, 0",
+            "  %mb = sub i128 0, %b",
+            "  %ub = select i1 %nb, i128 %mb, i128 %b",
+        ]
+        left, right = "%ua", "%ub"
+    lines += [
+        f"  call void @ktc.divide(i128 {left}, i128 {right}, ptr addrspace(5) %whole, ptr addrspace(5) %rest)",
+        f"  %r = load i128, ptr addrspace(5) {'%rest' if wants_rest else '%whole'}",
+    ]
+    if not signed:
+        return _function(f"i128 @{name}(i128 %a, i128 %b)", [*lines, "  ret i128 %r"])
+    lines += [
+        f"  %negative = {'or i1 %na, false' if wants_rest else 'xor i1 %na, %nb'}",
+        "  %minus = sub i128 0, %r",
+        "  %result = select i1 %negative, i128 %minus, i128 %r",
+        "  ret i128 %result",
+    ]
+    return _function(f"i128 @{name}(i128 %a, i128 %b)", lines)
