@@ -1,7 +1,9 @@
 """What tests of whole programs share, and the last words of a test process that crashes."""
 
 import faulthandler
+import fcntl
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -42,17 +44,19 @@ def pytest_unconfigure():
         Path(os.environ.pop(_FAULTS)).rmdir()
 
 
-@pytest.fixture(scope="session")
-def program_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for the programs of a test run and its workers: the library is read once, nobody's own is touched."""
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for a test run and its workers, also where a test names none: nobody's own is touched."""
     base = tmp_path_factory.getbasetemp()
-    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "ktc-cache"
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "ktc-cache"
+    os.environ["KTC_CACHE_DIR"] = str(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
-def tables(program_cache: Path) -> Tables:
+def tables(cache_folder: Path) -> Tables:
     """The grammar's tables, built once for all workers."""
-    return load_tables(Cache(program_cache))
+    return load_tables(Cache(cache_folder))
 
 
 @pytest.fixture
@@ -62,12 +66,23 @@ def shared_tables(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def library_cache(program_cache: Path) -> Path:
+def library_cache(cache_folder: Path) -> Path:
     """A cache that holds the compiled library for the CPU and for sm_90, and no program: to be copied."""
-    folder = program_cache.parent / "library-cache"
+    folder = cache_folder.parent / "library-cache"
     folder.mkdir(exist_ok=True)
-    (folder / "empty.kpy").write_text("def main():\n    pass\n")
-    words = ["build", "--target-accelerator", "sm_90,cpu", "empty.kpy"]
-    done = run_ktc(words, folder / "cache", folder)
-    assert done.returncode == 0, done.stderr
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one worker makes it
+        if not (folder / "made").exists():
+            (folder / "empty.kpy").write_text("def main():\n    pass\n")
+            words = ["build", "--target-accelerator", "sm_90,cpu", "empty.kpy"]
+            done = run_ktc(words, folder / "cache", folder)
+            assert done.returncode == 0, done.stderr
+            shutil.copytree(folder / "cache", cache_folder, dirs_exist_ok=True)
+            (folder / "made").touch()
     return folder / "cache"
+
+
+@pytest.fixture(scope="session")
+def program_cache(cache_folder: Path, library_cache: Path) -> Path:
+    """The cache of the test run, with that library in it: for whole programs."""
+    return cache_folder

@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from programs import run_ktc
+
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(
     r"<!-- (?P<kind>program|output)(?: (?P<code>\d+))?: (?:head (?P<head>\d+): )?(?P<what>[^\n]+?) -->\n+"
@@ -96,9 +98,13 @@ def wanted(block: Block, environment: dict[str, str]) -> str:
             raise ValueError(f"there is no file '{path}'")
         source = (ROOT / path).read_text("utf-8")
         return declared(source, [name.strip() for name in names.split(",")]) if names else source
-    done = subprocess.run(
-        shlex.split(block.what), cwd=ROOT, env=environment, text=True, capture_output=True, check=False, timeout=300
-    )
+    words = shlex.split(block.what)
+    if words[0] == "ktc":
+        done = run_ktc(words[1:], Path(environment["KTC_CACHE_DIR"]), ROOT, variables=environment)
+    else:
+        done = subprocess.run(
+            words, cwd=ROOT, env=environment, text=True, capture_output=True, check=False, timeout=300
+        )
     if done.returncode != block.code:
         raise ValueError(f"'{block.what}' exits with {done.returncode}:\n{done.stdout}{done.stderr}")
     text = re.sub(r"^ktc: compiling the standard library.*\n", "", done.stdout + done.stderr, flags=re.MULTILINE)

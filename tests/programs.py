@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn
@@ -70,8 +71,14 @@ def environment(cache: Path) -> dict[str, str]:
     return {**os.environ, "KTC_CACHE_DIR": str(cache), "NO_COLOR": "1"}
 
 
-def run_ktc(words: list[str], cache: Path, folder: Path, text_in: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command line in a folder, in a copy of this process: loading ktc costs more than most programs."""
+def run_ktc(
+    words: list[str], cache: Path, folder: Path, text_in: str = "", variables: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a folder, in a copy of this process: loading ktc costs more than most programs.
+
+    Args:
+        variables: of the environment, beside those of this process.
+    """
     load_ktc()
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         given.write(text_in.encode())
@@ -80,7 +87,12 @@ def run_ktc(words: list[str], cache: Path, folder: Path, text_in: str = "") -> s
         sys.stderr.flush()
         pid = os.fork()
         if pid == 0:
-            _become_ktc(words, environment(cache), folder, (given.fileno(), out.fileno(), errors.fileno()))
+            _become_ktc(
+                words,
+                {**environment(cache), **(variables or {})},
+                folder,
+                (given.fileno(), out.fileno(), errors.fileno()),
+            )
         status = _wait(pid, words)
         texts = [_text_of(file) for file in (out, errors)]
     return subprocess.CompletedProcess(words, os.waitstatus_to_exitcode(status), *texts)

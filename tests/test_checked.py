@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -117,10 +115,10 @@ EXAMPLES = re.findall(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text, said", EXAMPLES, ids=[said[6 : said.index("]")] for _, said in EXAMPLES])
-def test_examples_of_the_documentation(text: str, said: str, tmp_path: Path) -> None:
+def test_examples_of_the_documentation(text: str, said: str, program_cache: Path, tmp_path: Path) -> None:
     (tmp_path / "wrong.kpy").write_text(text)
     options = re.findall(r"^# (--.*)$", text, re.MULTILINE) or ["--target-accelerator cpu"]
-    command = [sys.executable, "-m", "ktc", "run", "-W", "none", "--check=all,leaks", *options[0].split(), "wrong.kpy"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    words = ["run", "-W", "none", "--check=all,leaks", *options[0].split(), "wrong.kpy"]
+    done = run_ktc(words, program_cache, tmp_path)
     assert done.stderr[done.stderr.find("error[") :] == said
     assert done.returncode == FAULT

@@ -42,6 +42,23 @@ def test_links(page: Path) -> None:
             assert anchor in anchors(target), link
 
 
+_NAMED = re.compile(r"`((?:[a-z_]+/)+[a-z_0-9]+\.(?:py|kpy|lark))`")
+
+
+def test_files_that_pages_name_exist() -> None:
+    """In their text, as `folder/file.py`: from the project's folder, the compiler's, or the elaborator's."""
+    folders = [ROOT, *(ROOT / name for name in ("toolchain", "toolchain/elaborate", "stdlib", "docs"))]
+    texts = [
+        *pages(),
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "toolchain").glob("*.md"),
+        *(ROOT / "toolchain/diag/explain").glob("*.md"),
+    ]
+    for page in texts:
+        for name in _NAMED.findall(page.read_text("utf-8")):
+            assert any((folder / name).exists() for folder in folders), f"{page.relative_to(ROOT)}: {name}"
+
+
 def test_pages_are_listed() -> None:
     """Each page stands in the site's navigation."""
     listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "docs" / "site" / "mkdocs.yml").read_text("utf-8")))

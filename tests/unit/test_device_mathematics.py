@@ -24,6 +24,9 @@ def main():
 """
 
 
+pytestmark = pytest.mark.usefixtures("program_cache")  # with the library for sm_90
+
+
 def assembly(folder: Path, call: str, target: str) -> str:
     """Return the text of the kernel, without that of the functions that it calls."""
     source, made = folder / "prog.kpy", folder / "kernel.s"

@@ -65,7 +65,7 @@ class Made:
 
 
 @record
-class Wish:
+class BuildRequest:
     """What is asked of a build.
 
     Args:
@@ -81,24 +81,24 @@ class Wish:
     output: Path | None = None
 
 
-def make(wish: Wish) -> Made:
+def make(request: BuildRequest) -> Made:
     """Build what is wished, or take it from the cache.
 
     Raises:
         CompileError: the program has errors.
     """
-    return _guarded(wish, _made)
+    return _guarded(request, _made)
 
 
-def _made(wish: Wish, config: Config, cache: Cache, sink: Sink) -> Made:
-    form = wish.emit if not wish.text else f"{wish.emit} {sha256(wish.text.encode()).hexdigest()}"
+def _made(request: BuildRequest, config: Config, cache: Cache, sink: Sink) -> Made:
+    form = request.emit if not request.text else f"{request.emit} {sha256(request.text.encode()).hexdigest()}"
     kept, entries = build_cache.find(config, form, cache), build_cache.find(config, f"{form} exports", cache)
     if kept is not None and entries is not None:
         found = pickle.loads(entries.data)
         if isinstance(found, Exports):
             return Made(config, cache, kept.data, found, kept.warnings)
     with tempfile.TemporaryDirectory(prefix="ktc-build-") as folder:
-        session = _session(wish, replace(config, output=Path(folder, config.output.name)), cache, sink)
+        session = _session(request, replace(config, output=Path(folder, config.output.name)), cache, sink)
         data = pipeline.build(session).path.read_bytes()
     warnings = tuple(sink.warnings)
     build_cache.keep(config, form, cache, reads=session.reads, data=data, warnings=warnings)
@@ -107,69 +107,69 @@ def _made(wish: Wish, config: Config, cache: Cache, sink: Sink) -> Made:
     return Made(config, cache, data, session.exports, warnings)
 
 
-def text_of(wish: Wish, kind: str, kernel: str = "", on_device: bool = False) -> tuple[bytes, Exports]:
+def text_of(request: BuildRequest, kind: str, kernel: str = "", on_device: bool = False) -> tuple[bytes, Exports]:
     """Return what a stage makes, of the host or of a kernel, and what the program exports.
 
     Raises:
         CompileError: the program has errors, or the kernel cannot be chosen.
     """
 
-    def work(wish: Wish, config: Config, cache: Cache, sink: Sink) -> tuple[bytes, Exports]:
-        form = f"{kind} {kernel} {on_device} {sha256(wish.text.encode()).hexdigest()}"
+    def work(request: BuildRequest, config: Config, cache: Cache, sink: Sink) -> tuple[bytes, Exports]:
+        form = f"{kind} {kernel} {on_device} {sha256(request.text.encode()).hexdigest()}"
         kept = build_cache.find(config, form, cache)
         if kept is not None:
             found: tuple[bytes, Exports] = pickle.loads(kept.data)
             return found
-        session = _session(wish, config, cache, sink)
+        session = _session(request, config, cache, sink)
         data = pipeline.emit(session, kind, kernel, on_device)
         result = (data, session.exports)
         build_cache.keep(config, form, cache, reads=session.reads, data=pickle.dumps(result))
         return result
 
-    return _guarded(wish, work)
+    return _guarded(request, work)
 
 
-def check(wish: Wish) -> None:
+def check(request: BuildRequest) -> None:
     """Report what is wrong with a file of which nothing is built yet: neither `main` nor exports are wanted.
 
     Raises:
         CompileError: the program has errors.
     """
 
-    def work(wish: Wish, config: Config, cache: Cache, sink: Sink) -> None:
-        pipeline.check(_session(wish, config, cache, sink))
+    def work(request: BuildRequest, config: Config, cache: Cache, sink: Sink) -> None:
+        pipeline.check(_session(request, config, cache, sink))
         sink.withdraw(lambda one: one.code is Code.MISSING_MAIN)
 
-    _guarded(replace(wish, emit="exe"), work)
+    _guarded(replace(request, emit="exe"), work)
 
 
-def kernel_texts(wish: Wish) -> str:
+def kernel_texts(request: BuildRequest) -> str:
     """Return the assembly of all kernels for GPUs."""
 
-    def work(wish: Wish, config: Config, cache: Cache, sink: Sink) -> str:
-        found = pipeline.kernel_texts(_session(wish, config, cache, sink))
+    def work(request: BuildRequest, config: Config, cache: Cache, sink: Sink) -> str:
+        found = pipeline.kernel_texts(_session(request, config, cache, sink))
         return "\n".join([text.decode() for _, _, _, text in found])
 
-    return _guarded(wish, work)
+    return _guarded(request, work)
 
 
-def _session(wish: Wish, config: Config, cache: Cache, sink: Sink) -> Session:
+def _session(request: BuildRequest, config: Config, cache: Cache, sink: Sink) -> Session:
     session = Session(config, cache, sink)
-    if wish.text:
-        session.overlays = {os.path.abspath(wish.path): Source(str(wish.path), wish.text)}
+    if request.text:
+        session.overlays = {os.path.abspath(request.path): Source(str(request.path), request.text)}
     return session
 
 
-def _guarded(wish: Wish, work: Callable[[Wish, Config, Cache, Sink], T]) -> T:
+def _guarded(request: BuildRequest, work: Callable[[BuildRequest, Config, Cache, Sink], T]) -> T:
     """Do something on a stack that is large enough; diagnostics become an exception."""
     sink, cache = Sink(), configs.open_cache()
     results: list[T] = []
 
     def body() -> int:
         try:
-            config = configs.resolve(_options(wish), sink, cache)
+            config = configs.resolve(_options(request), sink, cache)
             if config is not None and not sink.error_count:
-                results.append(work(wish, config, cache, sink))
+                results.append(work(request, config, cache, sink))
         except Failed as error:
             for one in error.diagnostics:
                 if one not in sink.diagnostics:
@@ -186,14 +186,14 @@ def _guarded(wish: Wish, work: Callable[[Wish, Config, Cache, Sink], T]) -> T:
     return results[0]
 
 
-def _options(wish: Wish) -> Options:
-    given = wish.options
+def _options(request: BuildRequest) -> Options:
+    given = request.options
     return Options(
-        root=wish.path, output=wish.output, emit=wish.emit, level=given.get("optimization_level"),
-        debug=given.get("debug"), accelerators=given.get("target"), cpu=given.get("target_cpu"), module=wish.module,
+        root=request.path, output=request.output, emit=request.emit, level=given.get("optimization_level"),
+        debug=given.get("debug"), accelerators=given.get("target"), cpu=given.get("target_cpu"), module=request.module,
         defines=tuple([f"{name}={value}" for name, value in given.get("defines", {}).items()]),
         search=tuple([Path(folder) for folder in given.get("include", ())]),
-        libraries=tuple(given.get("libraries", ())), writes=wish.output is not None,
+        libraries=tuple(given.get("libraries", ())), writes=request.output is not None,
         library_folders=tuple([Path(folder) for folder in given.get("library_folders", ())]),
     )  # fmt: skip
 
@@ -214,8 +214,8 @@ def build(
     """
     if emit not in configs.EMIT_KINDS:
         raise ValueError(f"emit must be one of {', '.join(configs.EMIT_KINDS)}, not '{emit}'")
-    wish = Wish(Path(source), emit, options, output=Path(output) if output is not None else None)
-    made = make(wish)
+    request = BuildRequest(Path(source), emit, options, output=Path(output) if output is not None else None)
+    made = make(request)
     sink = Sink()
     written = build_cache.write(made.config, made.data, sink)
     if sink.error_count:
@@ -241,7 +241,7 @@ def emit(
     if kind not in _TEXTS:
         raise ValueError(f"kind must be one of {', '.join(_TEXTS)}, not '{kind}'")
     on_device = bool(kernel) or "target" in options
-    return text_of(Wish(Path(source), "llvm", options), kind, kernel, on_device)[0].decode()
+    return text_of(BuildRequest(Path(source), "llvm", options), kind, kernel, on_device)[0].decode()
 
 
 def scratch(made: Made) -> Path:

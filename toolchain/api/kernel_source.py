@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 
 from ktc import config
-from ktc.api.building import Wish
+from ktc.api.building import BuildRequest
 from ktc.api.errors import CompileError, Problem
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
@@ -23,7 +23,7 @@ _DTYPES = frozenset(
 _TEXTS = ("String", "StaticString", "StringLiteral", "StringSlice")
 
 
-def launching_text(wish: Wish, name: str, parameters: Mapping[str, object], api: str) -> tuple[str, str]:
+def launching_text(request: BuildRequest, name: str, parameters: Mapping[str, object], api: str) -> tuple[str, str]:
     """Return the source that launches a kernel, and the kernel's docstring.
 
     Args:
@@ -32,29 +32,31 @@ def launching_text(wish: Wish, name: str, parameters: Mapping[str, object], api:
     Raises:
         CompileError: the text does not parse, or has no such function.
     """
-    text = wish.text or wish.path.read_text("utf-8")
-    module = parse(Source(str(wish.path), text), Sink(), config.open_cache())
+    text = request.text or request.path.read_text("utf-8")
+    module = parse(Source(str(request.path), text), Sink(), config.open_cache())
     node = _function(module, name) if module is not None else None
     if node is None:
         message = (
-            f"{wish.path.name} has no function '{name}'" if module is not None else f"{wish.path.name} does not parse"
+            f"{request.path.name} has no function '{name}'"
+            if module is not None
+            else f"{request.path.name} does not parse"
         )
-        raise _bad(wish, message)
+        raise _bad(request, message)
     known = {param.name: param for param in node.params}
     for given in parameters:
         if given not in known:
             message = f"kernel '{name}' has no parameter '{given}'"
-            raise _bad(wish, message)
+            raise _bad(request, message)
     for param in node.params:
         if param.default is None and param.name not in parameters:
             message = f"kernel '{name}' needs its parameter '{param.name}'"
-            raise _bad(wish, message)
+            raise _bad(request, message)
     chosen = ", ".join([f"{one}={_value(text, known[one], value)}" for one, value in parameters.items()])
     return text + _appended(text, node, chosen, api), node.doc
 
 
-def _bad(wish: Wish, message: str) -> CompileError:
-    return CompileError([Problem("bad-kernel", message, str(wish.path))], f"error[bad-kernel]: {message}\n")
+def _bad(request: BuildRequest, message: str) -> CompileError:
+    return CompileError([Problem("bad-kernel", message, str(request.path))], f"error[bad-kernel]: {message}\n")
 
 
 def _function(module: ast.Module, name: str) -> ast.FunctionDecl | None:

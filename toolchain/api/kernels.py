@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ktc.api import building, cuda
-from ktc.api.building import BuildOptions, Wish
+from ktc.api.building import BuildOptions, BuildRequest
 from ktc.api.kernel_source import LAUNCH, launching_text
 from ktc.api.loading import load_extension
 from ktc.api.repeated_launch import Repeat
@@ -21,17 +21,17 @@ Call: TypeAlias = Callable[..., object]
 class Kernel:
     """A kernel with its compile-time parameters; `kernel[grid, block]` is what is called."""
 
-    def __init__(self, wish: Wish, name: str, parameters: dict[str, object]) -> None:
+    def __init__(self, request: BuildRequest, name: str, parameters: dict[str, object]) -> None:
         self.__name__ = name
-        self._wish, self._parameters = wish, parameters
+        self._request, self._parameters = request, parameters
         self._launchers: dict[object, Launcher] = {}
         self._on_cpu: Call | None = None
         self._on_gpu: dict[str, cuda.GpuKernel] = {}
-        text, self.__doc__ = launching_text(wish, name, parameters, "cpu")
-        self._cpu_wish = replace(wish, text=text, emit="python-extension", options=self._options("cpu"))
+        text, self.__doc__ = launching_text(request, name, parameters, "cpu")
+        self._cpu_wish = replace(request, text=text, emit="python-extension", options=self._options("cpu"))
 
     def _options(self, target: str) -> BuildOptions:
-        return BuildOptions(**{**self._wish.options, "target": target})
+        return BuildOptions(**{**self._request.options, "target": target})
 
     def __getitem__(self, shape: tuple[Shape, ...]) -> "Launcher":
         """Return a launch with a grid of blocks, a block of threads, and perhaps bytes of shared memory.
@@ -62,9 +62,9 @@ class Kernel:
         """Return what launches it on a GPU; compiles it on the first call."""
         found = self._on_gpu.get(target)
         if found is None:
-            text, _ = launching_text(self._wish, self.__name__, self._parameters, "cuda")
-            wish = replace(self._wish, text=text, emit="shared-lib", options=self._options(target))
-            code, exports = building.text_of(wish, "asm", "", True)
+            text, _ = launching_text(self._request, self.__name__, self._parameters, "cuda")
+            request = replace(self._request, text=text, emit="shared-lib", options=self._options(target))
+            code, exports = building.text_of(request, "asm", "", True)
             launch = next(one for one in exports.functions if one.name == LAUNCH)
             count = len(launch.arguments) - 7
             found = self._on_gpu[target] = cuda.GpuKernel(self.__name__, code, launch.arguments[:count])
@@ -77,9 +77,9 @@ class Kernel:
             target: for which device ("sm_90", "gfx942", "cpu").
         """
         kind = "asm" if kind == "ptx" else kind
-        text, _ = launching_text(self._wish, self.__name__, self._parameters, "")
-        wish = replace(self._wish, text=text, emit="shared-lib", options=self._options(target))
-        return building.text_of(wish, kind, "", True)[0].decode()
+        text, _ = launching_text(self._request, self.__name__, self._parameters, "")
+        request = replace(self._request, text=text, emit="shared-lib", options=self._options(target))
+        return building.text_of(request, kind, "", True)[0].decode()
 
     def __call__(self, *_: object, **__: object) -> None:
         """Say how a kernel is launched.
@@ -92,7 +92,7 @@ class Kernel:
     def __repr__(self) -> str:
         """Say which kernel it is."""
         given = ", ".join([f"{name}={value}" for name, value in self._parameters.items()])
-        return f"<ktc kernel '{self.__name__}{f'[{given}]' if given else ''}' of {self._wish.path.name}>"
+        return f"<ktc kernel '{self.__name__}{f'[{given}]' if given else ''}' of {self._request.path.name}>"
 
 
 class Launcher:

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TypeAlias, Unpack
 
 from ktc.api import building
-from ktc.api.building import BuildOptions, Wish
+from ktc.api.building import BuildOptions, BuildRequest
 from ktc.api.kernels import Kernel
 from ktc.api.loading import load_extension
 from ktc.base.records import replace
@@ -29,10 +29,10 @@ class Function:
         raw: the function without this object around it, for calls where 50 ns count.
     """
 
-    def __init__(self, raw: Call, name: str, doc: str, wish: Wish) -> None:
+    def __init__(self, raw: Call, name: str, doc: str, request: BuildRequest) -> None:
         self.raw, self.__name__, self.__doc__ = raw, name, doc
         self.__wrapped__ = raw
-        self._wish = wish
+        self._request = request
 
     def __call__(self, *args: object, **named: object) -> object:
         """Call it with numbers, texts and arrays (numpy, torch, cupy, any buffer, DLPack or CUDA array).
@@ -45,7 +45,7 @@ class Function:
 
     def __repr__(self) -> str:
         """Say which function it is."""
-        return f"<ktc function '{self.__name__}' of {self._wish.path.name}>"
+        return f"<ktc function '{self.__name__}' of {self._request.path.name}>"
 
     def asm(self, kind: str = "asm", target: str = "") -> str:
         """Return the code of the library: "llvm", "llvm-opt" or "asm" of the host, "ptx" of its kernels.
@@ -54,18 +54,18 @@ class Function:
             target: which GPU's, for "ptx" ("sm_90").
         """
         if kind == "ptx":
-            options = BuildOptions(**{**self._wish.options, "target": target or "sm_90"})
-            return building.kernel_texts(replace(self._wish, emit="shared-lib", options=options))
+            options = BuildOptions(**{**self._request.options, "target": target or "sm_90"})
+            return building.kernel_texts(replace(self._request, emit="shared-lib", options=options))
         if kind not in ("llvm", "llvm-opt", "asm"):
             raise ValueError(f"kind must be llvm, llvm-opt, asm or ptx, not '{kind}'")
-        return building.text_of(replace(self._wish, emit="shared-lib"), kind)[0].decode()
+        return building.text_of(replace(self._request, emit="shared-lib"), kind)[0].decode()
 
 
 class Library:
     """The exported functions of a source file, as attributes; its kernels, by `kernel`."""
 
-    def __init__(self, wish: Wish) -> None:
-        self._wish = wish
+    def __init__(self, request: BuildRequest) -> None:
+        self._request = request
         self._digest = b""
         self._module: ModuleType | None = None
         self._functions: dict[str, Function] = {}
@@ -73,22 +73,22 @@ class Library:
 
     def reload(self) -> bool:
         """Compile again what has changed; say whether something had."""
-        wish = self._wish
-        source = wish.text or (wish.path.read_text("utf-8", "replace") if wish.path.is_file() else "@export")
+        request = self._request
+        source = request.text or (request.path.read_text("utf-8", "replace") if request.path.is_file() else "@export")
         if "@export" not in source:
-            building.check(wish)
+            building.check(request)
             return False
-        made = building.make(wish)
+        made = building.make(request)
         digest = sha256(made.data).digest()
         if digest == self._digest:
             return False
         for name in self._functions:
             vars(self).pop(name, None)
-        self._digest, self._module = digest, load_extension(made, wish.module)
+        self._digest, self._module = digest, load_extension(made, request.module)
         self._functions = {}
         for export in made.exports.functions:
             raw: Call = getattr(self._module, export.name)
-            self._functions[export.name] = Function(raw, export.name, clean(export.doc), wish)
+            self._functions[export.name] = Function(raw, export.name, clean(export.doc), request)
         vars(self).update(self._functions)
         self.__doc__ = clean(made.exports.doc)
         return True
@@ -96,7 +96,7 @@ class Library:
     @property
     def path(self) -> Path:
         """The source file."""
-        return self._wish.path
+        return self._request.path
 
     @property
     def functions(self) -> dict[str, Function]:
@@ -113,7 +113,7 @@ class Library:
         Raises:
             CompileError: there is no such function, or it cannot be a kernel with these parameters.
         """
-        return Kernel(self._wish, name, parameters)
+        return Kernel(self._request, name, parameters)
 
     def __getattr__(self, name: str) -> Function:
         """Say what the library has instead of what is asked for.
@@ -123,7 +123,7 @@ class Library:
         """
         near = get_close_matches(name, vars(self).get("_functions", ()), 1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
-        where = self._wish.path.name if "_wish" in vars(self) else "the library"
+        where = self._request.path.name if "_request" in vars(self) else "the library"
         raise AttributeError(f"{where} exports no '{name}'{hint}", name=name, obj=self)
 
     def __iter__(self) -> Iterator[str]:
@@ -132,7 +132,7 @@ class Library:
 
     def __repr__(self) -> str:
         """Say which file it is."""
-        return f"<ktc library {self._wish.path.name}: {', '.join(self._functions) or 'kernels only'}>"
+        return f"<ktc library {self._request.path.name}: {', '.join(self._functions) or 'kernels only'}>"
 
 
 def load(source: str | os.PathLike[str], **options: Unpack[BuildOptions]) -> Library:
@@ -142,7 +142,7 @@ def load(source: str | os.PathLike[str], **options: Unpack[BuildOptions]) -> Lib
         CompileError: the program has errors, or there is no such file.
     """
     path = Path(source)
-    return Library(Wish(path, "python-extension", options, module=_module_name(path.stem)))
+    return Library(BuildRequest(path, "python-extension", options, module=_module_name(path.stem)))
 
 
 def compile(text: str, name: str = "source", **options: Unpack[BuildOptions]) -> Library:
@@ -155,7 +155,7 @@ def compile(text: str, name: str = "source", **options: Unpack[BuildOptions]) ->
         CompileError: the program has errors.
     """
     path = Path(name if name.endswith(".kpy") else f"{name}.kpy")
-    return Library(Wish(path, "python-extension", options, text=text or "\n", module=_module_name(path.stem)))
+    return Library(BuildRequest(path, "python-extension", options, text=text or "\n", module=_module_name(path.stem)))
 
 
 def _module_name(stem: str) -> str:

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ktc.api import building
-from ktc.api.building import BuildOptions, Wish
+from ktc.api.building import BuildOptions, BuildRequest
 from ktc.base.records import record
 from ktc.config import SUFFIXES
 from ktc.interop.python_stubs import stub
@@ -133,7 +133,7 @@ def _files(project: Project) -> Iterator[tuple[str, bytes]]:
         elif re.search(r"^@export\b", path.read_text("utf-8", "replace"), re.MULTILINE):
             dotted = ".".join([*name.parts[:-1], path.stem])
             options = BuildOptions(**{**project.options, "include": [project.source]})
-            made = building.make(Wish(path, "python-extension", options, module=dotted))
+            made = building.make(BuildRequest(path, "python-extension", options, module=dotted))
             yield name.with_suffix(".abi3.so").as_posix(), made.data
             yield name.with_suffix(".pyi").as_posix(), stub(made.exports).encode()
 

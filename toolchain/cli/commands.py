@@ -20,7 +20,7 @@ from ktc import native
 from ktc.base import unpickling
 from ktc.base.version import VERSION
 from ktc.cli.bench import bench_group
-from ktc.cli.library_options import Beside, keep_exports, kept_exports, library_options
+from ktc.cli.library_options import SideFiles, keep_exports, kept_exports, library_options
 from ktc.cli.report import report_command
 from ktc.cli.task import Command, Task, compile_options, task_of
 from ktc.config import Config
@@ -104,7 +104,7 @@ def build(
         words, file, output=output, emit=emit_kind, writes=True, embed_cubin=embed_cubin, soname=soname,
         symbol_version=symbol_version,
     )  # fmt: skip
-    beside = Beside(header, pkg_config, library_version)
+    beside = SideFiles(header, pkg_config, library_version)
 
     def work(config: Config) -> None:
         beside.check(config)
@@ -162,7 +162,7 @@ def run(file: str, arguments: tuple[str, ...], **words: Any) -> int:
 
         start = own_process.run if own_process.is_wanted(objects) else jit.run
         if config.libraries:
-            wanted = link.Wanted(libraries=config.libraries, folders=config.library_folders)
+            wanted = link.LinkOptions(libraries=config.libraries, folders=config.library_folders)
             start = partial(own_process.run, wanted=wanted)
         # The program is started from the main thread, which alone may handle signals.
         task.finish = partial(_run_program, partial(start, objects, (file, *arguments)), task)

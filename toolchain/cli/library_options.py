@@ -19,7 +19,7 @@ from ktc.ir.exports import Exports
 
 
 @record
-class Beside:
+class SideFiles:
     """What is written beside a library."""
 
     header: Path | None

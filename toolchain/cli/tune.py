@@ -34,7 +34,7 @@ _SHOWN = 15
 
 
 @record
-class _Wishes:
+class _SearchOptions:
     """What the command line says of the search."""
 
     method: str
@@ -75,11 +75,11 @@ def tune_command(
 ) -> int:  # fmt: skip
     """Find the best values of FILE's choices (tuning.tunable) for a device, and keep them for later builds."""
     task = task_of(words, file)
-    wishes = _Wishes(method, trials, scheduler, restart, seconds, not no_prune)
+    chosen = _SearchOptions(method, trials, scheduler, restart, seconds, not no_prune)
     made: list[tuple[Config, dict[str, tuple[int, ...]], dict[str, str]]] = []
 
     def work(config: Config) -> None:
-        made.append((config, *_program(task, config, wishes)))
+        made.append((config, *_program(task, config, chosen)))
 
     code = task.run(work)
     if code or not made:
@@ -88,19 +88,19 @@ def tune_command(
     choices = _limited(declared, limits)
     to = output or config.root.with_suffix(".tuned.toml")
     try:
-        verdicts = _search(config, choices, files, wishes, _options(words), to)
+        verdicts = _search(config, choices, files, chosen, _options(words), to)
     except KeyboardInterrupt:
         click.echo("ktc: stopped; the same command goes on from here", err=True)
         return guard.INTERRUPTED
     return _finish(config, verdicts, to, plot, as_json)
 
 
-def _program(task: Task, config: Config, wishes: _Wishes) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+def _program(task: Task, config: Config, chosen: _SearchOptions) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
     """Return the program's choices and the texts of its files; what is wrong with them, or no device, is an error."""
     from ktc.driver.pipeline import check
 
     target = config.accelerators[0]
-    if not wishes.scheduler and target.name != "cpu" and target.name not in _gpus_here(task):
+    if not chosen.scheduler and target.name != "cpu" and target.name not in _gpus_here(task):
         text = f"there is no GPU for '{target.name}' here to measure on"
         _fail(
             task, Diagnostic(Code.FILE_ERROR, None, text, "'ktc doctor' shows what was found; --scheduler asks others")
@@ -162,29 +162,29 @@ def _options(words: Mapping[str, Any]) -> list[str]:
 
 
 def _search(
-    config: Config, choices: Mapping[str, Sequence[int]], files: Mapping[str, str], wishes: _Wishes,
+    config: Config, choices: Mapping[str, Sequence[int]], files: Mapping[str, str], chosen: _SearchOptions,
     options: Sequence[str], to: Path,
 ) -> list[Verdict]:  # fmt: skip
     target = config.accelerators[0].name
     try:
-        plan = Exhaustive.of(choices) if wishes.method == "exhaustive" else Proposed.of(choices, wishes.trials)
+        plan = Exhaustive.of(choices) if chosen.method == "exhaustive" else Proposed.of(choices, chosen.trials)
     except ImportError:
         raise click.UsageError("--search optuna needs Optuna: pip install 'ktc[tune]'") from None
-    digest = sha256(json.dumps([files, choices, options, target, config.toolchain, wishes.scheduler]).encode())
+    digest = sha256(json.dumps([files, choices, options, target, config.toolchain, chosen.scheduler]).encode())
     journal = Journal(to.with_name(f".{to.name}.journal"), digest.hexdigest())
-    if wishes.restart:
+    if chosen.restart:
         journal.end()
     root, evaluate, batch = str(config.root), running.here(config.jobs), max(2 * config.jobs, 4)
-    if wishes.scheduler:
-        root, evaluate, options = _elsewhere(wishes.scheduler, config.root, files, options)
-        batch = 1 << 20 if wishes.method == "exhaustive" else 8
-    elif wishes.method == "exhaustive":
+    if chosen.scheduler:
+        root, evaluate, options = _elsewhere(chosen.scheduler, config.root, files, options)
+        batch = 1 << 20 if chosen.method == "exhaustive" else 8
+    elif chosen.method == "exhaustive":
         batch = 1 << 20
 
     def job_of(values: Mapping[str, int]) -> Job:
-        return Job(root, dict(values), [*options], target, wishes.seconds, {}, wishes.prunes)
+        return Job(root, dict(values), [*options], target, chosen.seconds, {}, chosen.prunes)
 
-    total = size_of(choices) if wishes.method == "exhaustive" else min(wishes.trials, size_of(choices))
+    total = size_of(choices) if chosen.method == "exhaustive" else min(chosen.trials, size_of(choices))
     with _progress(total) as show:
         verdicts = running.search(plan, job_of, evaluate, journal, batch, show)
     journal.end()

@@ -21,7 +21,7 @@ from ktc.driver.units import name_of as unit_name
 from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.program import elaborate, elaborate_touched
 from ktc.emit import device
-from ktc.emit.link import Executable, LinkFailed, Wanted, find_link_tools, link, linked
+from ktc.emit.link import Executable, LinkFailed, LinkOptions, find_link_tools, link, linked
 from ktc.emit.workers import Workers
 from ktc.interop.static_library import archive, with_locals
 from ktc.ir.exports import Exports
@@ -278,7 +278,7 @@ def _whole_object(session: Session, program: Program, workers: Workers) -> bytes
         return objects[0]
     with session.stage("link"):
         try:
-            joined = linked(objects, find_link_tools(), Wanted(is_joined=True))
+            joined = linked(objects, find_link_tools(), LinkOptions(is_joined=True))
         except LinkFailed as error:
             _link_failed(session, error)
     names = {one.name for one in session.exports.functions}
@@ -337,13 +337,13 @@ def _link(session: Session, objects: Sequence[bytes]) -> Executable:
             raise CompileError(session.sink.diagnostics) from error
 
 
-def wanted(config: Config, exports: Exports) -> Wanted:
+def wanted(config: Config, exports: Exports) -> LinkOptions:
     """Return what the linker is to make."""
     is_library = config.emit in LIBRARIES
     names = tuple([one.name for one in exports.functions]) if is_library else None
     if exports.module:
         names = (f"PyInit_{exports.module.rpartition('.')[2]}",)
-    return Wanted(
+    return LinkOptions(
         is_library, config.debug > 0, names, config.soname, config.symbol_version, config.libraries,
         config.library_folders,
     )  # fmt: skip

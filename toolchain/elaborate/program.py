@@ -169,7 +169,7 @@ def begin(
         package.packed = library.modules
         host.bodies = Bodies(library.packed, package.library_source)
     elab = Elaboration(package, config, sink, Dispatch(), host, is_archive)
-    elab.reporter.describe_with(partial(type_printer.shown_instance, elab))
+    elab.reporter.describe_with(partial(type_printer.printed_instance, elab))
     for index, target in enumerate(config.accelerators):
         state = elab.instances.add_state(target.name, UnitState(target, index))
         if library is not None and target.name in library.devices:

@@ -34,7 +34,7 @@ def rejected(title: str, words: str) -> Bug | CompileError:
     return CompileError([Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, text, help)])
 
 
-def given_up(name: str, words: str) -> Bug | CompileError:
+def backend_error(name: str, words: str) -> Bug | CompileError:
     """Return what to raise."""
     refused = _ASSEMBLY.search(words)
     if refused is None:

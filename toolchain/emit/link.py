@@ -63,7 +63,7 @@ class Executable:
 
 
 @record
-class Wanted:
+class LinkOptions:
     """What is to be made of objects.
 
     Args:
@@ -86,7 +86,7 @@ class Wanted:
     is_joined: bool = False
 
 
-EXECUTABLE = Wanted()
+EXECUTABLE = LinkOptions()
 
 _MATH = ("-Wl,--as-needed", "-lm")
 
@@ -163,7 +163,7 @@ def _ask(compiler: str, name: str) -> str:
     return os.path.realpath(path) if os.path.isabs(path) else ""
 
 
-def link(objects: Sequence[bytes], output: Path, tools: LinkTools, wanted: Wanted = EXECUTABLE) -> Executable:
+def link(objects: Sequence[bytes], output: Path, tools: LinkTools, wanted: LinkOptions = EXECUTABLE) -> Executable:
     """Link `objects` into `output`, which appears whole or not at all.
 
     Raises:
@@ -175,7 +175,7 @@ def link(objects: Sequence[bytes], output: Path, tools: LinkTools, wanted: Wante
     return Executable(output, len(data))
 
 
-def linked(objects: Sequence[bytes], tools: LinkTools, wanted: Wanted) -> bytes:
+def linked(objects: Sequence[bytes], tools: LinkTools, wanted: LinkOptions) -> bytes:
     """Return what the linker makes of objects.
 
     Raises:
@@ -203,7 +203,7 @@ def linked(objects: Sequence[bytes], tools: LinkTools, wanted: Wanted) -> bytes:
 _LIST = "exported"
 
 
-def _exported(wanted: Wanted) -> str:
+def _exported(wanted: LinkOptions) -> str:
     """Return the list of what is visible, as the system's linker takes it."""
     names = wanted.exported or ()
     if sys.platform == "darwin":
@@ -230,7 +230,7 @@ def install(data: bytes, output: Path) -> None:
         raise
 
 
-def _command(tools: LinkTools, names: Sequence[str], result: str, wanted: Wanted) -> list[str]:
+def _command(tools: LinkTools, names: Sequence[str], result: str, wanted: LinkOptions) -> list[str]:
     if wanted.is_joined:
         if tools.linker:
             return [tools.linker, "-r", "-o", result, *names]
@@ -266,7 +266,7 @@ def _library(name: str) -> str:
     return os.path.abspath(name) if os.sep in name or name.endswith((".so", ".a", ".o", ".dylib")) else f"-l{name}"
 
 
-def _of_library(wanted: Wanted) -> list[str]:
+def _of_library(wanted: LinkOptions) -> list[str]:
     """Return the options for the name of a shared library and for what it shows."""
     if sys.platform == "darwin":
         named = ["-install_name", wanted.soname] if wanted.soname else []

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ktc.emit.link import EXECUTABLE, LinkFailed, Wanted, find_link_tools, link
+from ktc.emit.link import EXECUTABLE, LinkFailed, LinkOptions, find_link_tools, link
 
 _LOADS_PYTHON = b"ktc_python\0"
 """The variable of stdlib/python/_library.kpy with the library that was loaded, among the symbols of an object."""
@@ -20,7 +20,7 @@ def is_wanted(objects: Sequence[bytes]) -> bool:
     return any(_LOADS_PYTHON in data for data in objects)
 
 
-def run(objects: Sequence[bytes], argv: Sequence[str], wanted: Wanted = EXECUTABLE) -> int:
+def run(objects: Sequence[bytes], argv: Sequence[str], wanted: LinkOptions = EXECUTABLE) -> int:
     """Link the program into a folder that is removed afterwards, and run it; a linker that is missing is an error."""
     with tempfile.TemporaryDirectory(prefix="ktc-run-") as folder:
         program = Path(folder, "program")

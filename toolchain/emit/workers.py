@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from ktc.base.records import entity, record, replace
 from ktc.diag.diagnostic import Bug
-from ktc.emit.backend_errors import given_up
+from ktc.emit.backend_errors import backend_error
 from ktc.emit.job_steps import Step
 
 _READ_BYTES = 1 << 16
@@ -140,7 +140,7 @@ class Workers:
         if (spare := self._spares[ticket]) is not None:
             again = self.submit(spare)
             return self.result(again)
-        raise given_up(self._names[ticket], value)
+        raise backend_error(self._names[ticket], value)
 
     def close(self) -> None:
         """End the child and whatever still runs below it."""

@@ -45,7 +45,7 @@ def run(unit: ir.Unit) -> ir.Unit:
     for symbol, function in unit.functions.items():
         if function.environments or any(_makes_one(statement) for statement in function.body):
             scanned[symbol] = _Scan(facts, function).temps
-    facts.spoil_read_through()
+    facts.exclude_indirect()
     words, sizes = _layout(facts)
     if not words:
         return unit
@@ -70,7 +70,7 @@ class _Facts:
 
     Args:
         above: of two nodes that hold the same variable, the one is found from the other; roots are missing.
-        spoilt: nodes that must stay addresses.
+        excluded: nodes that must stay addresses.
         given: how often each local gets a value.
         counts: by closure, how many variables it captures.
         inner: by slot, the closures whose environments it is the address of.
@@ -78,19 +78,19 @@ class _Facts:
     """
 
     above: dict[Node, Node] = field(default_factory=dict)
-    spoilt: set[Node] = field(default_factory=set)
+    excluded: set[Node] = field(default_factory=set)
     given: dict[ir.Local, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     inner: dict[Slot, set[str]] = field(default_factory=dict)
     bases: set[Slot] = field(default_factory=set)
 
-    def spoil_read_through(self) -> None:
+    def exclude_indirect(self) -> None:
         """Leave environments as they are that somebody reaches through others, as launches of kernels do."""
         work = list(self.bases)
         while work:
             for closure in self.inner.pop(work.pop(), ()):
                 slots = [(closure, at) for at in range(self.counts.get(closure, 0))]
-                self.spoilt.update(slots)
+                self.excluded.update(slots)
                 work += slots
 
     def root(self, node: Node) -> Node:
@@ -124,33 +124,33 @@ class _Scan:
                 if closure is not None and temp is not None and at >= 0:
                     self.temps[temp.id] = ((closure, at), base)
                     return
-                base = self._spoil_indices(pointer)
+                base = self._exclude_indices(pointer)
                 if isinstance(base, ir.Temp) and base.id in self.temps:
                     self.facts.bases.add(self.temps[base.id][0])
             case ir.Store(pointer, value, _, False):
                 self._store(pointer, value)
             case ir.MemCopy(target, origin, size):
                 self._write(target, size)
-                self._spoil_indices(origin)
-                self._spoil((size,))
+                self._exclude_indices(origin)
+                self._exclude((size,))
             case ir.Declare(local) if local.environment_of:
                 assert isinstance(local.type, ArrayType)
                 self.facts.counts[local.environment_of] = local.type.count
             case _:
-                self._spoil(walk.operands(statement))
+                self._exclude(walk.operands(statement))
 
     def _store(self, pointer: ir.Value, value: ir.Value) -> None:
         slot = written_slot(pointer)
         if slot is None:
             self._write(pointer, None)
-            self._spoil((value,))
+            self._exclude((value,))
             return
         node, closure = self._node(value), self._closure(value)
         if closure is not None:
             self.facts.inner.setdefault(slot, set()).add(closure)
         if node is None or closure is not None:
-            self.facts.spoilt.add(slot)
-            self._spoil((value,))
+            self.facts.excluded.add(slot)
+            self._exclude((value,))
         else:
             self.facts.join(slot, node)
 
@@ -160,9 +160,9 @@ class _Scan:
             local = target.local
             self.facts.given[local] = self.facts.given.get(local, 0) + 1
             if size is not None and size != ir.Const(I64, size_of(local.type)):
-                self.facts.spoilt.add(local)
+                self.facts.excluded.add(local)
         else:
-            self._spoil((target,))
+            self._exclude((target,))
 
     def _closure(self, value: ir.Value) -> str | None:
         """Return the closure whose environment lies at an address, None if it is none that is known."""
@@ -177,20 +177,20 @@ class _Scan:
             return self.temps[value.id][0]
         return None
 
-    def _spoil(self, values: Iterable[ir.Value]) -> None:
+    def _exclude(self, values: Iterable[ir.Value]) -> None:
         """Values are used in a way that is not only reading what lies there."""
         for leaf in walk.leaves(values):
             node = self._node(leaf)
             if node is not None:
-                self.facts.spoilt.add(node)
+                self.facts.excluded.add(node)
 
-    def _spoil_indices(self, pointer: ir.Value) -> ir.Value:
+    def _exclude_indices(self, pointer: ir.Value) -> ir.Value:
         """Return the address that one is computed from; whatever else it is computed of is used somehow."""
         while isinstance(pointer, ir.Op) and pointer.name in ("offset", "field"):
-            self._spoil(pointer.args[1:])
+            self._exclude(pointer.args[1:])
             pointer = pointer.args[0]
         if isinstance(pointer, ir.Op):
-            self._spoil((pointer,))
+            self._exclude((pointer,))
         return pointer
 
 
@@ -217,7 +217,7 @@ def _layout(facts: _Facts) -> tuple[dict[Slot, tuple[int, Type]], dict[str, int]
     """Return in which word of its environment each captured value lies, with its type; and how many words each has."""
     variables: dict[Node, set[ir.Local]] = {}
     slots: list[tuple[Slot, Node]] = []
-    spoilt = {facts.root(node) for node in facts.spoilt}
+    excluded = {facts.root(node) for node in facts.excluded}
     for node in {*facts.above, *facts.above.values()}:
         root = facts.root(node)
         if isinstance(node, ir.Local):
@@ -229,7 +229,7 @@ def _layout(facts: _Facts) -> tuple[dict[Slot, tuple[int, Type]], dict[str, int]
     for slot, root in sorted(slots, key=lambda one: one[0][1]):
         held = variables.get(root, set())
         kinds = {local.type for local in held}
-        if root in spoilt or len(kinds) != 1 or any(facts.given.get(local) != 1 for local in held):
+        if root in excluded or len(kinds) != 1 or any(facts.given.get(local) != 1 for local in held):
             continue
         kind = next(iter(kinds))
         size = size_of(kind)

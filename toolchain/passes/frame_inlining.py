@@ -37,7 +37,7 @@ def run(unit: ir.Unit, sink: Sink) -> ir.Unit:
     functions = {name: work.expanded(name) for name in unit.functions}
     unit = replace(unit, functions=functions, globals={**unit.globals, **work.globals})
     unit = _without_unused(unit, lending - {kernel.symbol for kernel in unit.kernels})
-    suspending_functions.report_left(unit, waiting, sink)
+    suspending_functions.report_remaining(unit, waiting, sink)
     return unit
 
 

@@ -30,7 +30,7 @@ def waiting(unit: ir.Unit) -> set[str]:
     return found
 
 
-def report_left(unit: ir.Unit, found: set[str], sink: Sink) -> None:
+def report_remaining(unit: ir.Unit, found: set[str], sink: Sink) -> None:
     """Report functions that wait and are still spoken of: those that call themselves, and those that are values."""
     for function in unit.functions.values() if found else ():
         for name in sorted(walk.names(function) & found):

@@ -92,7 +92,7 @@ class DeclarationBuilder(BaseBuilder):
             if seen == "**":
                 why = "nothing can come after '**'"
             elif text and (text == seen or (text == "/" and seen == "*")):
-                why = "there can be one '*' only" if text == "*" else f"'{text}' comes too late here"
+                why = "there can be one '*' only" if text == "*" else f"'{text}' must come earlier"
             elif text == "*" and isinstance(item, _Mark) and item is items[-1] and not self._has_comma(item.end):
                 why = "'*' must be followed by a name"
             if why:
@@ -193,7 +193,7 @@ class DeclarationBuilder(BaseBuilder):
                 return "self", None
             return "", first
         if not isinstance(first, ast.Name):
-            self.wrong(first.start, first.end, "an argument's name stands before ':'")
+            self.wrong(first.start, first.end, "an argument's name comes before ':'")
             return "", type_
         return first.id, type_
 

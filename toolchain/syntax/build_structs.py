@@ -32,7 +32,7 @@ class StructBuilder(BaseBuilder):
                     help = "give it its value in '__init__'"
                     self.wrong(item.value.start, item.value.end, "a field of a struct takes no value here", help)
             elif not isinstance(item, (ast.FunctionDecl, ast.Alias, ast.Pass, ast.StaticAssert)):
-                message = "only fields ('var'), methods and aliases can stand in a struct"
+                message = "only fields ('var'), methods and aliases are allowed in a struct"
                 self.wrong(item.start, item.end, message)
 
     # "__extension" NAME bases ":" block
@@ -41,7 +41,7 @@ class StructBuilder(BaseBuilder):
         body = declared(block)[1]
         for item in body:
             if not isinstance(item, (ast.FunctionDecl, ast.Alias, ast.Pass, ast.StaticAssert)):
-                self.wrong(item.start, item.end, "only methods and aliases can stand in an extension")
+                self.wrong(item.start, item.end, "only methods and aliases are allowed in an extension")
         return ast.Extension(start, end, self.word(name), self.token_starts[name], traits, body)
 
     def extended(self, body: Block) -> Block:
@@ -72,7 +72,7 @@ class StructBuilder(BaseBuilder):
             if isinstance(item, ast.Alias):
                 self.valueless.pop(item.start, None)
             elif not isinstance(item, (ast.FunctionDecl, ast.Pass)):
-                self.wrong(item.start, item.end, "only methods and aliases can stand in a trait")
+                self.wrong(item.start, item.end, "only methods and aliases are allowed in a trait")
         return ast.TraitDecl(start, end, self.word(name), self.token_starts[name], params, traits, body, (), doc)
 
     def _required(self, item: ast.Node) -> ast.Node:
@@ -99,13 +99,13 @@ class StructBuilder(BaseBuilder):
         decorators, node = tuple(kids[:-1]), kids[-1]
         for decorator, following in pairwise(kids):
             if "\n" not in self.text[decorator.end : following.start]:
-                self.wrong(decorator.start, decorator.end, "a decorator must stand on a line of its own")
+                self.wrong(decorator.start, decorator.end, "a decorator must be on a line of its own")
         if isinstance(node, (ast.FunctionDecl, ast.StructDecl, ast.TraitDecl)):
             node.decorators = decorators
         elif isinstance(node, (ast.If, ast.For)):
             for decorator in decorators:
                 if not (isinstance(decorator.value, ast.Name) and decorator.value.id == "parameter"):
-                    self.wrong(decorator.start, decorator.end, "only '@parameter' can stand before 'if' and 'for'")
+                    self.wrong(decorator.start, decorator.end, "only '@parameter' is allowed before 'if' and 'for'")
             self.at_compile_time(node)
         return node
 

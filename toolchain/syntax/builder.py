@@ -111,7 +111,7 @@ class Builder(ExpressionBuilder, DeclarationBuilder, StructBuilder):
             if isinstance(other, ast.Name):
                 value = ast.Walrus(other.start, end, other.id, value)
             else:
-                self.wrong(other.start, other.end, "only a name stands between two '=' behind 'var'")
+                self.wrong(other.start, other.end, "only a name is allowed between two '=' after 'var'")
         return ast.VarDecl(start, end, "var", target, type_, value)
 
     # VAR REF targets opt_type "=" exprs
@@ -197,7 +197,7 @@ class Builder(ExpressionBuilder, DeclarationBuilder, StructBuilder):
             at = found.end() if found is not None and found.end() < len(self.text) else start
             line = self.text.count("\n", 0, start) + 1
             message = f"the 'try' of line {line} needs an 'except' or a 'finally'"
-            self.wrong(at, at + 1, message, "write 'except e:' behind its block")
+            self.wrong(at, at + 1, message, "write 'except e:' after its block")
         return ast.Try(start, end, body, handler, orelse, final)
 
     def except_none(self, kids: Kids, start: int, end: int) -> None:
@@ -229,7 +229,7 @@ class Builder(ExpressionBuilder, DeclarationBuilder, StructBuilder):
     def import_name(self, kids: Kids, start: int, end: int) -> tuple[str, str]:
         (level, module), name = kids[0], self.word(kids[1]) if len(kids) == 2 else ""
         if level and not module:
-            self.wrong(start, end, "'import' wants the name of a module behind the dots", "write 'from . import name'")
+            self.wrong(start, end, "'import' needs the name of a module after the dots", "write 'from . import name'")
         return "." * level + module, name
 
     # NAME ("." NAME)*

@@ -33,7 +33,7 @@ def without_line(text: str, error: LexError) -> str | None:
     return text[:at] + ("_" if at > line else "#") + " " * (end - at - 1) + text[end:]
 
 
-def mended(lexer: Lexer, text: str, tokens: Tokens, error: LexError) -> Tokens | None:
+def recovered(lexer: Lexer, text: str, tokens: Tokens, error: LexError) -> Tokens | None:
     """Return the tokens without the statement that does not fit."""
     types, index = tokens.types, error.index
     if error.missing == "block" and types[index] not in (lexer.dedent, lexer.end):

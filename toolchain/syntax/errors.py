@@ -25,8 +25,8 @@ _STATEMENTS = (
     "var", "with", "try", "pass", "break", "continue", "elif", "else", "except", "finally", "async",
 )  # fmt: skip
 _BEFORE_COLON = {
-    "if": "the condition", "elif": "the condition", "while": "the condition", "for": "what the loop goes over",
-    "fn": "the head of the function", "def": "the head of the function", "struct": "the head of the struct",
+    "if": "the condition", "elif": "the condition", "while": "the condition", "for": "what the loop iterates over",
+    "fn": "the signature of the function", "def": "the signature of the function", "struct": "the head of the struct",
     "trait": "the head of the trait", "with": "what 'with' opens",
 }  # fmt: skip
 _NAMING = frozenset(("var", "ref", "for", "fn", "def", "struct", "trait", "alias", "import", "as"))
@@ -83,7 +83,7 @@ def _indentation(failure: Failure) -> LexError | None:
     """A block where none can be, or none where one must be."""
     if failure.kind() == "_INDENT":
         help = "indent it like the line before, or end that line with ':'"
-        return error_at(failure, "this line is indented more than the block it stands in", help, Code.INDENTATION_ERROR)
+        return error_at(failure, "this line is indented more than its block", help, Code.INDENTATION_ERROR)
     if failure.fitting == {"_INDENT"}:
         tokens, index = failure.tokens, failure.index - 1
         while index > 0 and failure.text[tokens.starts[index] : tokens.ends[index]] != ":":
@@ -103,7 +103,7 @@ def _indentation(failure: Failure) -> LexError | None:
 def _condition(failure: Failure) -> LexError | None:
     """`if a = b:`."""
     if failure.word == "=" and failure.head() in ("if", "elif", "while") and not failure.brackets:
-        return error_at(failure, "'=' cannot stand in a condition", "write '==' to compare")
+        return error_at(failure, "'=' is not allowed in a condition", "write '==' to compare")
     return None
 
 

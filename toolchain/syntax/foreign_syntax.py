@@ -41,10 +41,10 @@ FOREIGN_STATEMENTS: Mapping[str, str] = MappingProxyType({
     "namespace": "a file is a module; its name is the file's", "throw": "write 'raise'", "catch": "write 'except'",
     "foreach": "write 'for'", "do": "write 'while True:', and leave it with 'break'", "loop": "write 'while True:'",
     "interface": "write 'trait'", "protocol": "write 'trait'", "enum": "write a struct with aliases",
-    "impl": "name the trait in the head of the struct: 'struct S(Trait):'", "unless": "write 'if not'",
+    "impl": "name the trait in the struct's declaration: 'struct S(Trait):'", "unless": "write 'if not'",
     "until": "write 'while not'", "echo": "write 'print(...)'", "public": "everything is public; leave it out",
     "private": "everything is public; leave it out", "type": "write 'alias'", "typedef": "write 'alias'",
-    "template": "parameters stand behind the name: 'fn f[T: …](…)'", "extern": "use 'external_call', from 'sys.ffi'",
+    "template": "parameters follow the name: 'fn f[T: …](…)'", "extern": "use 'external_call', from 'sys.ffi'",
     "__global__": "write 'fn'; the launch makes it a kernel", "__device__": "write 'fn'; kernels can call it",
     "__shared__": "memory that a block shares is a LayoutTensor's 'stack_allocation()', with an 'address_space'",
 })  # fmt: skip
@@ -155,13 +155,13 @@ def foreign_form(failure: Failure) -> LexError | None:
         error.start, error.end = failure.tokens.starts[failure.first], failure.tokens.ends[failure.first]
         return error
     if head in ("fn", "def", "struct") and word == "<" and at == 2:
-        return error_at(failure, "parameters do not stand in '<>'", f"write '{head} {previous}[T: …]'")
+        return error_at(failure, "parameters are written in '[]', not in '<>'", f"write '{head} {previous}[T: …]'")
     if head in ("fn", "def") and failure.brackets and is_name and failure.before(2) in ("(", ","):
         is_type_first = previous[:1].isupper() or word[:1].islower()
         help = f"the name comes first: '{word}: {previous}'" if is_type_first else f"write '{previous}: {word}'"
         return error_at(failure, f"expected ':' after '{previous}'", help)
     if head in ("fn", "def") and failure.kind() == "_NEWLINE" and re.match(r"\)\s*:$", _behind(failure)):
-        error = error_at(failure, "the result type stands behind '->'", "write '->' in place of this ':'")
+        error = error_at(failure, "the result type follows '->'", "write '->' in place of this ':'")
         error.start = failure.tokens.starts[failure.index - 3]
         error.end = error.start + 1
         return error
@@ -192,7 +192,7 @@ def foreign_form(failure: Failure) -> LexError | None:
 
 
 def _behind(failure: Failure) -> str:
-    """Return `):` if the head of the function ended in `): T:`."""
+    """Return `):` if the signature of the function ended in `): T:`."""
     return failure.before(4) + failure.before(3) if failure.before() == ":" else ""
 
 

@@ -12,7 +12,7 @@ from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
 from ktc.syntax import ast
 from ktc.syntax.builder import Builder
-from ktc.syntax.error_recovery import mended, without_line
+from ktc.syntax.error_recovery import recovered, without_line
 from ktc.syntax.errors import describe, next_declaration
 from ktc.syntax.lex_error import LexError
 from ktc.syntax.lexer import Lexer, Tokens
@@ -24,7 +24,7 @@ MAX_FIELDS = 20  # f-strings inside one another
 MAX_ERRORS = 20  # in one file
 
 
-class _Apart(Exception):
+class _Relex(Exception):
     """The text is to be cut once more: a line does not continue the statement before it."""
 
 
@@ -85,7 +85,7 @@ class Parser:
             try:
                 value = self._parsed(tokens, symbol, bool(trial))
                 break
-            except _Apart:
+            except _Relex:
                 continue
         if value is not None and _may_be_deep(tokens) and _is_deep(value):
             raise self._too_deep(tokens)
@@ -112,7 +112,7 @@ class Parser:
     def _parsed(self, tokens: Tokens, symbol: str, may_part: bool = False) -> Any:
         """Return the tree of tokens; of a file one that says nothing if an error is reported.
 
-        Raises: _Apart where a line that was joined to the one before it is the mistake, if `may_part`.
+        Raises: _Relex where a line that was joined to the one before it is the mistake, if `may_part`.
         """
         for _ in range(MAX_ERRORS):
             builder = Builder(self.text, tokens, self.field)
@@ -121,8 +121,8 @@ class Parser:
             except LexError as error:
                 if may_part and self._part(tokens, error.index):
                     builder.errors.clear()
-                    raise _Apart from None
-                without = mended(self.lexer, self.text, tokens, error) if symbol == "file" else None
+                    raise _Relex from None
+                without = recovered(self.lexer, self.text, tokens, error) if symbol == "file" else None
                 if without is None:
                     raise
                 self._report(error)
@@ -141,7 +141,7 @@ class Parser:
             try:
                 tokens = self.lexer.lex(self.text, start, stop, False, self.apart)
                 self._parsed(tokens, symbol, bool(trial))
-            except _Apart:
+            except _Relex:
                 continue
             except LexError as earlier:
                 if earlier.index < 0 or earlier.noticed < tokens.ends[-1]:  # not for what is cut off

@@ -253,9 +253,7 @@ class _Run(LiteralReader):
     @staticmethod
     def mixed(start: int, end: int) -> LexError:
         message = "tabs and spaces are mixed in this line's indentation"
-        return LexError(
-            Code.INDENTATION_ERROR, start, end, message, "indent every line of a block the same way, with spaces"
-        )
+        return LexError(Code.INDENTATION_ERROR, start, end, message, "indent every line of a block alike, with spaces")
 
     def end_line(self) -> None:
         if self.types and self.types[-1] not in (self.lexer.newline, self.lexer.indent, self.lexer.dedent):

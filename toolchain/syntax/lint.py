@@ -11,7 +11,7 @@ from ktc.diag.diagnostic import Diagnostic, Severity, Sink
 from ktc.diag.source import Span
 from ktc.syntax import ast
 from ktc.syntax.import_places import name_place
-from ktc.syntax.lint_flow import Odd, unreachable
+from ktc.syntax.lint_flow import Finding, unreachable
 from ktc.syntax.lint_names import FunctionNames
 from ktc.syntax.lint_stores import dead_stores
 from ktc.syntax.tree import Tree
@@ -74,7 +74,7 @@ def _place(module: ast.Module, node: ast.Node, name: str) -> Span:
     return name_place(Span(module.source, node.start, node.end), name)
 
 
-def _report(module: ast.Module, found: Iterable[Odd], sink: Sink) -> None:
+def _report(module: ast.Module, found: Iterable[Finding], sink: Sink) -> None:
     for odd in found:
         _warn(sink, odd.code, Span(module.source, odd.start, odd.end), odd.message, odd.help)
 

@@ -14,7 +14,7 @@ from ktc.syntax import ast
 
 
 @record
-class Odd:
+class Finding:
     """One finding and where it stands."""
 
     code: Code
@@ -24,24 +24,24 @@ class Odd:
     help: str
 
 
-def unreachable(body: tuple[ast.Stmt, ...]) -> Iterator[Odd]:
+def unreachable(body: tuple[ast.Stmt, ...]) -> Iterator[Finding]:
     """Give the first statement of each part that nothing reaches, constant conditions, and texts that do nothing."""
     leaves = ""
     documented = False
     for statement in body:
         if leaves:
             text = f"this is never reached: {leaves}"
-            yield Odd(Code.UNREACHABLE_CODE, statement.start, statement.end, text, "remove it")
+            yield Finding(Code.UNREACHABLE_CODE, statement.start, statement.end, text, "remove it")
             return
         if isinstance(statement, ast.ExprStmt) and isinstance(statement.value, ast.StrLit) and not documented:
             text = "this text is not used, and it is no docstring: that is the first statement of its function"
-            yield Odd(Code.UNUSED_VALUE, statement.start, statement.end, text, "remove it, or make a comment of it")
+            yield Finding(Code.UNUSED_VALUE, statement.start, statement.end, text, "remove it, or make a comment of it")
         documented = isinstance(statement, ast.Alias)
         yield from _inside(statement)
         leaves = _leaves(statement)
 
 
-def _inside(statement: ast.Stmt) -> Iterator[Odd]:
+def _inside(statement: ast.Stmt) -> Iterator[Finding]:
     match statement:
         case ast.If():
             if not statement.comptime:
@@ -66,7 +66,7 @@ def _inside(statement: ast.Stmt) -> Iterator[Odd]:
             yield from unreachable(statement.body or ())
 
 
-def _constant(condition: ast.Expr, word: str) -> Iterator[Odd]:
+def _constant(condition: ast.Expr, word: str) -> Iterator[Finding]:
     value = condition
     negated = isinstance(value, ast.Unary) and value.op == "not"
     if isinstance(value, ast.Unary) and negated:
@@ -74,7 +74,7 @@ def _constant(condition: ast.Expr, word: str) -> Iterator[Odd]:
     if isinstance(value, ast.BoolLit):
         always = value.value != negated
         text = f"the condition of this '{word}' is always {always}"
-        yield Odd(Code.CONSTANT_CONDITION, condition.start, condition.end, text, "remove what is never run")
+        yield Finding(Code.CONSTANT_CONDITION, condition.start, condition.end, text, "remove what is never run")
 
 
 def _leaves(statement: ast.Stmt) -> str:
@@ -98,7 +98,7 @@ def _leaves(statement: ast.Stmt) -> str:
             (_all_leave(statement.body) or _all_leave(statement.orelse))
             and (handler is None or _all_leave(handler.body))
         ):  # fmt: skip
-            return "every way through the 'try' before it leaves"
+            return "every path through the 'try' before it leaves"
     return ""
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from ktc.base.records import record
 from ktc.diag.codes import Code
 from ktc.syntax import ast
-from ktc.syntax.lint_flow import Odd
+from ktc.syntax.lint_flow import Finding
 from ktc.syntax.tree import Tree
 
 Live = frozenset[str]
@@ -26,7 +26,7 @@ _NOBODY: Live = frozenset()
 
 
 @record
-class _Ways:
+class _OtherExits:
     """What is read behind the other ways out of a place: `break`, `continue`, `return`, an error."""
 
     ends: Live = _NOBODY
@@ -34,21 +34,21 @@ class _Ways:
     returns: Live = _NOBODY
     raises: Live = _NOBODY
 
-    def through(self, final: Live) -> "_Ways":
+    def through(self, final: Live) -> "_OtherExits":
         """Return the ways out if all of them lead to a place where `final` is read."""
-        return _Ways(self.ends | final, self.turns | final, self.returns | final, self.raises | final)
+        return _OtherExits(self.ends | final, self.turns | final, self.returns | final, self.raises | final)
 
 
-def dead_stores(function: ast.FunctionDecl, tree: Tree) -> Iterator[Odd]:
+def dead_stores(function: ast.FunctionDecl, tree: Tree) -> Iterator[Finding]:
     """Yield a function's dead stores, to variables that are read elsewhere."""
     found = _Stores(function, tree)
     if not found.names:
         return
-    found.before(function.body or (), _NOBODY, _Ways())
+    found.before(function.body or (), _NOBODY, _OtherExits())
     for node, is_dead in sorted(found.dead.items(), key=lambda item: item[0].start):
         if is_dead and isinstance(node, ast.Name):
             text = f"the value that '{node.id}' gets here is never used"
-            yield Odd(Code.UNUSED_ASSIGNMENT, node.start, node.end, text, "remove it, or write '_' in its place")
+            yield Finding(Code.UNUSED_ASSIGNMENT, node.start, node.end, text, "remove it, or write '_' in its place")
 
 
 class _Stores:
@@ -59,13 +59,13 @@ class _Stores:
         self.names = _candidates(function, tree)
         self.dead: dict[ast.Expr, bool] = {}
 
-    def before(self, body: tuple[ast.Stmt, ...], live: Live, ways: _Ways) -> Live:
+    def before(self, body: tuple[ast.Stmt, ...], live: Live, ways: _OtherExits) -> Live:
         """Return what is read from the start of statements on, if `live` is read behind them."""
         for statement in reversed(body):
             live = self._before(statement, live, ways) | ways.raises
         return live
 
-    def _before(self, node: ast.Stmt, live: Live, ways: _Ways) -> Live:
+    def _before(self, node: ast.Stmt, live: Live, ways: _OtherExits) -> Live:
         match node:
             case ast.VarDecl(target=ast.Name() as target, type=type_, value=value):
                 if value is None:
@@ -96,17 +96,22 @@ class _Stores:
                 return live | self._reads(node)
 
     def _loop(
-        self, body: tuple[ast.Stmt, ...], after: Live, behind: Live, ways: _Ways, condition: ast.Expr | None = None
+        self,
+        body: tuple[ast.Stmt, ...],
+        after: Live,
+        behind: Live,
+        ways: _OtherExits,
+        condition: ast.Expr | None = None,
     ) -> Live:
         """Return what is read from the head of a loop on; the last look at the body is the one that counts."""
         head = after | self._reads(condition)
         while True:
-            more = head | self.before(body, head, _Ways(behind, head, ways.returns, ways.raises))
+            more = head | self.before(body, head, _OtherExits(behind, head, ways.returns, ways.raises))
             if more == head:
                 return head
             head = more
 
-    def _try(self, node: ast.Try, live: Live, ways: _Ways) -> Live:
+    def _try(self, node: ast.Try, live: Live, ways: _OtherExits) -> Live:
         if node.final:
             # what follows a `finally` depends on how it was reached: all of it may
             behind = live | ways.ends | ways.turns | ways.returns | ways.raises
@@ -116,7 +121,7 @@ class _Stores:
         raises = ways.raises
         if node.handler is not None:
             raises = raises | self.before(node.handler.body, live, ways)
-        return self.before(node.body, rest, _Ways(ways.ends, ways.turns, ways.returns, raises)) | raises
+        return self.before(node.body, rest, _OtherExits(ways.ends, ways.turns, ways.returns, raises)) | raises
 
     def _store(self, targets: Iterable[ast.Expr], live: Live) -> Live:
         for target in targets:
@@ -143,7 +148,7 @@ def _candidates(function: ast.FunctionDecl, tree: Tree) -> Live:
     everything = [node for statement in function.body or () for node in tree.walk(statement)]
     for node in everything:
         targets += _targets(node)
-        barred.update(_barred(node, tree))
+        barred.update(_untracked(node, tree))
     counts = Counter(node.id for node in everything if isinstance(node, ast.Name))
     stores = Counter(target.id for target in targets)
     declared = Counter(name for node in everything for name in _declared(node))
@@ -181,7 +186,7 @@ def _targets(node: ast.Node) -> list[ast.Name]:
     return []
 
 
-def _barred(node: ast.Node, tree: Tree) -> Iterator[str]:
+def _untracked(node: ast.Node, tree: Tree) -> Iterator[str]:
     """Give the names of variables that cannot be followed because of one node."""
     match node:
         case ast.VarDecl(kind="var", target=ast.Name(), value=value):

@@ -129,7 +129,7 @@ def test_a_shared_library(tmp_path):
     import ctypes
 
     code = objects("define i32 @answer() {\n ret i32 42\n}")
-    made = link.link(code, tmp_path / "libanswer.so", TOOLS, link.Wanted(shared=True))
+    made = link.link(code, tmp_path / "libanswer.so", TOOLS, link.LinkOptions(shared=True))
     assert ctypes.CDLL(str(made.path)).answer() == 42
 
 

@@ -10,10 +10,10 @@ Errors = Callable[[str], Any]
 
 FUNCTION = "fn f():\n    "
 IN_FUNCTION = [
-    ("if a = b: pass", 10, "syntax-error", "'=' cannot stand in a condition"),
+    ("if a = b: pass", 10, "syntax-error", "'=' is not allowed in a condition"),
     ("if a\n        pass", 9, "syntax-error", "expected ':' after the condition"),
     ("while True pass", 16, "syntax-error", "expected ':' after the condition"),
-    ("for x in y pass", 16, "syntax-error", "expected ':' after what the loop goes over"),
+    ("for x in y pass", 16, "syntax-error", "expected ':' after what the loop iterates over"),
     ("for x range(3): pass", 11, "syntax-error", "expected 'in' after the loop variable, found 'range'"),
     ("x = lambda y: y", 9, "syntax-error", "lambda expressions are not supported"),
     ("assert x", 5, "syntax-error", "'assert' is not a statement"),
@@ -36,7 +36,7 @@ IN_FUNCTION = [
     ("x = $", 9, "syntax-error", "'$' has no place in a program"),
     ("else: pass", 5, "syntax-error", "'else' without 'if', 'for', 'while' or 'except' before it"),
     ("a + 1 = 3", 5, "syntax-error", "this cannot be assigned to"),
-    ("@parameter if a: b", 5, "syntax-error", "a decorator must stand on a line of its own"),
+    ("@parameter if a: b", 5, "syntax-error", "a decorator must be on a line of its own"),
     ("g(x=1, 2)", 12, "syntax-error", "a positional argument follows a keyword argument"),
     ("x = a if b", 15, "syntax-error", "expected 'else' and what the value is otherwise, found the end of the line"),
     ("try: pass", 5, "syntax-error", "the 'try' of line 2 needs an 'except' or a 'finally'"),
@@ -75,18 +75,18 @@ IN_FILE = [
     ("var x = 3\n", 1, 1, "global variables are not supported"),
     ("fn f(x): pass\n", 1, 6, "argument 'x' needs a type"),
     ("fn f[T](): pass\n", 1, 6, "parameter 'T' needs a type"),
-    ("fn f()\n    pass\n", 1, 7, "expected ':' after the head of the function"),
+    ("fn f()\n    pass\n", 1, 7, "expected ':' after the signature of the function"),
     ("fn 3(): pass\n", 1, 4, "expected a name after 'fn', found the number 3"),
     ("struct: pass\n", 1, 7, "expected a name after 'struct', found ':'"),
-    ("struct S:\n    x = 3\n", 2, 5, "only fields ('var'), methods and aliases can stand in a struct"),
+    ("struct S:\n    x = 3\n", 2, 5, "only fields ('var'), methods and aliases are allowed in a struct"),
     ("struct S:\n    x: Int\n", 2, 5, "a field of a struct starts with 'var'"),
     ("struct S:\n    var x = 3\n", 2, 5, "a field of a struct needs a type"),
-    ("trait T:\n    var x: Int\n", 2, 5, "only methods and aliases can stand in a trait"),
+    ("trait T:\n    var x: Int\n", 2, 5, "only methods and aliases are allowed in a trait"),
     ("from a import\n", 1, 14, "expected a name after 'import', found the end of the line"),
     ("@a\n", 1, 3, "expected a declaration after the decorator, found the end of the file"),
     ("fn f():\n    try: a\n    except T as e: b\n", 3, 14, "'except' takes only a name for the error"),
     ("fn f():\n    if a: b\n    else if c: d\n", 3, 10, "'else if' is not a clause"),
-    ("fn f():\n    @inline\n    if a: b\n", 2, 5, "only '@parameter' can stand before 'if' and 'for'"),
+    ("fn f():\n    @inline\n    if a: b\n", 2, 5, "only '@parameter' is allowed before 'if' and 'for'"),
 ]
 
 
@@ -100,7 +100,7 @@ INDENTATION = [
     ("fn f():\npass\n", 2, "no indented block follows the ':' of line 1"),
     ("fn f():\n    if x:\n    pass\n", 2, "no indented block follows this ':'"),
     ("fn f():", 1, "no indented block follows this ':'"),
-    ("fn f():\n  x = 1\n    y = 2\n", 3, "this line is indented more than the block it stands in"),
+    ("fn f():\n  x = 1\n    y = 2\n", 3, "this line is indented more than its block"),
     ("fn f():\n    x = 1\n  y = 2\n", 3, "this line's indentation matches no block around it"),
     ("fn f():\n\tx = 1\n        y = 2\n", 3, "tabs and spaces are mixed in this line's indentation"),
     ("fn f():\n    if a:\n\tx = 1\n", 3, "tabs and spaces are mixed in this line's indentation"),

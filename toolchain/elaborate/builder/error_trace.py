@@ -23,24 +23,24 @@ def way(body: Body) -> tuple[int, nodes.Local | None, nodes.Value] | None:
 
 def raised(body: Body, span: Span, again: bool) -> None:
     """Begin a trace where the program raises; `again`: one that it has caught."""
-    if _is_told(body):
-        _tell(body, "__ktc_raise_again__" if again else "__ktc_raise__", span)
+    if _is_traced(body):
+        _call_tracer(body, "__ktc_raise_again__" if again else "__ktc_raise__", span)
 
 
 def passed(body: Body, span: Span) -> None:
     """Add the place of a call that has raised."""
-    if _is_told(body):
-        _tell(body, "__ktc_pass_error__", span)
+    if _is_traced(body):
+        _call_tracer(body, "__ktc_pass_error__", span)
 
 
 def caught(body: Body) -> None:
     """Note that the program has caught an error: the next one starts a new trace."""
-    if _is_told(body):
+    if _is_traced(body):
         symbol = locals.library_symbol(body, "__ktc_catch__")
         body.emit(nodes.Let(None, nodes.Call(symbol, (), types.VOID), body.frame.span))
 
 
-def _is_told(body: Body) -> bool:
+def _is_traced(body: Body) -> bool:
     frame = body.frame
     return (
         body.elab.config.places and not body.elab.is_archive and not body.target.is_device and not frame.comptime
@@ -48,7 +48,7 @@ def _is_told(body: Body) -> bool:
     )  # fmt: skip
 
 
-def _tell(body: Body, name: str, span: Span) -> None:
+def _call_tracer(body: Body, name: str, span: Span) -> None:
     holder, shown = body.frame.outer_instance, body.frame.instance
     assert holder is not None
     line, column = span.source.position(span.start)

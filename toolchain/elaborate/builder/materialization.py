@@ -37,18 +37,18 @@ def points_to_heap(data: object) -> bool:
     return isinstance(data, tuple | nodes.Address) and any(map(_is_heap, walk.addresses_of(data)))
 
 
-def renewed(body: Body, made: ConstValue) -> Place:
+def cloned_constant(body: Body, made: ConstValue) -> Place:
     """Return a constant as a value of its own."""
     kind: types.Type = struct_types.ir_type(body.elab, made.ty)
     target: Place = locals.temporary(body, made.ty)
     if types.size_of(kind):
         body.emit(nodes.Store(target.pointer, ir_values.constant(body, made), span=body.frame.span))
-        renew(body, kind, made.data, target.pointer)
+        clone_blocks(body, kind, made.data, target.pointer)
     partial_moves.mark(body, "init", target)
     return target
 
 
-def renewed_block(body: Body, ty: Ty, name: str) -> Place:
+def cloned_block(body: Body, ty: Ty, name: str) -> Place:
     """Return the bytes of a constant of the compile-time run as a value of its own."""
     held = body.elab.instances.globals[name]
     target: Place = locals.temporary(body, ty)
@@ -59,12 +59,12 @@ def renewed_block(body: Body, ty: Ty, name: str) -> Place:
         nodes.MemCopy(target.pointer, nodes.GlobalAddress(name), count, types.align_of(kind), span=body.frame.span)
     )
     if isinstance(held.content, nodes.Const):
-        renew(body, held.type, held.content.value, target.pointer)
+        clone_blocks(body, held.type, held.content.value, target.pointer)
     partial_moves.mark(body, "init", target)
     return target
 
 
-def renew(body: Body, kind: types.Type, data: nodes.Plain, pointer: Value) -> None:
+def clone_blocks(body: Body, kind: types.Type, data: nodes.Plain, pointer: Value) -> None:
     """Let what a constant in memory points to be blocks of its own.
 
     Args:
@@ -85,9 +85,9 @@ def renew(body: Body, kind: types.Type, data: nodes.Plain, pointer: Value) -> No
             blocks[name] = inner
             pending += [address.name for _, address in inner]
     if len(blocks) <= FEW_BLOCKS:
-        _renew_each(body, places, blocks, pointer)
+        _clone_each(body, places, blocks, pointer)
     elif blocks:
-        _renew_all(body, places, blocks, pointer)
+        _clone_all(body, places, blocks, pointer)
 
 
 def _is_heap(name: str) -> bool:
@@ -115,7 +115,7 @@ def _size(body: Body, name: str) -> int:
     return types.size_of(body.elab.instances.globals[name].type)
 
 
-def _renew_each(body: Body, places: Pointers, blocks: dict[str, Pointers], target: Value) -> None:
+def _clone_each(body: Body, places: Pointers, blocks: dict[str, Pointers], target: Value) -> None:
     symbol = locals.library_symbol(body, "__ktc_copy_block__")
     made: dict[str, Value] = {}
     for name in blocks:
@@ -133,7 +133,7 @@ def _moved(pointer: Value, distance: int) -> Value:
     return build("offset", (pointer, nodes.Const(types.I64, distance)), None, types.I8)
 
 
-def _renew_all(body: Body, places: Pointers, blocks: dict[str, Pointers], target: Value) -> None:
+def _clone_all(body: Body, places: Pointers, blocks: dict[str, Pointers], target: Value) -> None:
     """The table of blocks has their addresses and sizes; that of pointers has where each lies (a block, or -1 for the
     value itself, and the distance), and where it points to."""
     number = {name: i for i, name in enumerate(blocks)}
@@ -185,7 +185,7 @@ def unchanged_place(body: Body, val: Result) -> Place:
 def _constant_place(body: Body, val: ConstValue, kind: types.Type) -> Place:
     check_materialized(body, val)
     if not (body.frame.comptime or body.frame.module.is_library) and points_to_heap(val.data):
-        return renewed(body, val)  # a copy of it may change what it points to
+        return cloned_constant(body, val)  # a copy of it may change what it points to
     return Place(
         val.ty,
         ir_values.constant_global(body, mangling.key_text(body.elab, val), kind, val.data),

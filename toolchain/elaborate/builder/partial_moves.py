@@ -52,7 +52,7 @@ def mark(body: Body, kind: str, place: Place, span: Span | None = None) -> None:
     if is_empty_field(body, place):
         return
     if place.local is not None and place.path:
-        taken_apart(body, place.local, place.path)
+        split_into_fields(body, place.local, place.path)
     if place.local is not None and tracked(body, place.local):
         body.emit(nodes.Mark(kind, place.local, place.path, span))
         if kind == "consume":
@@ -69,7 +69,7 @@ def tracked(body: Body, local: nodes.Local) -> bool:
     return bool(local.drop or local.field_drops) or local in body.late_locals
 
 
-def taken_apart(body: Body, local: nodes.Local, path: tuple[int, ...]) -> bool:
+def split_into_fields(body: Body, local: nodes.Local, path: tuple[int, ...]) -> bool:
     """Prepare a local for marks of a field, or of a field of a field; False if that cannot stand alone."""
     ty = body.facts.local_types.get(local)
     if isinstance(ty, StructTy) and local.drop and not local.field_drops:

@@ -5,7 +5,7 @@ from typing import NoReturn
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, locals, materialization, partial_moves
-from ktc.elaborate.builder.materialization import check_materialized, renewed
+from ktc.elaborate.builder.materialization import check_materialized, cloned_constant
 from ktc.elaborate.generics import conformance
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
@@ -88,7 +88,7 @@ def init_place(body: Body, ty: Ty, pointer: Value, val: Val, span: Span | None, 
         return
     if isinstance(val, ConstValue) and isinstance(ty, StructTy):
         check_materialized(body, val)
-        val, passed = renewed(body, val), True
+        val, passed = cloned_constant(body, val), True
     if isinstance(val, Place) and val.owned:
         named = val.local is not None and val.local.name and val.local not in body.flow.awaited and not passed
         if named:
@@ -130,7 +130,9 @@ def _may_end(body: Body, local: nodes.Local, place: Place) -> bool:
         for name, _ in struct_types.fields_of(body.elab, ty)
         if max(struct_types.slot_of(body.elab, ty, name)[1], 0) == place.path[0]
     ]
-    return any(f"{local.name}.{name}" in given for name in first) and partial_moves.taken_apart(body, local, place.path)
+    return any(f"{local.name}.{name}" in given for name in first) and partial_moves.split_into_fields(
+        body, local, place.path
+    )
 
 
 def mark_copied(body: Body, place: Place, value: Val) -> None:

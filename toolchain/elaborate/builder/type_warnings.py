@@ -20,7 +20,7 @@ def warn_unused(elab: Elaboration, body: Body, value: Result, node: ast.Expr) ->
         return
     if isinstance(value, FunctionValue) and isinstance(node, ast.Name | ast.Attribute):
         text = "this names a function, and does not call it"
-        _warn(elab, Code.UNUSED_VALUE, body.at(node), text, "write '()' behind it")
+        _warn(elab, Code.UNUSED_VALUE, body.at(node), text, "write '()' after it")
     if not isinstance(value, RValue | Place | ConstValue):
         return
     if not isinstance(value.ty, StructTy) or value.ty.info.name == "NoneType":

@@ -39,7 +39,7 @@ def no_match(
     failures = sorted(failures, key=lambda failure: _ORDER.index(failure[1].weight))
     near = [one for one in failures if one[1].weight == failures[0][1].weight]
     fn, why = near[0]
-    if len({(one.code, one.message, one.span) for _, one in near}) == 1 or all(map(_is_unmet, near)):
+    if len({(one.code, one.message, one.span) for _, one in near}) == 1 or all(map(_lacks_conformance, near)):
         notes = tuple(Label(fn.span(), "declared here") for fn, _ in near)
         written = written_parameter(body.site.callee_syntax, why, fn.name)
         where = why.span or (
@@ -70,7 +70,7 @@ def _argument_of(body: Body, kind: object, given: Sequence[Arg], span: Span) -> 
     return next(found, span)
 
 
-def _is_unmet(failure: tuple[FunctionInfo, Mismatch]) -> bool:
+def _lacks_conformance(failure: tuple[FunctionInfo, Mismatch]) -> bool:
     """Whether an overload of the library's asks for a trait that is not met: the first such speaks for all."""
     return failure[1].code is Code.UNSATISFIED_TRAIT and failure[0].module.is_library
 

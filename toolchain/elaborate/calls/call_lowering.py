@@ -9,10 +9,10 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, materialization, type_warnings
 from ktc.elaborate.calls import argument_passing, conversions, inlining, overload_resolution
-from ktc.elaborate.calls.writeback import lend_all
+from ktc.elaborate.calls.writeback import begin_writebacks
 from ktc.elaborate.generics import unification
 from ktc.elaborate.generics.function_types import NAMELESS
-from ktc.elaborate.instances.reference_mutability import seen_result
+from ktc.elaborate.instances.reference_mutability import readonly_result
 from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
@@ -85,7 +85,7 @@ def call(body: Body, callee: Result, pos: list[Arg], kw: list[Arg], span: Span) 
         case TraitTy():
             name = type_printer.type_name(body.elab, callee)
             help = "call a struct that conforms to it"
-            body.fail(Code.NOT_CALLABLE, f"'{name}' is a trait, which no value can be made of", span, help)
+            body.fail(Code.NOT_CALLABLE, f"'{name}' is a trait, which cannot be instantiated", span, help)
         case _:
             body.fail(Code.NOT_CALLABLE, "this cannot be called", span)
 
@@ -108,7 +108,7 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Val:
         if not body.frame.module.is_library:
             if instance.fn.deprecated:
                 type_warnings.warn_deprecated(body.elab, instance.fn, span)
-            after = lend_all(body, instance.signature.args, values)
+            after = begin_writebacks(body, instance.signature.args, values)
             check_kept(body, found)
             check_call(body, instance, values, found.slots)
             if after:
@@ -133,7 +133,7 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Val:
             and isinstance(made, (RValue, Place))
             and made.ty is instance.signature.result_ty
         ):
-            made.ty = seen_result(body.elab, instance.signature, values)
+            made.ty = readonly_result(body.elab, instance.signature, values)
         return made
     finally:
         body.frame.set_span(outer)

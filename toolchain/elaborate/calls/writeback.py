@@ -15,7 +15,7 @@ from ktc.syntax import ast
 _NOWHERE = ast.Pass(0, 0)
 
 
-def waits(body: Body, base: Val, node: ast.Node, setter: str = "__setitem__") -> bool:
+def runs_after_operands(body: Body, base: Val, node: ast.Node, setter: str = "__setitem__") -> bool:
     """Is the getter of this index called after the other operands: it is the program's own, beside a setter."""
     if (
         body.site.deferred_operand is not node
@@ -29,7 +29,7 @@ def waits(body: Body, base: Val, node: ast.Node, setter: str = "__setitem__") ->
 
 
 def taken(body: Body, value: Result) -> Result:
-    """Return a value; one that waits is fetched now."""
+    """Return a value; one whose getter runs after the operands is fetched now."""
     if not isinstance(value, DeferredOperand):
         return value
     made = body.api.call_fn(body, value.getter, value.args, [], body.at(value.node), True)
@@ -63,21 +63,23 @@ def field_of(made: Val, base: RValue | Place, name: str) -> Val:
     return replace(made, back=Computed(base, [], _NOWHERE, name, True)) if isinstance(made, (RValue, Place)) else made
 
 
-def lend_all(body: Body, signature: tuple[ArgumentSignature, ...], values: Values) -> list[tuple[Computed, Place]]:
+def begin_writebacks(
+    body: Body, signature: tuple[ArgumentSignature, ...], values: Values
+) -> list[tuple[Computed, Place]]:
     """Make places of the computed values that a call changes; return what to put back after it."""
     after: list[tuple[Computed, Place]] = []
     for i, (sig, value) in enumerate(zip(signature, values, strict=True)):
         if sig.convention == "mut" and isinstance(value, (RValue, Place)) and value.back is not None:
-            values[i] = lend(body, value, after)
+            values[i] = writeback_place(body, value, after)
     return after
 
 
-def lend(body: Body, value: RValue | Place, after: list[tuple[Computed, Place]]) -> Place:
+def writeback_place(body: Body, value: RValue | Place, after: list[tuple[Computed, Place]]) -> Place:
     """Return a place with the value."""
     item = value.back
     assert item is not None
     if item.is_field:
-        return place_operations.field(body, lend(body, item.base, after), item.name)
+        return place_operations.field(body, writeback_place(body, item.base, after), item.name)
     made = locals.temporary(body, value.ty, "item", locals.loans_of(body, value))
     place_operations.init_place(body, value.ty, made.pointer, replace(value, back=None), body.at(item.node), True)
     partial_moves.mark(body, "init", made)
@@ -88,8 +90,8 @@ def lend(body: Body, value: RValue | Place, after: list[tuple[Computed, Place]])
 def _writable(base: Val) -> TypeGuard[RValue | Place]:
     if isinstance(base, RValue):
         return base.back is not None
-    return isinstance(base, Place) and (base.back is not None or (base.mutable and not _is_fresh(base)))
+    return isinstance(base, Place) and (base.back is not None or (base.mutable and not _is_new(base)))
 
 
-def _is_fresh(base: Place) -> bool:
+def _is_new(base: Place) -> bool:
     return base.owned and isinstance(base.local, nodes.Local) and not base.local.name

@@ -53,14 +53,14 @@ def try_alone(
             show the same, and nothing else is wrong.
     """
     trial = _tried(elab, node, span, action, doubt)
-    sure = [one for one, unsure in trial.found if _is_sure(elab, one, unsure, node)]
+    sure = [one for one, unsure in trial.found if _is_certain(elab, one, unsure, node)]
     if elab.coverage.uncertainty and (trial.found or not trial.clean) and (alone or _is_hidden(elab, trial)):
         sure += _common(elab, trial, node, span, action, doubt, sure, alone)
     if sure:
         places = {one.span.start for one in sure if one.span is not None}
         elab.reporter.sink.withdraw(lambda one: _is_at(elab, one.span, places))
     for one in sure:
-        elab.reporter.sink.report(_told(elab, one))
+        elab.reporter.sink.report(_without_marks(elab, one))
     if trial.clean and not trial.found:
         elab.coverage.sound += [one.function for one in trial.made if one.function is not None and not one.failed]
 
@@ -92,7 +92,7 @@ def _common(
     note = Label(span, f"looked at with {clean[0].constants}")
     sure = []
     for one, unsure in clean[0].found:
-        if one.span is None or one.span.start in reported or not _is_sure(elab, one, 0, node):
+        if one.span is None or one.span.start in reported or not _is_certain(elab, one, 0, node):
             continue
         if alone and unsure == 1 and (one.code, one.span.start) in seen:
             sure.append(replace(one, notes=(*one.notes, note)))
@@ -144,7 +144,7 @@ def _is_inside(elab: Elaboration, span: Span, node: ast.Node) -> bool:
     return span.source is elab.modules.main.source and node.start <= span.start <= node.end
 
 
-def _is_sure(elab: Elaboration, one: Diagnostic, unsure: int, node: ast.Node) -> bool:
+def _is_certain(elab: Elaboration, one: Diagnostic, unsure: int, node: ast.Node) -> bool:
     span = one.span
     if span is None or not _is_inside(elab, span, node):
         return False
@@ -161,7 +161,7 @@ def _is_sure(elab: Elaboration, one: Diagnostic, unsure: int, node: ast.Node) ->
     return about
 
 
-def _told(elab: Elaboration, one: Diagnostic) -> Diagnostic:
+def _without_marks(elab: Elaboration, one: Diagnostic) -> Diagnostic:
     """Return a message without marks, with the bounds that it is about."""
     notes = list(one.notes)
     help = one.help

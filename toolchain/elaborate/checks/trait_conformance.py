@@ -109,7 +109,7 @@ def _check_fields(elab: Elaboration, info: StructInfo, ty: StructTy, traits: set
                     done = "copied" if trait == "Copyable" else "moved"
                     shown = type_printer.type_name(elab, kind).replace(MARK, "")
                     text = f"field '{name}' of type '{shown}' cannot be {done}, so '{info.name}' is not "
-                    help = f"give '{info.name}' the method '{method}', or take '{trait}' from its head"
+                    help = f"give '{info.name}' the method '{method}', or remove '{trait}' from its traits"
                     span = Span(info.module.source, node.start, node.end)
                     elab.reporter.sink.report(Diagnostic(Code.UNSATISFIED_TRAIT, span, f"{text}'{trait}'", help))
                     return

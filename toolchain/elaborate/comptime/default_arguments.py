@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from ktc.base.records import record
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.builder.materialization import points_to_heap, renewed, renewed_block
+from ktc.elaborate.builder.materialization import cloned_block, cloned_constant, points_to_heap
 from ktc.elaborate.calls import conversions
 from ktc.elaborate.comptime import evaluation, running
 from ktc.elaborate.instances.signatures import with_arguments
@@ -133,7 +133,7 @@ def _computed(elab: Elaboration, instance: Instance, sig: ArgumentSignature, spa
             return Block(value.ty, running.run_to_block(elab, body, value, span))
         made = evaluation.param(body, value, span)
     finally:
-        elab.reporter.leave_constant()
+        elab.reporter.end_constant()
     return made if isinstance(made, ConstValue) else None
 
 
@@ -151,11 +151,11 @@ def _is_plain(node: ast.Node | None) -> bool:
 def _given(body: Body, made: ConstValue | Block) -> Val:
     """Return a constant as a value that the callee may own."""
     if isinstance(made, Block):
-        return renewed_block(body, made.ty, made.name)
+        return cloned_block(body, made.ty, made.name)
     if points_to_heap(made.data) or (
         struct_types.abi(body.elab, made.ty) == "memory" and not struct_types.is_trivial(body.elab, made.ty)
     ):
-        return renewed(body, made)
+        return cloned_constant(body, made)
     return made
 
 

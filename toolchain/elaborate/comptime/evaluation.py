@@ -159,7 +159,7 @@ def typed_constant(
         return param(body, result, span)
     finally:
         if not module.is_library:
-            elab.reporter.leave_constant()
+            elab.reporter.end_constant()
 
 
 def convert_constant(elab: Elaboration, value: ConstValue, want: Ty) -> ConstValue | None:

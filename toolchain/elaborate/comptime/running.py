@@ -105,12 +105,12 @@ def interpreter_for(elab: Elaboration) -> Interpreter:
 def function_of(elab: Elaboration, state: UnitState, symbol: str) -> nodes.Function:
     """Return the function of a symbol, elaborated if need be; KeyError if there is none."""
     instance = state.by_symbol.get(symbol)
-    if instance is None or symbol in state.undrawn:
+    if instance is None or symbol in state.pending_destructors:
         found = work_queue.recall(elab, state, symbol)
         if found is not None:
             return found[0]
-    if symbol in state.undrawn:
-        elab.api.synthesize_destructor(elab, state.undrawn.pop(symbol), symbol)
+    if symbol in state.pending_destructors:
+        elab.api.synthesize_destructor(elab, state.pending_destructors.pop(symbol), symbol)
     if symbol in state.extra:
         return state.extra[symbol][0]
     if instance is None:

@@ -124,7 +124,7 @@ def transfer(body: Body, node: ast.Node, value: ast.Expr) -> Result:
                 owner = owner.value
             behind = not isinstance(owner, ast.Name) or _is_reference(body, owner.id)
         if behind and not found.owned and not _stays(body, found.ty):
-            body.fail(Code.CANNOT_MOVE, "this cannot be moved: it lies behind a reference", body.at(node))
+            body.fail(Code.CANNOT_MOVE, "this cannot be moved out of a reference", body.at(node))
         if found.local is not None:
             found.local.is_shared = True
         if isinstance(found.ty, StructTy) and found.ty.info.register_trivial:  # it stays there

@@ -5,7 +5,7 @@ from typing import NoReturn
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import place_operations, variables
 from ktc.elaborate.calls import call_lowering
-from ktc.elaborate.calls.writeback import attribute_of, field_of, waits
+from ktc.elaborate.calls.writeback import attribute_of, field_of, runs_after_operands
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import names
 from ktc.elaborate.generics import archetypes, unification
@@ -232,7 +232,7 @@ def value_member(body: Body, base: Val, name: str, node: ast.Node) -> Result:
         span, static = body.at(node), bool(getter.functions[0].node.params)
         pos = [Arg(base, span)] if static else [Arg(base, span), Arg(text, span)]
         called = FunctionValue(getter, (text,) if static else (), (), ty)
-        if body.site.deferred_operand is node and waits(body, base, node, "__setattr__"):
+        if body.site.deferred_operand is node and runs_after_operands(body, base, node, "__setattr__"):
             return DeferredOperand(called, pos, node, name)
         gotten = call_lowering.call_fn(body, called, pos, [], span, True)
         return attribute_of(body, gotten, base, name, node)

@@ -32,7 +32,7 @@ def name(body: Body, node: ast.Name) -> Result:
 def unknown(body: Body, node: ast.Name) -> Result:
     """Handle the few names that the language itself defines, else report."""
     if node.id in _NEVER_ALONE:
-        body.fail(Code.SYNTAX_ERROR, f"'{node.id}' cannot stand alone", body.at(node))
+        body.fail(Code.SYNTAX_ERROR, f"'{node.id}' cannot be used on its own", body.at(node))
     if node.id == "_":
         return None
     names: list[str] = []

@@ -129,7 +129,7 @@ def no_operator(body: Body, op: str, left: Result, right: Result, node: ast.Node
             isinstance(left, (RValue, Place, ConstValue))
             and struct_members.method_set(body.elab, other, f"__{name}__") is not None
         )
-        more = ", or write it the other way round" if turned else ""
+        more = ", or swap the operands" if turned else ""
         help_text = f"give '{other.info.name}' the method '__r{name}__'{more}"
     if "NoneType" in (a, b) and _lacks_result(body):
         raise ErrorReported  # it calls itself

@@ -4,7 +4,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate.builder import place_operations, variables
 from ktc.elaborate.calls import call_lowering, conversions
 from ktc.elaborate.calls.parameter_spans import written_parameter
-from ktc.elaborate.calls.writeback import item_of, waits
+from ktc.elaborate.calls.writeback import item_of, runs_after_operands
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals
 from ktc.elaborate.generics import function_types, parameter_binding
@@ -138,7 +138,7 @@ def indexed_value(body: Body, base: Val, node: ast.Subscript) -> Result:
         body.frame.set_span(outer)
         return made
     args = [Arg(base, span), *(collection_literals.late_arg(body, item) for item in node.args)]
-    if body.site.deferred_operand is not None and waits(body, base, node):
+    if body.site.deferred_operand is not None and runs_after_operands(body, base, node):
         return DeferredOperand(fn, args, node)
     kw = [collection_literals.keyword(body, k) for k in node.keywords]
     outer = body.frame.set_span(body.frame.span if body.frame.module.is_library else span)

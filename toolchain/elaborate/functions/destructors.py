@@ -31,7 +31,7 @@ def destructor(elab: Elaboration, ty: StructTy) -> str:
     archived = elab.instances.state.archived.get(symbol)
     if archived is not None:
         elab.instances.state.extra[symbol] = (archived, set())
-        elab.instances.state.undrawn[symbol] = ty
+        elab.instances.state.pending_destructors[symbol] = ty
         return symbol
     kept = work_queue.recall(elab, elab.instances.state, symbol)
     if kept is not None:

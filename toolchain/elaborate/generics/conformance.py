@@ -18,7 +18,7 @@ from ktc.elaborate.types.struct_members import SYNTHESISED
 from ktc.syntax import ast
 
 
-def unmet(elab: Elaboration, ty: Ty, want: TraitTy, asks: str = "") -> Mismatch:
+def missing_conformance(elab: Elaboration, ty: Ty, want: TraitTy, asks: str = "") -> Mismatch:
     """Return why a type cannot be given; `asks` ends the message."""
     missing = [
         trait
@@ -40,7 +40,7 @@ def not_in_tuple(elab: Elaboration, ty: Ty) -> Mismatch | None:
     if not lacking or not isinstance(ty, StructTy) or ty.symbolic:
         return None
     traits = map(partial(modules.prelude_name, elab), lacking)
-    return unmet(
+    return missing_conformance(
         elab,
         ty,
         struct_members.trait_type(elab, tuple(trait for trait in traits if isinstance(trait, TraitInfo))),
@@ -56,7 +56,7 @@ def check_conforms(elab: Elaboration, param: ast.Param, value: Given, want: Trai
     """
     if isinstance(value, TraitTy):
         hint = f"write a parameter, '[T: {type_printer.type_name(elab, value)}]', and use 'T'"
-        text = f"'{param.name}' of {what} wants a type, not a trait"
+        text = f"'{param.name}' of {what} must be a type, not a trait"
         raise Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=hint)
     if isinstance(value, PartialTy):
         if _follows(value):
@@ -64,11 +64,11 @@ def check_conforms(elab: Elaboration, param: ast.Param, value: Given, want: Trai
         text = f"'{value.info.name}' needs its parameters before it can be parameter '{param.name}' of {what}"
         raise Mismatch(Code.WRONG_PARAMETER_COUNT, text, weight=2)
     if isinstance(value, ConstValue) and isinstance(value.data, (int, tuple, float)):
-        raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} wants a type", weight=2)
+        raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} must be a type", weight=2)
     if isinstance(value, StructTy) and not value.symbolic and not struct_members.conforms(elab, value, want):
         if value.info.lacks_trait:
             raise ErrorReported
-        raise unmet(elab, value, want, f", as parameter '{param.name}' of {what} asks")
+        raise missing_conformance(elab, value, want, f", as parameter '{param.name}' of {what} asks")
 
 
 def _follows(value: PartialTy) -> bool:
@@ -89,7 +89,7 @@ def _help(ty: Ty, missing: list[TraitInfo], shown: str) -> str:
         and all(fn.node.body is None for fn in member.functions)
     ]  # fmt: skip
     needs = f", and give it {' and '.join(methods)}" if methods else ""
-    return f"name {names} in the head of '{ty.info.name}'{needs}"
+    return f"add {names} to the traits of '{ty.info.name}'{needs}"
 
 
 def beyond_bound(elab: Elaboration, ty: StructTy, name: str, span: Span | None, instance: Instance | None) -> NoReturn:
@@ -100,7 +100,7 @@ def beyond_bound(elab: Elaboration, ty: StructTy, name: str, span: Span | None, 
     help = f"declare a trait that has '{name}', and add it to the bound"
     if known:
         help = f"'{known[0].name}' has it: {let(ty.info, known[0].name)}"
-    text = f"'{ty.info.name}' has no '{name}': all that is known of it is '{bound}'"
+    text = f"'{ty.info.name}' has no '{name}': its only bound is '{bound}'"
     elab.fail(Code.MISSING_TRAIT_BOUND, text, span, help, instance)
 
 

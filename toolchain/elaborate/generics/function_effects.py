@@ -42,7 +42,7 @@ def _check(
     if have is None or (have == wanted and info.raises == (want.raises or want.is_def)):
         return
     asked, given = _words(want.raises or want.is_def, wanted), _words(info.raises, have)
-    text = f"{what} of {fn.title} wants a function of the form '{asked}', and '{value.set.name}' has the form '{given}'"
+    text = f"{what} of {fn.title} must be a function of type '{asked}', and '{value.set.name}' has type '{given}'"
     raise Mismatch(Code.TYPE_MISMATCH, text, span, 2, hint=_help(value.set.name, wanted, have))
 
 

@@ -148,7 +148,7 @@ def _declared_one(
     if isinstance(want, Metatype):
         if not isinstance(value, StructTy) or not unification.unify(elab, want.of, value, {}):
             shown = type_printer.type_name(elab, value) if isinstance(value, Ty) else type_printer.said(value)
-            text = f"parameter '{param.name}' of {what} wants a type that is '{want.of}', not '{shown}'"
+            text = f"parameter '{param.name}' of {what} must be a type that is '{want.of}', not '{shown}'"
             raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
         return value
     if isinstance(want, TraitTy):
@@ -163,7 +163,7 @@ def _declared_one(
             return ConstValue(want, value.data)
         converted = elab.api.convert_constant(elab, value, want)
         if converted is None:
-            text = f"parameter '{param.name}' of {what} wants '{type_printer.type_name(elab, want)}', "
+            text = f"parameter '{param.name}' of {what} expects '{type_printer.type_name(elab, want)}', "
             text += f"not '{type_printer.type_name(elab, value.ty)}'"
             raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
         return converted

@@ -112,7 +112,7 @@ def declared_function(elab: Elaboration, param: ast.Param, value: Given, want: F
         given = type_printer.type_name(elab, value.ty)
     else:
         given = str(value)
-    text = f"parameter '{param.name}' of {what} wants '{want}', not '{given}'"
+    text = f"parameter '{param.name}' of {what} expects '{want}', not '{given}'"
     raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
 
 

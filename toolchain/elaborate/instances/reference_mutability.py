@@ -29,7 +29,7 @@ def is_fixed(elab: Elaboration, instance: Instance, sig: ArgumentSignature) -> b
     return isinstance(value, ConstValue) and isinstance(value.data, OriginValue) and not value.data.mutable
 
 
-def seen_result(elab: Elaboration, signature: Signature, values: Values) -> Ty:
+def readonly_result(elab: Elaboration, signature: Signature, values: Values) -> Ty:
     """Return the type of a call's result, read only where it points into what the caller may not change."""
     ty = signature.result_ty
     if not signature.lends or not any(origin.mutable for origin in struct_types.origins_of(elab, ty)):

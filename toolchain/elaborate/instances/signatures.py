@@ -7,7 +7,7 @@ from functools import partial
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.generics import function_types, parameter_binding, unification
-from ktc.elaborate.generics.conformance import unmet
+from ktc.elaborate.generics.conformance import missing_conformance
 from ktc.elaborate.generics.function_types import convention_of
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
@@ -250,7 +250,7 @@ def known(elab: Elaboration, kind: Given, have: Actual) -> Given:
     if isinstance(kind, TraitTy) and isinstance(have, Ty):
         plain = well_known.materialized(elab, have)
         if not struct_members.conforms(elab, plain, kind):
-            raise unmet(elab, plain, kind)
+            raise missing_conformance(elab, plain, kind)
         return struct_types.canonical(elab, plain)
     return kind
 

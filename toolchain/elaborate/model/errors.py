@@ -86,5 +86,5 @@ def not_given(param: ast.Param, params: Sequence[ast.Param], given: Collection[s
 def not_a_value(name: str, what: str, want: object, given: object, shown: Callable[[object], str]) -> Mismatch:
     """Return the mismatch for a type where a value is wanted; perhaps one that the type is made with is meant."""
     own = [value for value in getattr(given, "params", ()) if getattr(value, "ty", None) is want]
-    text = f"parameter '{name}' of {what} wants a value of '{want}', not a type"
+    text = f"parameter '{name}' of {what} expects a value of '{want}', not a type"
     return Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=f"write '{shown(own[0])}'" if own else "")

@@ -156,7 +156,7 @@ class UnitState:
     archived_variables: Set[str] = frozenset()
     bodies: Bodies | None = None
     """Bodies of the library's functions that need not be elaborated."""
-    undrawn: dict[str, StructTy] = field(default_factory=dict)
+    pending_destructors: dict[str, StructTy] = field(default_factory=dict)
     """Types whose archived destructors have no body here yet, by symbol."""
     only: tuple[Target, ...] = ()
     """If not empty: what is computed here takes these for the program's targets. Nothing of it becomes code."""

@@ -55,7 +55,7 @@ class Reporter:
         """Begin to compute a constant of the user's."""
         self.constants.append((span, instance))
 
-    def leave_constant(self) -> None:
+    def end_constant(self) -> None:
         """End the innermost constant."""
         self.constants.pop()
 

@@ -88,7 +88,7 @@ def meet(some: tuple[Way, ...], others: tuple[Way, ...]) -> bool:
     )
 
 
-def are_apart(a: Place, b: Place) -> bool:
+def are_disjoint(a: Place, b: Place) -> bool:
     """Say whether two places surely have nothing in common."""
     some, others = of_place(a), of_place(b)
     return bool(some and others) and not meet(some, others)

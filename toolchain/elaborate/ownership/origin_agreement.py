@@ -24,7 +24,7 @@ def check_named(body: Body, value: object, want: Ty, span: Span) -> None:
     if wanted is None or wanted.local is None:
         return
     given = _only_loan(body, value)
-    if given is not None and _are_apart(body, given, wanted.local):
+    if given is not None and _are_disjoint(body, given, wanted.local):
         _fail(body, given, wanted.local, span)
 
 
@@ -37,7 +37,7 @@ def check_kept(body: Body, place: Place, value: object, span: Span) -> None:
     if wanted is None or wanted.kind != "some" or local.pins_all or len(local.pins) != 1:
         return
     given = _only_loan(body, value)
-    if given is not None and _are_apart(body, given, local.pins[0]):
+    if given is not None and _are_disjoint(body, given, local.pins[0]):
         _fail(body, given, local.pins[0], span)
 
 
@@ -59,7 +59,7 @@ def _only_loan(body: Body, value: RValue | Place) -> nodes.Local | None:
     return next(iter(loans)) if len(loans) == 1 else None
 
 
-def _are_apart(body: Body, one: nodes.Local, other: nodes.Local) -> bool:
+def _are_disjoint(body: Body, one: nodes.Local, other: nodes.Local) -> bool:
     """Are two locals variables of the program that themselves point nowhere."""
     return one is not other and all(
         local.name

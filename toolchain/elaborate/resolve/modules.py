@@ -274,7 +274,7 @@ def follow(elab: Elaboration, ref: ImportRef) -> Binding:
     if module is None:
         return None
     if ref in elab.modules.followed:
-        text = f"the import of '{ref.name}' leads back to itself: no module on the way declares it"
+        text = f"the import of '{ref.name}' is circular: no module of the cycle declares it"
         elab.reporter.sink.report(Diagnostic(Code.UNRESOLVED_IMPORT, name_place(ref.span, ref.name), text))
         return None
     elab.modules.followed.add(ref)

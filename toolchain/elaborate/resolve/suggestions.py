@@ -103,13 +103,13 @@ def suggest_name(name: str, names: Iterable[str], library: Path) -> str:
     """Return a help text for a name that is not defined: its module, what it is called here, or `suggest`."""
     if name in FOREIGN_NAMES:
         return FOREIGN_NAMES[name]
-    home = home_of(name, library)
+    home = library_module_of(name, library)
     if not home and ((library / name).is_dir() or (library / f"{name}.kpy").is_file()):
         return f"write 'import {name}' at the top of the file"
     return f"write 'from {home} import {name}' at the top of the file" if home else suggest(name, names)
 
 
-def home_of(name: str, library: Path) -> str:
+def library_module_of(name: str, library: Path) -> str:
     """Return the module of the library that a name is imported from, with dots; "" if none has it.
 
     Of several the shortest: what a package passes on is meant to be taken from there.

@@ -46,7 +46,7 @@ def assign(body: Body, node: ast.Assign) -> None:
     if isinstance(want, (StructTy, FunctionTy)) and (node.type is not None or len(node.targets) == 1):
         value = conversions.convert(body, value, want, body.at(node.value))
     if len(node.targets) == 1:
-        overwrites.note_aside(body, last, value, node.value)
+        overwrites.note_temporary_result(body, last, value, node.value)
     *others, last = node.targets
     for target in others:
         value, lent = _lent(body, value)

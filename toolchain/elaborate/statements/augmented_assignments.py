@@ -7,7 +7,7 @@ from typing import NoReturn
 from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import materialization, variables
-from ktc.elaborate.calls.writeback import lend, taken, waits
+from ktc.elaborate.calls.writeback import runs_after_operands, taken, writeback_place
 from ktc.elaborate.expressions import collection_literals, operands, operators
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
@@ -33,7 +33,11 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
             else None
         )
         outer = body.site.defer(target)
-        late = setter is not None and isinstance(base, (RValue, Place, ConstValue)) and waits(body, base, target)
+        late = (
+            setter is not None
+            and isinstance(base, (RValue, Place, ConstValue))
+            and runs_after_operands(body, base, target)
+        )
         body.site.defer(outer)
         value = collection_literals.late_operand(body, node.value) if late else None
         old = item_assignments.apply_index(body, base, args, target)
@@ -51,7 +55,7 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
     value = collection_literals.late_operand(body, node.value) if late else None
     place = taken(body, found)
     if isinstance(place, (RValue, Place)) and place.back is not None:
-        place = lend(body, place, after)
+        place = writeback_place(body, place, after)
     value = value if late else collection_literals.late_operand(body, node.value)
     if isinstance(place, (RValue, ConstValue)) or (isinstance(place, Place) and not place.mutable):
         _read_only(body, place, target)

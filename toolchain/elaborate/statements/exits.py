@@ -98,7 +98,7 @@ def _check_result(body: Body, value: RValue | Place | ConstValue, want: Ty, node
             body.fail(Code.INVALID_MAIN, text, body.at(node), help)
         kind, fn = type_printer.type_name(body.elab, have), body.frame.instance.fn
         text = f"'{fn.name}' declares no result, and returns a value of type '{kind}' here"
-        body.fail(Code.UNDECLARED_RESULT, text, body.at(node), f"write '-> {kind}' behind its arguments")
+        body.fail(Code.UNDECLARED_RESULT, text, body.at(node), f"write '-> {kind}' after its arguments")
 
 
 def _is_own(value: Val, body: Body) -> TypeGuard[Place]:
@@ -306,7 +306,7 @@ def with_(body: Body, items: tuple[ast.WithItem, ...], content: tuple[ast.Stmt, 
     taken = enter.functions[0].node.args[0].convention in ("var", "owned", "deinit")
     if taken and leave is not None and not body.frame.module.is_library:
         kind = type_printer.type_name(body.elab, manager.ty)
-        text = f"'__enter__' of '{kind}' takes its value away, and '__exit__' wants it"
+        text = f"'__enter__' of '{kind}' consumes its value, and '__exit__' needs it"
         body.fail(Code.TYPE_MISMATCH, text, span, "let '__enter__' take 'self', or leave '__exit__' out")
     subject = Place(manager.ty, manager.pointer, True, manager.local, manager.path, taken)
     bound = call_lowering.call_fn(body, FunctionValue(enter, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]

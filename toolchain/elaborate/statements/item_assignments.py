@@ -3,7 +3,7 @@
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, partial_moves, place_operations, variables
 from ktc.elaborate.calls import call_lowering, conversions
-from ktc.elaborate.calls.writeback import lend
+from ktc.elaborate.calls.writeback import writeback_place
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals, members, operands
 from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, Ty
@@ -77,7 +77,7 @@ def store_attribute(body: Body, target: ast.Attribute, value: Result, node: ast.
         members.no_member(body, base.ty, target.name, target)
     after: list[tuple[Computed, Place]] = []
     if not isinstance(base, ConstValue) and base.back is not None:
-        base = lend(body, base, after)
+        base = writeback_place(body, base, after)
     if not isinstance(base, Place) or not base.mutable:
         why = base.why if isinstance(base, Place) and base.why else "read only"
         body.fail(Code.CANNOT_MUTATE, f"'{target.name}' cannot be changed: its owner is {why}", body.at(target))
@@ -102,7 +102,7 @@ def _stands_alone(body: Body, base: Result, name: str) -> bool:
         body, base.local
     ):
         return False
-    return partial_moves.taken_apart(
+    return partial_moves.split_into_fields(
         body, base.local, (*base.path, max(struct_types.slot_of(body.elab, base.ty, name)[1], 0))
     )
 

@@ -81,7 +81,7 @@ def loop(
 def jump(body: Body, leave: bool, node: ast.Node) -> None:
     """Elaborate `break` and `continue`."""
     if not body.flow.loops:
-        body.fail(Code.SYNTAX_ERROR, f"'{'break' if leave else 'continue'}' stands outside a loop", body.at(node))
+        body.fail(Code.SYNTAX_ERROR, f"'{'break' if leave else 'continue'}' outside a loop", body.at(node))
     outer, label, depth, again = body.flow.loops[-1]
     body.api.run_finals(body, depth)
     if leave or again is nodes.Break:  # else control comes back to the loop's head, and not behind the loop

@@ -12,7 +12,7 @@ from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import FunctionValue
 from ktc.elaborate.model.values import PackValue, Place, Result, RValue, Var
 from ktc.elaborate.ownership import origin_agreement
-from ktc.elaborate.ownership.access_paths import are_apart, is_untracked, meet, of_inside, of_place
+from ktc.elaborate.ownership.access_paths import are_disjoint, is_untracked, meet, of_inside, of_place
 from ktc.elaborate.ownership.reference_escapes import check_stored
 from ktc.elaborate.resolve.suggestions import loop_help
 from ktc.elaborate.statements import variable_declarations
@@ -25,7 +25,9 @@ from ktc.syntax import ast
 _BRANCHES = (nodes.If, nodes.Loop, nodes.Block, nodes.Return)
 
 
-def note_aside(body: Body, target: ast.Expr, made: Result, node: ast.Expr, place: Place | None = None) -> None:
+def note_temporary_result(
+    body: Body, target: ast.Expr, made: Result, node: ast.Expr, place: Place | None = None
+) -> None:
     """Note the result of a call that cannot be made in its target: the call sees the target (not where `place` is
     nobody's), or may raise and must leave the old value then. Such a result is moved by `__moveinit__`."""
     body.assignments.pending_result = None
@@ -39,7 +41,7 @@ def note_aside(body: Body, target: ast.Expr, made: Result, node: ast.Expr, place
         body.assignments.pending_result = made.local, True
 
 
-def is_aside(body: Body, place: Place, is_first: bool = False) -> nodes.Local | None:
+def temporary_result(body: Body, place: Place, is_first: bool = False) -> nodes.Local | None:
     """Return the result that was made aside, if a place asks for that: what has no value yet, and a variable of the
     function itself, need not keep one when the call raises."""
     aside, body.assignments.pending_result = body.assignments.pending_result, None
@@ -77,7 +79,7 @@ def replace_first(body: Body, place: Place, target: ast.Expr, value: ast.Expr, i
         store_place(body, place, conversions.convert(body, result, place.ty, span), body.at(target), "")
         return True
     fresh = argument_passing.own(body, conversions.convert(body, result, place.ty, span), span)
-    note_aside(body, target, fresh, value, place)
+    note_temporary_result(body, target, fresh, value, place)
     made = body.close()
     at = _end_of_old(body, place, value, fresh, made)
     for statement in made[:at]:
@@ -86,7 +88,7 @@ def replace_first(body: Body, place: Place, target: ast.Expr, value: ast.Expr, i
     place_operations.destroy_place(body, place.ty, place.pointer, span)
     for statement in made[at:]:
         body.emit(statement)
-    if fresh.local is not None and fresh.local is is_aside(body, place):
+    if fresh.local is not None and fresh.local is temporary_result(body, place):
         place_operations.init_moved(body, place.ty, place.pointer, fresh, span)
     else:
         place_operations.move_bits(body, place.ty, place.pointer, fresh)
@@ -102,7 +104,7 @@ def _end_of_old(body: Body, place: Place, value: ast.Expr, fresh: Place, made: t
         result, given = body.facts.last_call or (None, ())
         others = result is fresh.local and not any(_sees(body, one, place) for one in given)
         return at if others and not any(isinstance(one, _BRANCHES) for one in made[at + 1 :]) else len(made)
-    if all(map(partial(_is_apart, body), names_in(value))) and not any(isinstance(one, _BRANCHES) for one in made):
+    if all(map(partial(_is_disjoint, body), names_in(value))) and not any(isinstance(one, _BRANCHES) for one in made):
         return 0
     return len(made)
 
@@ -114,7 +116,7 @@ def _copy_from(body: Body, place: Place, value: Place, node: ast.Expr) -> None:
     place_operations.check_copy(body, value, span)
     for statement in body.close():
         body.emit(statement)
-    if are_apart(place, value):
+    if are_disjoint(place, value):
         check_dropped(body, place.ty, span)
         place_operations.destroy_place(body, place.ty, place.pointer, span)
         place_operations.init_place(body, place.ty, place.pointer, value, span)
@@ -133,7 +135,7 @@ def _replace_by_copy(body: Body, place: Place, node: ast.Name) -> bool:
     held = found.value
     if not isinstance(held, Place) or held.ty is not place.ty:
         return False
-    if not are_apart(place, held):
+    if not are_disjoint(place, held):
         return False
     value, span = body.api.expr(body, node), body.at(node)
     place_operations.check_copy(body, value, span)
@@ -157,10 +159,10 @@ def _sees(body: Body, value: Result, place: Place) -> bool:
     if isinstance(value, RValue):
         return has_pointer(struct_types.ir_type(body.elab, value.ty)) and not inside
     is_temporary = value.owned and value.local is not None and not value.local.name
-    return not is_temporary and not are_apart(place, value)
+    return not is_temporary and not are_disjoint(place, value)
 
 
-def _is_apart(body: Body, name: str) -> bool:
+def _is_disjoint(body: Body, name: str) -> bool:
     """Say whether a name stands for a value that can point to nothing another name owns."""
     found = variables.find(body, name)
     if not isinstance(found, Var):
@@ -243,7 +245,7 @@ def store_place(body: Body, place: Place, value: Result, span: Span, out_key: st
         place_operations.mark_copied(body, place, value)
     fresh = variable_declarations.held(body, value) if is_itself else argument_passing.own(body, value, span)
     assert isinstance(fresh, Place)  # for its type is not trivial
-    if place.local is not None and partial_moves.taken_apart(body, place.local, place.path):
+    if place.local is not None and partial_moves.split_into_fields(body, place.local, place.path):
         partial_moves.mark(body, "overwrite", place, span)
     elif place.local is not None or not out_key or out_key in body.assignments.assigned:
         partial_moves.mark(body, "use", place, span)
@@ -251,7 +253,7 @@ def store_place(body: Body, place: Place, value: Result, span: Span, out_key: st
         place_operations.destroy_place(body, place.ty, place.pointer, span)
     is_first = bool(out_key) and out_key not in body.assignments.assigned
     copied = place.local is None and not place.path and isinstance(value, Place) and not (value.owned or value.local)
-    if copied or is_itself or (fresh.local is not None and fresh.local is is_aside(body, place, is_first)):
+    if copied or is_itself or (fresh.local is not None and fresh.local is temporary_result(body, place, is_first)):
         place_operations.init_moved(
             body, place.ty, place.pointer, fresh, span
         )  # from one reference to another: copied, then moved

@@ -30,14 +30,14 @@ def check_finite(ty: StructTy, fields: Callable[[StructTy], Sequence[tuple[str, 
         if not isinstance(field, StructTy) or field.ir_type is not None or id(field) in seen:
             continue
         if field is ty or len(seen) > MANY:
-            endless(ty, field is ty, sink)
-        if _is_told(field, sink):
+            report_recursive(ty, field is ty, sink)
+        if _is_reported(field, sink):
             raise ErrorReported
         seen.add(id(field))
         stack += [inner for _, inner in fields(field)]
 
 
-def endless(ty: StructTy, holds_itself: bool, sink: Sink) -> NoReturn:
+def report_recursive(ty: StructTy, holds_itself: bool, sink: Sink) -> NoReturn:
     """Report a struct.
 
     Raises:
@@ -47,7 +47,7 @@ def endless(ty: StructTy, holds_itself: bool, sink: Sink) -> NoReturn:
     ty = _of_the_program(ty) or ty
     text, help = "has fields of ever more types", ""
     if holds_itself:
-        text, help = "holds a value of its own type", "hold it behind an UnsafePointer, or in a List"
+        text, help = "holds a value of its own type", "store it in a List, or through an UnsafePointer"
     sink.report(Diagnostic(Code.RECURSIVE_STRUCT, _span(ty), f"struct '{ty.info.name}' {text}", help))
     if holds_itself:
         raise ErrorReported
@@ -59,7 +59,7 @@ def _span(ty: StructTy) -> Span:
     return Span(ty.info.module.source, at, at + len(ty.info.name))
 
 
-def _is_told(ty: StructTy, sink: Sink) -> bool:
+def _is_reported(ty: StructTy, sink: Sink) -> bool:
     """Whether a struct was reported: what holds itself through it is the same mistake."""
     return sink.mistake_count > 0 and any(
         one.code is Code.RECURSIVE_STRUCT and one.span == _span(ty) for one in sink.diagnostics

@@ -189,7 +189,7 @@ def no_trait(value: object) -> tuple[str, str]:
     """Return what to say about something that stands in the head of a struct and is no trait, and what to do."""
     if isinstance(value, (StructTy, PartialTy)):
         return (
-            f"'{value.info.name}' is a struct, and only traits can stand here",
+            f"'{value.info.name}' is a struct, and only traits can be listed here",
             "structs do not inherit; hold it in a field",
         )
     return "a trait is wanted here", ""

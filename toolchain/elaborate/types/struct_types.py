@@ -23,7 +23,7 @@ from ktc.elaborate.model.types import (
     TraitTy,
     is_symbolic,
 )
-from ktc.elaborate.types.recursive_types import DEEP, check_finite, endless
+from ktc.elaborate.types.recursive_types import DEEP, check_finite, report_recursive
 from ktc.ir import nodes, types
 from ktc.syntax import ast
 
@@ -81,7 +81,7 @@ def ir_type(elab: Elaboration, ty: Ty) -> types.Type:
         if ty.ir_type is None:
             fields = fields_of(elab, ty)
             if ty in elab.types.open_fields:  # a field's type asks for the size of what it is a field of
-                endless(ty, True, elab.reporter.sink)
+                report_recursive(ty, True, elab.reporter.sink)
             check_finite(ty, partial(fields_of, elab), elab.reporter.sink)
             kind, slots = erase([ir_type(elab, field) for _, field in fields])
             ty.slots_of = {name: (i, slot) for i, ((name, _), slot) in enumerate(zip(fields, slots, strict=True))}
@@ -174,7 +174,7 @@ def origins_of(elab: Elaboration, ty: Ty) -> tuple[OriginValue, ...]:
 
 def _find_origins(elab: Elaboration, ty: StructTy) -> tuple[OriginValue, ...]:
     if elab.types.nesting > DEEP and not ty.info.module.is_library:
-        endless(ty, False, elab.reporter.sink)
+        report_recursive(ty, False, elab.reporter.sink)
     found: list[OriginValue] = []
     for value in ty.params:
         _origins_in(elab, value, found)

@@ -156,7 +156,7 @@ def _struct(elab: Elaboration, ty: StructTy) -> str:
     return name + _in_brackets(elab, params, ty.scope, ty.info.module)
 
 
-def shown_instance(elab: Elaboration, instance: "Instance") -> str:
+def printed_instance(elab: Elaboration, instance: "Instance") -> str:
     """Return a function with the parameters of an instance for a message."""
     fn = instance.fn
     params = [(p, value) for p, value in zip(fn.node.params, instance.given, strict=True) if p.kind != "infer"]

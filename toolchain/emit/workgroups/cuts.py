@@ -25,8 +25,8 @@ class Uncut(Exception):
 
 
 _DIFFERS = {
-    BLOCK_STOP: "whether a thread comes to this barrier may differ between the threads of a block",
-    WARP_STOP: "whether a lane comes here may differ between the lanes of a warp",
+    BLOCK_STOP: "the threads of a block may disagree on whether they reach this barrier",
+    WARP_STOP: "the lanes of a warp may disagree on whether they reach this",
 }
 
 
@@ -196,7 +196,7 @@ class _Cutter:
                 work.append(target)
         if len(found) > 1 or len(found.get("", ())) > 1:
             raise Uncut(
-                "its barriers are reached in ways that are not nested",
+                "its barriers are reached on paths that are not nested",
                 self._number(next(iter(found))) if next(iter(found)) else -1,
             )
         end, follows = next(iter(found.items())) if found else ("", set())

@@ -269,7 +269,7 @@ class LeafWriter:
             to = f"{self.prefix}.{target}" if target in inside else f"{self.prefix}.{block.name}.out"
             text = re.sub(rf"label %{re.escape(target)}(?![-\w$.])", f"label %{to}", text)
         if outside and len(outside) > 1:
-            raise Uncut("its barriers are reached in ways that are not nested")
+            raise Uncut("its barriers are reached on paths that are not nested")
         lines.append(f"  {text}{self._back(block)}")
         if outside:
             lines.append(f"{self.prefix}.{block.name}.out:")

@@ -26,7 +26,7 @@ class Segment:
         decides: the block whose branch all lanes take alike, if that is where ways part; "" otherwise.
         ways: the heads that lanes may go to, "" for out of the strip.
         is_full: all lanes of the strip run it.
-        fleeting: phis that only the lanes in its loop need, and they are all here.
+        loop_local: phis that only the lanes in its loop need, and they are all here.
     """
 
     number: int
@@ -35,7 +35,7 @@ class Segment:
     decides: str = ""
     ways: list[str] = field(default_factory=list)
     is_full: bool = False
-    fleeting: set[str] = field(default_factory=set)
+    loop_local: set[str] = field(default_factory=set)
 
 
 @entity
@@ -60,7 +60,7 @@ def blocks_by_head(part: Part, loops: dict[str, set[str]]) -> dict[str, list[str
         for name in loop:
             for target in part.edges[name]:
                 if target not in loop:
-                    heads.update(part.edges[target] if _is_way(part, target) else [target])
+                    heads.update(part.edges[target] if _is_edge(part, target) else [target])
     before = flow.reversed_edges(part.edges)
     while True:
         owner: dict[str, str] = {}
@@ -80,7 +80,7 @@ def blocks_by_head(part: Part, loops: dict[str, set[str]]) -> dict[str, list[str
     return found
 
 
-def _is_way(part: Part, name: str) -> bool:
+def _is_edge(part: Part, name: str) -> bool:
     """Say whether a block may only be a way from one block to another (`Graph.split_edge`)."""
     return ".to." in name and len(part.edges[name]) == 1
 

@@ -261,7 +261,7 @@ class SegmentWriter(LeafWriter):
     def _lane_value(self, number: int, name: str, one: Instruction | Phi, place: str) -> list[str]:
         at, kind = self.prefix, one.type
         held = "i8" if kind == "i1" else kind
-        old = "poison" if name in self.segment.fleeting else self.names.get(name, f"%{at}..old{number}")
+        old = "poison" if name in self.segment.loop_local else self.names.get(name, f"%{at}..old{number}")
         ways = [f"[ {self._given(name, one, block, head, old)}, %{label} ]" for label, block, head in self.ways]
         ways += [] if self.segment.is_full else [f"[ {old}, %{at}..ask ]"]
         if name not in self.names and old != "poison" and any(old in way for way in ways):

@@ -119,7 +119,7 @@ class _Planner:
         strip.slots = {name: SCALAR if name not in strip.varying else LANES for name in self.needed}
         for segment in strip.segments.values():
             segment.given = sorted(self._given(segment))
-            segment.fleeting = self._fleeting(segment.leaf)
+            segment.loop_local = self._loop_local(segment.leaf)
         self._decide()
         return strip
 
@@ -238,7 +238,7 @@ class _Planner:
                     found |= {phi.name for phi in self.graph.blocks[target].phis if phi.name in self.needed}
         return found
 
-    def _fleeting(self, leaf: Leaf) -> set[str]:
+    def _loop_local(self, leaf: Leaf) -> set[str]:
         """Return the phis of a loop of one segment that nothing outside reads."""
         head = leaf.part.head
         if len(self.heads.keys() & self.loops.get(head, set())) != 1:
