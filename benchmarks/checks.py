@@ -1,6 +1,6 @@
 """What `--check` costs: the kernels of benchmarks/cpu_device.py on the CPU device, without checks and with some or all.
 
-    python benchmarks/checks.py [--rounds N] [--only NAME,NAME]
+    python benchmarks/checks.py [--rounds N] [--only NAME,NAME] [--forms bounds,all]
 
 Prints for each kernel the processor time of one launch, the least of all rounds, and the ratios; last the medians.
 """
@@ -30,16 +30,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default=",".join(CHOSEN))
+    parser.add_argument("--forms", default="bounds,all")
     words = parser.parse_args()
-    ratios: dict[str, list[float]] = {"bounds": [], "all": []}
-    print(f"ktc {VERSION}\n| kernel | no checks | bounds | all |\n| --- | --- | --- | --- |")
+    ratios: dict[str, list[float]] = {form: [] for form in words.forms.split(",")}
+    print(f"ktc {VERSION}\n| kernel | no checks | {' | '.join(ratios)} |\n| --- | ---{' | ---' * len(ratios)} |")
     with tempfile.TemporaryDirectory() as folder:
         programs = {}
-        for form, flags in FORMS.items():
+        for form in ("none", *ratios):
             (Path(folder) / form).mkdir()
-            programs[form] = build_ktc(Path(folder) / form, flags)
+            programs[form] = build_ktc(Path(folder) / form, FORMS[form])
         for name in words.only.split(","):
-            times = {form: least(programs[form], name, words.rounds) for form in FORMS}
+            times = {form: least(programs[form], name, words.rounds) for form in programs}
             shown = []
             for form, found in ratios.items():
                 found.append(times[form] / times["none"])

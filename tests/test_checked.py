@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from checked_programs import FOLDER as PROGRAMS
-from checked_programs import difference
+from checked_programs import difference, repaired
 from programs import run_ktc
 
 FOLDER = Path(__file__).parent / "checked"
@@ -104,6 +104,27 @@ def test_leaks_are_looked_for_on_request(run: Run) -> None:
 )
 def test_programs_and_their_repaired_twins(name: str, tmp_path: Path) -> None:
     assert not difference(PROGRAMS / f"{name}.kpy", tmp_path)  # `make checked` runs all of them
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name, kind", [("tile_edge", "out-of-bounds"), ("dynamic_shared_small", "out-of-bounds"),
+                   ("simd_tail", "out-of-bounds"), 
+                   ("vector_odd_columns", "misaligned"), ("null_in_struct", "null-pointer"),
+                   ("device_buffer_dropped", "use-after-free"), ("list_to_kernel", "host-access")],
+)  # fmt: skip
+def test_bounds_alone_name_the_kind_and_the_line(name: str, kind: str, run: Run, tmp_path: Path) -> None:
+    text = (PROGRAMS / f"{name}.kpy").read_text()
+    wanted = [number for number, line in enumerate(text.splitlines(), 1) if f"#! {kind}" in line]
+    code, _, entries = run(PROGRAMS / f"{name}.kpy", check="--check=bounds")
+    assert code == FAULT
+    assert entries[0]["code"] == kind
+    assert lines(entries[0])[0] in wanted
+    right = tmp_path / f"{name}_right.kpy"
+    right.write_text(repaired(text))
+    code, out, entries = run(right, check="--check=bounds")
+    assert (code, entries) == (0, [])
+    assert out.splitlines() == [line[3:] for line in text.splitlines() if line.startswith("#= ")]
 
 
 EXAMPLES = re.findall(

@@ -14,7 +14,7 @@ from ktc.codegen.functions import FunctionText
 from ktc.codegen.implicit_arguments import SHARED_ALIGN
 from ktc.codegen.operations import Operations
 from ktc.ir.nodes import Function
-from ktc.ir.types import align_of
+from ktc.ir.types import align_of, size_of
 from ktc.targets.cpu import LANE_SLOT, SYSTEM_VALUES, WARP_LANES, WARP_SLOT
 
 _SHARED_BYTES = 6
@@ -169,7 +169,15 @@ def marked_body(context: Context, kernel: FunctionText) -> str:
     listed = ", ".join([*(f"{kind} {name}" for kind, name in kernel.parameters), *BODY_PARAMETERS])
     kinds = ", ".join([*given, *(one.split()[0] for one in BLOCK_PARAMETERS)])
     block = f"declare void {block_symbol(kernel.function)}({kinds}) nounwind"
-    return f"{block}\n\ndefine void {name}({listed}) #0{kernel.scope} {{\n{kernel.body}\n}}"
+    return f"{block}\n\n{_variables(context)}define void {name}({listed}) #0{kernel.scope} {{\n{kernel.body}\n}}"
+
+
+def _variables(context: Context) -> str:
+    """Return where variables in shared memory are, and their bytes, for `emit/checks/inline.py`."""
+    if not context.target.checks:
+        return ""
+    offsets, held = context.trailing.offsets, context.unit.globals
+    return "".join([f"; ktc.shared {at} {size_of(held[name].type)}\n" for name, at in offsets.items()])
 
 
 def block_symbol(function: Function) -> str:

@@ -57,11 +57,14 @@ def lower_device(unit: Unit, debug: int = 0, level: int = 0, threads: str = "aut
     """
     lowering = _Lowering(unit, {}, debug, level)
     modules = tuple(lowering.kernel(kernel.symbol) for kernel in unit.kernels)
-    if lowering.is_cut and threads != "coroutines" and ((level > 0 and debug < FULL_DEBUG) or threads == "loops"):
+    is_checked = bool(lowering.target.checks)
+    if lowering.is_cut and (
+        is_checked or (threads != "coroutines" and ((level > 0 and debug < FULL_DEBUG) or threads == "loops"))
+    ):
         marking = _Lowering(unit, {}, debug, level, marks=True)
         modules = tuple(
             replace(module, marked=marking.kernel(module.kernel).text, stops=marking.stops(module.kernel))
-            if lowering.is_parted(module.kernel) else module
+            if is_checked or lowering.is_parted(module.kernel) else module
             for module in modules
         )  # fmt: skip
     return modules
@@ -108,6 +111,7 @@ class _Lowering:
         if not isinstance(target, Target):
             raise Bug("a unit has no target", "codegen")
         self._unit, self._images, self._target, self._level = unit, images, target, level
+        self.target = target
         self._context = Context(unit, image_sizes(unit, images), debug, trailing(unit, target), marks)
         self.is_cut = target.entry == "blocks"
         if target.entry == "blocks":

@@ -42,3 +42,9 @@ def backend_error(name: str, words: str) -> Bug | CompileError:
     text = f"the target refuses the inline assembly of {name}: {refused[1]}"
     help = "put assembly of one target under an '@parameter if' that asks for this target"
     return CompileError([Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, text, help)])
+
+
+def unchecked(kernel: str, reason: str) -> CompileError:
+    """Return what to raise for a kernel whose threads cannot become loops, where bounds alone are to be checked."""
+    text = f"the bounds of kernel '{kernel}' cannot be checked by themselves: {reason}"
+    return CompileError([Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, text, "look for everything, with '--check'")])

@@ -9,6 +9,8 @@ from typing import Any
 
 from ktc.emit import llvm, workgroups
 from ktc.emit.air import images as air
+from ktc.emit.backend_errors import unchecked
+from ktc.emit.checks import with_bounds
 from ktc.emit.job_steps import Step, instructions, step
 from ktc.emit.module_text import ModuleText
 from ktc.emit.objects import hsaco, ptx
@@ -65,11 +67,16 @@ def emit_kernel(
 
 def _cut(module: ModuleText, level: int) -> tuple[str, str]:
     """Return the module with its kernel cut, or as it is with coroutines and why."""
-    with llvm.parsed(module.marked, module.kernel) as marked:
+    text = module.marked
+    if module.target.checks:
+        text = with_bounds(text, module.kernel, llvm.machine(module.target, level))
+    with llvm.parsed(text, module.kernel) as marked:
         llvm.simplify(marked, module.target, f"{module.kernel}.body")
         try:
             return workgroups.in_loops(marked, module.kernel, level >= llvm.MIN_VECTOR_LEVEL), ""
         except workgroups.Uncut as error:
+            if module.target.checks:
+                raise unchecked(module.kernel, error.reason) from error
             return module.text, f"{error.number} {error.reason}"
 
 

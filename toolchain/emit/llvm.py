@@ -86,7 +86,7 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
     """
     if "!unpredictable" in text and target.triple.startswith("x86_64"):
         keep_moves()
-    if target.checks:
+    if target.checks and target.entry != "blocks":
         text = instrumented(text, target.checks, target.is_device, machine(target, level))
     if target.artefact == "spirv":
         text = with_routines(text)

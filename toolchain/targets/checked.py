@@ -18,6 +18,9 @@ ON_REQUEST = ("leaks",)
 MODES = ("keep-going",)
 """What is only done where it is asked for."""
 
+INLINE = ("bounds",)
+"""What kernels of the CPU device look for in their own code, as loops over threads, where nothing else is asked for."""
+
 ENTRY = "threads"
 """`Target.entry`: a function that runs one thread; the library has the others run."""
 
@@ -36,10 +39,11 @@ def parse(text: str) -> tuple[str, ...] | str:
 
 def checked(target: Target, checks: tuple[str, ...]) -> Target:
     """Return a target of the CPU with checks in its code; how faults are reported is not a matter of the code."""
+    is_inline = checks == INLINE
     checks = tuple([one for one in checks if one in KINDS]) or checks
     if not checks or target.vendor != "cpu":
         return target
-    if target.is_device:
+    if target.is_device and not is_inline:
         return replace(target, checks=checks, entry=ENTRY, waits=frozenset())
     return replace(target, checks=checks)
 
@@ -49,6 +53,8 @@ def defines(checks: Sequence[str], targets: Sequence[Target], is_json: bool) -> 
     if not checks:
         return {}
     found = {"KTC_CHECK": "1", **{f"KTC_CHECK_{word}": "1" for word in checks}}
+    if tuple(checks) == INLINE:
+        found["KTC_CHECK_INLINE"] = "1"
     compared = [target for target in targets if target.vendor != "cpu"] or targets
     found["KTC_CHECK_LIMITS"] = "".join([_limits(target) for target in compared])
     if is_json:

@@ -6,6 +6,7 @@ all means is inlined first and locals become values, so an access that is left i
 through a kernel can be seen; each check names a place in the program that the optimiser cannot move (`sites`).
 """
 
+from ktc.emit.checks.inline import with_bounds
 from ktc.emit.checks.weave import instrumented
 
-__all__ = ("instrumented",)
+__all__ = ("instrumented", "with_bounds")

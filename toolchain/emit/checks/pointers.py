@@ -78,6 +78,14 @@ class Pointers:
             return roots.pop() if len(roots) == 1 else value
         return value
 
+    def shared_offset(self, root: str) -> int | None:
+        """Return where in shared memory the variable is that a root means; None if it is none."""
+        if _SHARED.match(root):
+            return 0
+        one = self._body.defined.get(root)
+        step = step_of(one) if one is not None and one.code == "getelementptr" else None
+        return step.distance if step is not None and _SHARED.match(step.base) else None
+
     def is_constant(self, root: str) -> bool:
         """Say whether a root is a constant of the module."""
         return root in self._constants

@@ -22,6 +22,15 @@ class Sites:
         """Return the name of a record; equal ones are one."""
         return self._records.setdefault((place, size, align, flags), f"@ktc.site.{len(self._records)}")
 
+    def number(self, name: str) -> int:
+        """Return a record's number in the table, from 1 on."""
+        return 1 + int(name.rpartition(".")[2])
+
+    def table(self, name: str) -> str:
+        """Return the definition of the table of records; its first word is null."""
+        listed = ", ".join(["ptr null", *(f"ptr {record}" for record in self._records.values())])
+        return f"{name} = internal constant [{len(self._records) + 1} x ptr] [{listed}]"
+
     def text(self) -> list[str]:
         """Return the definitions."""
         lines = []

@@ -24,7 +24,7 @@ _HOOKS = {
     "exchange": "i32 (i32, i64, ptr)", "exchanged": "i32 (i32, i32, i32)",
     "leave": "void ()", "tire": "void ()", "host": "void (i64, i64, ptr)",
     "host_bytes": "void (i64, i64, i64, ptr)", "passed": "void (i64, ptr)",
-    "alloc": "i64 (i64)", "free": "i64 (i64)",
+    "alloc": "i64 (i64)", "free": "i64 (i64)", "start": "i64 (i64)", "size": "i64 (i64)", "added": "i64 ()",
 }  # fmt: skip
 """The library's functions and their types."""
 
@@ -47,10 +47,10 @@ def instrumented(text: str, checks: tuple[str, ...], is_kernel: bool, machine: A
         checks: which, see `targets.checked`.
         machine: LLVM's target machine.
     """
-    return _Module(_expanded(text, is_kernel, machine), checks, is_kernel).text()
+    return _Module(expanded(text, is_kernel, machine), checks, is_kernel).text()
 
 
-def _expanded(text: str, is_kernel: bool, machine: Any) -> str:
+def expanded(text: str, is_kernel: bool, machine: Any) -> str:
     """Inline what is to be inlined, all of a kernel, and make values of locals."""
     if is_kernel:
         lines = []
@@ -78,7 +78,7 @@ class _Module:
         self._lines = text.split("\n")
         self._checks, self._is_kernel = checks, is_kernel
         self._places, self._sites = Places(self._lines), Sites()
-        self._constants = frozenset(_CONSTANT.findall(text))
+        self._constants = constants_of(text)
         self._declared: set[str] = set()
         self._has_site = not is_kernel
 
@@ -120,7 +120,7 @@ class _Module:
 
     def _function(self, lines: list[str], is_ours: bool) -> str:
         body = Body(lines)
-        nearest = _Nearest(body, self._places)
+        nearest = Nearest(body, self._places)
         if is_ours or not nearest.has_any:
             self._calls(body, nearest, None)
             return body.text()
@@ -150,7 +150,7 @@ class _Module:
             # An endless recursion is not to become an endless loop.
             body.header = _ATTRIBUTES.sub(r'\1 "disable-tail-calls"="true"', body.header, count=1)
 
-    def _calls(self, body: Body, nearest: "_Nearest", pointers: Pointers | None) -> None:
+    def _calls(self, body: Body, nearest: "Nearest", pointers: Pointers | None) -> None:
         """Checks of barriers and exchanges, and where the program (it has `pointers`) calls the library."""
         for one in body.instructions:
             if one.code == "fence" and self._is_kernel:
@@ -193,18 +193,18 @@ class _Module:
         if "@ktc.cpu.wait.block(" in text:
             new = f"call void @__ktc_check_barrier(ptr {site})"
         elif "@ktc.cpu.wait.warp(" in text:
-            new = f"call void @__ktc_check_warp(i64 {_argument(text, 0)}, ptr {site})"
+            new = f"call void @__ktc_check_warp(i64 {argument(text, 0)}, ptr {site})"
         elif "@ktc.cpu.exchange(" in text:
-            words = f"i32 {_argument(text, 0)}, i64 {_argument(text, 1)}, ptr {site}"
+            words = f"i32 {argument(text, 0)}, i64 {argument(text, 1)}, ptr {site}"
             new = f"{one.name} = call i32 @__ktc_check_exchange({words})"
         elif "@ktc.cpu.exchanged(" in text:
-            words = ", ".join([f"i32 {_argument(text, at)}" for at in range(3)])
+            words = ", ".join([f"i32 {argument(text, at)}" for at in range(3)])
             new = f"{one.name} = call i32 @__ktc_check_exchanged({words})"
         elif "@ktc.check.lane(" in text:
-            new = f"call void @__ktc_check_lane(i32 {_argument(text, 0)}, i32 {_argument(text, 1)}, ptr {site})"
+            new = f"call void @__ktc_check_lane(i32 {argument(text, 0)}, i32 {argument(text, 1)}, ptr {site})"
         elif "@ktc.check.range(" in text:
-            arguments = ", ".join([f"i64 {_argument(text, at)}" for at in range(2)])
-            new = f"call void @__ktc_check_range({arguments}, ptr {_argument(text, 2)}, ptr {site})"
+            arguments = ", ".join([f"i64 {argument(text, at)}" for at in range(2)])
+            new = f"call void @__ktc_check_range({arguments}, ptr {argument(text, 2)}, ptr {site})"
         elif "@ktc.check.index" in text:
             new = self._index(body, one, site)
         else:
@@ -238,7 +238,7 @@ class _Module:
         return f"call void @__ktc_check_index(i64 {wide}, i64 {chosen}, i64 {kind}, ptr {site})"
 
 
-class _Nearest:
+class Nearest:
     """Places of instructions.
 
     One that has only a place in the library, or the place of the whole function, has that of the next instruction in
@@ -269,7 +269,13 @@ class _Nearest:
         return self._found[one.line]
 
 
-def _argument(text: str, index: int) -> str:
+def constants_of(text: str) -> frozenset[str]:
+    """Return the names of a module's constants."""
+    return frozenset(_CONSTANT.findall(text))
+
+
+def argument(text: str, index: int) -> str:
+    """Return an argument of a call as it is written, "-1" if there is none."""
     parts = split(text[text.index("(") + 1 : text.rindex(")")])
     return parts[index].split()[-1] if index < len(parts) else "-1"
 

@@ -101,8 +101,11 @@ _INTRINSICS = frozenset(
         "is",
         "canonicalize",
         "ldexp",
+        "usub",
     ]
 )
+_BOUNDS = ("__ktc_check_start", "__ktc_check_size", "__ktc_check_added")
+"""What `emit/checks/inline.py` asks of the library: it does not change while a kernel runs."""
 _CONSTANT_DIVISOR = re.compile(r", [1-9]\d*$")
 _DIVISION_COST = 3
 _FIRST = re.compile(r"(?:nuw |nsw |exact |disjoint |samesign |nneg )")
@@ -112,7 +115,7 @@ def is_pure(one: Instruction) -> bool:
     """Say whether an instruction has no effect and reads no memory."""
     if one.op in _PLAIN or one.op == "freeze" or one.op in _DIVISIONS or one.op == "frem":
         return True
-    return one.callee.startswith("llvm.") and one.callee.split(".")[1] in _INTRINSICS
+    return one.callee in _BOUNDS or (one.callee.startswith("llvm.") and one.callee.split(".")[1] in _INTRINSICS)
 
 
 def has_effect(one: Instruction) -> bool:
@@ -128,7 +131,7 @@ def cost_again(one: Instruction) -> int:
         return 1
     if one.op in _DIVISIONS:
         return _DIVISION_COST if _CONSTANT_DIVISOR.search(one.text.split(", !")[0]) else 0
-    return 2 if one.callee.startswith("llvm.") and is_pure(one) else 0
+    return 2 if one.callee and is_pure(one) else 0
 
 
 def lanes_of(graph: Graph, text: str) -> tuple[int, ...] | None:

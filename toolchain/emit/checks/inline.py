@@ -1,0 +1,371 @@
+"""Bounds alone (`--check=bounds`): tests in the kernel's own code, which stays loops over threads, made vectors.
+
+In: a kernel of the CPU device, whole, before it is cut into loops. Out: the same with a comparison before each access;
+an access that is outside is left out, and the thread remembers the place of the first one. When it ends it writes that
+to its row of a table (`stdlib/_check/found.kpy`), which the library looks through when the launch has ended. There is
+no call and no way out of a loop, so nothing hinders the vectoriser; where a pointer's memory begins and how long it is
+say functions without side effects, once for what all threads have alike.
+"""
+
+import re
+from collections.abc import Callable
+
+from ktc.emit.checks import sites as kinds
+from ktc.emit.checks.body import Body, Instruction
+from ktc.emit.checks.layout import size_of, split
+from ktc.emit.checks.memory import Access, access_of
+from ktc.emit.checks.places import Place, Places
+from ktc.emit.checks.pointers import Pointers, step_of
+from ktc.emit.checks.sites import Sites
+from ktc.emit.checks.weave import Nearest, constants_of, expanded
+
+INDEX, RANGE, SHARED, ARRAY, MISALIGNED = 128, 256, 512, 1024, 2048
+"""Flags of sites: what is wrong there, if it is not memory of a buffer."""
+ALIGN_SHIFT = 16
+"""Where in the flags the alignment of an access to a buffer is, as a power of two."""
+THREADS = 1024
+"""Rows of the table: a site's number and, from bit 16 on, that of the block; behind them the sites' table's address."""
+
+_SHARED = re.compile(r"^; ktc\.shared (\d+) (\d+)$", re.MULTILINE)
+_SITES = "@ktc.sites"
+_TABLE = '@"var$ktc.check.found"'
+_DECLARED = (
+    "declare i64 @__ktc_check_start(i64) nounwind willreturn speculatable memory(none)",
+    "declare i64 @__ktc_check_size(i64) nounwind willreturn speculatable memory(none)",
+    "declare i64 @__ktc_check_added() nounwind willreturn speculatable memory(none)",
+    "declare i64 @llvm.usub.sat.i64(i64, i64)",
+    f"{_TABLE} = external hidden global [{THREADS + 1} x i64], align 8",
+)
+_OURS = re.compile(r"^declare .*@ktc\.check\.\w+\(.*\n", re.MULTILINE)
+_ARGUMENT = re.compile(r"%a(\d+)$")
+_LABEL = re.compile(r'("[^"]+"|[\w.$-]+):')
+_COPY = re.compile(r"call void @llvm\.(memcpy|memmove|memset)\.")
+_OWN = "%ktc.right."
+
+
+def with_bounds(text: str, kernel: str, machine: object) -> str:
+    """Return a marked kernel with its bounds tested.
+
+    Args:
+        text: LLVM's text with the lines of the program. kernel: its symbol. machine: LLVM's target machine.
+    """
+    variables = [(int(at), int(size)) for at, size in _SHARED.findall(text)]
+    text = expanded(text, True, machine)
+    lines = text.split("\n")
+    head = re.compile(rf'define .*@"?{re.escape(kernel)}\.body"?\(')
+    start = next(number for number, line in enumerate(lines) if head.match(line))
+    end = lines.index("}", start)
+    sites = Sites()
+    body = Body(lines[start : end + 1])
+    places = Nearest(body, Places(lines))
+    made = _Kernel(body, Pointers(body, constants_of(text)), places.of, sites, variables).text()
+    whole = _with_sites("\n".join([*lines[:start], made, *lines[end + 1 :]]), kernel)
+    return f"{_OURS.sub('', whole)}\n" + "\n".join([*sites.text(), sites.table(_SITES), *_DECLARED]) + "\n"
+
+
+def _with_sites(text: str, kernel: str) -> str:
+    """Have the kernel's entry say where its sites are, behind the table's rows."""
+    place = f"getelementptr (i8, ptr {_TABLE}, i64 {8 * THREADS})"
+    entry = re.compile(rf'(define [^\n]*@"?{re.escape(kernel)}"?\([^\n]*\n(?:[^\n ]*:[^\n]*\n)?)')
+    return entry.sub(rf"\1  store ptr {_SITES}, ptr {place}, align 8\n", text, count=1)
+
+
+class _Kernel:
+    """One kernel's function."""
+
+    def __init__(
+        self,
+        body: Body,
+        pointers: Pointers,
+        place_of: Callable[[Instruction], Place | None],
+        sites: Sites,
+        variables: list[tuple[int, int]],
+    ) -> None:
+        self._body, self._pointers, self._place_of, self._sites = body, pointers, place_of, sites
+        self._variables = variables
+        self._labels = self._block_labels()
+        self._last: dict[str, str] = {}
+        self._found = body.spill("i32")
+        self._extents: dict[str, tuple[str, str, str]] = {}
+        self._count = 0
+
+    def text(self) -> str:
+        """Return the function with its tests."""
+        body = self._body
+        body.at_entry.append(f"  store i32 0, ptr {self._found}, align 4")
+        for one in list(body.instructions):
+            place = self._place_of(one)
+            if one.code == "ret":
+                self._leave(one)
+            elif place is not None and one.code == "call":
+                self._call(one, place)
+            elif place is not None and (access := access_of(one)) is not None:
+                self._access(one, access, place)
+        return self._joined(body.text())
+
+    # ---- what is tested ------------------------------------------------------------------------------------
+
+    def _access(self, one: Instruction, access: Access, place: Place) -> None:
+        pointer, root = access.pointer, self._pointers.root(access.pointer)
+        if self._pointers.is_constant(root) or (self._pointers.alloca(root) and root not in self._pointers.arrays):
+            return
+        checks_align = access.align > 1 and root not in self._pointers.arrays
+        steps = checks_align and self._keeps_alignment(pointer, root, access.align)
+        flags = access.flags | (access.align.bit_length() - 1) << ALIGN_SHIFT
+        is_right = self._within(one, pointer, str(access.size), flags, place, access.align if steps else 1)
+        if checks_align and not steps:
+            low, is_even, both = self._names(3)
+            address = self._number(one, pointer)
+            self._body.put_before(
+                one, f"{low} = and i64 {address}, {access.align - 1}", f"{is_even} = icmp eq i64 {low}, 0"
+            )
+            self._remember(one, is_even, self._sites.at(place, access.size, access.align, access.flags | MISALIGNED))
+            self._body.put_before(one, f"{both} = and i1 {is_right}, {is_even}")
+            is_right = both
+        self._guard(one, is_right)
+
+    def _keeps_alignment(self, pointer: str, root: str, align: int) -> bool:
+        """Say whether a pointer is as aligned as the one that it was computed from."""
+        while pointer != root:
+            one = self._body.defined.get(pointer)
+            step = step_of(one) if one is not None and one.code == "getelementptr" else None
+            if step is None:
+                return False
+            distance = step.distance
+            if (distance is None and (len(step.indices) > 1 or size_of(step.kind) % align)) or (distance or 0) % align:
+                return False
+            pointer = step.base
+        return True
+
+    def _within(self, one: Instruction, pointer: str, count: str, flags: int, place: Place, align: int = 1) -> str:
+        """Remember bytes that are outside; return whether they are inside.
+
+        Args:
+            count: how many bytes, a number or a value. align: what the memory's pointer has to be a multiple of.
+        """
+        body, root = self._body, self._pointers.root(pointer)
+        size_of_variable = self._pointers.arrays.get(root)
+        flags |= ARRAY if size_of_variable is not None else 0
+        shared, inside = self._pointers.shared_offset(root), 0
+        if shared is not None:
+            inside, size_of_variable = self._variable(shared)
+            flags |= SHARED
+        address, distance, offset, room, some, is_right = self._number(one, pointer), *self._names(5)
+        before, origin, is_even = str(inside), 0, "true"
+        if size_of_variable:
+            start, size = self._number(one, root), str(size_of_variable)
+        elif shared is not None:
+            start, size = self._number(one, root), self._names(1)[0]
+            body.put_before(one, f"{size} = call i64 @__ktc_check_added()")
+        else:
+            start, before, size = self._extent(one, root)
+            origin = self._argument_of(root)
+            if align > 1:
+                low, is_even = self._names(2)
+                body.put_before(one, f"{low} = and i64 {start}, {align - 1}", f"{is_even} = icmp eq i64 {low}, 0")
+        bytes_ = int(count) if count.isdigit() else 1
+        site = self._sites.at(place, bytes_, origin, flags)
+        if count.isdigit():
+            body.put_before(one, f"{some} = call i64 @llvm.usub.sat.i64(i64 {size}, i64 {max(bytes_ - 1, 0)})")
+        else:
+            less = self._names(1)[0]
+            body.put_before(
+                one,
+                f"{less} = call i64 @llvm.usub.sat.i64(i64 {count}, i64 1)",
+                f"{some} = call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})",
+            )
+        body.put_before(
+            one,
+            f"{distance} = sub i64 {address}, {start}",
+            f"{offset} = add i64 {distance}, {before}",
+            f"{room} = icmp ult i64 {offset}, {some}",
+        )
+        if count.isdigit():
+            body.put_before(one, f"{is_right} = and i1 {is_even}, {room}")
+        else:
+            none = self._names(1)[0]
+            body.put_before(one, f"{none} = icmp eq i64 {count}, 0", f"{is_right} = or i1 {none}, {room}")
+        self._remember(one, is_right, site)
+        return is_right
+
+    def _variable(self, offset: int) -> tuple[int, int]:
+        """Return how far in its variable a place in shared memory is, and the variable's bytes; 0: the launch's."""
+        for at, size in self._variables:
+            if at <= offset < at + size:
+                return offset - at, size
+        return offset - max([at for at, size in self._variables if not size], default=offset), 0
+
+    def _extent(self, one: Instruction, root: str) -> tuple[str, str, str]:
+        """Return a pointer as a number, how far it is in its memory, and how long that is."""
+        body = self._body
+        if root in self._extents:
+            return self._extents[root]
+        number, start, before, size = self._names(4)
+        lines = [
+            f"{number} = ptrtoint ptr {root} to i64",
+            f"{start} = call i64 @__ktc_check_start(i64 {number})",
+            f"{before} = sub i64 {number}, {start}",
+            f"{size} = call i64 @__ktc_check_size(i64 {number})",
+        ]
+        if root.startswith("%") and root not in body.defined:
+            self._extents[root] = number, before, size
+            dbg = f", !dbg {one.dbg}" if one.dbg else ""
+            body.at_entry += [f"  {line}{dbg if 'call ' in line else ''}" for line in lines]
+        else:
+            body.put_before(one, *lines)
+        return number, before, size
+
+    def _argument_of(self, root: str) -> int:
+        """Return which argument of the kernel a pointer is, from 1 on, and at which byte of it, shifted; 0: none."""
+        one, offset = self._body.defined.get(root), 0
+        if one is not None and one.code == "load":
+            access = access_of(one)
+            held = self._body.defined.get(access.pointer) if access is not None else None
+            root = access.pointer if access is not None else ""
+            step = step_of(held) if held is not None and held.code == "getelementptr" else None
+            if step is not None:
+                root, offset = step.base, step.distance if step.distance is not None else -1
+        match = _ARGUMENT.match(root)
+        return 0 if match is None or not 0 <= offset < 1 << 16 else (int(match.group(1)) + 1) | offset << 8
+
+    def _call(self, one: Instruction, place: Place) -> None:
+        text = one.text
+        if (match := _COPY.match(text)) is not None:
+            self._copy(one, place, match.group(1))
+        elif "@ktc.check.index" in text:
+            self._index(one, place)
+        elif "@ktc.check.range(" in text:
+            # The library comes here only with an index that is outside.
+            self._remember(one, "false", self._sites.at(place, 0, 1, RANGE))
+        if "@ktc.check." in text:
+            self._body.replaced[one.line] = ""
+
+    def _copy(self, one: Instruction, place: Place, word: str) -> None:
+        arguments = [part.split()[-1] for part in split(one.text[one.text.index("(") + 1 : one.text.rindex(")")])]
+        pieces = [(arguments[0], kinds.WRITE)] if word == "memset" else [(arguments[0], kinds.WRITE), (arguments[1], 0)]
+        right = "true"
+        for pointer, flags in pieces:
+            root = self._pointers.root(pointer)
+            if self._pointers.alloca(root) or self._pointers.is_constant(root):
+                continue
+            both = self._names(1)[0]
+            inside = self._within(one, pointer, arguments[2], flags, place)
+            self._body.put_before(one, f"{both} = and i1 {right}, {inside}")
+            right = both
+        if right != "true":
+            self._guard(one, right)
+
+    def _index(self, one: Instruction, place: Place) -> None:
+        """`ktc.check.index(dtype, coordinates..., extents...)`: each has an extent of its own."""
+        parts = split(one.text[one.text.index("(") + 1 : one.text.rindex(")")])
+        values = [part.split()[-1] for part in parts[1:]]
+        rank, right = len(values) // 2, "true"
+        for axis in range(rank):
+            inside, both = self._names(2)
+            self._body.put_before(
+                one,
+                f"{inside} = icmp ult i64 {values[axis]}, {values[rank + axis]}",
+                f"{both} = and i1 {right}, {inside}",
+            )
+            right = both
+        self._remember(one, right, self._sites.at(place, 0, 1, INDEX))
+
+    # ---- what becomes of it --------------------------------------------------------------------------------
+
+    def _remember(self, one: Instruction, is_right: str, site: str) -> None:
+        """Keep the place of the thread's first mistake, without a branch."""
+        was, is_none, kept, new = self._names(4)
+        self._body.put_before(
+            one,
+            f"{was} = load i32, ptr {self._found}, align 4",
+            f"{is_none} = icmp ne i32 {was}, 0",
+            f"{kept} = or i1 {is_right}, {is_none}",
+            f"{new} = select i1 {kept}, i32 {was}, i32 {self._sites.number(site)}",
+            f"store i32 {new}, ptr {self._found}, align 4",
+        )
+
+    def _guard(self, one: Instruction, is_right: str) -> None:
+        """Leave an access out that is not right."""
+        body = self._body
+        self._count += 1
+        own = self._labels[one.block]
+        before = self._last.get(own, own)
+        then, join = f"{_OWN[1:]}{self._count}", f"ktc.joined.{self._count}"
+        body.put_before(one, f"br i1 {is_right}, label %{then}, label %{join}")
+        body.before[one.line].append(f"{then}:")
+        tail = [f"  br label %{join}", f"{join}:"]
+        access = access_of(one)
+        if one.name and access is not None:
+            kind = f"{{ {access.kind}, i1 }}" if one.code == "cmpxchg" else access.kind
+            renamed = self._names(1)[0]
+            body.replaced[one.line] = body.lines[one.line].replace(f"  {one.name} = ", f"  {renamed} = ", 1)
+            tail.append(f"  {one.name} = phi {kind} [ {renamed}, %{then} ], [ zeroinitializer, %{before} ]")
+        body.after[one.line] = [*tail, *body.after.get(one.line, [])]
+        self._last[own] = join
+
+    def _leave(self, one: Instruction) -> None:
+        """Where the thread ends: what it remembers goes to its row of the table."""
+        body = self._body
+        was, is_any, row, wide, high, both = self._names(6)
+        self._count += 1
+        tell, gone = f"ktc.tell.{self._count}", f"ktc.gone.{self._count}"
+        body.put_before(
+            one,
+            f"{was} = load i32, ptr {self._found}, align 4",
+            f"{is_any} = icmp ne i32 {was}, 0",
+            f"br i1 {is_any}, label %{tell}, label %{gone}",
+        )
+        body.before[one.line].append(f"{tell}:")
+        number = self._linear(one, ("%s0", "%s1", "%s2"), ("%s6", "%s7"))
+        block = self._linear(one, ("%s3", "%s4", "%s5"), ("%s9", "%s10"))
+        body.put_before(
+            one,
+            f"{row} = getelementptr i64, ptr {_TABLE}, i64 {number}",
+            f"{wide} = zext i32 {was} to i64",
+            f"{high} = shl i64 {block}, 16",
+            f"{both} = or i64 {high}, {wide}",
+            f"store i64 {both}, ptr {row}, align 8",
+            f"br label %{gone}",
+        )
+        body.before[one.line].append(f"{gone}:")
+
+    def _linear(self, one: Instruction, indices: tuple[str, str, str], extents: tuple[str, str]) -> str:
+        rows, row, before, number, wide = self._names(5)
+        self._body.put_before(
+            one,
+            f"{rows} = mul i32 {indices[2]}, {extents[1]}",
+            f"{row} = add i32 {rows}, {indices[1]}",
+            f"{before} = mul i32 {row}, {extents[0]}",
+            f"{number} = add i32 {before}, {indices[0]}",
+            f"{wide} = zext i32 {number} to i64",
+        )
+        return wide
+
+    # ---- text ----------------------------------------------------------------------------------------------
+
+    def _names(self, count: int) -> list[str]:
+        return [self._body.fresh() for _ in range(count)]
+
+    def _number(self, one: Instruction, pointer: str) -> str:
+        if pointer in ("null", "0"):
+            return "0"
+        name = self._body.fresh()
+        self._body.put_before(one, f"{name} = ptrtoint ptr {pointer} to i64")
+        return name
+
+    def _block_labels(self) -> list[str]:
+        return ["", *(match.group(1) for line in self._body.lines[1:] if (match := _LABEL.match(line)) is not None)]
+
+    def _joined(self, text: str) -> str:
+        """Have phis name the last part of a block that was divided."""
+        if not self._last:
+            return text
+        lines = text.split("\n")
+        for number, line in enumerate(lines):
+            if " = phi " in line and _OWN not in line:
+                lines[number] = re.sub(
+                    r', (%(?:"[^"]+"|[\w.$-]+)) \]',
+                    lambda match: f", %{self._last.get(match.group(1)[1:], match.group(1)[1:])} ]",
+                    line,
+                )
+        return "\n".join(lines)
