@@ -83,7 +83,8 @@ def declared(source: str, names: list[str]) -> str:
         while start and lines[start - 1].startswith("@"):
             start -= 1
         parts.append("\n".join(lines[start:end]).rstrip())
-    return "\n\n\n".join(parts) + "\n"
+    text = "\n\n\n".join(parts) + "\n"
+    return re.sub(r"^(alias [^\n]*)\n\n\n(?=alias )", r"\1\n", text, flags=re.MULTILINE)
 
 
 def wanted(block: Block, environment: dict[str, str]) -> str:
