@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 import sys
 import tomllib
 from collections import Counter
@@ -259,6 +260,13 @@ def test_nothing_is_imported_that_no_distribution_names() -> None:
     for path in FILES:
         for node, module in imports(nodes_of(path)):
             assert module.split(".")[0] in known, f"{name_of(path)}:{node.lineno} imports {module}"
+
+
+def test_the_readme_has_a_row_for_every_room() -> None:
+    text = (TOOLCHAIN / "README.md").read_text("utf-8")
+    rows = {name for line in text.splitlines() if line.startswith("| `") for name in re.findall(r"`(\w+)/`", line)}
+    rooms = {path.relative_to(TOOLCHAIN).parts[0] for path in FILES if path.parent != TOOLCHAIN}
+    assert rooms <= rows and set(ROOMS) <= rows, (rooms | set(ROOMS)) - rows
 
 
 def test_every_package_is_installed() -> None:
