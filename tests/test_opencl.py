@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from ktc.base.cache import Cache
+from ktc.emit.device import images
 
+from kernels import device_modules
 from opencl import environment, library_folder
 from programs import ROOT, TESTS, Program, check, programs, run_ktc
 
@@ -134,11 +137,19 @@ def test_disassembly(program_cache: Path, tmp_path: Path) -> None:
 
 
 @needs_validator
-def test_module_is_valid(program_cache: Path, tmp_path: Path) -> None:
-    module = emitted(ROOT / "examples" / "vector_addition.kpy", "object", program_cache, tmp_path)
-    assert module.read_bytes()[:4] == b"\x03\x02\x23\x07"
-    done = subprocess.run(["spirv-val", str(module)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+@pytest.mark.parametrize(
+    "name",
+    ["tests/gpu/kernels", "tests/gpu/shared_structs", "tests/run/wide_division", "examples/kmeans", "examples/fft"],
+)
+def test_modules_are_valid(name: str, program_cache: Path, tmp_path: Path) -> None:
+    modules = device_modules(ROOT / f"{name}.kpy", ["spirv"], Cache(program_cache))["spirv"]
+    made = images(modules, {one.kernel: {"object"} for one in modules}, 3, jobs=2)
+    assert made
+    for kernel, image in made.items():
+        file = tmp_path / kernel
+        file.write_bytes(image.data["object"])
+        done = subprocess.run(["spirv-val", str(file)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{kernel}: {done.stdout}{done.stderr}"
 
 
 @needs_runtime
@@ -180,3 +191,42 @@ def test_without_opencl(program_cache: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "no GPU found for this program (built for spirv): " in done.stderr
+
+
+NARROW = """
+from gpu import thread_idx
+from gpu.host import DeviceContext
+from os import Atomic
+
+
+fn kernel(p: UnsafePointer[Scalar[DType.uint16], MutAnyOrigin]):
+    _ = Atomic[DType.uint16].fetch_add(p, 1)
+
+
+def main():
+    var ctx = DeviceContext()
+    var b = ctx.enqueue_create_buffer[DType.uint16](1)
+    ctx.enqueue_function_checked[kernel, kernel](b, grid_dim=1, block_dim=2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "recursion",
+            "16:4: error[unsupported-on-target]: spirv has no recursion, and functions of 'k' call themselves",
+        ),
+        (
+            "narrow",
+            "7:4: error[unsupported-on-target]: spirv changes no numbers of 8 or 16 bits atomically, as 'kernel' does",
+        ),
+    ],
+)
+def test_what_opencl_cannot_do(name: str, message: str, program_cache: Path, tmp_path: Path) -> None:
+    source = TESTS / "gpu" / "recursion.kpy" if name == "recursion" else tmp_path / f"{name}.kpy"
+    if name == "narrow":
+        source.write_text(NARROW)
+    done = run_ktc(["build", "--target-accelerator", "spirv", str(source)], program_cache, tmp_path)
+    assert done.returncode == 1
+    assert message in done.stderr

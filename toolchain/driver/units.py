@@ -296,6 +296,10 @@ def emit_cached(
         user = asked.title if asked else error.kernel
         text = f"{error.target} has no numbers of type {error.dtype}, and '{user}' computes with them"
         fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, asked.span if asked else None, text))
+    except device.Refused as error:
+        asked = _kernel_of(unit, error.kernel)
+        text = f"{error.target} {error.words.format(asked.title if asked else error.kernel)}"
+        fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, asked.span if asked else None, text))
     except device.LacksRoom as error:
         asked = _kernel_of(unit, error.kernel)
         text = f"'{asked.title if asked else error.kernel}' has {error}"

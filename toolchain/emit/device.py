@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from ktc.base.records import replace
 from ktc.emit.air.images import LACKS
 from ktc.emit.module_text import ModuleText
+from ktc.emit.spirv.images import REFUSED
 from ktc.emit.workers import Job, Usage, Workers
 from ktc.targets.target import Image, Target
 
@@ -49,6 +50,17 @@ class LacksNumbers(Exception):
     def __init__(self, kernel: str, target: str, dtype: str) -> None:
         super().__init__(kernel, target, dtype)
         self.kernel, self.target, self.dtype = kernel, target, dtype
+
+
+class Refused(Exception):
+    """A kernel does what its target cannot do.
+
+    Fields: `kernel`, its symbol; `target`, its target's name; `words`, what follows that name, with `{}` for the kernel's.
+    """
+
+    def __init__(self, kernel: str, target: str, words: str) -> None:
+        super().__init__(kernel, target, words)
+        self.kernel, self.target, self.words = kernel, target, words
 
 
 class LacksRoom(Exception):
@@ -92,6 +104,7 @@ def images(
         UndefinedFunctions: before anything is compiled.
         LacksRoom: before anything is compiled.
         LacksNumbers: a kernel for Metal has numbers that Metal has not.
+        Refused: a kernel for OpenCL does what OpenCL cannot do.
         Bug: LLVM refused a kernel or died of it.
     """
     if workers is None:
@@ -148,6 +161,8 @@ def _images(
         made[kernel] = Image(kernel, workers.result(ticket))
         if LACKS in made[kernel].data:
             raise LacksNumbers(kernel, targets[kernel], made[kernel].data[LACKS].decode())
+        if REFUSED in made[kernel].data:
+            raise Refused(kernel, targets[kernel], made[kernel].data[REFUSED].decode())
         if ended is not None:
             ended(workers.usage[ticket])
     return {module.kernel: made[module.kernel] for module in modules}

@@ -5,6 +5,7 @@ are wanted: "asm" is the disassembly as LLVM prints it, "object" the module, "im
 must know.
 """
 
+import re
 from collections.abc import Set
 
 from ktc.emit import llvm
@@ -16,8 +17,17 @@ MAGIC = 0x56525053_4354_4B7F
 arguments stand behind the kernel's own (`text.HAS_MAILBOX`, `text.HAS_SHARED`)."""
 
 
+REFUSED = "refused"
+"""The kind of image that says what of a kernel OpenCL cannot do; there is no other then."""
+
+_NARROW_ATOMIC = re.compile(r"^\s+(?:%\S+ = )?(?:atomicrmw|cmpxchg)\b[^\n]*? (?:i8|i16|half|bfloat) ", re.MULTILINE)
+
+
 def emit(optimised: str, target: Target, kernel: str, level: int, kinds: Set[str]) -> dict[str, bytes]:
     """Return the kernel in each of `kinds` ("asm", "object", "image")."""
+    refused = refusal(optimised)
+    if refused:
+        return {REFUSED: refused.encode()}
     text, arguments = for_spirv(optimised)
     made: dict[str, bytes] = {}
     # Emission changes the module, and LLVM's SPIR-V back end wants a machine of its own for each.
@@ -30,6 +40,15 @@ def emit(optimised: str, target: Target, kernel: str, level: int, kinds: Set[str
         made |= {"object": code} if "object" in kinds else {}
         made |= {"image": wrapped(code, arguments)} if "image" in kinds else {}
     return made
+
+
+def refusal(text: str) -> str:
+    """Return what an optimised kernel does that OpenCL cannot, "" if it does nothing of the kind."""
+    if text.count("\ndefine ") > 1:  # all other functions have become a part of the kernel
+        return "has no recursion, and functions of '{}' call themselves"
+    if _NARROW_ATOMIC.search(text):
+        return "changes no numbers of 8 or 16 bits atomically, as '{}' does"
+    return ""
 
 
 def wrapped(code: bytes, arguments: int) -> bytes:
