@@ -291,11 +291,6 @@ def emit_cached(
                 todo, missing, session.config.level, workers=workers, ptxas=ptxas, ended=_ended(session, unit),
                 meanwhile=partial(verified, session, unit),
             )  # fmt: skip
-    except device.LacksNumbers as error:
-        asked = _kernel_of(unit, error.kernel)
-        user = asked.title if asked else error.kernel
-        text = f"{error.target} has no numbers of type {error.dtype}, and '{user}' computes with them"
-        fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, asked.span if asked else None, text))
     except device.Refused as error:
         asked = _kernel_of(unit, error.kernel)
         text = f"{error.target} {error.words.format(asked.title if asked else error.kernel)}"

@@ -41,21 +41,11 @@ class UndefinedFunctions(Exception):
         return f"kernel '{self.kernel}' calls {called}, which {self.target} has not"
 
 
-class LacksNumbers(Exception):
-    """What is left of a kernel after optimisation has numbers of a type that its target has not.
-
-    Fields: `kernel`, its symbol; `target`, its target's name; `dtype`, the type's name.
-    """
-
-    def __init__(self, kernel: str, target: str, dtype: str) -> None:
-        super().__init__(kernel, target, dtype)
-        self.kernel, self.target, self.dtype = kernel, target, dtype
-
-
 class Refused(Exception):
     """A kernel does what its target cannot do.
 
-    Fields: `kernel`, its symbol; `target`, its target's name; `words`, what follows that name, with `{}` for the kernel's.
+    Fields: `kernel`, its symbol; `target`, its target's name; `words`, what follows that name, with `{}` for the name
+    of the kernel.
     """
 
     def __init__(self, kernel: str, target: str, words: str) -> None:
@@ -103,8 +93,7 @@ def images(
     Raises:
         UndefinedFunctions: before anything is compiled.
         LacksRoom: before anything is compiled.
-        LacksNumbers: a kernel for Metal has numbers that Metal has not.
-        Refused: a kernel for OpenCL does what OpenCL cannot do.
+        Refused: a kernel for Metal has numbers that Metal has not, or one for OpenCL does what OpenCL cannot do.
         Bug: LLVM refused a kernel or died of it.
     """
     if workers is None:
@@ -160,7 +149,8 @@ def _images(
     for kernel, ticket in tickets.items():
         made[kernel] = Image(kernel, workers.result(ticket))
         if LACKS in made[kernel].data:
-            raise LacksNumbers(kernel, targets[kernel], made[kernel].data[LACKS].decode())
+            words = f"has no numbers of type {made[kernel].data[LACKS].decode()}, and '{{}}' computes with them"
+            raise Refused(kernel, targets[kernel], words)
         if REFUSED in made[kernel].data:
             raise Refused(kernel, targets[kernel], made[kernel].data[REFUSED].decode())
         if ended is not None:
