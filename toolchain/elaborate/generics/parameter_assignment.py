@@ -13,10 +13,18 @@ from ktc.syntax import ast
 
 def wants_constant(body: Body, instance: Instance, sig: ArgumentSignature) -> bool:
     """Must an argument be one of the program's constants; what is known while compiling is."""
-    origin = sig.node.origin[0] if sig.node.origin else None
-    if body.frame.comptime or not isinstance(origin, ast.Name):
+    name = origin_name(sig.node)
+    if body.frame.comptime or not name:
         return False
-    return is_static(lookup_quiet(body.elab, instance.scope, origin.id, instance.fn))
+    return is_static(lookup_quiet(body.elab, instance.scope, name, instance.fn))
+
+
+def origin_name(arg: ast.Param) -> str:
+    """Return the parameter that says where a `ref` argument is: `o` of `ref [o]` and `ref [Self.o]`, "" for others."""
+    match arg.origin:
+        case (ast.Name(id=name), *_) | (ast.Attribute(value=ast.Name(id="Self"), name=name), *_):
+            return name
+    return ""
 
 
 def lookup_quiet(elab: Elaboration, scope: Scope, name: str, fn: FunctionInfo) -> Binding:

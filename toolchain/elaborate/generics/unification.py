@@ -122,8 +122,8 @@ def _make_pattern(elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None)
             pattern.args.append(_pattern_of(elab, arg.type, scope, fn))
         scope.names.setdefault(arg.name, _pattern_binding(elab, arg, pattern.args[-1], fn))
         origin: Binding = None
-        if arg.origin and isinstance(arg.origin[0], ast.Name):
-            origin = parameter_assignment.lookup_quiet(elab, scope, arg.origin[0].id, fn)
+        if name := parameter_assignment.origin_name(arg):
+            origin = parameter_assignment.lookup_quiet(elab, scope, name, fn)
         pattern.origins.append(origin)
     return pattern
 
