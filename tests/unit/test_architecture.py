@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from ktc import native
 
 TOOLCHAIN = Path(__file__).parents[2] / "toolchain"
 FILES = sorted(path for path in TOOLCHAIN.rglob("*.py") if "made" not in path.parts)
@@ -231,6 +232,15 @@ def test_files_and_functions_are_short(path: Path) -> None:
 @for_each_file
 def test_every_file_says_what_it_is(path: Path) -> None:
     assert ast.get_docstring(tree_of(path)), f"{name_of(path)} has no docstring"
+
+
+def test_what_mypyc_cannot_compile_is_not_written() -> None:
+    """It has no code for `x in (*ROWS, y)`, and then compiles nothing at all."""
+    for path in FILES:
+        for node in nodes_of(path):
+            if name_of(path).split("/")[0] in native.PACKAGES and isinstance(node, ast.Compare):
+                parts = [part for one in node.comparators if isinstance(one, ast.Tuple) for part in one.elts]
+                assert not any(isinstance(part, ast.Starred) for part in parts), f"{name_of(path)}:{node.lineno}"
 
 
 def test_folders_are_small() -> None:

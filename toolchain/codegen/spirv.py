@@ -65,7 +65,7 @@ def _is_plain(kind: Type) -> bool:
         case VectorType(element, lanes):
             return lanes in _LANES and element != IntType(1) and _is_plain(element)
         case IntType(bits):
-            return bits in (1, *_BITS)
+            return bits == 1 or bits in _BITS
         case FloatType(name):
             return name != "bf16"
         case _:
