@@ -107,3 +107,26 @@ def test_attention_overlaps(tmp_path: Path, program_cache: Path, workers: Worker
     (flash,) = (text for text in made.values() if "wgmma" in text)
     assert "wgmma.wait_group.sync.aligned 1" in flash and "ex2.approx.ftz.f32" in flash
     assert re.search(r"cvt.rn.bf16x2.f32", flash)
+
+
+SCAN = """
+from algorithm.device import cumsum
+from gpu.host import DeviceContext
+
+
+def main():
+    var ctx = DeviceContext()
+    var numbers = ctx.enqueue_create_buffer[DType.int32](20000)
+    cumsum(numbers, numbers, ctx)
+"""
+
+
+def test_scans_exchange_in_all_lanes(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
+    """No shuffle of all lanes stands where some have jumped over it: an H200 waited for them without end."""
+    made = assembly(SCAN, "sm_90", tmp_path, program_cache, workers)
+    for text in made.values():
+        assert "shfl.sync.down" in text
+        blocks = re.split(r"^\$L\w+:", text, flags=re.MULTILINE)
+        for block in blocks:
+            # a block that begins behind a conditional jump and has nothing but a shuffle
+            assert not re.search(r"@%p\d+ bra[^\n]*\n\s*shfl.sync.down", block)
