@@ -55,6 +55,7 @@ class _Analysis:
         self.edges = {name: graph.successors(name) for name in graph.blocks}
         self.sequence = flow.order(self.edges, graph.entry)
         self.number = {name: at for at, name in enumerate(self.sequence)}
+        self._reducible: bool | None = None
         self.users: dict[str, list[tuple[str, Instruction | Phi]]] = {}
         self.deciding: dict[str, list[str]] = {}
         for block in graph.blocks.values():
@@ -167,15 +168,32 @@ class _Analysis:
         """
         labels = {name: name for name in starts}
         met: set[str] = set()
+        ahead = set(starts)
         for name in self.sequence[min(self.number[one] for one in starts) :]:
             label = labels.get(name)
             if label is None or name == branch:
                 continue
+            ahead.discard(name)
+            if not ahead and name in met and self._is_reducible():
+                break  # all paths come together here, and what follows is one path's
             for target in self.edges[name]:
+                if target not in labels and self.number[target] > self.number[name]:
+                    ahead.add(target)
                 if labels.setdefault(target, label) != label and target not in met:
                     met.add(target)
                     labels[target] = target
         return met
+
+    def _is_reducible(self) -> bool:
+        """Say whether each way back leads to the head of a loop, which is on each way into it."""
+        if self._reducible is None:
+            parents = flow.immediate_dominators(self.edges, self.graph.entry)
+            number = self.number
+            self._reducible = all(
+                number[target] > number[name] or flow.dominates(parents, target, name)
+                for name in self.sequence for target in self.edges[name]
+            )  # fmt: skip
+        return self._reducible
 
     def _left_loops(self, branch: str) -> list[set[str]]:
         """Return the loops around a branch that threads leave in different turns or places because they part there:
@@ -229,10 +247,11 @@ def loops_of(edges: Mapping[str, list[str]], root: str) -> dict[str, set[str]]:
     """Return the natural loops by their first blocks."""
     parents = flow.immediate_dominators(edges, root)
     before = flow.reversed_edges(edges)
+    number = {name: at for at, name in enumerate(flow.order(edges, root))}
     found: dict[str, set[str]] = {}
     for name in parents:
         for target in edges[name]:
-            if not flow.dominates(parents, target, name):
+            if number[target] > number[name] or not flow.dominates(parents, target, name):
                 continue
             loop = found.setdefault(target, {target})
             work = [name]

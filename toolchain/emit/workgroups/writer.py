@@ -18,6 +18,8 @@ from ktc.targets.cpu import WARP_LANES, WARP_SLOT
 
 _SHIFT = WARP_LANES.bit_length() - 1
 _DONE = "block.done"
+_MANY_PARTS, _EACH = 8, 1
+"""From which part on ways are two, and at which of them."""
 
 
 class BlockWriter:
@@ -30,20 +32,35 @@ class BlockWriter:
 
     def write(self) -> str:
         """Return the function."""
-        for head in self.plan.block_cut.parts:
-            self._part(head)
+        for number, head in enumerate(self.plan.block_cut.parts):
+            self._part(head, number >= _MANY_PARTS and number % _EACH == 0)
         return "\n".join([*self.frame.head(), *self.lines, *self.frame.end(_DONE), "}"])
 
     # ---- parts of the block's cut ---------------------------------------------------------------------------
 
-    def _part(self, head: str) -> None:
+    def _part(self, head: str, is_apart: bool) -> None:
+        """Write a part. `is_apart`: LLVM is to believe that it may be passed over.
+
+        For each loop LLVM looks at all conditions on the only way to it, so many loops in a row take it time that grows
+        with their square: 20 s for 120 barriers, and 6 s where the ways to every fourth part are two.
+        """
         part = self.plan.block_cut.parts[head]
         leaves = [leaf for leaf in self.plan.leaves if leaf.outer == head]
-        self.lines.append(f"{label(head)}:")
+        at = label(head)
+        self.lines.append(f"{at}:")
+        if is_apart:
+            self.lines += [
+                f'  %{at}.zero = call i32 asm "", "=r,0"(i32 0)',
+                f"  %{at}.never = icmp ne i32 %{at}.zero, 0",
+                f"  br i1 %{at}.never, label %{at}.met, label %{at}.run",
+                f"{at}.run:",
+            ]
         if not leaves[0].is_lanes:
             self._threads(leaves[0])
         else:
             self._warps(head, leaves)
+        if is_apart:
+            self.lines += [f"  br label %{at}.met", f"{at}.met:"]
         done = _DONE
         if part.ends_threads:
             self._go_on_if_any(head, "%threads", "", done)
@@ -117,7 +134,7 @@ class BlockWriter:
         self.lines += [
             f"  br label %{at}.w",
             f"{at}.w:",
-            f"  %{at}.s{WARP_SLOT} = phi i32 [ 0, %{at} ], [ %{at}.w.next, %{at}.w.end ]",
+            f"  %{at}.s{WARP_SLOT} = phi i32 [ 0, %{self.output.open_label()} ], [ %{at}.w.next, %{at}.w.end ]",
             f"  %{at}.from = shl nuw nsw i32 %{at}.s{WARP_SLOT}, {_SHIFT}",
             f"  %{at}.from64 = zext nneg i32 %{at}.from to i64",
             f"  %{at}.left = sub nuw nsw i32 %count, %{at}.from",
