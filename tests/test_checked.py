@@ -127,6 +127,15 @@ def test_bounds_alone_name_the_kind_and_the_line(name: str, kind: str, run: Run,
     assert out.splitlines() == [line[3:] for line in text.splitlines() if line.startswith("#= ")]
 
 
+@pytest.mark.slow
+def test_tests_are_run_with_checks(program_cache: Path, tmp_path: Path) -> None:
+    text = (PROGRAMS / "null_host_node.kpy").read_text().replace("def main():", "def test_nodes():")
+    (tmp_path / "test_nodes.kpy").write_text(text)
+    done = run_ktc(["test", "--check", "test_nodes.kpy"], program_cache, tmp_path)
+    assert done.returncode == 1
+    assert "error[null-pointer]: 'find'" in done.stdout
+
+
 EXAMPLES = re.findall(
     r"```kpy\n(.*?)```\n\n```\n(error\[.*?)```",
     (Path(__file__).parents[1] / "docs" / "checking.md").read_text(),

@@ -227,8 +227,12 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _checks(wants_all: bool, chosen: str | None) -> tuple[str, ...] | None:
-    """Return what is to be looked for."""
+def chosen_checks(wants_all: bool, chosen: str | None) -> tuple[str, ...] | None:
+    """Return what `--check` and `--check=KINDS` look for; None: nothing.
+
+    Raises:
+        click.BadParameter: a word means nothing.
+    """
     if chosen is None:
         return checked.parse("") if wants_all else None  # type: ignore[return-value]
     found = checked.parse(chosen)
@@ -270,7 +274,7 @@ def task_of(words: dict[str, Any], file: str, **more: Any) -> Task:
         jobs=words["jobs"] or None, offload_mode=words["offload_mode"],
         fp_mode=words["fp_mode"] | (float_modes.FAST if words["fast_math"] else 0), cpu_threads=words["cpu_threads"],
         libraries=words["libraries"], library_folders=tuple(Path(folder) for folder in words["library_folders"]),
-        checks=_checks(words["checks_all"], words["checks"]), json=words["diagnostic_format"] == "json",
+        checks=chosen_checks(words["checks_all"], words["checks"]), json=words["diagnostic_format"] == "json",
         hardened=words["hardened"], tuned=tuned, tuned_device=device, **more,
     )  # fmt: skip
     said = [*words["warnings"], *["error"] * words["warnings_fatal"], *["none"] * words["no_warnings"]]

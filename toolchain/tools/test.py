@@ -19,6 +19,7 @@ import click
 from ktc import config as configs
 from ktc.base.records import entity
 from ktc.base.version import VERSION
+from ktc.cli.task import Command, chosen_checks
 from ktc.config import Options
 from ktc.diag.diagnostic import Sink
 from ktc.diag.render import render_text
@@ -43,7 +44,7 @@ class _Run:
     results: list[Result] = field(default_factory=list)
 
 
-@click.command("test")
+@click.command("test", cls=Command)
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("-k", "selection", metavar="EXPRESSION", help="Run tests whose names match: 'add and not slow'.")
 @click.option("-x", "--fail-fast", "is_fast", is_flag=True, help="Stop at the first test that fails.")
@@ -52,6 +53,9 @@ class _Run:
 @click.option("--junit", type=click.Path(path_type=Path), help="Write the results as JUnit XML.")
 @click.option("-O", "--optimization-level", "level", type=click.IntRange(0, 3), help="Optimise: 0 to 3 (default 3).")
 @click.option("-D", "defines", multiple=True, metavar="KEY=VALUE", help="Define a name for sys.param_env.")
+@click.option("--check", "checks_all", is_flag=True,
+              help="Find mistakes of kernels, too; --check=KINDS for some: the first one ends its test.")  # fmt: skip
+@click.option("--checks", metavar="KINDS", hidden=True, help="The same, for some kinds: --check=bounds,races.")
 @click.option("-I", "search", multiple=True, metavar="DIR", type=click.Path(path_type=Path), help="Search for modules.")
 @click.option("--target-accelerator", "accelerators", metavar="NAMES",
               help="Also compile and assemble every kernel for these targets.")  # fmt: skip
@@ -63,7 +67,7 @@ class _Run:
 def test_command(
     paths: tuple[Path, ...], selection: str | None, lists: bool, as_json: Path | None, junit: Path | None,
     accelerators: str | None, jobs: int | None, is_verbose: bool, is_quiet: bool, is_fast: bool, seconds: float,
-    level: int | None, defines: tuple[str, ...], search: tuple[Path, ...],
+    level: int | None, defines: tuple[str, ...], search: tuple[Path, ...], checks_all: bool, checks: str | None,
 ) -> int:  # fmt: skip
     """Find and run tests: functions test_* in files test_*.kpy, and programs in docstrings.
 
@@ -73,8 +77,9 @@ def test_command(
     targets = f"{accelerators},cpu" if accelerators and "cpu" not in accelerators.split(",") else accelerators or "cpu"
     files = jobs or configs.processors()
     options = Options(
-        Path(), level=level, defines=defines, search=search, accelerators=targets, jobs=1 if files > 1 else None
-    )
+        Path(), level=level, defines=defines, search=search, accelerators=targets, jobs=1 if files > 1 else None,
+        checks=chosen_checks(checks_all, checks),
+    )  # fmt: skip
     plan = Plan(options, is_fast, seconds, configs.wants_color(sys.stdout.isatty()))
     run = _Run(plan, files, is_quiet, is_verbose, str(as_json) == "-")
     crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "test", "stage": "test"})
