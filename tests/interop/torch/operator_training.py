@@ -54,7 +54,7 @@ points = torch.linspace(-2, 2, 64, device=device).reshape(-1, 1)
 target = points.sin()
 first, second = torch.nn.Linear(1, 16).to(device), torch.nn.Linear(16, 1).to(device)
 optimiser = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=0.02)
-for step in range(200):
+for _step in range(200):
     loss = ((second(soft(first(points))) - target) ** 2).mean()
     optimiser.zero_grad()
     loss.backward()
