@@ -55,7 +55,10 @@ def test_what_the_processor_runs_assembles(source: Path, program_cache: Path, wo
 @functools.cache
 def local_gpus(cache: Path) -> frozenset[str]:
     """Return the targets of this machine's GPUs. A process that has started CUDA cannot fork one that uses it."""
-    ask = f"from ktc import config; from ktc.base.cache import Cache; print(*config.local_gpus(Cache({str(cache)!r})))"
+    ask = (
+        "from pathlib import Path; from ktc import config; from ktc.base.cache import Cache; "
+        f"print(*config.local_gpus(Cache(Path({str(cache)!r}))))"
+    )
     return frozenset(
         subprocess.run([sys.executable, "-c", ask], check=True, capture_output=True, text=True).stdout.split()
     )
