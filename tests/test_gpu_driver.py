@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -211,3 +212,18 @@ def test_several_gpus(program_cache: Path, tmp_path: Path) -> None:
     done = run_ktc(["run", source, "--rates"], program_cache, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("product: right\nall-reduce: right\n")
+
+
+def test_run_on_a_gpu_that_it_found(folder: Path, tmp_path: Path) -> None:
+    """The first `ktc run` of a machine asks the driver for GPUs, and its program still uses one."""
+    log = tmp_path / "log"
+    log.write_text("")
+    cache = tmp_path / "cache"
+    found = {"LD_LIBRARY_PATH": str(folder), "DRIVER_LOG": str(log), "KTC_CACHE_DIR": str(cache)}
+    source = str(TESTS.parent / "examples" / "vector_addition.kpy")
+    done = subprocess.run(
+        [sys.executable, "-m", "ktc", "run", source], env={**os.environ, **found}, capture_output=True, text=True,
+        check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert any(line.startswith("launch on") for line in log.read_text().splitlines())

@@ -1,7 +1,7 @@
 """What is slow to find out about this machine, its processor and its GPUs, and is kept in the cache."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,9 +21,30 @@ def local_gpus(cache: Cache, environment: Mapping[str, str] = os.environ) -> tup
     kept = cache.get(key)
     if kept is not None:
         return tuple(kept.decode().split())
-    found = tuple(dict.fromkeys(gpu.target for gpu in gpu_detection.gpus()))
+    found = _asked_apart(lambda: tuple(dict.fromkeys(gpu.target for gpu in gpu_detection.gpus())))
     if found:  # a driver that could not start now may start the next time
         cache.put(key, " ".join(found).encode())
+    return found
+
+
+def _asked_apart(ask: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
+    """Return what a child of this process finds out.
+
+    A process that has started CUDA cannot fork one that uses it, and `ktc run` runs its program in a fork.
+    """
+    if not hasattr(os, "fork"):
+        return ask()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(writing, " ".join(ask()).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answer:
+        found = tuple(answer.read().decode().split())
+    os.waitpid(child, 0)
     return found
 
 
