@@ -2,9 +2,11 @@
 
 import ctypes
 import re
+import struct
 
 import llvmlite.binding as llvm
 import pytest
+from ktc.emit.spirv import images
 from ktc.emit.spirv.leaves import constant, leaves
 from ktc.emit.spirv.legal import legal
 from ktc.emit.spirv.routines import with_reversals, with_routines
@@ -243,3 +245,18 @@ entry:
 def test_reversal_is_made_once_for_a_type() -> None:
     text = "declare i32 @llvm.bitreverse.i32(i32)\n%a = call i32 @llvm.bitreverse.i32(i32 %b)\n"
     assert with_reversals(text).count("define internal i32 @ktc.bitreverse.i32") == 1
+
+
+def test_numbers_that_two_results_share() -> None:
+    """A module whose label has the number of its function is made once more; LLVM's own modules come out sound."""
+
+    def module(label: int) -> bytes:
+        words = [0x07230203, 0x10400, 0, 10, 0, 2 << 16 | 19, 1, 3 << 16 | 33, 2, 1, 5 << 16 | 54, 1, 3, 0, 2]
+        return struct.pack(f"<{len(words) + 4}I", *words, 2 << 16 | 248, label, 1 << 16 | 253, 1 << 16 | 56)
+
+    assert images._doubled_ids(module(3)) and not images._doubled_ids(module(4))
+    assert images._doubled_names(b"  %1 = OpTypeVoid\n  %1 = OpLabel\n") and not images._doubled_names(
+        b"  %1 = OpLabel\n"
+    )
+    made = iter([module(3), module(2), module(4), module(5)])
+    assert images._sound(lambda: next(made), images._doubled_ids) == module(4)

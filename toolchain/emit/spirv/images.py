@@ -6,7 +6,8 @@ must know.
 """
 
 import re
-from collections.abc import Set
+import struct
+from collections.abc import Callable, Set
 
 from ktc.emit import llvm
 from ktc.emit.spirv.text import for_spirv
@@ -20,6 +21,15 @@ arguments stand behind the kernel's own (`text.HAS_MAILBOX`, `text.HAS_SHARED`).
 REFUSED = "refused"
 """The kind of image that says what of a kernel OpenCL cannot do; there is no other then."""
 
+_ATTEMPTS = 12
+_UNTYPED_RESULTS = frozenset({7, 11, 248, *range(19, 39)})
+"""OpString, OpExtInstImport, OpLabel, and the types."""
+_NO_RESULT = frozenset({
+    *range(0, 1), *range(2, 7), 8, 10, *range(14, 18), 39, 56, 62, 63, 64, 71, 72, *range(74, 77), 218, 219, 220, 221,
+    *range(224, 226), 228, *range(246, 248), *range(249, 258), 259, 317, 319, *range(330, 333), 5632, 5633,
+})  # fmt: skip
+"""Debug names, modes, decorations, stores, barriers, branches and merges."""
+
 _NARROW_ATOMIC = re.compile(r"^\s+(?:%\S+ = )?(?:atomicrmw|cmpxchg)\b[^\n]*? (?:i8|i16|half|bfloat) ", re.MULTILINE)
 
 
@@ -30,16 +40,63 @@ def emit(optimised: str, target: Target, kernel: str, level: int, kinds: Set[str
         return {REFUSED: refused.encode()}
     text, arguments = for_spirv(optimised)
     made: dict[str, bytes] = {}
-    # Emission changes the module, and LLVM's SPIR-V back end wants a machine of its own for each.
     if "asm" in kinds:
-        with llvm.parsed(text, kernel) as module:
-            made["asm"] = llvm.assembly(module, target, level).encode()
+        made["asm"] = _sound(lambda: _assembly(text, kernel, target, level), _doubled_names)
     if kinds & {"object", "image"}:
-        with llvm.parsed(text, kernel) as module:
-            code = llvm.object_code(module, target, level)
+        code = _sound(lambda: _object(text, kernel, target, level), _doubled_ids)
         made |= {"object": code} if "object" in kinds else {}
         made |= {"image": wrapped(code, arguments)} if "image" in kinds else {}
     return made
+
+
+def _sound(make: Callable[[], bytes], is_doubled: Callable[[bytes], bool]) -> bytes:
+    """Return what LLVM makes, once more where a label has the number of another result.
+
+    LLVM 22 keeps the numbers of basic blocks by their addresses in memory, beyond the end of a module. A block that
+    gets the memory of one of an earlier module then gets its number too: one module of ten in a process with several.
+    """
+    for _ in range(_ATTEMPTS):
+        made = make()
+        if not is_doubled(made):
+            break
+    return made
+
+
+def _assembly(text: str, kernel: str, target: Target, level: int) -> bytes:
+    with llvm.parsed(text, kernel) as module:
+        return llvm.assembly(module, target, level).encode()
+
+
+def _object(text: str, kernel: str, target: Target, level: int) -> bytes:
+    """Emission changes the module, so each form starts from the text."""
+    with llvm.parsed(text, kernel) as module:
+        return llvm.object_code(module, target, level)
+
+
+def _doubled_names(text: bytes) -> bool:
+    """Say whether two results of a disassembly have one number."""
+    names = re.findall(rb"^\s*(%\d+) = ", text, re.MULTILINE)
+    return len(names) != len(set(names))
+
+
+def _doubled_ids(code: bytes) -> bool:
+    """Say whether two results of a module have one number.
+
+    Source: SPIR-V 1.4, sections 2.3 and 3.32: five words of header; an instruction's first word has its length above
+    its code, and its result stands behind its type if it has one.
+    """
+    words = struct.unpack(f"<{len(code) // 4}I", code)
+    seen: set[int] = set()
+    at = 5
+    while at < len(words):
+        length, code_of = words[at] >> 16, words[at] & 0xFFFF
+        place = 1 if code_of in _UNTYPED_RESULTS else 0 if code_of in _NO_RESULT else 2
+        if place and place < length:
+            if words[at + place] in seen:
+                return True
+            seen.add(words[at + place])
+        at += max(length, 1)
+    return False
 
 
 def refusal(text: str) -> str:
