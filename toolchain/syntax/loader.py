@@ -146,6 +146,8 @@ class Package:
                 return module
         for folder in folders:
             for path in _candidates(folder, parts) if is_library else self._places(folder, parts):
+                if self._is_program(path, parts):
+                    continue
                 if not self._is_there(path):
                     if not is_library:
                         self.reads[os.path.abspath(path)] = None
@@ -157,6 +159,10 @@ class Package:
                     self.add(name, module)
                 return module
         return None
+
+    def _is_program(self, path: Path, parts: list[str]) -> bool:
+        """Say whether a file is the program itself under the name of a package of ktc's own, which it then imports."""
+        return parts[0] in OWN_PACKAGES and os.path.abspath(path) == os.path.abspath(self.root.source.path)
 
     def _is_there(self, path: Path) -> bool:
         return path.is_file() or os.path.abspath(path) in self.overlays or self._packed_source(path) is not None

@@ -63,6 +63,15 @@ def test_packages_of_this_library_alone_give_way(tmp_path: Path) -> None:
     assert made.find("linalg") is not made.find("std.linalg")
 
 
+def test_a_program_named_like_a_package_of_this_library(tmp_path: Path) -> None:
+    """It imports the library's package, not itself; its file counts as read."""
+    made, _ = package(tmp_path, {"ndarray.kpy": "alias a = 1\n", "std/ndarray/__init__.kpy": MODULE}, "ndarray.kpy")
+    assert made is not None
+    module = made.find("ndarray")
+    assert module is not None and module.source.is_library
+    assert made.reads[str(tmp_path / "ndarray.kpy")]
+
+
 def test_what_is_not_there(tmp_path: Path) -> None:
     made, sink = package(tmp_path, {})
     assert made is not None and made.find("nope") is None
