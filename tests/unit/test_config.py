@@ -99,15 +99,22 @@ def test_the_processor_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_gpus_are_asked_once_for_a_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ktc.targets import gpu_detection
 
-    asked = []
+    log = tmp_path / "asked"  # a file: it is a child process that asks
+
+    def gpus() -> tuple[gpu_detection.Gpu, ...]:
+        with log.open("a") as file:
+            print(os.getpid() == parent, file=file)
+        return (gpu_detection.Gpu("sm_90", "a GPU"),) * 2
+
+    parent = os.getpid()
     monkeypatch.setattr(gpu_detection, "cuda_driver_version", lambda: 13000)
-    monkeypatch.setattr(gpu_detection, "gpus", lambda: asked.append(1) or (gpu_detection.Gpu("sm_90", "a GPU"),) * 2)
-    cache = Cache(tmp_path)
+    monkeypatch.setattr(gpu_detection, "gpus", gpus)
+    cache = Cache(tmp_path / "cache")
     assert config.local_gpus(cache, {}) == ("sm_90",)
     assert config.local_gpus(cache, {}) == ("sm_90",)
-    assert len(asked) == 1
+    assert log.read_text().split() == ["False"]
     config.local_gpus(cache, {"CUDA_VISIBLE_DEVICES": "1"})
-    assert len(asked) == 2
+    assert log.read_text().split() == ["False"] * 2
 
 
 def test_with_a_gpu_a_program_carries_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
