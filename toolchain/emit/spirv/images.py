@@ -5,6 +5,7 @@ are wanted: "asm" is the disassembly as LLVM prints it, "object" the module, "im
 must know.
 """
 
+import ctypes
 import re
 import struct
 from collections.abc import Callable, Set
@@ -52,13 +53,16 @@ def emit(optimised: str, target: Target, kernel: str, level: int, kinds: Set[str
 def _sound(make: Callable[[], bytes], is_doubled: Callable[[bytes], bool]) -> bytes:
     """Return what LLVM makes, once more where a label has the number of another result.
 
-    LLVM 22 keeps the numbers of basic blocks by their addresses in memory, beyond the end of a module. A block that
-    gets the memory of one of an earlier module then gets its number too: one module of ten in a process with several.
+    LLVM 22 keeps the numbers of results by a function's address in memory, beyond the end of a module. A function that
+    gets the memory of one of an earlier module then gets its numbers too: one module of ten in a process with several.
+    What is allocated between two attempts takes that memory, so that the next attempt gets another address.
     """
+    taken: list[ctypes.Array[ctypes.c_char]] = []
     for _ in range(_ATTEMPTS):
         made = make()
         if not is_doubled(made):
             break
+        taken += [ctypes.create_string_buffer(size) for size in range(256, 8192, 16) for _ in range(4)]
     return made
 
 
