@@ -1,4 +1,4 @@
-"""What the site's generator is told: links out of docs/ become plain text, since the site has no such files."""
+"""Hooks of the site's generator: links out of docs/ become plain text, since the site has no such files."""
 
 import posixpath
 import re

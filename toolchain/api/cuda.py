@@ -79,7 +79,7 @@ known = _Known()
 
 
 def _kind_of(value: object) -> _Kind:
-    """Return how arrays of the type of this one are asked; one array tells it for all."""
+    """Return how to read arrays of this type; the answer is kept for each type."""
     kind = type(value)
     found = known.kinds.get(kind)
     if found is None:

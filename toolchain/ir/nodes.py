@@ -257,7 +257,7 @@ class Local:
         fields: the names of the fields, for messages.
         parts: the fields of those fields that are themselves taken apart.
         is_shared: not only its whole value is read: a field of it is, or it is changed or referred to.
-        described: key of its type in `Unit.described`, "" where debuggers are told nothing of it.
+        described: key of its type in `Unit.described`, "" where it has no debug information.
         environment_of: for the environment of a closure: the closure's name, which no other of the unit has.
     """
 

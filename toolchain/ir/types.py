@@ -173,7 +173,7 @@ def has_pointer(kind: Type) -> bool:
     return False
 
 
-# ---- what debuggers are told of the types of the language, which have names ----
+# ---- descriptions for debuggers of the language's types, which have names ----
 
 ADDRESS_OF = "&"
 """Before a key: the argument is the address of such a value."""

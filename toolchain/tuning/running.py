@@ -1,4 +1,4 @@
-"""The search itself: asks for candidates, has them built and measured, and tells what they cost.
+"""The search itself: asks for candidates, has them built and measured, and reports their times.
 
 In: a search, a way to evaluate, and what is known. Out: verdicts; the journal has every outcome as it comes.
 """

@@ -20,7 +20,7 @@ _LOOKED_AT = 10000
 
 
 def key_of(values: Values) -> tuple[tuple[str, int], ...]:
-    """Return what tells candidates apart."""
+    """Return the key that distinguishes candidates."""
     return tuple(sorted(values.items()))
 
 

@@ -1,1 +1,1 @@
-"""What debuggers are told: lines, variables and their types, and how values of the library are shown."""
+"""Debug information: lines, variables and their types, and printers for values of the library."""

@@ -1,4 +1,4 @@
-"""Described types as metadata: what a debugger is told of the language's own types.
+"""Descriptions of the language's own types as debug metadata.
 
 In: keys of `Unit.described`. Out: numbered nodes. Those that a type needs are the same for all functions, so they are
 written once for a unit and added to the uses of each function that has such a variable.

@@ -59,7 +59,7 @@ class TypeTable:
         primitives, traits: interned types; `none`: the primitive type of "no value".
         library: types of the library that the language builds on, by name.
         nesting, open_fields: types whose origins, and whose fields, are being found.
-        described: what debuggers are told of types, by key.
+        described: descriptions of types for debuggers, by key.
     """
 
     def __init__(self) -> None:

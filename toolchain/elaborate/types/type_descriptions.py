@@ -1,4 +1,4 @@
-"""What debuggers are told of types: names, fields and their places, what pointers point to.
+"""Descriptions of types for debuggers: names, fields and their offsets, what pointers point to.
 
 In: types. Out: `ir.described.DescribedType`s in the table of the elaboration, by key; called for `-g2` only.
 """
