@@ -10,7 +10,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run check quick format format-check lint types test test-device kernels ndarray same-code fuzz fuzz-format checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
+.PHONY: help setup native wheel run check quick format format-check lint types test test-device stand-ins kernels ndarray same-code fuzz fuzz-format fuzz-lsp grammar checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -59,13 +59,16 @@ types: $(READY) ## check the types strictly
 	MYPYPATH=$(TYPES) $(BIN)/mypy --config-file pyproject.toml -p ktc
 
 quick: format lint types ## format, lint, types, and the unit tests of what differs from main (BASE=)
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not device" $$($(BIN)/python tests/changed.py $(or $(BASE),main))
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not device and not wide" $$($(BIN)/python tests/changed.py $(or $(BASE),main))
 
 test: $(READY) ## run all tests that need no GPU
-	$(BIN)/python -m pytest -n $(JOBS) -m "not device"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not device and not wide"
 
 test-device: $(READY) ## run the tests that need a GPU
 	$(BIN)/python -m pytest -m device
+
+stand-ins: $(READY) ## run every program with kernels on the stand-ins for AMD's runtime and Apple's
+	$(BIN)/python -m pytest -n $(JOBS) -m wide tests/test_hip.py tests/test_metal.py
 
 kernels: $(READY) ## compile and assemble the kernels of all programs for six GPUs (FOLDER=)
 	$(BIN)/python tests/kernels.py $(or $(FOLDER),tests/gpu tests/run benchmarks examples)
@@ -97,6 +100,12 @@ release: wheel docs vsix ## make what a version consists of: sdist, wheel, exten
 vsix: ## build the VS Code extension, build/ktc.vsix (wants npm)
 	mkdir -p build
 	cd editors/vscode && npm install --no-audit --no-fund && npm test && npm run package
+
+fuzz-lsp: $(READY) ## edit a program 10,000 times in the language server, with questions after each: no crash (COUNT=, SEED=)
+	KTC_LSP_EDITS=$(or $(COUNT),10000) KTC_LSP_SEED=$(or $(SEED),5) $(BIN)/python -m pytest -q tests/unit/tools/test_lsp.py -k random_edits
+
+grammar: ## make the tree-sitter parser of editors/tree-sitter-ktc and run its tests (wants tree-sitter)
+	cd editors/tree-sitter-ktc && tree-sitter generate --no-bindings && tree-sitter test
 
 fuzz-format: $(READY) ## format all programs and 2,000 mutants: same tree, same comments, stable (COUNT=, SEED=)
 	$(BIN)/python tests/fuzz_format.py --count $(or $(COUNT),2000) --seed $(or $(SEED),0)

@@ -1,9 +1,10 @@
 """Compare arrays of `ndarray` with numpy on the CPU, and with torch and cupy on a GPU, in one run.
 
-    python benchmarks/arrays.py [cpu|gpu] [--exe FILE]
+    python benchmarks/arrays.py [cpu|gpu] [--exe FILE] [--processor-time]
 
 `--exe`: an executable of benchmarks/arrays.kpy; without it, it is built here. The times are medians, in microseconds;
-the ratio is the other library's time over that of `ndarray`.
+the ratio is the other library's time over that of `ndarray`. `--processor-time` counts the time of all threads, which
+says something on a busy machine, too.
 """
 
 import argparse
@@ -18,9 +19,9 @@ from typing import Any
 LOG_SIZE, SIDE = 24, 2048
 
 
-def times_of_ndarray(exe: str, device: str) -> dict[str, float]:
+def times_of_ndarray(exe: str, device: str, last: list[str]) -> dict[str, float]:
     """Return the times that the executable shows."""
-    done = subprocess.run([exe, device, str(LOG_SIZE), str(SIDE)], check=True, capture_output=True, text=True)
+    done = subprocess.run([exe, device, str(LOG_SIZE), str(SIDE), *last], check=True, capture_output=True, text=True)
     rows = [line.rsplit(" ", 2) for line in done.stdout.splitlines()]
     return {name: float(time) for name, _, time in rows}
 
@@ -44,7 +45,9 @@ def works(xp: Any, like: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     }
 
 
-def times_of(xp: Any, like: dict[str, Any], wait: Callable[[], None], turns: int) -> dict[str, float]:
+def times_of(
+    xp: Any, like: dict[str, Any], wait: Callable[[], None], turns: int, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, float]:
     """Return the median time of each work, in microseconds, measured as the executable does."""
     found = {}
     for name, work in works(xp, like).items():
@@ -52,21 +55,21 @@ def times_of(xp: Any, like: dict[str, Any], wait: Callable[[], None], turns: int
         wait()
         times = []
         for _ in range(turns if name != "matmul" else max(turns // 10, 1)):
-            start = time.perf_counter()
+            start = clock()
             for _ in range(10):
                 work()
             wait()
-            times.append((time.perf_counter() - start) * 1e5)
+            times.append((clock() - start) * 1e5)
         found[name] = statistics.median(times)
     return found
 
 
-def others(device: str) -> dict[str, dict[str, float]]:
+def others(device: str, clock: Callable[[], float]) -> dict[str, dict[str, float]]:
     """Return the times of the other libraries that are here."""
     if device == "cpu":
         import numpy
 
-        return {"numpy": times_of(numpy, {}, lambda: None, 5)}
+        return {"numpy": times_of(numpy, {}, lambda: None, 5, clock)}
     found = {}
     import torch
 
@@ -86,6 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("device", nargs="?", default="cpu", choices=["cpu", "gpu"])
     parser.add_argument("--exe")
+    parser.add_argument("--processor-time", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         exe = given.exe or str(Path(folder) / "ndarray")
@@ -93,9 +97,10 @@ def main() -> None:
             source = Path(__file__).with_suffix(".kpy")
             target = "sm_90,cpu" if given.device == "gpu" else "cpu"
             subprocess.run(["ktc", "build", source, "--target-accelerator", target, "-o", exe], check=True)
-        own = times_of_ndarray(exe, given.device)
-        rest = others(given.device)
-        own2 = times_of_ndarray(exe, given.device)
+        last = ["processor"] if given.processor_time else []
+        own = times_of_ndarray(exe, given.device, last)
+        rest = others(given.device, time.process_time if given.processor_time else time.perf_counter)
+        own2 = times_of_ndarray(exe, given.device, last)
     print(f"{'':16}{'ndarray':>12}" + "".join(f"{name:>12}{'ratio':>8}" for name in rest))
     for name in own:
         best = min(own[name], own2[name])

@@ -27,6 +27,7 @@ KERNELS: dict[str, tuple[str, int, int, tuple[int, int, int], tuple[int, int, in
     "gray": ("grayscale of bytes", 1024, K, (64, 64, 1), SQUARE, 4),
     "blur": ("blur 3 x 3", 1024, K, (64, 64, 1), SQUARE, 4),
     "product": ("naive product 256", 256, 65536, (16, 16, 1), SQUARE, 2),
+    "matrix": ("matrix instructions, 256", 256, 65536, (32, 16, 1), (32, 1, 1), 2),
     "tiles16": ("product 512, tiles of 16", 512, 262144, (32, 32, 1), SQUARE, 1),
     "tiles32": ("product 512, tiles of 32", 512, 262144, (16, 16, 1), (32, 32, 1), 1),
     "tree": ("tree reduction", K, K, (K // 256, 1, 1), LINE, 4),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from ktc.base.cache import Cache
-from ktc.syntax.tables import Tables, load_tables
+from ktc.syntax.parsing.tables import Tables, load_tables
 
 from programs import run_ktc
 
@@ -62,7 +62,7 @@ def tables(cache_folder: Path) -> Tables:
 @pytest.fixture
 def shared_tables(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give those to every parser of a test, also where it has no cache."""
-    monkeypatch.setattr("ktc.syntax.parser.load_tables", lambda _: tables)
+    monkeypatch.setattr("ktc.syntax.parsing.parser.load_tables", lambda _: tables)
 
 
 @pytest.fixture(scope="session")

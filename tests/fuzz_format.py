@@ -16,8 +16,8 @@ from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
 from ktc.formatting.formatter import all_comments, format_source
 from ktc.formatting.reading import read
-from ktc.syntax.lexer import Lexer
-from ktc.syntax.tables import Tables, load_tables
+from ktc.syntax.lexing.lexer import Lexer
+from ktc.syntax.parsing.tables import Tables, load_tables
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("stdlib", "tests", "examples", "benchmarks")
@@ -106,7 +106,7 @@ def main() -> int:
 
 
 def _parses(text: str, path: Path, tables: Tables) -> bool:
-    from ktc.syntax.parser import parse
+    from ktc.syntax.parsing.parser import parse
 
     return "\r" not in text and parse(Source(str(path), text), Sink(), tables=tables) is not None
 

@@ -18,6 +18,7 @@ from ktc.base.records import replace
 from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.diagnostic import Bug, Severity, Sink
 from ktc.driver import library_archive
+from ktc.driver.front_end import kept_library
 from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.program import elaborate
 from ktc.emit.device import UndefinedFunctions, images
@@ -75,7 +76,7 @@ def device_modules(source: Path, targets: Iterable[str], cache: Cache) -> dict[s
 def compiled_library(made: config.Config, cache: Cache) -> Library | None:
     """Return what builds know of the library, so that it is not elaborated for each program."""
     made = replace(made, accelerators=tuple(one for one in made.accelerators if one.name in EVERYWHERE))
-    library = library_archive.kept(made, cache)
+    library = kept_library.kept(made, cache)
     if library is None:
         with Workers(1) as workers:
             archive = library_archive.find(made, cache, workers)

@@ -29,6 +29,19 @@ fn made[dtype: DType, device: Device](start: Int, shape: Shape) raises -> NDArra
         return numbers.cast[dtype]().eval()
 
 
+fn added[A: Expression, B: Expression](a: A, b: B) raises -> NDArray[A.Tree.dtype, A.device]:
+    var made = a.eval().copy()
+    made += b
+    made *= 3
+    return made^
+
+
+fn written[A: Expression, B: Expression](a: A, b: B) raises -> NDArray[A.Tree.dtype, A.device]:
+    var made = a.eval().copy()
+    made.view([Index(Slice(None, None, 2))]).set(b)
+    return made^
+
+
 def main():
 """
 
@@ -118,7 +131,7 @@ def expressions(draw: st.DrawFn, device: str, depth: int) -> Case:
     a = draw(expressions(device, depth - 1))
     x, is_float = a.value, a.value.dtype.kind == "f"
     fallback = Case(f"({a.text} * {a.text})", x * x, a.is_exact)
-    match draw(st.integers(0, 9)):
+    match draw(st.integers(0, 11)):
         case 0 | 1 | 2:
             b = draw(expressions(device, draw(st.integers(0, depth - 1))))
             return _combined(draw, a, b) or fallback
@@ -149,6 +162,9 @@ def expressions(draw: st.DrawFn, device: str, depth: int) -> Case:
             return Case(
                 f"({a.text} @ {a.text}.eval().transpose({_swapped(x.ndim)}))", x @ np.swapaxes(x, -1, -2), False
             )
+        case 9 | 10:
+            b = draw(expressions(device, draw(st.integers(0, depth - 1))))
+            return _changed(a, b, draw(st.booleans())) or fallback
         case _:
             other = "gpu" if device == "cpu" else "cpu"
             return Case(f"({a.text}).to[{other}]().to[{device}]()", x, a.is_exact)
@@ -180,6 +196,22 @@ def _combined(draw: st.DrawFn, a: Case, b: Case) -> Case | None:
         return None
     text = f"{a.text}{sign}({b.text})" if sign[0] == "." else f"({a.text} {sign} {b.text})"
     return Case(text, value, (a.is_exact and b.is_exact and sign != "/") or sign in COMPARED)
+
+
+def _changed(a: Case, b: Case, is_sum: bool) -> Case | None:
+    """Return a copy of an array that is changed in place: all of it, or every second one along the first axis."""
+    value, is_exact = a.value.copy(), a.is_exact and b.is_exact
+    if value.dtype.kind == "b" or value.ndim == 0 or np.promote_types(value.dtype, b.value.dtype) != value.dtype:
+        return None
+    try:
+        if is_sum:
+            value += b.value
+            value *= value.dtype.type(3)
+        else:
+            value[::2] = b.value
+    except ValueError:
+        return None
+    return Case(f"{'added' if is_sum else 'written'}({a.text}, {b.text})", value, is_exact)
 
 
 def _reduced(draw: st.DrawFn, a: Case) -> Case:

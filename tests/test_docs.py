@@ -17,7 +17,7 @@ import pytest
 from programs import ROOT, environment
 
 FENCE = re.compile(r"^```([a-z]+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = {"c.md": ("cc", "c++"), "python.md": (), "ndarray.md": ()}
+PAGES = {"c.md": ("cc", "c++"), "python.md": (), "ndarray.md": (), "tutorials/python.md": ()}
 """Pages, and the commands that they need."""
 
 

@@ -33,7 +33,7 @@ from ktc.passes import run as run_passes
 from ktc.syntax.loader import load
 from ktc.targets.target import Target
 
-from programs import ROOT
+from programs import ROOT, run_ktc
 
 SOURCE = ROOT / "examples" / "vector_addition.kpy"
 GOLDEN = Path(__file__).parent / "golden"
@@ -210,3 +210,31 @@ def test_the_processor_adds_vectors(cache: Cache) -> None:
     assert re.search(rb"vaddps\s|addps\s", pipeline.emit(made, "asm", "vector_addition", on_device=True)), target.cpu
     scalar = replace(made, config=replace(made.config, level=1))
     assert not re.search(rb"v?addps\s", pipeline.emit(scalar, "asm", "vector_addition", on_device=True))
+
+
+SINES = """
+from gpu import global_idx
+from gpu.host import DeviceContext
+from math import cos, sin, tan
+
+
+fn sines(data: UnsafePointer[Float32, MutAnyOrigin]):
+    var x = data[global_idx.x]
+    data[global_idx.x] = sin(x) + cos(x) * tan(x)
+
+
+def main():
+    var ctx = DeviceContext()
+    var data = ctx.enqueue_create_buffer[DType.float32](64)
+    ctx.enqueue_function_checked[sines, sines](data, grid_dim=1, block_dim=64)
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="looks for instructions of x86-64")
+def test_the_processor_takes_sines_of_vectors(program_cache: Path, tmp_path: Path) -> None:
+    """All angles are reduced in one way, without a call that would keep threads apart."""
+    (tmp_path / "sines.kpy").write_text(SINES)
+    words = ["emit", "--kind", "asm", "--target-accelerator", "cpu", "--target-cpu", "x86-64-v4", "--kernel", "sines"]
+    done = run_ktc([*words, "sines.kpy"], program_cache, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"vrndscalepd\s.*%[yz]mm", done.stdout) and "call" not in done.stdout

@@ -13,7 +13,7 @@ from gpu import global_idx
 from gpu.host import DeviceContext
 from os import abort
 from sys import argv
-
+from testing import assert_raises
 
 fn scatter(out: UnsafePointer[Float32, MutAnyOrigin], step: Int):
     out[Int(global_idx.x) * step] = 1
@@ -94,6 +94,10 @@ fn main() raises:
             _ = outer(9)
         except e:
             print(e.get_stack_trace().__str__())
+    if what == "swallowed":
+        with assert_raises():
+            _ = outer(9)
+        _ = atol("five")
 """
 
 CHAIN = """\
@@ -128,6 +132,7 @@ def test_errors_name_their_places(program: Path) -> None:
     assert fail(program, "again")[2].endswith(": too large: 9\n  at program.kpy:21:9 in inner\n")
     assert fail(program, "another")[2].endswith("'four'\n  at program.kpy:40:13 in another\n")
     assert fail(program, "library")[2].endswith("'four'\n  at program.kpy:63:13 in main\n")
+    assert fail(program, "swallowed")[2].endswith("'five'\n  at program.kpy:90:13 in main\n")
     code, _, said = fail(program, "launch")
     assert code == 1
     assert said.startswith(f"{UNCAUGHT}block_dim (x=4096)")

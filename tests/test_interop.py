@@ -13,9 +13,9 @@ LIBRARY = Path(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_va
 
 
 @pytest.mark.skipif(not LIBRARY.is_file(), reason="this Python has no shared library")
-def test_objects_of_python(program_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("source", sorted((TESTS / "interop").glob("python_*.kpy")), ids=lambda path: path.stem)
+def test_objects_of_python(source: Path, program_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KTC_PYTHON_LIBRARY", str(LIBRARY))
-    source = TESTS / "interop" / "python_objects.kpy"
     done = run_ktc(["run", *ON_CPU, str(source)], program_cache, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == source.with_suffix(".out").read_text("utf-8")

@@ -41,6 +41,38 @@ def main():
     var x = LayoutTensor[DType.bfloat16, layout](memory)
     flash_attention[causal=True](x, x, x, x, ctx)
 """
+GRADIENT = """
+from gpu.host import DeviceContext
+from layout import Layout, LayoutTensor
+from nn.attention import flash_attention_backward
+
+alias layout = Layout.row_major(1, 512, 4, 128)
+
+
+def main():
+    var ctx = DeviceContext()
+    var memory = ctx.enqueue_create_buffer[DType.bfloat16](layout.size())
+    var sums = ctx.enqueue_create_buffer[DType.float32](2048)
+    var x = LayoutTensor[DType.bfloat16, layout](memory)
+    var logs = LayoutTensor[DType.float32, Layout.row_major(1, 4, 512)](sums)
+    flash_attention_backward[causal=True](x, x, x, x, x, logs, x, x, x, ctx)
+"""
+CONVOLUTION = """
+from gpu.host import DeviceContext
+from layout import Layout, LayoutTensor
+from nn.convolution import conv2d
+from utils.index import Index
+
+alias layout = Layout.row_major(2, 32, 32, 64)
+
+
+def main():
+    var ctx = DeviceContext()
+    var memory = ctx.enqueue_create_buffer[DType.bfloat16](layout.size())
+    var x = LayoutTensor[DType.bfloat16, layout](memory)
+    var f = LayoutTensor[DType.bfloat16, Layout.row_major(64, 3, 3, 64)](memory)
+    conv2d(x, x, f, ctx, padding=Index(1, 1))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +123,9 @@ def test_arrivals_order_no_memory(tmp_path: Path, program_cache: Path, workers: 
 
 @pytest.mark.skipif(find_ptxas() is None, reason="no ptxas")
 @pytest.mark.parametrize(
-    "text", [PRODUCT.format(dtype="bfloat16", out="bfloat16"), ATTENTION], ids=["matmul", "attention"]
+    "text",
+    [PRODUCT.format(dtype="bfloat16", out="bfloat16"), ATTENTION, GRADIENT],
+    ids=["matmul", "attention", "gradient"],
 )
 def test_assembled(text: str, tmp_path: Path, program_cache: Path, workers: Workers) -> None:
     """NVIDIA's assembler takes the kernels."""
@@ -107,6 +141,41 @@ def test_attention_overlaps(tmp_path: Path, program_cache: Path, workers: Worker
     (flash,) = (text for text in made.values() if "wgmma" in text)
     assert "wgmma.wait_group.sync.aligned 1" in flash and "ex2.approx.ftz.f32" in flash
     assert re.search(r"cvt.rn.bf16x2.f32", flash)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [PRODUCT.format(dtype="bfloat16", out="bfloat16"), ATTENTION, GRADIENT, CONVOLUTION],
+    ids=["matmul", "attention", "gradient", "convolution"],
+)
+def test_registers_add_up(text: str, tmp_path: Path, program_cache: Path, workers: Workers) -> None:
+    """Groups of warps that ask for more registers than the launch has wait without end."""
+    for made in assembly(text, "sm_90a", tmp_path, program_cache, workers).values():
+        given = re.search(r"setmaxnreg.dec.sync.aligned.u32 (\d+)", made)
+        taken = re.search(r"setmaxnreg.inc.sync.aligned.u32 (\d+)", made)
+        threads = re.search(r"\.maxntid (\d+)", made)
+        if given and taken and threads:
+            groups = int(threads[1]) // 128
+            together = re.search(r"\.minnctapersm (\d+)", made)
+            at_launch = 65536 // int(threads[1]) // int(together[1] if together else 1) // 8 * 8
+            assert int(given[1]) + (groups - 1) * int(taken[1]) <= groups * at_launch
+
+
+def test_gradients_of_attention(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
+    """On sm_90a five products of a tile, and sums of 16 bytes; other targets assemble too."""
+    made = assembly(GRADIENT, "sm_90a", tmp_path, program_cache, workers)
+    (found,) = (text for text in made.values() if "wgmma" in text)
+    assert "red.relaxed.gpu.global.add.v4.f32" in found and "fence.proxy.async.shared::cta" in found
+    assert all("s_endpgm" in text for text in assembly(GRADIENT, "gfx942", tmp_path, program_cache, workers).values())
+
+
+def test_convolutions_without_patches(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
+    """On sm_90a boxes of four dimensions come by the accelerator; CDNA multiplies patches by its own instructions."""
+    made = assembly(CONVOLUTION, "sm_90a", tmp_path, program_cache, workers)
+    found = [text for name, text in made.items() if name.startswith("convolution_kernel")]
+    assert found and all("cp.async.bulk.tensor.4d" in text and "wgmma" in text for text in found)
+    made = assembly(CONVOLUTION, "gfx942", tmp_path, program_cache, workers)
+    assert any("v_mfma_f32_16x16x16_bf16" in text for text in made.values())
 
 
 SCAN = """

@@ -110,7 +110,7 @@ def test_launches(log: Path) -> None:
     )
     assert "different devices" in refused(ValueError, lambda: run(Tensor(1), Tensor(1, 1), 1, 1))
     assert "different devices" in refused(ValueError, lambda: run(Tensor(1), np.zeros(1, np.float32), 1, 1))
-    assert "takes 4 arguments, not 3" in refused(TypeError, lambda: run(Tensor(1), Tensor(1), 1))
+    assert "takes 4 arguments (a, b, scale, n), not 3" in refused(TypeError, lambda: run(Tensor(1), Tensor(1), 1))
     assert "'n' must be int64, not 1.5" in refused(TypeError, lambda: run(Tensor(1), Tensor(1), 1, 1.5))
     assert len(launches(log)) == 4
 

@@ -5,12 +5,14 @@ import importlib
 import importlib.util
 import inspect
 import os
+import platform
 import subprocess
 import sys
 import zipfile
 from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import ktc
 import numpy as np
@@ -100,6 +102,13 @@ fn axpy[
         b[i] += a[i] * scale
 
 
+alias Rows[count: Int] = LayoutTensor[DType.int32, Layout.row_major(count, 2), MutAnyOrigin]
+
+
+fn doubled[count: Int](data: Rows[count]):
+    data[thread_idx.x, 0] += data[thread_idx.x, 0]
+
+
 fn turned(data: LayoutTensor[DType.int32, Layout.row_major(4, 2), MutAnyOrigin]):
     var held = data[thread_idx.x, 0]
     data[thread_idx.x, 0] = data[thread_idx.x, 1]
@@ -172,6 +181,9 @@ def test_arguments_that_do_not_fit(lib: ktc.Library) -> None:
     assert "is read-only" in refused(ValueError, lambda: lib.negate(np.frombuffer(bytes(8), np.int32), 2))
     assert refused(ValueError, lambda: lib.sum_of(None, 0)) == "there is no data"
     assert refused(RuntimeError, lambda: lib.first_bytes("é"[:0] + "a")) == "too short: a"
+    released = memoryview(bytearray(8))
+    released.release()
+    assert "released memoryview" in refused(ValueError, lambda: lib.sum_of(released, 1))
     assert "has 3 bytes; the struct has 16" in refused(TypeError, lambda: lib.swapped(b"abc"))
     assert "exports no 'smal'; did you mean 'small'?" in refused(AttributeError, lambda: lib.smal)
 
@@ -222,8 +234,11 @@ def test_kernels(lib: ktc.Library) -> None:
     cells = np.arange(8, dtype=np.int32).reshape(4, 2)
     lib.kernel("turned")[1, 4](cells)
     assert cells.tolist() == [[1, 0], [3, 2], [5, 4], [7, 6]]
+    lib.kernel("doubled", count=4)[1, 4](cells)
+    assert cells.tolist() == [[2, 0], [6, 2], [10, 4], [14, 6]]
+    assert "turned() takes 1 argument (data), not 2" in refused(TypeError, lambda: lib.kernel("turned")[1, 4](1, 2))
     assert ".visible .entry axpy_" in kernel.asm("ptx", "sm_80")
-    assert "argument 'a' must be an array of float32, not of float64" in refused(
+    assert "axpy(): argument 'a' must be an array of float32, not of float64" in refused(
         TypeError, lambda: kernel[1, 32](doubles, b, 3)
     )
     assert "has no threads" in refused(ValueError, lambda: kernel[0, 32])
@@ -245,6 +260,13 @@ def test_texts_and_mistakes(cached: None, tmp_path: Path) -> None:
     assert "is a 'List[Int]'" in refused(
         ktc.CompileError, lambda: ktc.compile("@export\nfn f(x: List[Int]):\n    pass\n")
     )
+    missing = (
+        "from sys.ffi import external_call\n\n\n@export\nfn f():\n    external_call['in_no_library', NoneType]()\n"
+    )
+    found_missing = refused(ImportError, lambda: ktc.compile(missing, "calls_c", target="cpu"))
+    assert (
+        found_missing == "calls_c: no library has the function 'in_no_library': name its library, as in libraries=['z']"
+    )
     path = tmp_path / "changing.kpy"
     path.write_text("@export\nfn value() -> Int:\n    return 1\n")
     first = ktc.load(path, target="cpu")
@@ -264,6 +286,19 @@ def test_import_is_cheap() -> None:
     code = "import sys, ktc; print([m for m in sys.modules if m.startswith('ktc.')], ktc.__dir__()[0] != '')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("['ktc.native']")
+
+
+def test_without_numpy(cached: None, tmp_path: Path) -> None:
+    (tmp_path / "twice.kpy").write_text(
+        "@export\nfn twice(x: UnsafePointer[Float64, MutAnyOrigin]):\n    x[0] *= 2\n", "utf-8"
+    )
+    code = (
+        "import sys; sys.modules['numpy'] = None\nimport array, ktc\nnumbers = array.array('d', [4])\n"
+        "twice = ktc.load('twice.kpy', target='cpu').twice\ntwice(numbers)\nprint(numbers[0])\n"
+        "try:\n    twice([4.0])\nexcept TypeError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "8.0\ntwice(): argument 'x' must be an array of float64, not list\n"
 
 
 def imported(path: Path) -> object:
@@ -295,7 +330,69 @@ def test_extension_modules(program_cache: Path, tmp_path: Path) -> None:
     assert (module.factorial(5), module.factorial.__doc__, module.shout("a", "b")) == (120, "Compute n!", "ab!")
     assert module.count_all(1, 2, 3) == 3 and module.nothing() is None
     assert refused(Exception, lambda: module.factorial(-1)) == "negative"
-    assert refused(TypeError, lambda: module.shout(1)) == "takes 2 positional arguments but 1 were given"
+    assert refused(TypeError, lambda: module.shout(1)) == "takes 2 positional arguments but 1 was given"
+    assert module.scaled(3, by=4) == 12 and module.scaled(3, by=4, plus=1) == 13
+    check_types(module)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="only x86-64 is asked what it has")
+def test_a_module_for_another_processor(program_cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.kpy").write_text("@export\nfn seven() -> Int:\n    return 7\n")
+    flags = Path("/proc/cpuinfo").read_text().replace("_", "")
+    lacks = next(
+        name for name in ("amx-tile", "avx512fp16", "avx512vp2intersect") if name.replace("-", "") not in flags
+    )
+    for option, value, works in (
+        ("--target-features", f"+{lacks}", False),
+        ("--target-features", "-avx2", True),
+        ("--target-cpu", "x86-64", True),
+    ):
+        words = [
+            "build",
+            "-O0",
+            "other.kpy",
+            "--emit",
+            "python-extension",
+            option,
+            value,
+            "--target-accelerator",
+            "cpu",
+        ]
+        assert run_ktc(words, program_cache, tmp_path).returncode == 0
+        path = tmp_path / f"{lacks}{value}"
+        path.mkdir()
+        module = (tmp_path / "other.abi3.so").rename(path / "other.abi3.so")
+        if works:
+            assert imported(module).seven() == 7
+        else:
+            text = refused(ImportError, lambda path=module: imported(path))
+            assert text.startswith("other was built for another processor: this one lacks some of") and lacks in text
+
+
+def check_types(module: Any) -> None:
+    """Types that a module adds: their objects, methods, ends and mistakes."""
+    ends: list[int] = []
+    account = module.Account(3, ends)
+    assert repr(account.add(4)) == "Account(7)" and account.total("cents") == "cents: 7"
+    account.double()
+    assert account.count(1, 2, 3) == 3 and repr(module.Account.of(5, ends)) == "Account(5)"
+    assert ends == [5]
+    assert (module.Account.__doc__, module.Account.add.__doc__) == ("Money.", "Adds.")
+    assert (module.Account.__module__, type(account)) == ("python_module", module.Account)
+    account.__init__(1, ends)
+    assert ends == [5, 14]
+    del account
+    assert ends == [5, 14, 1] and repr(module.Plain()) == "1.5"
+    assert refused(ValueError, lambda: module.Account(1)) == "an account needs a number and a list"
+    empty = module.Account.__new__(module.Account)
+    assert "'__init__' was not called" in refused(TypeError, lambda: empty.add(1))
+    assert "doesn't apply to a 'int' object" in refused(TypeError, lambda: module.Account.add(1, 2))
+    assert "made without arguments" in refused(TypeError, lambda: module.Plain(1))
+    assert "cannot make objects of this type" in refused(TypeError, module.Locked)
+    count = sys.getrefcount(module.Account)
+    for _ in range(10):
+        module.Account(1, ends).add(1)
+    assert sys.getrefcount(module.Account) < count + 10
 
 
 def test_a_wheel(program_cache: Path, tmp_path: Path) -> None:

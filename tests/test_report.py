@@ -100,7 +100,7 @@ def test_machine_code_when_ptxas_comes(
         (["--target-accelerator", "cpu"], "the program has no kernels for a GPU: there is nothing to report"),
         (["--chart", "x"], "--chart draws what --run measures: add --run"),
         (["--max-registers", "many"], "'many' is not a valid integer"),
-        (["--fp-mode", "loose"], "'loose' is no floating-point mode: there are exact, fast, ftz"),
+        (["--fp-mode", "loose"], "'loose' is not a floating-point mode; the modes are exact, fast, ftz"),
         (["--fp-mode", "fast", "--target-accelerator", "cpu"], "--fp-mode is for NVIDIA and AMD GPUs"),
     ],
 )

@@ -28,6 +28,16 @@ KERNEL(product) {
     c[y * n + x] = total; } }
 }
 
+KERNEL(matrix) {
+  THREADS { int row = BLOCK_Y * 16 + TX / 4, column = BLOCK_X * 8 + 2 * (TX % 4);
+    float s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    for (int k = 0; k < n; k++) {
+      float low = a[row * n + k], high = a[(row + 8) * n + k], left = b[k * n + column], right = b[k * n + column + 1];
+      s0 += low * left; s1 += low * right; s2 += high * left; s3 += high * right; }
+    c[row * n + column] = s0; c[row * n + column + 1] = s1;
+    c[(row + 8) * n + column] = s2; c[(row + 8) * n + column + 1] = s3; }
+}
+
 #define TILES(name, T) \
 KERNEL(name) { \
   SHARED(float, left, T * T); SHARED(float, right, T * T); OWN(float, total); \

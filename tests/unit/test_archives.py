@@ -9,6 +9,7 @@ from ktc.base.cache import Cache
 from ktc.base.records import replace
 from ktc.diag.diagnostic import Sink
 from ktc.driver import library_archive, pipeline
+from ktc.driver.front_end import kept_library
 from ktc.elaborate.model.body_store import Packed
 from ktc.emit.workers import Workers
 from ktc.ir.text import print_function, print_global
@@ -81,11 +82,11 @@ def test_the_archive_holds_long_functions_of_the_library_only(archive: library_a
 def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     made = session(tmp_path, tmp_path / "cache").config
-    base = library_archive._base_key(made, made.host)
-    assert library_archive._kept(made, cache, base) is None
+    base = kept_library.base_key(made, made.host)
+    assert kept_library.read(made, cache, base) is None
     cache.put(base, b"ASSERT")
-    cache.put(library_archive._key(base, made, ["ASSERT"]), b"damaged")
-    assert library_archive._kept(made, cache, base) is None
+    cache.put(kept_library.key_of(base, made, ["ASSERT"]), b"damaged")
+    assert kept_library.read(made, cache, base) is None
 
 
 KERNELS = """
@@ -144,9 +145,9 @@ def test_bodies_that_are_kept_are_those_that_would_be_made(tmp_path: Path, progr
 
 def test_the_archive_depends_on_the_defines_that_the_library_reads(tmp_path: Path, program_cache: Path) -> None:
     made = session(tmp_path, program_cache).config
-    base = library_archive._base_key(made, made.host)
+    base = kept_library.base_key(made, made.host)
     checked, other = replace(made, defines={"ASSERT": "all"}), replace(made, defines={"N": "3"})
-    plain = library_archive._key(base, made, ["ASSERT"])
-    assert library_archive._key(base, checked, ["ASSERT"]) != plain
-    assert library_archive._key(base, other, ["ASSERT"]) == plain
-    assert library_archive._base_key(replace(made, level=2), made.host) != base
+    plain = kept_library.key_of(base, made, ["ASSERT"])
+    assert kept_library.key_of(base, checked, ["ASSERT"]) != plain
+    assert kept_library.key_of(base, other, ["ASSERT"]) == plain
+    assert kept_library.base_key(replace(made, level=2), made.host) != base

@@ -206,7 +206,11 @@ def test_a_pickle_makes_records_only(tmp_path: Path) -> None:
         def __reduce__(self) -> object:
             return system()
 
-    for data in (pickle.dumps(Evil()), b"cktc.emit.link\nsubprocess.run\n(S'true'\ntR.", b"cktc.diag.render\nPath\n."):
+    for data in (
+        pickle.dumps(Evil()),
+        b"cktc.emit.linking.link\nsubprocess.run\n(S'true'\ntR.",
+        b"cktc.diag.render\nPath\n.",
+    ):
         with pytest.raises(pickle.UnpicklingError):
             unpickling.loads(data)
     assert unpickling.loads(pickle.dumps((1, "a", {2: [frozenset({3})]}))) == (1, "a", {2: [frozenset({3})]})

@@ -10,7 +10,7 @@ from changed import ALWAYS, BESIDE, ROOT, affected
 
 def test_a_room_has_its_tests() -> None:
     assert affected([]) == [ALWAYS]
-    assert affected(["toolchain/ir/ops.py", "toolchain/ir/nodes.py"]) == ["tests/unit/ir", ALWAYS]
+    assert affected(["toolchain/ir/ops.py", "toolchain/ir/nodes/units.py"]) == ["tests/unit/ir", ALWAYS]
     assert "tests/unit/test_guard.py" in affected(["toolchain/driver/guard.py"])
     assert affected(["tests/unit/passes/test_passes.py", "stdlib/prelude.kpy"]) == [
         "tests/unit/passes/test_passes.py", ALWAYS,

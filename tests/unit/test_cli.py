@@ -11,7 +11,8 @@ from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Severity, Sink
 from ktc.diag.source import Span
-from ktc.driver import library_archive, pipeline
+from ktc.driver import library_archive
+from ktc.driver.front_end import stages
 from ktc.ir.nodes import Const, Function, Program, Return, Unit
 from ktc.ir.types import PTR, IntType
 
@@ -36,7 +37,7 @@ def elaborations(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
         entry = Function("start", "start", (("argc", I32), ("argv", PTR)), I32, (Return(Const(I32, 7)),))
         return Program(Unit(config.host, {"start": entry}), (), "start")
 
-    monkeypatch.setattr(pipeline, "elaborate", elaborate)
+    monkeypatch.setattr(stages, "elaborate", elaborate)
     monkeypatch.setattr(library_archive, "find", lambda *_: None)
     return seen
 
@@ -134,14 +135,14 @@ def test_a_syntax_error_is_told_with_its_line(capsys: pytest.CaptureFixture[str]
 def test_a_warning_is_told_again_by_a_build_with_nothing_to_do(
     monkeypatch: pytest.MonkeyPatch, elaborations: list[Config], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    quiet = pipeline.elaborate
+    quiet = stages.elaborate
 
     def elaborate(package: object, config: Config, sink: Sink, library: object, *_: object) -> Program:
         span = Span(package.root.source, 0, 5)  # type: ignore[attr-defined]
         sink.report(Diagnostic(Code.DEPRECATED, span, "old", severity=Severity.WARNING))
         return quiet(package, config, sink, library, None)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(pipeline, "elaborate", elaborate)
+    monkeypatch.setattr(stages, "elaborate", elaborate)
     monkeypatch.setattr(library_archive, "find", lambda *_: None)
     said = []
     for _ in range(2):
@@ -154,7 +155,7 @@ def test_an_internal_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: 
     def elaborate(*_: object) -> Program:
         raise KeyError("x")
 
-    monkeypatch.setattr(pipeline, "elaborate", elaborate)
+    monkeypatch.setattr(stages, "elaborate", elaborate)
     monkeypatch.setattr(library_archive, "find", lambda *_: None)
     assert main(["build", "prog.kpy"]) == 70
     said = capsys.readouterr().err
@@ -172,11 +173,12 @@ def test_a_build_with_nothing_to_do_loads_neither_llvm_nor_the_compiler(elaborat
     assert main(["build", "prog.kpy"]) == 0
     code = (
         "import sys; from ktc.cli.commands import main; code = main(['build', 'prog.kpy']);"
-        "heavy = ('llvmlite', 'lark', 'rich', 'ktc.driver.pipeline', 'ktc.syntax.parser', 'ktc.elaborate.program');"
+        "heavy = ('llvmlite', 'lark', 'rich', 'ktc.driver.pipeline', 'ktc.syntax.parsing.parser',"
+        "'ktc.elaborate.program');"
         "print(code, [name for name in heavy if name in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout == "0 []\n"
+    assert (said.stdout, said.stderr) == ("0 []\n", "")
 
 
 def test_tables_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:

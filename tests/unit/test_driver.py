@@ -8,6 +8,7 @@ from ktc import config
 from ktc.base.cache import Cache
 from ktc.diag.diagnostic import CompileError, Sink
 from ktc.driver import build_cache, library_archive, pipeline
+from ktc.driver.front_end import stages
 from ktc.ir.nodes import Argument, Const, Function, Global, ImageRef, Kernel, Program, Return, Store, Unit
 from ktc.ir.types import PTR, VOID, ArrayType, IntType
 
@@ -36,7 +37,7 @@ def returns(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         entry = Function("start", "start", (("argc", I32), ("argv", PTR)), I32, body)
         return Program(Unit(made.host, {"start": entry}), (), "start")
 
-    monkeypatch.setattr(pipeline, "elaborate", elaborate)
+    monkeypatch.setattr(stages, "elaborate", elaborate)
     monkeypatch.setattr(library_archive, "find", lambda *_: None)
     return numbers
 
@@ -58,7 +59,7 @@ def test_the_stage_that_fails_is_known(tmp_path: Path, monkeypatch: pytest.Monke
     def elaborate(*_: object) -> Program:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(pipeline, "elaborate", elaborate)
+    monkeypatch.setattr(stages, "elaborate", elaborate)
     monkeypatch.setattr(library_archive, "find", lambda *_: None)
     one = session(tmp_path)
     with pytest.raises(RuntimeError):
@@ -133,7 +134,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
             devices.append(unit)
         return Program(host, tuple(devices), "start")
 
-    monkeypatch.setattr(pipeline, "elaborate", elaborate)
+    monkeypatch.setattr(stages, "elaborate", elaborate)
     monkeypatch.setattr(library_archive, "find", lambda *_: None)
 
 

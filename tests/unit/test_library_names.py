@@ -41,6 +41,20 @@ def test_names_are_there_or_listed(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert not failed, failed
 
 
+def test_names_that_are_passed_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Names that the reference's modules have by their own imports are found."""
+    lines = [line.partition(": ") for line in (ROOT / "stdlib/passed_on.txt").read_text("utf-8").splitlines()]
+    places = [(places.split(), names.split()) for places, colon, names in lines if colon and places[0] != "#"]
+    names = [(module, name) for (module, _), listed in places for name in listed]
+    assert len(names) > 400
+    program = tmp_path / "names.kpy"
+    program.write_text(importing(names), "utf-8")
+    with contextlib.suppress(SystemExit):
+        main(["build", "--emit", "llvm", "-o", str(tmp_path / "names.ll"), str(program)])
+    failed = [line for line in capfd.readouterr().err.splitlines() if "error[" in line]
+    assert not failed, failed
+
+
 def test_listed_names_are_missing() -> None:
     listed = [line.partition(":") for line in (ROOT / "stdlib/missing.txt").read_text("utf-8").splitlines()]
     for module, colon, names in listed:
@@ -50,6 +64,13 @@ def test_listed_names_are_missing() -> None:
         text = file.read_text("utf-8")
         for name in names.split():
             assert not re.search(rf"^(fn|struct|alias|trait) {name}\b", text, re.MULTILINE), f"{module}.{name}"
+
+
+def test_the_documentation_has_the_list() -> None:
+    lines = [line.partition(": ") for line in (ROOT / "stdlib/missing.txt").read_text("utf-8").splitlines()]
+    listed = [(module, names.split()) for module, colon, names in lines if colon and not module.startswith("#")]
+    rows = "".join(f"| `{module}` | {' '.join(f'`{name}`' for name in names)} |\n" for module, names in listed)
+    assert rows in (ROOT / "docs/library.md").read_text("utf-8")
 
 
 @pytest.mark.skipif(shutil.which("mojo") is None, reason="the reference is not installed")

@@ -98,6 +98,14 @@ def test_records_written_out_do_what_they_did() -> None:
     assert point == after["Point"](4) and point.note == "n"
 
 
+def test_a_record_has_the_fields_of_one_of_another_module() -> None:
+    module_of(written_out(TEXT), "other")
+    imports = "from other import Board\nfrom ktc.base.records import entity\n\n\n"
+    text = f"{imports}@entity\nclass Case(Board):\n    name: str = ''\n"
+    case = module_of(written_out(text, {"other": TEXT}.__getitem__), "case")["Case"]
+    assert [getattr(case(1, [2], 3.0, "p"), field) for field in case.__match_args__] == [1, [2], 3.0, "p"]
+
+
 MATCHES = """
 class Leaf:
     __match_args__ = ("value", "mark")

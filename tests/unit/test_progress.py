@@ -1,14 +1,17 @@
 """The line that says what a long build is doing."""
 
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from ktc.driver.progress import line, shown
 
 
-def session(current: str, done: tuple[int, int] = (0, 0)) -> Any:
-    return SimpleNamespace(config=SimpleNamespace(root=Path("dir/prog.kpy")), current=current, done=done)
+def session(current: str, done: tuple[int, int] = (0, 0), makes_library: bool = False) -> Any:
+    config = SimpleNamespace(root=Path("dir/prog.kpy"))
+    return SimpleNamespace(config=config, current=current, done=done, makes_library=makes_library)
 
 
 def test_the_line_says_what_is_done_and_what_is_done_once() -> None:
@@ -22,3 +25,12 @@ def test_nothing_is_shown_but_on_a_terminal(capfd: Any) -> None:
     with shown(session("load"), False):
         pass
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("makes_library", [False, True])
+def test_a_log_says_that_the_library_is_compiled(makes_library: bool, capfd: Any) -> None:
+    """Other settings than the usual ones make that necessary, once; whatever the build does meanwhile."""
+    with shown(session("elaborate", makes_library=makes_library), False):
+        time.sleep(0.05)
+    said = "ktc: compiling the standard library, once; later builds find it in the cache\n"
+    assert capfd.readouterr().err == (said if makes_library else "")

@@ -80,7 +80,7 @@ def test_the_best_for_each_class_and_for_all() -> None:
 def test_a_wrong_result_does_not_count_however_fast() -> None:
     verdicts = judging.judge([outcome(1, measured(10)), outcome(2, measured(1, 11.0)), outcome(3)])
     assert [bool(one.times) for one in verdicts] == [True, False, False]
-    assert "differs" in verdicts[1].why
+    assert "differs" in verdicts[1].reason
     [row] = judging.rows(verdicts, "cpu")
     assert row.values == {"N": 1} and row.tried == 1
 

@@ -1,7 +1,7 @@
 """Builds from Python: `build`, `emit`, and what `load` and `kernel` share.
 
-In: a file, or a text that stands for one, and options. Out: files, texts, or what a build made. Builds with nothing to
-do come from the cache, as those of the command line do.
+Input: a file, or a text that stands for one, and options. Output: files, texts, or what a build made. Builds with
+nothing to do come from the cache, as those of the command line do.
 """
 
 import os
@@ -23,6 +23,7 @@ from ktc.diag.diagnostic import CompileError as Failed
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source
 from ktc.driver import build_cache, guard, pipeline
+from ktc.driver.front_end import stages
 from ktc.driver.session import Session
 from ktc.interop.c_header import header as header_text
 from ktc.ir.exports import Exports
@@ -137,7 +138,7 @@ def check(request: BuildRequest) -> None:
     """
 
     def work(request: BuildRequest, config: Config, cache: Cache, sink: Sink) -> None:
-        pipeline.check(_session(request, config, cache, sink))
+        stages.check(_session(request, config, cache, sink))
         sink.withdraw(lambda one: one.code is Code.MISSING_MAIN)
 
     _guarded(replace(request, emit="exe"), work)

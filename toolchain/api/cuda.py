@@ -1,7 +1,7 @@
 """Launches on an NVIDIA GPU through its driver, in the current context and stream.
 
-In: PTX, and arrays of torch, cupy, or with `__cuda_array_interface__`. Out: launches. The driver is loaded when an
-array on a GPU comes first; nothing here needs a toolkit.
+Input: PTX, and arrays of torch, cupy, or with `__cuda_array_interface__`. Output: launches. The driver is loaded when
+an array on a GPU comes first; nothing here needs a toolkit.
 
 Source: CUDA Driver API 12, docs.nvidia.com/cuda/cuda-driver-api; the CUDA Array Interface, version 3.
 """

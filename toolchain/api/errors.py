@@ -1,6 +1,6 @@
 """What is wrong with a program, as an exception.
 
-In: diagnostics. Out: `CompileError`, whose text is what the command line shows.
+Input: diagnostics. Output: `CompileError`, whose text is what the command line shows.
 """
 
 from collections.abc import Sequence

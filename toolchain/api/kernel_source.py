@@ -1,7 +1,7 @@
-"""The source that launches one kernel: the user's text, and behind it an exported function.
+"""The source that launches one kernel: the user's text, and after it an exported function.
 
-In: a text, a kernel's name, parameters as values of Python. Out: a text. The types of the kernel's arguments are those
-that it declares, with the parameters put in by the compiler.
+Input: a text, a kernel's name, parameters as values of Python. Output: a text. The types of the kernel's arguments are
+those that it declares, with the parameters put in by the compiler.
 """
 
 import json
@@ -13,7 +13,7 @@ from ktc.api.errors import CompileError, Problem
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
 from ktc.syntax import ast
-from ktc.syntax.parser import parse
+from ktc.syntax.parsing.parser import parse
 
 LAUNCH = "ktc_launch"
 _DTYPES = frozenset(
@@ -23,8 +23,10 @@ _DTYPES = frozenset(
 _TEXTS = ("String", "StaticString", "StringLiteral", "StringSlice")
 
 
-def launching_text(request: BuildRequest, name: str, parameters: Mapping[str, object], api: str) -> tuple[str, str]:
-    """Return the source that launches a kernel, and the kernel's docstring.
+def launching_text(
+    request: BuildRequest, name: str, parameters: Mapping[str, object], api: str
+) -> tuple[str, str, tuple[str, ...]]:
+    """Return the source that launches a kernel, the kernel's docstring, and the names of its arguments.
 
     Args:
         api: the interface of its device ("cpu", "cuda", "": any).
@@ -35,7 +37,7 @@ def launching_text(request: BuildRequest, name: str, parameters: Mapping[str, ob
     text = request.text or request.path.read_text("utf-8")
     module = parse(Source(str(request.path), text), Sink(), config.open_cache())
     node = _function(module, name) if module is not None else None
-    if node is None:
+    if module is None or node is None:
         message = (
             f"{request.path.name} has no function '{name}'"
             if module is not None
@@ -52,7 +54,7 @@ def launching_text(request: BuildRequest, name: str, parameters: Mapping[str, ob
             message = f"kernel '{name}' needs its parameter '{param.name}'"
             raise _bad(request, message)
     chosen = ", ".join([f"{one}={_value(text, known[one], value)}" for one, value in parameters.items()])
-    return text + _appended(text, node, chosen, api), node.doc
+    return text + _appended(text, module, node, chosen, api), node.doc, tuple([arg.name for arg in node.args])
 
 
 def _bad(request: BuildRequest, message: str) -> CompileError:
@@ -85,7 +87,7 @@ def _dtype(value: object) -> str:
     found = str(found).rpartition(".")[2]
     plain = {"float": "float64", "int": "int64", "bool_": "bool"}.get(found, found)
     if plain not in _DTYPES:
-        raise ValueError(f"{value!r} is no dtype that a kernel can have")
+        raise ValueError(f"{value!r} is not a dtype that a kernel can have")
     return plain
 
 
@@ -103,16 +105,28 @@ def _parameters(text: str, node: ast.FunctionDecl) -> str:
     return ""
 
 
-def _appended(text: str, node: ast.FunctionDecl, chosen: str, api: str) -> str:
+def _is_tensor(module: ast.Module, node: ast.Expr | None) -> bool:
+    """Say whether a type is a `LayoutTensor`, also through aliases of the file."""
+    aliases = {one.name: one.value for one in module.body if isinstance(one, ast.Alias)}
+    for _ in range(len(aliases) + 1):
+        while isinstance(node, ast.Subscript):
+            node = node.base
+        if not isinstance(node, ast.Name) or node.id not in aliases:
+            break
+        node = aliases[node.id]
+    return isinstance(node, ast.Name) and node.id == "LayoutTensor"
+
+
+def _appended(text: str, module: ast.Module, node: ast.FunctionDecl, chosen: str, api: str) -> str:
     types = [_written(text, arg.type) for arg in node.args]
     listed = _parameters(text, node)
     lines = ["", "", f"struct _KtcTypes{f'[{listed}]' if listed else ''}:"]
     lines += [f"    alias T{number} = {kind}" for number, kind in enumerate(types)] or ["    alias T = Int"]
     lines += ["", "", f"alias _KtcChosen = _KtcTypes{f'[{chosen}]' if chosen else ''}", ""]
     taken, passed = [], []
-    for number, (arg, kind) in enumerate(zip(node.args, types, strict=True)):
+    for number, arg in enumerate(node.args):
         own = f"_KtcChosen.T{number}"
-        if kind.startswith("LayoutTensor"):
+        if _is_tensor(module, arg.type):
             taken.append(f"{arg.name}: UnsafePointer[Scalar[{own}.dtype], MutAnyOrigin]")
             passed.append(f"{own}({arg.name})")
         else:

@@ -1,7 +1,7 @@
 """Kernels from Python: `kernel[grid, block](arguments)` on the device where the arrays are.
 
-In: a source file, the name of a kernel, its parameters. Out: launches: of arrays of the host on the CPU device, done on
-return; of arrays on an NVIDIA GPU in the order of the current stream of torch or cupy.
+Input: a source file, the name of a kernel, its parameters. Output: launches: of arrays of the host on the CPU device,
+done on return; of arrays on an NVIDIA GPU in the order of the current stream of torch or cupy.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class Kernel:
         self._launchers: dict[object, Launcher] = {}
         self._on_cpu: Call | None = None
         self._on_gpu: dict[str, cuda.GpuKernel] = {}
-        text, self.__doc__ = launching_text(request, name, parameters, "cpu")
+        text, self.__doc__, self.arguments = launching_text(request, name, parameters, "cpu")
         self._cpu_wish = replace(request, text=text, emit="python-extension", options=self._options("cpu"))
 
     def _options(self, target: str) -> BuildOptions:
@@ -62,7 +62,7 @@ class Kernel:
         """Return what launches it on a GPU; compiles it on the first call."""
         found = self._on_gpu.get(target)
         if found is None:
-            text, _ = launching_text(self._request, self.__name__, self._parameters, "cuda")
+            text, _, _ = launching_text(self._request, self.__name__, self._parameters, "cuda")
             request = replace(self._request, text=text, emit="shared-lib", options=self._options(target))
             code, exports = building.text_of(request, "asm", "", True)
             launch = next(one for one in exports.functions if one.name == LAUNCH)
@@ -77,7 +77,7 @@ class Kernel:
             target: for which device ("sm_90", "gfx942", "cpu").
         """
         kind = "asm" if kind == "ptx" else kind
-        text, _ = launching_text(self._request, self.__name__, self._parameters, "")
+        text, _, _ = launching_text(self._request, self.__name__, self._parameters, "")
         request = replace(self._request, text=text, emit="shared-lib", options=self._options(target))
         return building.text_of(request, kind, "", True)[0].decode()
 
@@ -114,18 +114,27 @@ class Launcher:
         repeat = self._repeat
         if repeat is not None and repeat(args):
             return
+        own = self._kernel
+        if len(args) != len(own.arguments):
+            wanted = ", ".join(own.arguments)
+            count = f"{len(own.arguments)} argument{'' if len(own.arguments) == 1 else 's'}"
+            raise TypeError(f"{own.__name__}() takes {count} ({wanted}), not {len(args)}")
         device = cuda.device_of(args)
         if device >= 0:
             launch = self._gpu.get(device)
             if launch is None:
-                kernel = self._kernel.gpu_kernel(cuda.target_of(device))
+                kernel = own.gpu_kernel(cuda.target_of(device))
                 launch = self._gpu[device] = kernel.launch(self._sizes, device)
             launch(args)
             self._repeat = launch.repeated()
             return
         if self._host is None:
-            self._host = self._kernel.host_call()
-        self._host(*args, *self._sizes)
+            self._host = own.host_call()
+        try:
+            self._host(*args, *self._sizes)
+        except (TypeError, ValueError, OverflowError) as error:
+            error.args = (str(error).replace(f"{LAUNCH}()", f"{own.__name__}()", 1),)
+            raise
 
 
 def _three(name: str, what: str, shape: Shape) -> tuple[int, int, int]:

@@ -1,7 +1,7 @@
 """Exported functions as functions of Python: `load`, `compile`, `Library`, `Function`.
 
-In: a source file or a text. Out: a library whose functions take numbers, texts and arrays. A file is compiled once; the
-cache keeps what was made, and a file that has changed is compiled again when it is loaded again.
+Input: a source file or a text. Output: a library whose functions take numbers, texts and arrays. A file is compiled
+once; the cache keeps what was made, and a file that has changed is compiled again when it is loaded again.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Jupyter and IPython: `%load_ext ktc`, then cells that begin with `%%ktc`.
 
-In: a cell. Out: its exports as functions in the notebook, what it prints if it has a `main`, or its diagnostics.
+Input: a cell. Output: its exports as functions in the notebook, what it prints if it has a `main`, or its diagnostics.
 """
 
 import re
@@ -71,7 +71,7 @@ class _Cells:
 
 
 def _options(line: str) -> tuple[str, BuildOptions]:
-    """Read the words behind `%%ktc`.
+    """Read the words after `%%ktc`.
 
     Raises:
         ValueError: one of them means nothing.

@@ -1,7 +1,8 @@
 """A function made for one launch: its checks and its packing written out, without a loop over the arguments.
 
-In: what a launch has learned from its first call. Out: a function that launches again where every array is a tensor of
-torch of the same dtype, and says where it is not. The text is compiled once for a launch; it saves 0.7 µs in each call.
+Input: what a launch has learned from its first call. Output: a function that launches again where every array is a
+tensor of torch of the same dtype, and says where it is not. The text is compiled once for a launch; it saves 0.7 µs in
+each call.
 """
 
 import struct

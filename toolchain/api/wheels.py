@@ -1,7 +1,7 @@
 """Wheels of packages with `.kpy` sources, and the build backend of PEP 517 that pip asks for them.
 
-In: a folder with a pyproject.toml. Out: a wheel with its Python files and an extension module, with its stub, for each
-`.kpy` file that exports something. Who installs it needs neither ktc nor a compiler.
+Input: a folder with a pyproject.toml. Output: a wheel with its Python files and an extension module, with its stub, for
+each `.kpy` file that exports something. Who installs it needs neither ktc nor a compiler.
 
     [build-system]
     requires = ["ktc"]
@@ -9,7 +9,7 @@ In: a folder with a pyproject.toml. Out: a wheel with its Python files and an ex
 
     [tool.ktc]
     target = "sm_80,cpu"           # devices of kernels; "cpu" if nothing is said
-    target-cpu = "x86-64-v3"       # the processor; one that any has if nothing is said
+    target-cpu = "x86-64-v3"       # the processor; the baseline if it is left out
 
 Source: PEP 427 (wheels), PEP 517 (backends), PEP 621 (the project's table), the specification of core metadata 2.1.
 """

@@ -1,7 +1,7 @@
 """A content-addressed store of bytes on disk; it knows nothing of what it keeps.
 
-In: keys made with `digest` or `Key` from what decides a result. Out: the bytes that were put, or None. An entry is
-written beside its place and renamed, and carries a digest of its key and its content: builds at the same time do not
+Input: keys made with `digest` or `Key` from what decides a result. Output: the bytes that were put, or None. An entry
+is written beside its place and renamed, and carries a digest of its key and its content: builds at the same time do not
 disturb each other, and a damaged entry, or one under another key, is a miss. What cannot be written is silently not
 kept; a build never fails for its cache. What another user could have written is not read: `Cache.distrust`.
 """

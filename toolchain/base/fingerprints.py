@@ -21,10 +21,10 @@ def emitter_fingerprint() -> str:
 
 
 def toolchain_fingerprint(stdlib: Path) -> str:
-    """Return a digest that changes with ktc itself, in 3 ms, for it is made in each build.
+    """Return a digest that changes whenever ktc itself does. Each build computes it, so it must be quick: 3 ms.
 
-    Of an installed ktc it is made of the installer's digests, so it is the same wherever the same wheel is installed;
-    otherwise of sizes and times.
+    An installed ktc hashes the installer's digests, so the result is the same wherever the same wheel is installed;
+    a working copy hashes the sizes and times of its files.
     """
     here = Path(__file__).resolve().parents[1]
     roots = (here, stdlib, here.parent / "grammar")

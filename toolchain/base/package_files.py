@@ -1,7 +1,7 @@
 """Package files: a package of modules as one file, `NAME.kpypkg`, which imports find like a folder.
 
-In: the modules of a folder. Out: a ZIP archive with their texts and `package.json`: the form, the package's name and
-version, the ktc that made it, and for each module its digest and docstring. Entries have no times, so that the same
+Input: the modules of a folder. Output: a ZIP archive with their texts and `package.json`: the form, the package's name
+and version, the ktc that made it, and for each module its digest and docstring. Entries have no times, so that the same
 package gives the same file everywhere.
 """
 
@@ -76,7 +76,7 @@ def read(path: Path, data: bytes) -> PackageFile:
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             if _FACTS not in archive.namelist():
-                raise PackageFileError("is no package of ktc")
+                raise PackageFileError("is not a package of ktc")
             if sum(entry.file_size for entry in archive.infolist()) > _LARGEST:
                 raise PackageFileError("is damaged: its texts are too long")
             facts = json.loads(archive.read(_FACTS))
@@ -90,7 +90,7 @@ def read(path: Path, data: bytes) -> PackageFile:
         raise
     except zipfile.BadZipFile as error:
         is_cut = data.startswith(b"PK")
-        raise PackageFileError("is damaged" if is_cut else "is no package of ktc") from error
+        raise PackageFileError("is damaged" if is_cut else "is not a package of ktc") from error
     except Exception as error:  # an archive can be wrong in many ways: zlib, offsets, encodings, JSON
         raise PackageFileError(f"is damaged: {error}") from error
     for inner, text in texts.items():

@@ -78,7 +78,7 @@ def _fielded(kind: Any) -> Any:
     names = [item.name for item in items]
     makers = {f"_new_{item.name}": item.default_factory for item in items if item.default_factory is not MISSING}
     if makers:
-        made.__init__ = FunctionType(_init_anew(names, makers), {"_MISSING": MISSING, **makers})
+        made.__init__ = FunctionType(_new_init(names, makers), {"_MISSING": MISSING, **makers})
     else:
         made.__init__ = _method(_INITS, _init, names)
     optional = [item.default for item in items if item.default is not MISSING or f"_new_{item.name}" in makers]
@@ -100,7 +100,7 @@ def _init(count: int) -> CodeType:
     return _compiled("__init__", ["self", *names], "; ".join(f"self.{name} = {name}" for name in names) or "pass")
 
 
-def _init_anew(names: Sequence[str], makers: Collection[str]) -> CodeType:
+def _new_init(names: Sequence[str], makers: Collection[str]) -> CodeType:
     """Return a constructor that calls `_new_x` for a field `x` that is not given."""
     values = {name: f"_new_{name}() if {name} is _MISSING else {name}" for name in names if f"_new_{name}" in makers}
     return _compiled(

@@ -1,8 +1,8 @@
 """A store of bytes that several machines share: any HTTP server with GET and PUT, or a folder.
 
-In: the name of an entry. Out: what `Cache` keeps of it, header and all, which `Cache` checks; or None. Only code of
-programs is asked for (`KINDS`), never what the compiler itself runs or unpickles. A store that is away, slow or
-wrong is given up for the rest of the process; a build never fails or waits long for it.
+Input: the name of an entry. Output: what `Cache` keeps of it, header and all, which `Cache` checks; or None. Only code
+of programs is asked for (`KINDS`), never what the compiler itself runs or unpickles. A store that is away, slow or
+wrong is not used for the rest of the process; a build never fails or waits long for it.
 """
 
 import os

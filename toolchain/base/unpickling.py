@@ -1,16 +1,17 @@
 """Unpickling that makes records of ktc's own and nothing else.
 
-In: bytes of the cache. Out: what `pickle` made of them. A pickle names what is called when it is loaded; here that can
-only be a class of the modules below, whose constructors keep their arguments and do no more.
+Input: bytes of the cache. Output: what `pickle` made of them. A pickle names what is called when it is loaded; here
+that can only be a class of the modules below, whose constructors keep their arguments and do no more.
 """
 
 import io
 import pickle
 
 _MODULES = frozenset((
-    "ktc.diag.codes", "ktc.diag.diagnostic", "ktc.diag.fixes", "ktc.diag.source", "ktc.driver.library_archive",
-    "ktc.elaborate.instances.library_archive", "ktc.elaborate.model.body_store", "ktc.ir.exports", "ktc.ir.nodes",
-    "ktc.ir.types", "ktc.syntax.ast",
+    "ktc.diag.codes", "ktc.diag.diagnostic", "ktc.diag.fixes", "ktc.diag.source", "ktc.driver.front_end.kept_library",
+    "ktc.elaborate.instances.library_archive", "ktc.elaborate.model.body_store", "ktc.ir.exports",
+    "ktc.ir.nodes.actions", "ktc.ir.nodes.statements", "ktc.ir.nodes.units", "ktc.ir.nodes.values", "ktc.ir.types",
+    "ktc.syntax.ast.expressions", "ktc.syntax.ast.statements",
 ))  # fmt: skip
 _PLAIN = frozenset((("builtins", "frozenset"), ("builtins", "set"), ("ktc.base.cache", "Lock")))
 

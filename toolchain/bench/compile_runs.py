@@ -1,9 +1,9 @@
 """How long compiling takes: runs of a compiler, measured by the operating system, in every variant that is asked for.
 
-In: source files and what to vary. Out: `Result`s, each with its runs; `bench_report` prints, stores and draws them. A
-run is a process of its own with a cache of its own: time is what the system charges to the process and to all that it
-waited for, memory the largest resident set among them, as /usr/bin/time has it; `tree_bytes` beside it is the greatest
-sum over all of its processes, sampled.
+Input: source files and what to vary. Output: `Result`s, each with its runs; `bench_report` prints, stores and draws
+them. A run is a process of its own with a cache of its own: time is what the system charges to the process and to all
+that it waited for, memory the largest resident set among them, as /usr/bin/time has it; `tree_bytes` beside it is the
+greatest sum over all of its processes, sampled.
 """
 
 import os
@@ -22,8 +22,8 @@ from dataclasses import field
 from pathlib import Path
 
 from ktc.base.records import entity, record
+from ktc.base.usage import MAXRSS_BYTES
 from ktc.config import environment_with
-from ktc.emit.workers import MAXRSS_BYTES
 
 FLOWS = ("all-kernel", "per-kernel")
 _SAMPLE_SECONDS = 0.005

@@ -1,6 +1,6 @@
 """What a kernel's code says about it: registers, spills, memory, instructions, and how many blocks fit.
 
-In: the text of a kernel and what ptxas says of it, or an AMD code object's metadata. Out: `KernelFacts`.
+Input: the text of a kernel and what ptxas says of it, or an AMD code object's metadata. Output: `KernelFacts`.
 """
 
 import re
@@ -61,7 +61,7 @@ class KernelFacts:
     Args:
         name: as the program has it. symbol: in the code.
         registers: of a thread. scalars: an AMD wave's scalar registers.
-        spills: bytes that a thread stores to memory for want of registers.
+        spills: bytes that a thread stores to memory because there are too few registers.
         shared: bytes of a block, of known size. stack: bytes of a thread.
         mix: instructions by kind. occupancy: by threads of a block, which part of a multiprocessor's
             (an AMD compute unit's) warps is used.

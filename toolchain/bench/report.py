@@ -1,6 +1,6 @@
 """The benchmark's results as the tables of the talk, as JSON, and as a chart.
 
-In: `Result`s. Out: rich tables, bytes of JSON, an SVG and a PNG. A ratio is the per-kernel flow's value over the
+Input: `Result`s. Output: rich tables, bytes of JSON, an SVG and a PNG. A ratio is the per-kernel flow's value over the
 all-kernel flow's for time ("old/new"), and the all-kernel flow's over the other's for memory ("new/old").
 """
 

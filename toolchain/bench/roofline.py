@@ -1,6 +1,6 @@
 """What a program's launches took, against what its GPU can do: the roofline.
 
-In: the file that the library writes for KTC_PROFILE, and what ncu counted, where it is there. Out: `Measured` by
+Input: the file that the library writes for KTC_PROFILE, and what ncu counted, where it is there. Output: `Measured` by
 kernel, and a picture.
 """
 

@@ -1,6 +1,7 @@
 """`ktc bench`: the benchmark's command line.
 
-In: words. Out: tables on standard output, files, an exit code: 1 if a build failed or took longer than its budget.
+Input: words. Output: tables on standard output, files, an exit code: 1 if a build failed or took longer than its
+budget.
 """
 
 import sys

@@ -6,9 +6,8 @@ with nothing to do must not load them.
 """
 
 import os
-import pickle
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -17,23 +16,22 @@ from typing import Any, NoReturn
 import click
 from ktc import config as configs
 from ktc import native
-from ktc.base import unpickling
 from ktc.base.version import VERSION
 from ktc.cli.bench import bench_group
 from ktc.cli.library_options import SideFiles, keep_exports, kept_exports, library_options
 from ktc.cli.report import report_command
-from ktc.cli.task import Command, Task, compile_options, task_of
+from ktc.cli.run import run_command
+from ktc.cli.task import Command, compile_options, task_of
 from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
-from ktc.diag.render import render_json, render_text
+from ktc.diag.render import render_text
 from ktc.driver import build_cache, guard
 from ktc.ir.exports import Exports
 from ktc.tools import COMMANDS
 
 SUFFIXES = (".kpy", ".mojo", ".🔥")
 """A word that ends so is a program to run."""
-_STDIN = "-"
 _EMIT_KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
 
 
@@ -69,7 +67,7 @@ class _Commands(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Take a source file in place of a command for `run` and the file."""
+        """Take a source file instead of a command for `run` and the file."""
         if args and Path(args[0]).suffix in SUFFIXES and args[0] not in self.list_commands(ctx):
             args = ["run", *args]
         return super().resolve_command(ctx, args)
@@ -131,67 +129,6 @@ def build(
     return task.run(work)
 
 
-@cli.command(cls=Command, context_settings={"allow_interspersed_args": False})
-@click.argument("file")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@compile_options
-def run(file: str, arguments: tuple[str, ...], **words: Any) -> int:
-    """Compile FILE (`-`: standard input) and run it; what follows FILE goes to the program."""
-    if file == _STDIN:
-        from ktc.cli.standard_input import kept_program
-
-        words["search"] = (".", *words["search"])
-        task = task_of(words, kept_program(sys.stdin.buffer.read()))
-    else:
-        task = task_of(words, file)
-
-    def work(config: Config) -> None:
-        data = task.kept(config, "objects")
-        if data is None:
-            session = task.open_session(config)
-            from ktc.driver.pipeline import compile_objects
-
-            with task.progress():
-                objects = compile_objects(session)
-            task.keep(config, "objects", pickle.dumps(objects))
-        else:
-            found = unpickling.loads(data)
-            assert isinstance(found, tuple)
-            objects = found
-        from ktc.emit import jit, link, own_process
-
-        start = own_process.run if own_process.is_wanted(objects) else jit.run
-        if config.libraries:
-            wanted = link.LinkOptions(libraries=config.libraries, folders=config.library_folders)
-            start = partial(own_process.run, wanted=wanted)
-        # The program is started from the main thread, which alone may handle signals.
-        task.finish = partial(_run_program, partial(start, objects, (file, *arguments)), task)
-
-    return task.run(work)
-
-
-def _run_program(program: Callable[[], int], task: Task) -> int:
-    codes: list[int] = []
-
-    def guarded() -> int:
-        from ktc.emit.jit import MissingSymbols
-
-        try:
-            codes.append(program())
-        except MissingSymbols as error:
-            names = ", ".join([f"'{name}'" for name in error.names])
-            help = "name the library that has it: -l NAME"
-            problem = Diagnostic(Code.LINK_FAILED, None, f"linking failed: no library here has {names}", help)
-            color = configs.wants_color(sys.stderr.isatty())
-            in_json = task.diagnostic_format == "json"
-            sys.stderr.write(render_json([problem]) if in_json else render_text([problem], color))
-            codes.append(1)
-        return 0
-
-    failed = guard.run_here(guarded, lambda: guard.Crash(task.cache.folder, {"ktc": VERSION, "stage": "run"}))
-    return failed or codes[0]
-
-
 @cli.command(cls=Command)
 @click.argument("file")
 @click.option("--kind", type=click.Choice(_EMIT_KINDS), default="llvm", show_default=True, help="Which stage.")
@@ -232,11 +169,15 @@ def _print_stage(data: bytes, kind: str, vendor: str) -> int:
 
 @cli.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def targets(as_json: bool) -> int:
-    """List the targets of kernels."""
-    from ktc.cli.output import print_json, print_table
+@click.option("--support", "shows_support", is_flag=True, help="What each kind makes, and what tests ran it on.")
+def targets(as_json: bool, shows_support: bool) -> int:
+    """List the targets of kernels, or with --support what is done for them and for other hosts."""
+    from ktc.cli.output import print_json, print_support, print_table
     from ktc.targets import all_targets, host
 
+    if shows_support:
+        print_support(as_json)
+        return 0
     cache = configs.open_cache()
     here = set(configs.local_gpus(cache)) | {"cpu"}
     found = [*all_targets(host.host_target(processor=configs.processor(cache)))]
@@ -308,6 +249,7 @@ def cache_why(file: str, **words: Any) -> int:
 
 cli.add_command(bench_group)
 cli.add_command(report_command)
+cli.add_command(run_command)
 
 
 @cli.command()

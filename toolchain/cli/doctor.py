@@ -1,6 +1,6 @@
 """What ktc finds on this machine, for `ktc doctor` and `ktc --version`.
 
-In: the cache. Out: rows of a name and what was found; where something is missing, what that means.
+Input: the cache. Output: rows of a name and what was found; where something is missing, what that means.
 """
 
 import platform
@@ -11,9 +11,9 @@ from ktc import native
 from ktc.base.cache import Cache
 from ktc.base.version import VERSION
 from ktc.cli.output import human_size
-from ktc.emit.link import find_link_tools
+from ktc.emit.linking.tools import find_link_tools
 from ktc.emit.tools import find_ptxas
-from ktc.targets import gpu_detection
+from ktc.targets import gpu_detection, opencl_detection
 
 _PACKAGES = ("llvmlite", "lark", "click", "rich", "platformdirs", "cuda-python")
 
@@ -33,6 +33,7 @@ def findings(cache: Cache) -> list[tuple[str, str]]:
             find_link_tools().title or "none: 'ktc run' works, 'ktc build' needs cc, ld or 'pip install ziglang'",
         ),
         *_gpu_rows(),
+        *_opencl_rows(),
         ("ptxas", find_ptxas() or "none: not needed; 'ktc emit --kind object' gives PTX"),
         ("cache", kept if info.is_writable else f"{info.folder}: not writable, nothing is kept"),
         ("standard library", str(configs.stdlib_folder())),
@@ -56,6 +57,13 @@ def _gpu_rows() -> list[tuple[str, str]]:
     if not gpus:
         rows.append(("GPU", "none: kernels are compiled for the processor"))
     return rows
+
+
+def _opencl_rows() -> list[tuple[str, str]]:
+    devices = opencl_detection.opencl_devices()
+    if not devices:
+        return [("OpenCL", "none (libOpenCL.so.1, and a driver for it)")]
+    return [("OpenCL", f"{one.name}: {one.spirv or 'takes no SPIR-V, so ktc cannot use it'}") for one in devices]
 
 
 def _version_of(package: str) -> str:

@@ -18,7 +18,7 @@ ENVIRONMENT = (
     ("KTC_CACHE_SIZE", "size of the cache at most, in MiB (default 1024)"),
     ("KTC_CACHE_URL", "a cache that several machines share: http://… or a folder"),
     ("KTC_NATIVE", "0: run ktc as Python, even where it is compiled"),
-    ("KTC_DEVICE", "of programs: where kernels run (cpu, gpu, cuda, hip)"),
+    ("KTC_DEVICE", "of programs: cpu, gpu, cuda, hip, metal or opencl"),
     ("KTC_CPU_THREADS", "of programs: threads of the CPU device"),
     ("NO_COLOR", "set: no colours"),
     ("FORCE_COLOR", "set: colours even in files and pipes"),
@@ -49,6 +49,10 @@ EXAMPLES = {
     "man": ("ktc man ~/.local/share/man/man1",),
     "tune": ("ktc tune prog.kpy", "ktc tune prog.kpy --search optuna --trials 40 --plot search.svg",
              "ktc build prog.kpy --tuned prog.tuned.toml"),
+    "report": ("ktc report prog.kpy --target-accelerator gfx942",
+               "ktc report --max-registers 64 --no-spills --target-accelerator sm_90 prog.kpy"),
+    "package": ("ktc package shapes -o lib/shapes.kpypkg --package-version 1.2",),
+    "wheel": ("ktc wheel filters",),
     "bench": ("ktc bench compile prog.kpy --repeat 5",),
 }  # fmt: skip
 """Of each command, the whole of ktc first."""

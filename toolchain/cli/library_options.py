@@ -1,6 +1,6 @@
 """The options of `ktc build` for libraries, and the files that lie beside one.
 
-In: words of the command line, and what a build exports. Out: a header, a file for pkg-config.
+Input: words of the command line, and what a build exports. Output: a header, a file for pkg-config.
 """
 
 import pickle

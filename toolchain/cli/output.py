@@ -1,6 +1,6 @@
 """Tables and code on standard output: with rich on a terminal, plain in a pipe.
 
-In: rows, or the bytes of a stage. Out: nothing; standard output has it.
+Input: rows, or the bytes of a stage. Output: nothing; standard output has it.
 """
 
 import json
@@ -121,7 +121,7 @@ def print_code(data: bytes, kind: str, vendor: str, color: bool) -> None:
     if not color:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return
-    from ktc.tools.highlighting import KpyLexer
+    from ktc.tools.documentation.highlighting import KpyLexer
     from rich.console import Console
     from rich.syntax import Syntax
 
@@ -157,3 +157,23 @@ def progress_bar() -> Any:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def print_support(as_json: bool) -> None:
+    """Print what is done for each kind of target and host."""
+    from ktc.base.records import field_names
+    from ktc.targets.support import HOSTS, KERNELS
+
+    tables = {"kernels": KERNELS, "hosts": HOSTS}
+    if as_json:
+        print_json({title: [{name: getattr(row, name) for name in field_names(row)} for row in rows]
+                    for title, rows in tables.items()})  # fmt: skip
+        return
+    heads = {
+        "kernels": ("kernels for", "made", "checked by", "launched by", "tested on"),
+        "hosts": ("hosts", "made", "linked by", "runs on", "tested on"),
+    }
+    for title, rows in tables.items():
+        print_table(heads[title], [[getattr(row, name) for name in field_names(row)] for row in rows], columns=80)
+        if title == "kernels":
+            print()

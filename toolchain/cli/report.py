@@ -1,6 +1,6 @@
 """`ktc report`: what the kernels of a program need, and with --run what they take.
 
-In: words. Out: a table or JSON on standard output, a picture; exit code 1 if a kernel does not keep what it must.
+Input: words. Output: a table or JSON on standard output, a picture; exit code 1 if a kernel does not keep what it must.
 """
 
 import shutil

@@ -1,6 +1,6 @@
 """What every command that compiles shares: its options, and a `Task` that resolves them, works, and reports.
 
-In: the words of the command line. Out: an exit code; errors, times and progress on standard error.
+Input: the words of the command line. Output: an exit code; errors, times and progress on standard error.
 """
 
 import shutil
@@ -256,7 +256,7 @@ class Command(click.Command):
 
 
 def _tuned(given: Path | None) -> tuple[Path | None, str]:
-    """Return the tuning file that was named, and the device behind an `@`."""
+    """Return the tuning file that was named, and the device after an `@`."""
     if given is None or given.exists():
         return given, ""
     name, _, device = str(given).partition("@")

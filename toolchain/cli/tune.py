@@ -1,6 +1,6 @@
 """`ktc tune`: the search's command line.
 
-In: words. Out: a table on standard output, a tuning file beside the program; exit code 1 if no candidate is good.
+Input: words. Output: a table on standard output, a tuning file beside the program; exit code 1 if no candidate is good.
 """
 
 import json
@@ -97,7 +97,7 @@ def tune_command(
 
 def _program(task: Task, config: Config, chosen: _SearchOptions) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
     """Return the program's choices and the texts of its files; what is wrong with them, or no device, is an error."""
-    from ktc.driver.pipeline import check
+    from ktc.driver.front_end.stages import check
 
     target = config.accelerators[0]
     if not chosen.scheduler and target.name != "cpu" and target.name not in _gpus_here(task):
@@ -246,7 +246,7 @@ def _finish(config: Config, verdicts: Sequence[Verdict], to: Path, plot: Path | 
         print_json({
             "tuned": [asdict(row) for row in rows],
             "candidates": [
-                {"values": dict(one.outcome.values), "state": one.outcome.state, "why": one.why,
+                {"values": dict(one.outcome.values), "state": one.outcome.state, "why": one.reason,
                  "nanoseconds": {" ".join(key).strip(): time for key, time in one.times.items()}}
                 for one in verdicts
             ],
@@ -259,8 +259,8 @@ def _finish(config: Config, verdicts: Sequence[Verdict], to: Path, plot: Path | 
         if len(ranked) > _SHOWN:
             sys.stdout.write(f"… and {len(ranked) - _SHOWN} more\n")
     if not rows:
-        why = next((one.why for one in verdicts if one.why), "")
-        click.echo(f"ktc: no candidate is good: {why}", err=True)
+        reason = next((one.reason for one in verdicts if one.reason), "")
+        click.echo(f"ktc: no candidate is good: {reason}", err=True)
         return 1
     to.write_text(text_of(config.root.name, rows), "utf-8")
     if not as_json:
@@ -275,7 +275,7 @@ def _row(one: Verdict, names: Sequence[str], base: Verdict | None) -> tuple[str,
     times = " ".join(f"{time / 1e3:.2f}" for time in one.times.values()) or "-"
     relative = f"{judging.cost(one, base):.3f}" if one.times else "-"
     needs = ["-" if number is None else str(number) for number in (one.outcome.registers, one.outcome.shared)]
-    return (*(str(one.outcome.values[name]) for name in names), times, relative, *needs, one.why)
+    return (*(str(one.outcome.values[name]) for name in names), times, relative, *needs, one.reason)
 
 
 def _draw(verdicts: Sequence[Verdict], config: Config, plot: Path | None) -> int:

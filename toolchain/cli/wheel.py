@@ -1,6 +1,6 @@
 """`ktc wheel`: a Python package with `.kpy` sources as a wheel.
 
-In: a folder. Out: an exit code; the wheel's path on standard output.
+Input: a folder. Output: an exit code; the wheel's path on standard output.
 """
 
 import sys

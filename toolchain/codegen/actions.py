@@ -1,18 +1,19 @@
 """Right-hand sides that touch memory, call, or have an effect.
 
-In: an action and the `Operations` of its function. Out: lines, and the text of what the action gives.
+Input: an action and the `Operations` of its function. Output: lines, and the text of what the action gives.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from ktc.codegen import block_atomics, coroutine_kernels
-from ktc.codegen.constants import quoted, symbol
+from ktc.codegen import block_atomics
 from ktc.codegen.context import SHARED_SPACE
+from ktc.codegen.entries import coroutine_kernels
 from ktc.codegen.foreign.c_calls import AggregateCall, has_aggregates
-from ktc.codegen.operations import PURE_DECLARATION, Operations
-from ktc.codegen.types import alignment
+from ktc.codegen.values.constants import quoted, symbol
+from ktc.codegen.values.operations import PURE_DECLARATION, Operations
+from ktc.codegen.values.types import alignment
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import (
     INTERPRETED,
@@ -50,7 +51,7 @@ _FENCES_AROUND = {
     "acq_rel": ("release", "acquire"),
     "seq_cst": ("seq_cst", "acquire"),
 }
-"""What is ordered before a relaxed change, and after it, in place of its own order.
+"""What is ordered before a relaxed change, and after it, instead of its own order.
 Source: Lustig and others, "A Formal Analysis of the NVIDIA PTX Memory Consistency Model", 2019, table 1."""
 _FLOAT_ATOMICS = frozenset({"fadd", "fmin", "fmax"})
 
@@ -203,14 +204,14 @@ def _call_intrinsic(body: Operations, action: CallIntrinsic) -> str:
     slot = context.target.system_values.get(action.name)
     if slot is not None:
         return f"%s{slot}"
-    if action.name == EXCHANGED and EXCHANGED in context.target.waits and not context.marks:
+    if action.name == EXCHANGED and EXCHANGED in context.target.blocking_intrinsics and not context.marks:
         return coroutine_kernels.exchanged(body, action)
     args = ", ".join([body.typed(arg) for arg in action.args])
     raw = body.types.raw(action.type)
     if not action.name.startswith("llvm."):
         kinds = ", ".join([body.types.value(arg.type) for arg in action.args])
         group = PURE_DECLARATION if action.pure else EXTERNAL_DECLARATION
-        effects = MARKED if action.name in context.target.waits else f"#{group}"
+        effects = MARKED if action.name in context.target.blocking_intrinsics else f"#{group}"
         context.uses.intrinsics[action.name] = f"declare {raw} {symbol(action.name)}({kinds}) {effects}"
     return _from_raw(body, action.type, _finish(body, action.type, f"call {raw} {symbol(action.name)}({args})"))
 

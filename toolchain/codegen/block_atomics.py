@@ -8,7 +8,7 @@ plain accesses to be independent of each other, and a plain load at one address 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ktc.codegen.operations import Operations
+from ktc.codegen.values.operations import Operations
 from ktc.ir.nodes import AtomicRmw, CompareExchange
 from ktc.ir.types import size_of
 

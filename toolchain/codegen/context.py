@@ -1,16 +1,16 @@
 """What the lowering of one unit shares, and what each function turns out to use.
 
-In: a unit. Out: `Context`, which names functions, globals and externals, and notes in `Uses` who needs what, so that a
-module can be cut out for each kernel from functions that were lowered once.
+Input: a unit. Output: `Context`, which names functions, globals and externals, and notes in `Uses` who needs what, so
+that a module can be cut out for each kernel from functions that were lowered once.
 """
 
 from collections.abc import Mapping
 from dataclasses import field
 
 from ktc.base.records import entity
-from ktc.codegen.constants import ConstantWriter, symbol
 from ktc.codegen.local_pointers import LocalPointers
-from ktc.codegen.types import TypeTable
+from ktc.codegen.values.constants import ConstantWriter, symbol
+from ktc.codegen.values.types import TypeTable
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import Global, Unit
 from ktc.ir.types import PointerType
@@ -44,7 +44,7 @@ class Uses:
 
 
 @entity
-class Trailing:
+class ImplicitArguments:
     """Parameters beyond those of the IR: what the target passes because it has no registers for it.
 
     Args:
@@ -75,7 +75,12 @@ class Context:
     """
 
     def __init__(
-        self, unit: Unit, image_sizes: Mapping[str, int] | None, debug: int, trailing: Trailing, marks: bool = False
+        self,
+        unit: Unit,
+        image_sizes: Mapping[str, int] | None,
+        debug: int,
+        trailing: ImplicitArguments,
+        marks: bool = False,
     ) -> None:
         if not isinstance(unit.target, Target):
             raise Bug("a unit has no target", "codegen")

@@ -1,4 +1,4 @@
-"""Floating-point modes in a kernel's LLVM text. In: the text of a module. Out: the same with other flags.
+"""Floating-point modes in a kernel's LLVM text. Input: the text of a module. Output: the same with other flags.
 
 A mode holds for a kernel, or for one of its functions, with all that it calls. What such a function calls others may
 call too, so it gets copies of its own.

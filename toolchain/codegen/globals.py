@@ -1,13 +1,13 @@
 """Global variables as LLVM definitions, images among them.
 
-In: globals of a unit and the images that device units gave. Out: lines.
+Input: globals of a unit and the images that device units gave. Output: lines.
 """
 
 from collections.abc import Mapping
 
-from ktc.codegen.constants import quoted, symbol
 from ktc.codegen.context import CONSTANT_SPACE, SHARED_SPACE, Context, Uses
 from ktc.codegen.source_places import place_definition
+from ktc.codegen.values.constants import quoted, symbol
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import Const, Global, ImageRef, ImageSize, SourcePlace, Unit
 from ktc.ir.types import align_of, size_of

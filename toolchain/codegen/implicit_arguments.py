@@ -1,11 +1,12 @@
 """Which functions need the thread's ids, or the block's shared memory, as further parameters.
 
-In: a unit of a target that has no registers for them (`Target.system_values` is not empty). Out: `Trailing`.
+Input: a unit of a target that has no registers for them (`Target.system_values` is not empty). Output:
+`ImplicitArguments`.
 """
 
 from collections.abc import Iterator
 
-from ktc.codegen.context import SHARED_SPACE, Trailing
+from ktc.codegen.context import SHARED_SPACE, ImplicitArguments
 from ktc.codegen.local_pointers import flat
 from ktc.ir.nodes import Call, CallIntrinsic, Function, GlobalAddress, Let, Op, Statement, Unit
 from ktc.ir.types import align_of, size_of
@@ -17,10 +18,10 @@ _SHARED = -1
 SHARED_ALIGN = 64
 
 
-def trailing(unit: Unit, target: Target) -> Trailing:
+def trailing(unit: Unit, target: Target) -> ImplicitArguments:
     """Return what each function needs, through its callees too."""
     if not target.system_values:
-        return Trailing()
+        return ImplicitArguments()
     offsets, size = _shared_layout(unit) if target.entry in ("blocks", "threads") else ({}, 0)
     is_sized = any(at == size for at in offsets.values())
     needs = {name: _direct(function, target, offsets) for name, function in unit.functions.items()}
@@ -36,7 +37,7 @@ def trailing(unit: Unit, target: Target) -> Trailing:
             if not needs[name] <= needs[caller]:
                 needs[caller] |= needs[name]
                 work.append(caller)
-    return Trailing(
+    return ImplicitArguments(
         {name: tuple(sorted(found - {_SHARED})) for name, found in needs.items()},
         frozenset(name for name, found in needs.items() if _SHARED in found),
         offsets,
@@ -52,8 +53,9 @@ def _shared_layout(unit: Unit) -> tuple[dict[str, int], int]:
     shared = [held for held in unit.globals.values() if held.space == SHARED_SPACE]
     for held in sorted(shared, key=lambda held: size_of(held.type) == 0):
         align = held.align or align_of(held.type)
-        if not size_of(held.type):
-            align = SHARED_ALIGN
+        # Vectors of an array are not to lie on two lines of the cache.
+        if not 0 < size_of(held.type) < SHARED_ALIGN:
+            align = max(align, SHARED_ALIGN)
         at = (at + align - 1) // align * align
         offsets[held.name] = at
         at += size_of(held.type)

@@ -1,9 +1,9 @@
 """Which pointers may point to a function's own locals, found over all functions of a unit.
 
-In: functions. Out: `LocalPointers`. On the CPU the threads of a block are turns of a loop, and after inlining they
-share the stack slot of a local that LLVM cannot turn into registers. Only accesses that surely touch something else may
-be declared independent between turns, so this errs towards "may be local": whatever is computed from the address of a
-local may be; if such an address is ever stored in memory, so may everything else that is loaded.
+Input: functions. Output: `LocalPointers`. On the CPU the threads of a block are turns of a loop, and after inlining
+they share the stack slot of a local that LLVM cannot turn into registers. Only accesses that surely touch something
+else may be declared independent between turns, so this errs towards "may be local": whatever is computed from the
+address of a local may be; if such an address is ever stored in memory, so may everything else that is loaded.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,27 +1,29 @@
 """Units to LLVM assembly: one module for each kernel, one for the host.
 
-In: checked units. Out: `LlvmModule`s that parse and verify. Each function is lowered once; a kernel's module has the
-functions and globals that the kernel reaches.
+Input: checked units. Output: `LlvmModule`s that parse and verify. Each function is lowered once; a kernel's module has
+the functions and globals that the kernel reaches.
 """
 
 from collections.abc import Sequence, Set
 
 from ktc.base.records import record, replace
-from ktc.codegen import air, checked, cpu, headers, partition, spirv
-from ktc.codegen.constants import symbol
+from ktc.codegen import partition
 from ktc.codegen.context import SHARED_SPACE, Context, Uses
 from ktc.codegen.debugging import line_tables, printers
+from ktc.codegen.entries import air, checked, cpu, headers, spirv
 from ktc.codegen.float_modes import in_mode, with_modes
 from ktc.codegen.foreign import exports, python_entries
-from ktc.codegen.functions import FunctionText, lower_function
+from ktc.codegen.functions import COMPACT_LOOPS, FunctionText, lower_function
 from ktc.codegen.globals import Images, image_sizes, lower_global
 from ktc.codegen.implicit_arguments import trailing
 from ktc.codegen.local_pointers import LocalPointers
+from ktc.codegen.values.constants import symbol
 from ktc.diag.diagnostic import Bug
 from ktc.diag.source import Span
 from ktc.ir import walk
 from ktc.ir.nodes import Function, ImageRef, Loop, Unit
 from ktc.ir.types import size_of
+from ktc.targets.checked import in_loops
 from ktc.targets.target import Target
 
 
@@ -58,6 +60,9 @@ def lower_device(unit: Unit, debug: int = 0, level: int = 0, threads: str = "aut
     lowering = _Lowering(unit, {}, debug, level)
     modules = tuple(lowering.kernel(kernel.symbol) for kernel in unit.kernels)
     is_checked = bool(lowering.target.checks)
+    if lowering.target.entry == "threads" and level > 0:
+        marking = _Lowering(replace(unit, target=in_loops(lowering.target)), {}, debug, level, marks=True)
+        return tuple(replace(module, marked=marking.kernel(module.kernel).text) for module in modules)
     if lowering.is_cut and (
         is_checked or (threads != "coroutines" and ((level > 0 and debug < FULL_DEBUG) or threads == "loops"))
     ):
@@ -97,6 +102,8 @@ def lower_host_parts(
     return _Lowering(unit, images, debug, level).host_parts(entry)
 
 
+_PLAIN_NODES = frozenset({0, 1, 2, 3})
+"""Metadata that is no debug information."""
 _FIRST_FLAG = 10_000_000
 """Number of a metadata node; those of debug information are below."""
 _ALWAYS_INLINE = 1
@@ -132,7 +139,7 @@ class _Lowering:
             shown = headers.define(context, lowered, linkage="")
             metadata = list(cpu.METADATA) if self._target.entry == "blocks" else []
             return self._module(name, reached, [shown, *self._bodies(reached)], metadata, flags)
-        own = [headers.define(context, lowered, 0 if lowered.waits else _ALWAYS_INLINE)]
+        own = [headers.define(context, lowered, 0 if lowered.is_coroutine else _ALWAYS_INLINE)]
         if context.marks:
             own = [cpu.marked_body(context, lowered)]
         if self._target.entry == "metadata":
@@ -166,7 +173,7 @@ class _Lowering:
         if name not in self._context.kernels:
             return False
         function = self._functions[name]
-        if function.waits or any(one.split()[-1] == "%s0" for one in function.trailing):
+        if function.is_coroutine or any(one.split()[-1] == "%s0" for one in function.trailing):
             return True
         return any(_has_loop(text.function) for text in _Reached(self, [name]).functions.values())
 
@@ -186,7 +193,7 @@ class _Lowering:
         return tuple(
             [
                 self._host_module(
-                    _PartReached(self, part, whole, shared, index == 0), entry if entry in part.roots else ""
+                    _PartReached(self, part, whole, shared, index == 0), entry if entry in part.roots else "", True
                 )
                 for index, part in enumerate(parts)
             ]
@@ -208,8 +215,10 @@ class _Lowering:
         is_image = isinstance(held.content, ImageRef) and self._images is not None
         return held.linkage == "hidden" or (held.linkage == "internal" and (is_image or not held.constant))
 
-    def _host_module(self, reached: "_Reached", entry: str) -> LlvmModule:
+    def _host_module(self, reached: "_Reached", entry: str, is_part: bool = False) -> LlvmModule:
         main = []
+        if is_part and reached.metadata.keys() & COMPACT_LOOPS.keys():
+            reached.metadata |= COMPACT_LOOPS
         if entry and self._context.debug >= FULL_DEBUG and "linux" in self._target.triple:
             main.append(printers.section())
         if entry:
@@ -273,7 +282,7 @@ class _Lowering:
     ) -> LlvmModule:
         target = self._target
         nodes = dict(sorted(reached.metadata.items()))
-        if self._context.debug and nodes.keys() - {0}:
+        if self._context.debug and nodes.keys() - _PLAIN_NODES:
             flags += ('!{i32 2, !"Debug Info Version", i32 3}', '!{i32 7, !"Dwarf Version", i32 4}')
             metadata = [*metadata, "!llvm.dbg.cu = !{!100}"]
         if flags:

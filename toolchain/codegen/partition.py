@@ -1,9 +1,9 @@
 """The host of a large program in several modules, which LLVM compiles side by side and the cache keeps one by one.
 
-In: the functions that the host reaches. Out: which of them each module defines. What the time of LLVM grows with is
-the longest function after inlining, so this bounds the inlining, too: a function that one place calls joins its caller
-only while both together are short enough. Where modules begin depends on the names of functions, not on their lengths,
-so a change inside of one function changes the text of its own module alone.
+Input: the functions that the host reaches. Output: which of them each module defines. What the time of LLVM grows with
+is the longest function after inlining, so this bounds the inlining, too: a function that one place calls joins its
+caller only while both together are short enough. Where modules begin depends on the names of functions, not on their
+lengths, so a change inside of one function changes the text of its own module alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

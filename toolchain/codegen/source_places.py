@@ -1,11 +1,12 @@
 """Places in the program that a trace of an error names, as LLVM definitions.
 
-In: globals whose content is a `SourcePlace`. Out: lines. A place is its line and column in 32 bits and, in another 32,
-how far away its names lie: the file and the function, each with a zero byte behind it. So it needs no relocation. The
-places are in an object beside the host's code, which is therefore the same wherever in its file it stands.
+Input: globals whose content is a `SourcePlace`. Output: lines. A place is its line and column in 32 bits and, in
+another 32, how far away its names lie: the file and the function, each with a zero byte after it. So it needs no
+relocation. The places are in an object beside the host's code, which is therefore the same wherever in its file it
+stands.
 """
 
-from ktc.codegen.constants import quoted, symbol
+from ktc.codegen.values.constants import quoted, symbol
 from ktc.ir.nodes import SourcePlace, Unit
 
 _COLUMN_BITS = 10

@@ -1,8 +1,9 @@
 """Ways out of a function that end alike become one.
 
 Where a call raises, the values that live there are destroyed and the function returns, or goes to a handler: the same
-calls again behind each call that may raise. In: the lines of a function's blocks. Out: the same with what blocks have
-in common at their ends written once. No line that is shared defines a value, so all it uses is known in each of them.
+calls again after each call that may raise. Input: the lines of a function's blocks. Output: the same with what blocks
+have in common at their ends written once. No line that is shared defines a value, so all it uses is known in each of
+them.
 """
 
 from collections.abc import Sequence

@@ -36,8 +36,8 @@ def open_cache(environment: Mapping[str, str] = os.environ) -> Cache:
     url = environment.get("KTC_CACHE_URL", "")
     shared = SharedCache(url) if url else None
     cache = Cache(cache_folder(environment), bound, spare=spare, shared=shared)
-    why = cache.distrust()
-    return Cache(None, bound, spare=spare, refused=why, shared=shared) if why else cache
+    reason = cache.distrust()
+    return Cache(None, bound, spare=spare, refused=reason, shared=shared) if reason else cache
 
 
 def environment_with(changes: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """Options to one `Config`: every field concrete, targets as objects."""
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from ktc.config.options import (
 )
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
-from ktc.targets import checked, float_modes
+from ktc.targets import checked, float_modes, triples
 from ktc.targets import host as hosts
 from ktc.targets.cpu import THREAD_FORMS
 from ktc.targets.target import Target
@@ -45,7 +44,7 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
     accelerators = _accelerators(options.accelerators, host, sink, cache, environment)
     accelerators = _with_options(accelerators, options, sink)
     emit = options.emit or "exe"
-    output = options.output or _output(options.root, _suffix(emit))
+    output = options.output or _output(options.root, _suffix(emit, host))
     if options.writes:
         _check_output(output, options.root, sink)
     if sink.error_count:
@@ -53,12 +52,13 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
     level, debug = DEFAULT_LEVEL if options.level is None else options.level, options.debug or 0
     checks: dict[str, str] = {}
     if options.checks:
-        level, debug = CHECKED_LEVEL if options.level is None else options.level, max(debug, 1)
+        level, debug = level if options.level is not None else CHECKED_LEVEL, max(debug, 1)
         host = checked.checked(host, options.checks)
-        processors_of = [target for target in accelerators if target.vendor == "cpu"]
-        processors_of = processors_of or [target for target in (targets.find("cpu", host),) if target is not None]
-        checks = checked.defines(options.checks, accelerators or processors_of, options.json)
-        accelerators = tuple([checked.checked(target, options.checks) for target in processors_of])
+        kept = _checked_devices(accelerators, options.checks, host)
+        if options.level is None and any(target.vendor in checked.GPUS for target in kept):
+            level = DEFAULT_LEVEL  # so that what a GPU takes longer is the checks'
+        checks = checked.defines(options.checks, accelerators or kept, options.json)
+        accelerators = tuple([checked.checked(target, options.checks) for target in kept])
     if options.hardened:
         host = replace(host, is_hardened=True)
         accelerators = tuple([replace(one, is_hardened=one.vendor == "cpu") for one in accelerators])
@@ -80,6 +80,15 @@ def resolve(options: Options, sink: Sink, cache: Cache, environment: Mapping[str
         module=options.module or output.name.partition(".")[0] if emit == "python-extension" else "",
         soname=options.soname, symbol_version=options.symbol_version,
     )  # fmt: skip
+
+
+def _checked_devices(accelerators: tuple[Target, ...], checks: tuple[str, ...], host: Target) -> tuple[Target, ...]:
+    """Return the targets of a checked program: GPUs whose kernels look for anything, and the CPU if it is needed."""
+    vendors = ("cpu", *checked.GPUS) if checked.runs_on_gpus(checks) else ("cpu",)
+    kept = tuple([target for target in accelerators if target.vendor in vendors])
+    if any(target.vendor == "cpu" for target in kept) or (kept and checked.REPLAY not in checks):
+        return kept
+    return (*kept, *[target for target in (targets.find("cpu", host),) if target is not None])
 
 
 def _tuned(options: Options, root: Path, accelerators: tuple[Target, ...], sink: Sink) -> dict[str, str]:
@@ -181,24 +190,25 @@ def _check_processor(triple: str, cpu: str, features: str, sink: Sink, cache: Ca
         sink.report(Diagnostic(Code.UNKNOWN_TARGET, None, text, f"give {option} a name that LLVM knows"))
 
 
-def _suffix(emit: str) -> str:
-    shared = ".dylib" if sys.platform == "darwin" else ".so"
+def _suffix(emit: str, host: Target) -> str:
+    system = triples.parsed(host.triple).system
+    shared = {triples.MACOS: ".dylib", triples.WINDOWS: ".dll"}.get(system, ".so")
     return {
-        "exe": "", "shared-lib": shared, "static-lib": ".a", "python-extension": ".abi3.so", "object": ".o",
-        "llvm": ".ll", "asm": ".s",
+        "exe": ".exe" if system == triples.WINDOWS else "", "shared-lib": shared, "static-lib": ".a",
+        "python-extension": ".abi3.so", "object": ".o", "llvm": ".ll", "asm": ".s",
     }[emit]  # fmt: skip
 
 
 def _check_output(output: Path, root: Path, sink: Sink) -> None:
     """Find out before the work what cannot be written after it."""
-    why = ""
+    reason = ""
     if root.is_dir():
         return  # reading the file reports it
     if output.is_dir():
-        why = "it is a folder"
+        reason = "it is a folder"
     elif not output.parent.is_dir():
-        why = f"the folder '{output.parent}' does not exist"
+        reason = f"the folder '{output.parent}' does not exist"
     elif output.exists() and root.exists() and output.samefile(root):
-        why = "it is the source file"
-    if why:
-        sink.report(Diagnostic(Code.FILE_ERROR, None, f"cannot write '{output}': {why}"))
+        reason = "it is the source file"
+    if reason:
+        sink.report(Diagnostic(Code.FILE_ERROR, None, f"cannot write '{output}': {reason}"))

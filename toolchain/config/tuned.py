@@ -1,7 +1,7 @@
 """Tuning files: what `ktc tune` found, and builds take with `--tuned FILE`.
 
-In: the text of a file and a target. Out: values of `tuning.tunable` as defines. A file is TOML: the program's name,
-and a table `[[tuned]]` for each device, type and shape class.
+Input: the text of a file and a target. Output: values of `tuning.tunable` as defines. A file is TOML: the program's
+name, and a table `[[tuned]]` for each device, type and shape class.
 """
 
 import tomllib

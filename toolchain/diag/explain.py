@@ -1,6 +1,6 @@
 """Pages that say more about a kind of error or warning: `ktc explain CODE`.
 
-In: a code's id. Out: its page, `explain/ID.md`, with the title of the code in front. Every code has one.
+Input: a code's id. Output: its page, `explain/ID.md`, with the title of the code in front. Every code has one.
 """
 
 from difflib import get_close_matches

@@ -1,6 +1,6 @@
 """What a tool can change for a diagnostic: edits made from its code, its place and its help.
 
-In: a diagnostic. Out: `Fix`es, the best first. A fix is safe if the program cannot mean anything else then.
+Input: a diagnostic. Output: `Fix`es, the best first. A fix is safe if the program cannot mean anything else then.
 """
 
 import re
@@ -88,7 +88,7 @@ def _of_habit(diagnostic: Diagnostic, span: Span) -> Fix | None:
 
 
 def _import(source: Source, module: str, name: str) -> list[Edit]:
-    """Import a name at the top of a file, behind its comment or docstring, if it is not imported yet."""
+    """Import a name at the top of a file, after its comment or docstring, if it is not imported yet."""
     if re.search(rf"^from {re.escape(module)} import .*\b{name}\b", source.text, re.MULTILINE):
         return []
     first = re.search(r"^(?:from|import|fn|def|struct|trait|alias|comptime|@)\b", source.text, re.MULTILINE)

@@ -1,7 +1,7 @@
 """Whole builds that are kept: what came out, and every file that it depends on.
 
-In: a `Config`. Out: what an earlier build with it made, if nothing has changed since. This module is all that a build
-with nothing to do runs, so it imports neither the compiler nor LLVM.
+Input: a `Config`. Output: what an earlier build with it made, if nothing has changed since. This module is all that a
+build with nothing to do runs, so it imports neither the compiler nor LLVM.
 """
 
 import json
@@ -17,7 +17,7 @@ from ktc.base.records import record
 from ktc.config import LIBRARIES, Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
-from ktc.emit.link import Executable, install
+from ktc.emit.linking.link import Executable, install
 from ktc.emit.tools import find_ptxas, stamp_of_ptxas
 from ktc.targets.target import Target
 
@@ -98,8 +98,8 @@ def write(config: Config, data: bytes, sink: Sink, is_executable: bool | None = 
 
 def report_unwritable(config: Config, error: OSError, sink: Sink) -> None:
     """Report that the output could not be written."""
-    why = (error.strerror or str(error)).lower()
-    sink.report(Diagnostic(Code.FILE_ERROR, None, f"cannot write '{config.output}': {why}"))
+    reason = (error.strerror or str(error)).lower()
+    sink.report(Diagnostic(Code.FILE_ERROR, None, f"cannot write '{config.output}': {reason}"))
 
 
 def describe(target: Target) -> str:

@@ -1,7 +1,7 @@
 """What went into the last build of a file, so that one can say why the next one misses the cache.
 
-In: a session at its end. Out: for each unit whether the cache has it, and which input is another one than before. A
-build writes one small entry; nothing that decides what is built is read from it.
+Input: a session at its end. Output: for each unit whether the cache has it, and which input is another one than before.
+A build writes one small entry; nothing that decides what is built is read from it.
 """
 
 import json
@@ -41,8 +41,8 @@ def explain(session: Session, form: str) -> list[Sequence[str]]:
     units = before.get("units", {})
     for unit in session.units:
         known = units.get(unit.name)
-        why = "" if unit.hit else _said(_changes(unit.key, known), known is not None)
-        rows.append((unit.name, "hit" if unit.hit else "miss", why))
+        reason = "" if unit.hit else _said(_changes(unit.key, known), known is not None)
+        rows.append((unit.name, "hit" if unit.hit else "miss", reason))
     return list(rows)
 
 

@@ -1,7 +1,7 @@
 """Calls in processes of their own that begin with all that this one knows.
 
-In: calls. Out: what they returned, in their order. Unlike `emit.workers`, which start almost empty, a child here is a
-copy of the caller: what it elaborates or changes is its own and is gone with it, but for the result.
+Input: calls. Output: what they returned, in their order. Unlike `emit.workers`, which start almost empty, a child here
+is a copy of the caller: what it elaborates or changes is its own and is gone with it, but for the result.
 """
 
 import os
@@ -23,6 +23,8 @@ def run(calls: Sequence[Callable[[], _Result]], jobs: int) -> list[_Result]:
     Raises:
         Bug: a child ended without a result.
     """
+    if not hasattr(os, "fork"):
+        return [_unpack(pickle.dumps(_outcome(call))) for call in calls]
     sys.stdout.flush()
     sys.stderr.flush()
     results: dict[int, bytes] = {}
@@ -55,6 +57,9 @@ def run(calls: Sequence[Callable[[], _Result]], jobs: int) -> list[_Result]:
 
 def begin(call: Callable[[], _Result]) -> Callable[[], _Result]:
     """Run a call in a copy of this process, beside it; what is returned waits for the result, as `run`."""
+    if not hasattr(os, "fork"):
+        held = _unpack(pickle.dumps(_outcome(call)))
+        return lambda: held
     sys.stdout.flush()
     sys.stderr.flush()
     pid, pipe = _start(call)

@@ -1,6 +1,6 @@
 """Runs the pipeline so that nothing of it reaches the user raw: deep recursion, Ctrl-C, and mistakes of ours.
 
-In: work as a function. Out: an exit code. An internal error becomes one line, and a report in a file.
+Input: work as a function. Output: an exit code. An internal error becomes one line, and a report in a file.
 """
 
 import gc

@@ -1,23 +1,21 @@
 """The compiled standard library: one object for each host target and level, made on first use and kept.
 
-In: a `Config`. Out: what the elaborator has to know of it, and the object to link. What is in it is decided by seed
-programs in the library (`stdlib/archive.kpy`, for devices `stdlib/archive_device.kpy`) and by nothing else, so the same
-program becomes the same executable on every machine.
+Input: a `Config`. Output: what the elaborator has to know of it, and the object to link. What is in it is decided by
+seed programs in the library (`stdlib/archive.kpy`, for devices `stdlib/archive_device.kpy`) and by nothing else, so the
+same program becomes the same executable on every machine.
 """
 
 import pickle
-import sys
-from collections.abc import Sequence
-from importlib.util import MAGIC_NUMBER
 
 from ktc import passes as passes_package
-from ktc.base import unpickling
 from ktc.base.cache import Cache, Key, Lock
 from ktc.base.records import record, replace
 from ktc.codegen.module import lower_host
 from ktc.config import Config
 from ktc.diag.diagnostic import Bug, Sink
-from ktc.driver import build_cache, forks
+from ktc.driver import forks
+from ktc.driver.front_end import kept_library
+from ktc.driver.front_end.kept_library import KeptArchive
 from ktc.elaborate.instances.library_archive import Library, library_of, packed_modules, parts
 from ktc.elaborate.model.body_store import Packed
 from ktc.elaborate.program import elaborate_archive, elaborate_for_device
@@ -30,9 +28,6 @@ from ktc.targets.target import Target
 
 SEED = "archive.kpy"
 DEVICE_SEED = "archive_device.kpy"
-
-_PYTHON = f"{sys.implementation.cache_tag} {MAGIC_NUMBER.hex()}"
-"""Pythons that can read each other's code."""
 
 PARTS = 2
 """Objects of the archive: LLVM works on them at the same time."""
@@ -59,7 +54,7 @@ class Archive:
         data = tuple(bytes(workers.result(ticket)) for ticket in self.tickets)
         base, own = self.keys
         cache.put(base, self.names.encode())
-        cache.put(own, pickle.dumps(Archive(replace(self.library, devices={}), data)))
+        cache.put(own, pickle.dumps(KeptArchive(replace(self.library, devices={}), data)))
         self.lock.release()
         return data
 
@@ -72,7 +67,7 @@ def find(config: Config, cache: Cache, workers: Workers) -> Archive | None:
     """
     if cache.folder is None:
         return None
-    if cache.get(_base_key(config, config.host)) is not None:
+    if cache.get(kept_library.base_key(config, config.host)) is not None:
         devices = _of_devices(config, cache)
         archive = _of_host(config, cache, workers)
     else:  # both are long: side by side
@@ -82,30 +77,20 @@ def find(config: Config, cache: Cache, workers: Workers) -> Archive | None:
     return replace(archive, library=replace(archive.library, devices=devices))
 
 
-def kept(config: Config, cache: Cache) -> Library | None:
-    """Return what is kept of the library for the elaborator; None if a part of it would have to be made."""
-    archive = _kept(config, cache, _base_key(config, config.host))
-    packed = {target.name: _kept(config, cache, _base_key(config, target)) for target in config.accelerators}
-    devices = {name: one for name, one in packed.items() if isinstance(one, Packed)}
-    if not isinstance(archive, Archive) or len(devices) < len(packed):
-        return None
-    return replace(archive.library, devices=devices)
-
-
 def _of_devices(config: Config, cache: Cache) -> dict[str, Packed]:
     return {target.name: _of_device(config, cache, target) for target in config.accelerators}
 
 
 def _of_host(config: Config, cache: Cache, workers: Workers) -> Archive:
-    base = _base_key(config, config.host)
-    kept = _kept(config, cache, base)
-    if isinstance(kept, Archive):
-        return kept
+    base = kept_library.base_key(config, config.host)
+    kept = kept_library.read(config, cache, base)
+    if isinstance(kept, KeptArchive):
+        return Archive(kept.library, kept.data)
     lock = cache.lock("archive")  # several builds at once make one
-    kept = _kept(config, cache, base)
-    if isinstance(kept, Archive):
+    kept = kept_library.read(config, cache, base)
+    if isinstance(kept, KeptArchive):
         lock.release()
-        return kept
+        return Archive(kept.library, kept.data)
     try:
         finish = forks.begin(lambda: parse_library(config.stdlib, cache)) if cache.is_kept else None
         unit, library, names = _elaborate(config, cache)
@@ -116,18 +101,18 @@ def _of_host(config: Config, cache: Cache, workers: Workers) -> Archive:
         lock.release()
         raise
     tickets = tuple(workers.submit(device.host_job(module, "object", config.level)) for module in modules)
-    return Archive(library, (), tickets, (base, _key(base, config, names)), " ".join(names), lock)
+    return Archive(library, (), tickets, (base, kept_library.key_of(base, config, names)), " ".join(names), lock)
 
 
 def _of_device(config: Config, cache: Cache, target: Target) -> Packed:
     """Return what is kept for a device target: bodies, and no code, since that differs from kernel to kernel."""
-    base = _base_key(config, target)
-    kept = _kept(config, cache, base)
+    base = kept_library.base_key(config, target)
+    kept = kept_library.read(config, cache, base)
     if isinstance(kept, Packed):
         return kept
     lock = cache.lock(f"archive-{target.name}")  # several builds at once make one
     try:
-        kept = _kept(config, cache, base)
+        kept = kept_library.read(config, cache, base)
         return kept if isinstance(kept, Packed) else _made_for_device(config, cache, target, base)
     finally:
         lock.release()
@@ -139,7 +124,7 @@ def _made_for_device(config: Config, cache: Cache, target: Target, base: Key) ->
     packed, names = elaborate_for_device(_load_seed(own, cache, sink), own, sink)
     _check(sink)
     cache.put(base, " ".join(names).encode())
-    cache.put(_key(base, config, names), pickle.dumps(packed))
+    cache.put(kept_library.key_of(base, config, names), pickle.dumps(packed))
     return packed
 
 
@@ -164,27 +149,3 @@ def _load_seed(own: Config, cache: Cache, sink: Sink) -> Package:
 def _check(sink: Sink) -> None:
     if sink.error_count:
         raise Bug(f"the library's seed has errors: {sink.diagnostics[0].message}", "archive")
-
-
-def _kept(config: Config, cache: Cache, base: Key) -> object:
-    """Return what is kept, None if nothing is or it is damaged."""
-    named = cache.get(base)
-    data = None if named is None else cache.get(_key(base, config, named.decode().split()))
-    if data is None:
-        return None
-    try:
-        return unpickling.loads(data)
-    except Exception:  # a damaged entry is a miss, and damage can raise anything
-        return None
-
-
-def _base_key(config: Config, target: Target) -> Key:
-    return Key.of(
-        "archive", python=_PYTHON, toolchain=config.toolchain, target=build_cache.describe(target),
-        level=str(config.level), debug=str(config.debug),
-    )  # fmt: skip
-
-
-def _key(base: Key, config: Config, names: Sequence[str]) -> Key:
-    values = [f"{name}={config.defines[name]}" for name in names if name in config.defines]
-    return Key.of("archive-of", base=base.name, defines="\n".join(values))

@@ -1,7 +1,7 @@
 """The per-kernel flow: each kernel through the whole pipeline alone, from the resolved program on.
 
-In: the program, whose host is elaborated. Out: an `LlvmModule` a kernel. Each kernel is elaborated, checked and lowered
-in a copy of the process, several at once; nothing that one kernel made serves another.
+Input: the program, whose host is elaborated. Output: an `LlvmModule` a kernel. Each kernel is elaborated, checked and
+lowered in a copy of the process, several at once; nothing that one kernel made serves another.
 """
 
 from collections.abc import Callable

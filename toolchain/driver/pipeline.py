@@ -1,38 +1,40 @@
 """The pipeline: a main file to an executable, to objects that run at once, or to the text of any stage.
 
-In: `Config`. Out: what was asked for. Every function here reads top to bottom in the order of the stages; `Session`
-keeps what all of them share and knows which stage is running, for times and for reports of internal errors; `units`
-has what becomes of units, `slices` the per-kernel flow.
+Input: `Config`. Output: what was asked for. Every function here reads top to bottom in the order of the stages;
+`Session` keeps what all of them share and knows which stage is running, for times and for reports of internal errors;
+`units` has what becomes of units, `slices` the per-kernel flow.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NoReturn
 
-from ktc import passes as passes_package
 from ktc.base.records import replace
 from ktc.codegen.module import lower_device, lower_host
-from ktc.config import LIBRARIES, Config, tuned
+from ktc.config import LIBRARIES, Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, gate
 from ktc.driver import build_cache, library_archive, per_kernel, units
+from ktc.driver.front_end import kept_library
+from ktc.driver.front_end.stages import elaborated, load_package, passed, verified
+from ktc.driver.front_end.stages import name_of as unit_name
 from ktc.driver.session import Session
 from ktc.driver.units import fail
-from ktc.driver.units import name_of as unit_name
 from ktc.elaborate.instances.library_archive import Library
-from ktc.elaborate.program import elaborate, elaborate_touched
 from ktc.emit import device
-from ktc.emit.link import Executable, LinkFailed, LinkOptions, find_link_tools, link, linked
+from ktc.emit.linking.commands import LinkOptions
+from ktc.emit.linking.link import Executable, LinkFailed, link, linked
+from ktc.emit.linking.tools import find_link_tools, how_to_link
 from ktc.emit.workers import Workers
 from ktc.interop.static_library import archive, with_locals
 from ktc.ir.exports import Exports
 from ktc.ir.nodes import Program, Unit
 from ktc.ir.text import print_unit
 from ktc.syntax.format import dump
-from ktc.syntax.lint import lint
-from ktc.syntax.loader import Package, load
+from ktc.syntax.loader import Package
 from ktc.targets.target import Target
 
-__all__ = ("Session", "assemble", "build", "check", "compile_objects", "emit", "look_up")
+__all__ = ("Session", "assemble", "build", "compile_objects", "emit", "look_up")
 
 KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
 """What `emit` can show, in the order of the stages."""
@@ -66,7 +68,7 @@ def compile_objects(session: Session) -> tuple[bytes, ...]:
 
 def prepare(session: Session) -> None:
     """Make what is kept of the library for this configuration, unless it is there: elaboration is fast after it."""
-    if library_archive.kept(session.config, session.cache) is None:
+    if kept_library.kept(session.config, session.cache) is None:
         with Workers(session.config.jobs) as workers:
             archive = library_archive.find(session.config, session.cache, workers.start())
             if archive is not None:
@@ -82,21 +84,23 @@ def look_up(session: Session) -> None:
     units.look_up(session, program)
 
 
-def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False) -> bytes:
+def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False, is_whole: bool = True) -> bytes:
     """Return what one stage made, of the host or of a kernel.
 
     Args:
         kind: one of `KINDS`.
         kernel: which one, where there are several; its symbol or its name.
         on_device: of the first accelerator's kernels, not of the host.
+        is_whole: the host has all of its code; otherwise it calls what is compiled of the library, as in a build.
 
     Raises:
         CompileError: the program has errors, or the kernel cannot be chosen.
     """
     if kind == "ast":
-        return dump(_load(session).root).encode()
+        return dump(load_package(session).root).encode()
     with Workers(session.config.jobs) as workers:
-        program = _front(session, library=_bodies(session))
+        library = _bodies(session) if is_whole else kept_library.kept(session.config, session.cache)
+        program = _front(session, library=library)
         if on_device:
             unit = _device_unit(session, program, kernel)
             return print_unit(unit).encode() if kind == "ir" else _emit_kernel(session, unit, kernel, kind, workers)
@@ -113,41 +117,6 @@ def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False)
         return str(workers.result(ticket)).encode()
 
 
-def check(session: Session, name: str = "") -> Package | None:
-    """Find what is wrong with the main file; nothing is compiled, and LLVM is not loaded.
-
-    Args:
-        name: the dotted name of the main file as a module, for its relative imports.
-
-    Returns: the modules that were read, None if the main file does not parse. What is wrong is in the sink.
-    """
-    try:
-        package = _load(session)
-        if name:
-            package.names[id(package.root)] = name
-        _front(session, package, library_archive.kept(session.config, session.cache))
-    except CompileError:
-        return session.package
-    return package
-
-
-def check_touched(session: Session, touched: tuple[int, int], name: str = "") -> Package | None:
-    """Do the same for the main file's declarations that touch some characters, a fraction of the work."""
-    config, sink = session.config, session.sink
-    try:
-        package = _load(session)
-        if name:
-            package.names[id(package.root)] = name
-        library = library_archive.kept(config, session.cache)
-        functions = elaborate_touched(package, config, sink, touched, library, session.observe)
-        passes_package.check(functions, config, sink)
-        if not sink.mistake_count:
-            lint(package.root, package.modules.values(), sink)
-    except CompileError:
-        return session.package
-    return package
-
-
 def kernel_texts(session: Session) -> list[tuple[Target, str, str, bytes]]:
     """Return the assembly of every kernel of the program's GPUs: its target, its title, its symbol, and the text.
 
@@ -156,7 +125,7 @@ def kernel_texts(session: Session) -> list[tuple[Target, str, str, bytes]]:
     """
     found: list[tuple[Target, str, str, bytes]] = []
     with Workers(session.config.jobs) as workers:
-        library = library_archive.kept(session.config, session.cache)
+        library = kept_library.kept(session.config, session.cache)
         for unit in _front(session, library=library).devices:
             if units.is_native(unit):
                 continue
@@ -175,28 +144,13 @@ def assemble(session: Session) -> int:
         Bug: an assembler refuses a kernel.
     """
     with Workers(session.config.jobs) as workers:
-        program, count = _front(session, library=library_archive.kept(session.config, session.cache)), 0
+        program, count = _front(session, library=kept_library.kept(session.config, session.cache)), 0
         for unit in program.devices:
             if not units.is_native(unit):
                 modules = lower_device(unit, session.config.debug, session.config.level, session.config.cpu_threads)
                 units.emit_cached(session, unit, modules, {one.kernel: {"object"} for one in modules}, workers)
                 count += len(modules)
         return count
-
-
-def _load(session: Session) -> Package:
-    config = session.config
-    with session.stage("load"):
-        package = load(
-            config.root, config.search, config.stdlib, session.cache, session.sink, reads=session.reads,
-            overlays=session.overlays,
-        )  # fmt: skip
-    if package is None:
-        raise CompileError(session.sink.diagnostics)
-    if "." in config.module:  # for its relative imports
-        package.names[id(package.root)] = config.module
-    session.package = package
-    return package
 
 
 def _front(
@@ -210,57 +164,35 @@ def _front(
     Args:
         ahead: takes the host's unit as soon as it is there, and verifies later; without it units are verified here.
     """
-    config, sink = session.config, session.sink
+    sink = session.sink
     ready = ahead.begin if ahead is not None else None
-    package = package or _load(session)
-    with session.stage("elaborate"):
-        if config.offload_mode == "per-kernel":
-            program = per_kernel.elaborate(session, package, library, ready)
-        else:
-            program = elaborate(package, config, sink, library, ready, session.observe)
-        session.tunables = program.tunables
-        _check_tuned(session)
-        passes_package.check(program.apart, config, sink)
-        if not sink.mistake_count:  # what is odd may be a consequence of a mistake
-            lint(package.root, package.modules.values(), sink)
-        gate(program, sink)
-        session.timeline.inside("parse", package.parsed)
-    session.exports = program.host.exports
-    host = (ahead.of(program.host) if ahead is not None else None) or units.check(session, program.host)
+    slices = partial(per_kernel.elaborate, session) if session.config.offload_mode == "per-kernel" else None
+    program = elaborated(session, package or load_package(session), library, ready, slices)
+    host = (ahead.of(program.host) if ahead is not None else None) or passed(session, program.host)
     devices = program.devices
     if session.slicer is None:
-        devices = tuple(units.check(session, unit) for unit in devices)
+        devices = tuple(passed(session, unit) for unit in devices)
     program = gate(replace(program, host=host, devices=devices), sink)
     if ahead is None:
         for unit in (host, *devices) if session.slicer is None else (host,):
-            units.verified(session, unit)
+            verified(session, unit)
     return program
 
 
 def _bodies(session: Session) -> Library | None:
     """Return what is kept of the library, for units that have all of their code in them."""
-    library = library_archive.kept(session.config, session.cache)
+    library = kept_library.kept(session.config, session.cache)
     return library.inlined() if library is not None else None
-
-
-def _check_tuned(session: Session) -> None:
-    """Report a tuning file with a choice that the program has not."""
-    names = dict.fromkeys(name for name in map(tuned.name_of, session.config.defines) if name)
-    for name in names:
-        if name not in session.tunables and not session.sink.mistake_count:
-            known = ", ".join(f"'{one}'" for one in session.tunables) or "none"
-            text = f"the tuning file chooses '{name}', and the program has no such choice"
-            help = f"its choices: {known}; 'ktc tune' searches them"
-            session.sink.report(Diagnostic(Code.FILE_ERROR, None, text, help))
 
 
 def _front_with_archive(
     session: Session, workers: Workers, ahead: units.Ahead | None = None
 ) -> tuple[Program, library_archive.Archive | None]:
     """Do the same with declarations of what the library's archive has."""
-    package = _load(session)
+    package = load_package(session)
     with session.stage("archive"):
         archive = library_archive.find(session.config, session.cache, workers.start())
+    session.makes_library = archive is not None and bool(archive.tickets)
     try:
         return _front(session, package, archive.library if archive else None, ahead), archive
     except CompileError:
@@ -278,7 +210,7 @@ def _whole_object(session: Session, program: Program, workers: Workers) -> bytes
         return objects[0]
     with session.stage("link"):
         try:
-            joined = linked(objects, find_link_tools(), LinkOptions(is_joined=True))
+            joined = linked(objects, find_link_tools(session.config.host.triple), LinkOptions(is_joined=True))
         except LinkFailed as error:
             _link_failed(session, error)
     names = {one.name for one in session.exports.functions}
@@ -329,7 +261,7 @@ def _link(session: Session, objects: Sequence[bytes]) -> Executable:
     config = session.config
     with session.stage("link"):
         try:
-            return link(objects, config.output, find_link_tools(), wanted(config, session.exports))
+            return link(objects, config.output, find_link_tools(config.host.triple), wanted(config, session.exports))
         except LinkFailed as error:
             _link_failed(session, error)
         except OSError as error:
@@ -352,7 +284,7 @@ def wanted(config: Config, exports: Exports) -> LinkOptions:
 def _link_failed(session: Session, error: LinkFailed) -> NoReturn:
     said = " ".join(str(error).split())
     named = f"{error.command}: " if error.command else ""
-    help = "" if error.command else "install a C compiler ('cc'), or 'pip install ziglang'"
+    help = "" if error.command else how_to_link(session.config.host.triple)
     fail(session, Diagnostic(Code.LINK_FAILED, None, f"linking failed: {named}{said}", help))
 
 

@@ -1,7 +1,7 @@
 """One line on a terminal that says what a long build is doing; it is gone when the build ends.
 
-In: a session. Out: bytes on standard error, written directly: a process that is forked meanwhile must not find the
-lock of a stream taken.
+Input: a session. Output: bytes on standard error, written directly: a process that is forked meanwhile must not find
+the lock of a stream taken.
 """
 
 import os
@@ -15,7 +15,7 @@ from ktc.driver.session import Session
 _PATIENCE_SECONDS = 1.0
 """A shorter build shows nothing."""
 _LOG_PATIENCE_SECONDS = 8.0
-"""A shorter build writes nothing into a log."""
+"""A shorter build writes nothing into a log, unless it compiles the library."""
 _WORDS = {
     "load": "reading the program, and the grammar the first time",
     "archive": "compiling the standard library, once",
@@ -53,9 +53,11 @@ def line(session: Session, seconds: float) -> str:
 
 
 def _log(session: Session, done: threading.Event) -> None:
-    if done.wait(_LOG_PATIENCE_SECONDS):
-        return
-    stage = _WORDS.get(session.current)
+    start = time.perf_counter()
+    while not session.makes_library and time.perf_counter() - start < _LOG_PATIENCE_SECONDS:
+        if done.wait(_TURN_SECONDS):
+            return
+    stage = _WORDS["archive"] if session.makes_library else _WORDS.get(session.current)
     if stage is not None:
         with suppress(OSError):
             os.write(_STDERR, f"ktc: {stage}; later builds find it in the cache\n".encode())

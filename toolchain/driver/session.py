@@ -12,6 +12,7 @@ from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
 from ktc.driver.timeline import Phase, Timeline
 from ktc.ir.exports import Exports
+from ktc.syntax import ast
 from ktc.syntax.loader import Package
 
 
@@ -37,6 +38,7 @@ class Session:
         timeline: the stages that have ended, and the one that runs.
         reads: files of the user that were read, as `syntax.loader.Package.reads`.
         overlays: texts that stand for files, as `syntax.loader.Package.overlays`.
+        tree: of the main file's text, if that was parsed before.
         observe: receives what the elaborator finds out, as `Elaboration.observe`.
         package: the modules, once the main file is read.
         units: what was looked up in the cache.
@@ -45,6 +47,7 @@ class Session:
         tunables: the choices that the program declares, once it is elaborated.
         exports: what C can call, once the program is elaborated.
         done: kernels that are compiled, and how many there are, for the progress line.
+        makes_library: the library is compiled beside the program, since nothing is kept for these settings.
     """
 
     config: Config
@@ -55,10 +58,12 @@ class Session:
     observe: Callable[[Any, Any, Any], None] | None = None
     package: Package | None = None
     overlays: dict[str, Source] = field(default_factory=dict)
+    tree: ast.Module | None = None
     units: list[Unit] = field(default_factory=list)
     slicer: Any = None
     notes: list[str] = field(default_factory=list)
     done: tuple[int, int] = (0, 0)
+    makes_library: bool = False
     tunables: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     exports: Exports = field(default_factory=Exports)
 

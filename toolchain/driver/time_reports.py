@@ -1,18 +1,17 @@
 """What a build took, as a table, as JSON, and as a trace for the usual viewers.
 
-In: a `Timeline`. Out: rows of text, or bytes. The trace is Chrome's format, which chrome://tracing, Perfetto and
+Input: a `Timeline`. Output: rows of text, or bytes. The trace is Chrome's format, which chrome://tracing, Perfetto and
 Speedscope open; each process is a row of it. Source: "Trace Event Format", section "Complete Events".
 """
 
 import json
 import os
-import resource
 from collections.abc import Iterable, Sequence
 
+from ktc.base import usage
 from ktc.base.records import record
 from ktc.base.version import VERSION
 from ktc.driver.timeline import Phase, Timeline
-from ktc.emit.workers import MAXRSS_BYTES
 
 HEAD = ("phase", "of", "wall ms", "CPU ms", "peak MB", "instructions", "cache")
 
@@ -41,14 +40,14 @@ class Total:
 
 def total(timeline: Timeline) -> Total:
     """Sum up; to be asked at the end."""
-    own, below = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    own, below = usage.own(), usage.below()
     phases = timeline.phases
     begin = min((phase.start for phase in phases), default=timeline.start)
     end = max((phase.end for phase in phases), default=begin)
     return Total(
         end - begin,
-        own.ru_utime + own.ru_stime + below.ru_utime + below.ru_stime,
-        max(own.ru_maxrss, below.ru_maxrss) * MAXRSS_BYTES,
+        own.cpu + below.cpu,
+        max(own.peak_bytes, below.peak_bytes),
         sum(phase.hits for phase in phases),
         sum(phase.misses for phase in phases),
     )

@@ -1,19 +1,19 @@
 """When each phase of a build ran, in which process, and what it cost.
 
-In: phases as they end, of this process and of those that it starts. Out: `Phase`s, for the table, the JSON and the
-trace of `reports`. All times are seconds of the monotonic clock, which the processes of one machine share.
+Input: phases as they end, of this process and of those that it starts. Output: `Phase`s, for the table, the JSON and
+the trace of `reports`. All times are seconds of the monotonic clock, which the processes of one machine share.
 """
 
 import os
-import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
 
+from ktc.base import usage
 from ktc.base.records import entity
-from ktc.emit.workers import MAXRSS_BYTES, Usage
+from ktc.emit.job_steps import Usage
 
 
 @entity
@@ -100,7 +100,7 @@ class Timeline:
 
 def peak_bytes() -> int:
     """Return the most memory that this process has used so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MAXRSS_BYTES
+    return usage.own().peak_bytes
 
 
 def process_start() -> float | None:

@@ -1,6 +1,6 @@
 """Units to objects: lowering, the cache, and LLVM for the host and all kernels side by side.
 
-In: a checked program, or the modules of the per-kernel flow. Out: images and objects. The host's object does not
+Input: a checked program, or the modules of the per-kernel flow. Output: images and objects. The host's object does not
 wait for the kernels: their images are in an object of their own.
 """
 
@@ -9,24 +9,24 @@ from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
-from ktc import passes
 from ktc.base.cache import Key
 from ktc.base.fingerprints import emitter_fingerprint
 from ktc.base.records import entity, replace
-from ktc.codegen.constants import ImagesNeeded
 from ktc.codegen.globals import image_constants
 from ktc.codegen.module import LlvmModule, lower_device, lower_host, lower_host_parts
 from ktc.codegen.source_places import place_definitions
+from ktc.codegen.values.constants import ImagesNeeded
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Label, Severity
 from ktc.driver import build_cache, per_kernel
+from ktc.driver.front_end.stages import name_of, passed, verified
 from ktc.driver.session import Session
 from ktc.emit import device, tools
-from ktc.emit.job_steps import instructions
+from ktc.emit.job_steps import Usage, instructions
 from ktc.emit.kernel import UNCUT
 from ktc.emit.objects.ptx import with_code
-from ktc.emit.workers import Usage, Workers
-from ktc.ir.call_paths import external_call
+from ktc.emit.workers import Workers
+from ktc.ir.interpreter.call_paths import external_call
 from ktc.ir.nodes import ImageRef, Kernel, Program, Unit
 from ktc.ir.verify import verify
 
@@ -36,7 +36,7 @@ Images = dict[tuple[int, str, str], bytes]
 
 @entity
 class Part:
-    """The object of one of the host's modules, made or in the making.
+    """The object of one of the host's modules, finished or being made.
 
     Args:
         ticket: of the job that makes it, if it was not in the cache.
@@ -65,7 +65,7 @@ class Ahead:
 
     Args:
         unit: as it was elaborated. checked: after the passes.
-        host: its object in the making; None if something is wrong, or if it waits for its kernels.
+        host: the object being made; None if something is wrong, or if it waits for its kernels.
     """
 
     session: Session
@@ -77,7 +77,7 @@ class Ahead:
     def begin(self, unit: Unit, entry: str) -> None:
         """Take the host's unit; nothing is known to be wrong so far."""
         session = self.session
-        self.unit, self.checked = unit, check(session, unit)
+        self.unit, self.checked = unit, passed(session, unit)
         if session.sink.mistake_count or not entry:
             return
         try:
@@ -93,25 +93,8 @@ class Ahead:
         return self.checked if unit is self.unit else None
 
     def object_of(self, unit: Unit) -> Host | None:
-        """Return the object in the making of a unit after the passes, if it is the one that was taken."""
+        """Return the object being made of a unit after the passes, if it is the one that was taken."""
         return self.host if unit is self.checked else None
-
-
-def check(session: Session, unit: Unit) -> Unit:
-    """Run the passes."""
-    with session.stage("passes", name_of(unit)):
-        return passes.run(unit, session.config, session.sink)
-
-
-def verified(session: Session, unit: Unit) -> None:
-    """Verify a unit; done while LLVM works on it, for it finds mistakes of ours only.
-
-    Raises:
-        Bug: the unit is malformed.
-    """
-    if unit.functions:  # in the per-kernel flow each kernel's own unit was verified
-        with session.stage("verify", name_of(unit)):
-            verify(unit)
 
 
 def fail(session: Session, diagnostic: Diagnostic) -> NoReturn:
@@ -216,6 +199,8 @@ def compile_kernels(session: Session, program: Program, workers: Workers) -> tup
 def _embeds(session: Session, unit: Unit) -> bool:
     """Say whether a unit's images get machine code."""
     vendor = unit.target.vendor  # type: ignore[attr-defined]
+    if unit.target.checks:  # type: ignore[attr-defined]
+        return False  # a header stands before the text
     return session.config.embed_cubin and vendor == "nvidia" and bool(tools.find_ptxas())
 
 
@@ -320,7 +305,7 @@ def emit_cached(
 
 
 def _report_uncut(session: Session, unit: Unit, modules: Sequence[LlvmModule], new: Mapping[str, bytes]) -> None:
-    """Say which kernels of the processor could not be cut into loops; what is not new is in the cache."""
+    """Say which kernels of the CPU device could not be cut into loops; what is not new is in the cache."""
     for module in modules:
         if not module.marked:
             continue
@@ -388,11 +373,6 @@ def key_of(session: Session, what: str, module: LlvmModule, kind: str, stamp: st
     )  # fmt: skip
 
 
-def name_of(unit: Unit) -> str:
-    """Return the name of a unit's target."""
-    return unit.target.name  # type: ignore[attr-defined,no-any-return]
-
-
 def is_native(unit: Unit) -> bool:
-    """Say whether a unit's kernels run on the processor."""
+    """Say whether a unit's kernels run on the CPU."""
     return unit.target.artefact == "native"  # type: ignore[attr-defined,no-any-return]

@@ -26,8 +26,8 @@ from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration, ElaborationApi
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Given, Named, StructTy, Sym
-from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, Computed, Place, Result, RValue, Val
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Named, ParameterArgument, StructTy, Sym
+from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, ComputedAccess, Place, Result, RValue, Val
 from ktc.elaborate.statements import assignments, augmented_assignments, blocks, exits, item_assignments, loops
 from ktc.elaborate.types import well_known
 from ktc.ir import nodes
@@ -40,8 +40,8 @@ EXPRESSIONS: Mapping[type[ast.Expr], Callable[[Body, Any, Ty | None], Result]] =
     {
         ast.Name: lambda body, node, _: names.name(body, node),
         ast.IntLit: lambda body, node, _: literals.integer(body, node),
-        ast.FloatLit: lambda body, node, _: literals.real(body, node),
-        ast.StrLit: lambda body, node, _: literals.text(body, node),
+        ast.FloatLit: lambda body, node, _: literals.float_literal(body, node),
+        ast.StrLit: lambda body, node, _: literals.string_literal(body, node),
         ast.BoolLit: lambda body, node, _: well_known.bool_constant(body.elab, node.value),
         ast.NoneLit: lambda body, _, __: ConstValue(well_known.library_type(body.elab, "NoneType"), ()),
         ast.Attribute: lambda body, node, _: members.attribute(body, node),
@@ -53,8 +53,12 @@ EXPRESSIONS: Mapping[type[ast.Expr], Callable[[Body, Any, Ty | None], Result]] =
         ast.BoolOp: lambda body, node, _: conditions.bool_op(body, node),
         ast.Ternary: conditions.ternary,
         ast.TupleLit: lambda body, node, expected: literals.tuple_of(body, node, node.items, expected),
-        ast.ListLit: lambda body, node, expected: collection_literals.display(body, node, node.items, "List", expected),
-        ast.SetLit: lambda body, node, expected: collection_literals.display(body, node, node.items, "Set", expected),
+        ast.ListLit: lambda body, node, expected: collection_literals.collection_literal(
+            body, node, node.items, "List", expected
+        ),
+        ast.SetLit: lambda body, node, expected: collection_literals.collection_literal(
+            body, node, node.items, "Set", expected
+        ),
         ast.DictLit: lambda body, node, expected: collection_literals.dict_of(body, node, node.items, expected),
         ast.Transfer: lambda body, node, _: literals.transfer(body, node, node.value),
         ast.Walrus: lambda body, node, _: assignments.walrus(body, node),
@@ -109,14 +113,14 @@ class Dispatch(ElaborationApi):
     def statement(self, body: Body, node: ast.Stmt) -> None:
         _observed(body, node, STATEMENTS.get(type(node), blocks.unsupported)(body, node))
 
-    def alias_value(self, elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -> Given:
+    def alias_value(self, elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -> ParameterArgument:
         return evaluation.alias_value(elab, alias, self_ty)
 
     def block(self, body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Binding] | None = None) -> None:
         return blocks.block(body, statements, names)
 
-    def build_display(self, body: Body, late: CollectionLiteral, want: Ty | None) -> Val:
-        return collection_literals.build_display(body, late, want)
+    def build_collection(self, body: Body, late: CollectionLiteral, want: Ty | None) -> Val:
+        return collection_literals.build_collection(body, late, want)
 
     def call_fn(
         self, body: Body, fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False
@@ -136,7 +140,7 @@ class Dispatch(ElaborationApi):
         body: Body,
         fns: OverloadSet,
         self_ty: StructTy | None,
-        params: tuple[Given, ...],
+        params: tuple[ParameterArgument, ...],
         named: Named,
         pos: Sequence[Arg],
         kw: Sequence[Arg],
@@ -156,12 +160,12 @@ class Dispatch(ElaborationApi):
     def construct(self, body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Val:
         return construction.construct(body, ty, pos, kw, span)
 
-    def convert_constant(self, elab: Elaboration, value: ConstValue, want: Ty) -> ConstValue | None:
+    def convert_constant(self, elab: Elaboration, value: ConstValue | FunctionValue, want: Ty) -> ConstValue | None:
         return evaluation.convert_constant(elab, value, want)
 
     def declared_function(
-        self, elab: Elaboration, param: ast.Param, value: Given, want: FunctionTy, what: str
-    ) -> Given:
+        self, elab: Elaboration, param: ast.Param, value: ParameterArgument, want: FunctionTy, what: str
+    ) -> ParameterArgument:
         return function_instances.declared_function(elab, param, value, want, what)
 
     def default_value(self, body: Body, instance: Instance, sig: ArgumentSignature, span: Span) -> Result:
@@ -170,8 +174,8 @@ class Dispatch(ElaborationApi):
     def destructor(self, elab: Elaboration, ty: StructTy) -> str:
         return destructors.destructor(elab, ty)
 
-    def display_cost(self, body: Body, late: CollectionLiteral, want: Ty) -> int | None:
-        return collection_literals.display_cost(body, late, want)
+    def collection_cost(self, body: Body, late: CollectionLiteral, want: Ty) -> int | None:
+        return collection_literals.collection_cost(body, late, want)
 
     def synthesize_destructor(self, elab: Elaboration, ty: StructTy, symbol: str) -> None:
         return destructors.synthesize_destructor(elab, ty, symbol)
@@ -187,17 +191,17 @@ class Dispatch(ElaborationApi):
 
     def evaluate(
         self, elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None
-    ) -> Given:
+    ) -> ParameterArgument:
         return evaluation.evaluate(elab, node, scope, module, expected)
 
-    def evaluate_open(self, elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Given:
+    def evaluate_open(self, elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> ParameterArgument:
         return evaluation.evaluate_open(elab, node, scope, module)
 
     def fits_function(self, elab: Elaboration, have: FunctionTy, want: FunctionTy) -> bool:
         return function_instances.fits_function(elab, have, want)
 
-    def fn_as(self, elab: Elaboration, fn: FunctionValue, want: FunctionTy) -> FunctionValue | None:
-        return function_instances.fn_as(elab, fn, want)
+    def function_as(self, elab: Elaboration, fn: FunctionValue, want: FunctionTy) -> FunctionValue | None:
+        return function_instances.function_as(elab, fn, want)
 
     def function_value(
         self, body: Body, fn: FunctionValue, want: FunctionTy, span: Span | None
@@ -212,25 +216,27 @@ class Dispatch(ElaborationApi):
     def make_template(self, elab: Elaboration, instance: Instance) -> None:
         return function_bodies.make_template(elab, instance)
 
-    def promised_alias(self, elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Given:
-        return archetypes.promised_alias(elab, alias, ty, scope)
+    def bound_alias(self, elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> ParameterArgument:
+        return archetypes.bound_alias(elab, alias, ty, scope)
 
-    def put_back(self, body: Body, after: list[tuple[Computed, Place]]) -> None:
-        return item_assignments.put_back(body, after)
+    def write_back(self, body: Body, after: list[tuple[ComputedAccess, Place]]) -> None:
+        return item_assignments.write_back(body, after)
 
-    def run_finals(self, body: Body, depth: int) -> None:
-        return exits.run_finals(body, depth)
+    def run_cleanups(self, body: Body, depth: int) -> None:
+        return exits.run_cleanups(body, depth)
 
     def thin_type(self, elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
         return function_pointers.thin_type(elab, fn)
 
     def typed_constant(
         self, elab: Elaboration, type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo
-    ) -> Given:
+    ) -> ParameterArgument:
         return evaluation.typed_constant(elab, type_node, value, scope, module)
 
-    def whole_type(self, elab: Elaboration, value: Given) -> Given:
-        return parameter_binding.whole(elab, value)
+    def type_with_defaults(self, elab: Elaboration, value: ParameterArgument) -> ParameterArgument:
+        return parameter_binding.type_with_defaults(elab, value)
 
-    def unify_function(self, elab: Elaboration, pattern: FunctionTy, actual: Given, bound: dict[Sym, Given]) -> bool:
+    def unify_function(
+        self, elab: Elaboration, pattern: FunctionTy, actual: ParameterArgument, bound: dict[Sym, ParameterArgument]
+    ) -> bool:
         return function_instances.unify_function(elab, pattern, actual, bound)

@@ -1,6 +1,6 @@
 """The per-kernel flow: the host is elaborated, kernels are only met, and each is elaborated alone afterwards.
 
-In: a resolved program. Out: the host's unit, and on demand a unit that holds one kernel with what it reaches. A
+Input: a resolved program. Output: the host's unit, and on demand a unit that holds one kernel with what it reaches. A
 kernel's unit must be asked for in a copy of the process, for it leaves what it elaborated behind.
 """
 
@@ -35,4 +35,4 @@ class PerKernel:
         state.kernels = {symbol: state.kernels[symbol]}
         function_bodies.elaborate_instance(self._elab, instance)
         work_queue.drain(self._elab)
-        return function_bodies.unit_of(self._elab, state)
+        return function_bodies.reachable_unit(self._elab, state)

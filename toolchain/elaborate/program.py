@@ -58,7 +58,9 @@ def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Progra
     with contextlib.suppress(ErrorReported):
         entry = _begin(elab)
     work_queue.drain(elab, elab.instances.states["host"])
-    host = function_bodies.unit_of(elab, elab.instances.states["host"], exports.describe(elab, _is_library(elab)))
+    host = function_bodies.reachable_unit(
+        elab, elab.instances.states["host"], exports.describe(elab, _is_library(elab))
+    )
     failed = any(
         one.failed for one in elab.instances.states["host"].by_symbol.values()
     )  # its error may be reported later
@@ -66,11 +68,13 @@ def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Progra
         ready(host, entry)
     work_queue.drain(elab)
     unused_functions.check_rest(elab)
-    complete = function_bodies.unit_of(elab, elab.instances.states["host"], exports.describe(elab, _is_library(elab)))
+    complete = function_bodies.reachable_unit(
+        elab, elab.instances.states["host"], exports.describe(elab, _is_library(elab))
+    )
     if complete.functions.keys() != host.functions.keys():  # exported functions, without a caller here
         host = complete
     devices = tuple(
-        function_bodies.unit_of(elab, s)
+        function_bodies.reachable_unit(elab, s)
         for s in sorted(elab.instances.states.values(), key=lambda s: s.index)
         if s.index >= 0
     )
@@ -79,14 +83,18 @@ def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Progra
         if elab.reporter.sink.mistake_count
         else {*host.functions, *(s for unit in devices for s in unit.functions)}
     )
-    apart = tuple(
+    check_only = tuple(
         one.function for state in elab.instances.states.values() for symbol, one in state.by_symbol.items()
         if one.function is not None and not one.failed and not one.fn.module.is_library and symbol not in used
     )  # fmt: skip
     generic_bodies.check_generics(elab)
     unused_functions.check_sizes(elab)
     return nodes.Program(
-        host, devices, entry, apart=(*apart, *elab.coverage.sound), tunables=dict(elab.comptime.tunables)
+        host,
+        devices,
+        entry,
+        check_only=(*check_only, *elab.coverage.unchecked_bodies),
+        tunables=dict(elab.comptime.tunables),
     )
 
 
@@ -215,18 +223,18 @@ def elaborate_for_device(package: Package, config: Config, sink: Sink) -> tuple[
     return packed, tuple(sorted(elab.comptime.defines.asked))
 
 
-def elaborate_touched(
-    package: Package, config: Config, sink: Sink, touched: tuple[int, int], library: Library | None = None,
+def elaborate_edited(
+    package: Package, config: Config, sink: Sink, edited_range: tuple[int, int], library: Library | None = None,
     observe: Observe | None = None,
 ) -> Sequence[nodes.Function]:  # fmt: skip
     """Elaborate only the main file's declarations that touch some characters; return the functions that are sound."""
     elab = begin(package, config, sink, library)
     elab.observe = observe
     _check_main_imports(elab)
-    unused_functions.check_touched(elab, *touched)
+    unused_functions.check_edited(elab, *edited_range)
     functions = [
         one.function for state in elab.instances.states.values() for one in state.by_symbol.values()
         if one.function is not None and not one.failed and not one.fn.module.is_library
     ]  # fmt: skip
     generic_bodies.check_generics(elab)
-    return (*functions, *elab.coverage.sound)
+    return (*functions, *elab.coverage.unchecked_bodies)

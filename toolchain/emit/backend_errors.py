@@ -1,7 +1,7 @@
 """What is raised where LLVM refuses a module, or its process ended over a job.
 
-In: what the module is called, and LLVM's words. Out: an error of the program, if its inline assembly was refused or its
-call of an intrinsic; else one of ktc.
+Input: what the module is called, and LLVM's words. Output: an error of the program, if its inline assembly was refused
+or its call of an intrinsic; else one of ktc.
 """
 
 import re

@@ -1,17 +1,18 @@
-"""Kernels to images: PTX, AMD code objects, AIR, or code for the processor.
+"""Kernels to images: PTX, AMD code objects, AIR, or code for the CPU.
 
-In: one `ModuleText` a kernel and the kinds that are wanted of it. Out: an `Image` a kernel. Kernels are compiled in
-other processes, for LLVM ends the process for code that it cannot translate. An undefined function is the
-user's mistake and is found before LLVM starts; so is more shared memory than there is.
+Input: one `ModuleText` a kernel and the kinds that are wanted of it. Output: an `Image` a kernel. Kernels are compiled
+in other processes, for LLVM ends the process for code that it cannot translate. An undefined function is the user's
+mistake and is found before LLVM starts; so is more shared memory than there is.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
 
 from ktc.base.records import replace
 from ktc.emit.air.images import LACKS
+from ktc.emit.job_steps import Usage
 from ktc.emit.module_text import ModuleText
 from ktc.emit.spirv.images import REFUSED
-from ktc.emit.workers import Job, Usage, Workers
+from ktc.emit.workers import Job, Workers
 from ktc.targets.target import Image, Target
 
 Ended = Callable[[Usage], None]
@@ -38,7 +39,7 @@ class UndefinedFunctions(Exception):
 
     def __str__(self) -> str:
         called = ", ".join(f"'{name}'" for name in self.functions)
-        return f"kernel '{self.kernel}' calls {called}, which {self.target} has not"
+        return f"kernel '{self.kernel}' calls {called}, which {self.target} does not have"
 
 
 class Refused(Exception):
@@ -93,7 +94,7 @@ def images(
     Raises:
         UndefinedFunctions: before anything is compiled.
         LacksRoom: before anything is compiled.
-        Refused: a kernel for Metal has numbers that Metal has not, or one for OpenCL does what OpenCL cannot do.
+        Refused: a kernel for Metal has numbers that Metal does not have, or one for OpenCL does what OpenCL cannot do.
         Bug: LLVM refused a kernel or died of it.
     """
     if workers is None:

@@ -1,6 +1,6 @@
 """Run a program without a linker: objects into LLVM's JIT, `main` in a child.
 
-In: the objects that `link` would get. Out: the exit code that a shell would show. The program has this process's
+Input: the objects that `link` would get. Output: the exit code that a shell would show. The program has this process's
 standard streams, folder and environment; nothing of it runs in this process.
 """
 

@@ -1,11 +1,15 @@
-"""The steps of a job that are timed: LLVM's passes, the emission of code.
+"""What jobs took: their steps that are timed (LLVM's passes, the emission of code), processor time and memory.
 
-In: the steps as they run. Out: plain tuples that go back to the parent with the job's result.
+Input: the steps as they run. Output: plain tuples that go back to the parent with the job's result.
 """
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from ktc.base import usage
+from ktc.base.records import record
 
 Step = tuple[str, str, float, float, float, int]
 """Name, unit, start and end on the monotonic clock, CPU seconds, and LLVM instructions of one step of a job."""
@@ -23,3 +27,25 @@ def step(steps: list[Step] | None, name: str, unit: str, instructions: int = 0) 
 def instructions(text: str) -> int:
     """Return the number of instructions in LLVM assembly as `codegen` writes it: each has a line of its own."""
     return text.count("\n  ") - text.count("\n    ")
+
+
+@record
+class Usage:
+    """What one job took.
+
+    Args:
+        cpu: seconds of user and system time.
+        peak_bytes: the most memory that its process has used so far.
+    """
+
+    pid: int
+    cpu: float
+    peak_bytes: int
+    steps: tuple[Step, ...] = ()
+
+
+def used_by(steps: list[Step], before: float) -> tuple[Usage, float]:
+    """Return what a job of this process took, and the seconds of the process, which were `before` when it began."""
+    used = (usage.own(), usage.below())
+    cpu = sum(one.cpu for one in used)
+    return Usage(os.getpid(), cpu - before, max(one.peak_bytes for one in used), tuple(steps)), cpu

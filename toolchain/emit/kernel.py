@@ -1,8 +1,9 @@
 """One kernel through LLVM, in the process where this is called; `device` calls it in other processes.
 
-In: the kernel's `ModuleText` and the kinds that are wanted. Out: bytes by kind.
+Input: the kernel's `ModuleText` and the kinds that are wanted. Output: bytes by kind.
 """
 
+import re
 from collections.abc import Set
 from contextlib import ExitStack
 from typing import Any
@@ -10,12 +11,14 @@ from typing import Any
 from ktc.emit import llvm, workgroups
 from ktc.emit.air import images as air
 from ktc.emit.backend_errors import unchecked
-from ktc.emit.checks import with_bounds
+from ktc.emit.checks import Unscreened, screened, with_beginning, with_bounds, with_screen
+from ktc.emit.checks.gpu import DeviceChecked, with_device_bounds, with_header
 from ktc.emit.job_steps import Step, instructions, step
 from ktc.emit.module_text import ModuleText
 from ktc.emit.objects import hsaco, ptx
 from ktc.emit.spirv import images as spirv
 from ktc.emit.tools import assemble_ptx
+from ktc.targets import checked, cpu
 
 UNCUT = "uncut"
 """The kind under which stands why a kernel's threads are coroutines: the number of a stop, or -1, and words."""
@@ -46,14 +49,27 @@ def emit_kernel(
         return made
     with ExitStack() as stack:
         text, is_cut = module.text, False
-        if target.vendor == "cpu" and module.marked:
+        loops = ""
+        device: DeviceChecked | None = None
+        if target.entry == "threads" and module.marked:
+            with step(steps, "cut", module.kernel, instructions(module.marked)):
+                text, loops = _screened(module, level)
+        elif target.vendor == "cpu" and module.marked:
             with step(steps, "cut", module.kernel, instructions(module.marked)):
                 text, why = _cut(module, level)
             if why:
                 made[UNCUT] = why.encode()
             is_cut = not why
+            text = cpu.with_system_memory(text, target)
+        elif target.checks and target.vendor in checked.GPUS:
+            with step(steps, "check", module.kernel, instructions(text)):
+                device = with_device_bounds(text, module.kernel, target, llvm.machine(target, level))
+                text = device.text
         with step(steps, "optimise", module.kernel, instructions(text)):
             optimised = stack.enter_context(llvm.optimized(text, target, level, module.kernel, is_cut))
+            if loops:
+                looped = checked.in_loops(target)
+                optimised = stack.enter_context(llvm.joined(optimised, loops, looped, level, module.kernel))
         if "llvm-opt" in kinds:
             made["llvm-opt"] = llvm.llvm_text(optimised).encode()
         forms = {"ptx": _ptx, "hsaco": _hsaco, "metallib": _metallib, "spirv": _spirv, "native": _native}
@@ -62,6 +78,8 @@ def emit_kernel(
                 if target.vendor != "cpu":
                     llvm.limit_sums(module.text.count("\n"))
                 made |= forms[target.artefact](optimised, module, kinds, level, ptxas)
+    if device is not None and "image" in made:
+        made["image"] = with_header(made["image"], device.title, device.pointers, device.sites)
     return made
 
 
@@ -74,10 +92,27 @@ def _cut(module: ModuleText, level: int) -> tuple[str, str]:
         llvm.simplify(marked, module.target, f"{module.kernel}.body")
         try:
             return workgroups.in_loops(marked, module.kernel, level >= llvm.MIN_VECTOR_LEVEL), ""
-        except workgroups.Uncut as error:
+        except workgroups.CannotCut as error:
             if module.target.checks:
                 raise unchecked(module.kernel, error.reason) from error
             return module.text, f"{error.number} {error.reason}"
+
+
+def _screened(module: ModuleText, level: int) -> tuple[str, str]:
+    """Return a checked kernel's module, and that of its form in loops, "" if it has none."""
+    name = f"{module.kernel}.loops"
+    marked = re.sub(rf'(@"?){re.escape(module.kernel)}(?=[".(])', rf"\1{name}", module.marked)
+    looped = checked.in_loops(module.target)
+    try:
+        found = screened(marked, name, llvm.machine(looped, level))
+        with llvm.parsed(found.text, module.kernel) as parsed:
+            llvm.simplify(parsed, looped, f"{name}.body")
+            text = workgroups.in_loops(parsed, name, level >= llvm.MIN_VECTOR_LEVEL, found.has_warps)
+    except (Unscreened, workgroups.CannotCut):
+        return module.text, ""
+    if "@__ktc_check_shared_own()" in text:
+        text = with_beginning(text, name)
+    return with_screen(module.text, found, name), text
 
 
 def _ptx(optimised: Any, module: ModuleText, kinds: Set[str], level: int, ptxas: str) -> dict[str, bytes]:
@@ -101,7 +136,7 @@ def _hsaco(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: s
 
 
 def _metallib(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:
-    return air.emit(llvm.llvm_text(optimised), module.target, module.kernel, kinds)
+    return air.emit(llvm.llvm_text(optimised), module.target, module.kernel, kinds, module.shared_bytes)
 
 
 def _spirv(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:

@@ -13,6 +13,7 @@ from typing import Any
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from ktc.emit.backend_errors import rejected
 from ktc.emit.checks import instrumented
+from ktc.emit.loops import vector_casts
 from ktc.emit.loops.rewriting import improved
 from ktc.emit.spirv.routines import with_routines
 from ktc.emit.support import routines
@@ -24,6 +25,8 @@ llvm.initialize_native_asmprinter()
 llvm.initialize_native_asmparser()
 llvm.initialize_all_targets()
 llvm.initialize_all_asmprinters()
+# Divisions of 128 bits as instructions: the routines that LLVM would call are in no C library (processors have none).
+llvm.set_option("ktc", "-expand-div-rem-bits=64")
 
 MIN_VECTOR_LEVEL = 2
 """From this -O level on, loops and straight code of a processor are vectorised."""
@@ -86,7 +89,7 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
     """
     if "!unpredictable" in text and target.triple.startswith("x86_64"):
         keep_moves()
-    if target.checks and target.entry != "blocks":
+    if target.checks and target.vendor == "cpu" and target.entry != "blocks":
         text = instrumented(text, target.checks, target.is_device, machine(target, level))
     if target.artefact == "spirv":
         text = with_routines(text)
@@ -102,7 +105,24 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
                     _tidy(better, target, level)
                     yield better
                 return
+        known = [one.name for one in module.functions] if target.splits_vector_casts and ".sat." in text else []
+        if level >= MIN_VECTOR_LEVEL and vector_casts.are_there(known):
+            with parsed(vector_casts.split(llvm_text(module)), name) as better:
+                yield better
+            return
         yield module
+
+
+@contextmanager
+def joined(module: object, text: str, target: Target, level: int, name: str) -> Iterator[object]:
+    """Give a module with the functions of another one, a kernel whose threads are loops, optimised as such."""
+    with optimized(text, target, level, name, is_cut=True) as loops:
+        both = llvm_text(loops)
+    with llvm.create_context() as context, llvm.parse_assembly(llvm_text(module), context) as first:
+        second = llvm.parse_assembly(both, context)
+        first.link_in(second)
+        first.verify()
+        yield first
 
 
 def simplify(module: Any, target: Target, function: str) -> None:

@@ -1,23 +1,26 @@
-"""Run a program as an executable of its own, for those that cannot live beside ktc's Python.
+"""Run a program as an executable of its own, where it cannot live beside ktc's Python or there is no `fork`.
 
-In: the objects that `link` would get. Out: the exit code that a shell would show.
+Input: the objects that `link` would get. Output: the exit code that a shell would show.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ktc.emit.link import EXECUTABLE, LinkFailed, LinkOptions, find_link_tools, link
+from ktc.emit.linking.commands import EXECUTABLE, LinkOptions
+from ktc.emit.linking.link import LinkFailed, link
+from ktc.emit.linking.tools import find_link_tools
 
 _LOADS_PYTHON = b"ktc_python\0"
 """The variable of stdlib/python/_library.kpy with the library that was loaded, among the symbols of an object."""
 
 
 def is_wanted(objects: Sequence[bytes]) -> bool:
-    """Tell whether a program loads a Python, which can be only one in a process."""
-    return any(_LOADS_PYTHON in data for data in objects)
+    """Tell whether a program loads a Python, which can be only one in a process, or no process can be copied here."""
+    return not hasattr(os, "fork") or any(_LOADS_PYTHON in data for data in objects)
 
 
 def run(objects: Sequence[bytes], argv: Sequence[str], wanted: LinkOptions = EXECUTABLE) -> int:
@@ -28,8 +31,8 @@ def run(objects: Sequence[bytes], argv: Sequence[str], wanted: LinkOptions = EXE
             link(objects, program, find_link_tools(), wanted)
         except LinkFailed as error:
             said = " ".join(str(error).split())
-            why = "a program that calls Python or another library is linked before it runs"
-            sys.stderr.write(f"ktc: error[link-failed]: {why}: {said}\n")
+            reason = "a program that calls Python or another library is linked before it runs"
+            sys.stderr.write(f"ktc: error[link-failed]: {reason}: {said}\n")
             return 1
         with subprocess.Popen(argv, executable=program) as running:
             code: int | None = None

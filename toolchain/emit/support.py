@@ -1,8 +1,8 @@
-"""The routines that LLVM calls where a processor lacks an instruction: conversions of half, bfloat and i128.
+"""The routines that LLVM calls where a processor lacks an instruction: numbers of half, bfloat and i128, `powi`.
 
-In: a module's text. Out: their definitions, as text to put after it; "" if it needs none. Compilers of C link them from
-a library of their own; an executable of ktc has only libc beside it. The names are those that LLVM calls. They work on
-the bits, with one rounding, to nearest even. The linker keeps one copy of each that is called.
+Input: a module's text. Output: their definitions, as text to put after it; "" if it needs none. Compilers of C link
+them from a library of their own; an executable of ktc has only libc beside it. The names are those that LLVM calls.
+They work on the bits, with one rounding, to nearest even. The linker keeps one copy of each that is called.
 """
 
 from collections.abc import Iterator
@@ -44,13 +44,16 @@ def routines(text: str, target: Target) -> str:
     found = list(_wanted(text, target))
     if not found:
         return ""
-    names = [name for name, _ in found]
+    # LLVM removes unused functions before it turns instructions into calls of them.
+    kept = ", ".join(f"ptr @{name}" for name, _ in found)
+    used = f'@llvm.compiler.used = appending global [{len(found)} x ptr] [{kept}], section "llvm.metadata"\n'
+    return _defined(found, target) + used
+
+
+def _defined(found: list["_Routine"], target: Target) -> str:
     # Comdats: several objects of a program have them. Mach-O knows no comdats, and needs none for this.
     comdat = "" if "apple" in target.triple or "darwin" in target.triple else " comdat"
-    lines = [f"${name} = comdat any" for name in names if comdat]
-    # LLVM removes unused functions before it turns instructions into calls of them.
-    kept = ", ".join(f"ptr @{name}" for name in names)
-    lines.append(f'@llvm.compiler.used = appending global [{len(names)} x ptr] [{kept}], section "llvm.metadata"')
+    lines = [f"${name} = comdat any" for name, _ in found if comdat]
     for name, (signature, body) in found:
         result, parameters = signature.split("(", 1)
         head = f"define linkonce_odr hidden {result}@{name}({parameters} nounwind{comdat}"
@@ -71,6 +74,9 @@ def _wanted(text: str, target: Target) -> Iterator[_Routine]:
     if bfloat:
         yield "__truncsfbf2", ("bfloat (float %x)", _truncated(_SINGLE, _BFLOAT))
         yield "__truncdfbf2", ("bfloat (double %x)", _truncated(_DOUBLE, _BFLOAT))
+    if "@llvm.powi." in text:
+        for kind in (_SINGLE, _DOUBLE):
+            yield f"__powi{kind.letters}2", (f"{kind.name} ({kind.name} %x, i32 %n)", _power(kind))
     if "i128" not in text or not any(word in text for word in ("itofp", "fpto")):
         return
     for kind in (_SINGLE, _DOUBLE):
@@ -83,6 +89,32 @@ def _wanted(text: str, target: Target) -> Iterator[_Routine]:
         yield "__floattihf", ("half (i128 %x)", _wide_to_half(_BOUNDED_BELOW, _BOUNDED_ABOVE))
         for name in ("__fixhfti", "__fixunshfti"):
             yield name, ("i128 (half %x)", _HALF_TO_WIDE)
+
+
+def _power(kind: _Float) -> list[str]:
+    """A power with a whole exponent by squaring; a negative one's is the reciprocal."""
+    one, name = f"{kind.name} 1.0", kind.name
+    return [
+        "entry:",
+        "%size = call i32 @llvm.abs.i32(i32 %n, i1 false)",
+        "br label %turn",
+        "turn:",
+        "%rest = phi i32 [ %size, %entry ], [ %half, %turn ]",
+        f"%square = phi {name} [ %x, %entry ], [ %next, %turn ]",
+        f"%product = phi {name} [ 1.0, %entry ], [ %taken, %turn ]",
+        "%bit = trunc i32 %rest to i1",
+        f"%more = fmul {name} %product, %square",
+        f"%taken = select i1 %bit, {name} %more, {name} %product",
+        f"%next = fmul {name} %square, %square",
+        "%half = lshr i32 %rest, 1",
+        "%ends = icmp eq i32 %half, 0",
+        "br i1 %ends, label %end, label %turn",
+        "end:",
+        f"%inverse = fdiv {one}, %taken",
+        "%below = icmp slt i32 %n, 0",
+        f"%result = select i1 %below, {name} %inverse, {name} %taken",
+        f"ret {name} %result",
+    ]
 
 
 def _present(target: Target) -> set[str]:

@@ -4,12 +4,13 @@ LLVM is loaded once, in a child that is forked early and loads it while the pare
 child forks as many processes as may run at once, and each does one job after the other. So jobs run at the same time
 (llvmlite holds one lock in a process) and a job that LLVM kills takes only its process with it: its spare is done or it
 becomes one `Bug` that names the job and LLVM's last words.
+
+Where the system has no `fork`, jobs are done in this process, one after the other.
 """
 
 import faulthandler
 import os
 import pickle
-import resource
 import select
 import selectors
 import signal
@@ -20,15 +21,14 @@ from dataclasses import field
 from importlib import import_module
 from typing import Any, Self
 
+from ktc.base import usage as measured
 from ktc.base.records import entity, record, replace
 from ktc.diag.diagnostic import Bug
 from ktc.emit.backend_errors import backend_error
-from ktc.emit.job_steps import Step
+from ktc.emit.job_steps import Step, Usage, used_by
 
 _READ_BYTES = 1 << 16
 _LENGTH_BYTES = 8
-MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
-"""Unit of the system's `ru_maxrss`."""
 _SERVER = -1
 """The ticket of what concerns the child itself."""
 
@@ -54,21 +54,6 @@ class Job:
     spare: "Job | None" = None
 
 
-@record
-class Usage:
-    """What one job took.
-
-    Args:
-        cpu: seconds of user and system time.
-        peak_bytes: the most memory that its process has used so far.
-    """
-
-    pid: int
-    cpu: float
-    peak_bytes: int
-    steps: tuple[Step, ...] = ()
-
-
 @entity
 class Workers:
     """The child with LLVM, and up to `jobs` processes below it. Use it in a `with`, or `close` it.
@@ -91,7 +76,7 @@ class Workers:
 
     def start(self) -> Self:
         """Fork the child; it loads LLVM while the caller goes on."""
-        if self._child:
+        if self._child or not hasattr(os, "fork"):
             return self
         sys.stdout.flush()
         sys.stderr.flush()
@@ -123,9 +108,19 @@ class Workers:
         ticket = len(self._names)
         self._names.append(job.name)
         self._spares[ticket] = job.spare
+        if not self._child:
+            self._do_here(ticket, job)
+            return ticket
         with suppress(BrokenPipeError):  # the child is gone: `result` reports it
             self._push(_frame((ticket, replace(job, spare=None))))
         return ticket
+
+    def _do_here(self, ticket: int, job: Job) -> None:
+        """Do a job in this process, where the system has no copies of processes; what ends LLVM ends it all."""
+        steps: list[Step] = []
+        before = measured.own().cpu + measured.below().cpu
+        self._done[ticket] = _done(job, steps)
+        self.usage[ticket] = used_by(steps, before)[0]
 
     def result(self, ticket: int) -> Any:
         """Wait for a job and return what its function returned, or raise what it raised."""
@@ -181,7 +176,7 @@ class Workers:
 
     def finished(self, ticket: int) -> bool:
         """Say whether a job's result has come, without waiting; takes what is there."""
-        while ticket not in self._done and select.select([self._from], [], [], 0)[0]:
+        while self._child and ticket not in self._done and select.select([self._from], [], [], 0)[0]:
             if not self._take():
                 return True
         return ticket in self._done
@@ -200,7 +195,7 @@ class _Process:
     Args:
         to, result, words: pipes: jobs go in, results come out, and what it says on stderr.
         job: what it does now: the ticket; None while it waits. is_last: it does nothing after that.
-        said: what it has said since that job began.
+        output: what it has printed since that job began.
         cpu: seconds that it has reported so far.
     """
 
@@ -210,7 +205,7 @@ class _Process:
     words: int
     job: int | None = None
     is_last: bool = False
-    said: bytearray = field(default_factory=bytearray)
+    output: bytearray = field(default_factory=bytearray)
     cpu: float = 0.0
 
 
@@ -256,7 +251,7 @@ class _Server:
         while self.waiting and (process := self._idle()) is not None:
             process.job, job = self.waiting.popleft()
             process.is_last = job.last
-            process.said.clear()
+            process.output.clear()
             with suppress(BrokenPipeError):  # it died while idle: `_collect` reports it
                 _write(process.to, _frame(job))
         return True
@@ -290,7 +285,7 @@ class _Server:
     def _listen(self, process: _Process) -> bool:
         """Take some of what a process says; False if it can say nothing any more."""
         data = os.read(process.words, _READ_BYTES)
-        process.said += data
+        process.output += data
         return bool(data)
 
     def _collect(self, process: _Process) -> None:
@@ -299,16 +294,16 @@ class _Server:
         if message is None:
             while self._listen(process):
                 pass
-            message = self._bury(process)
+            message = self._reap(process)
         kind, value, usage = message
         process.cpu += usage.cpu
         if process.job is not None:
             _write(self.results_out, _frame((process.job, kind, value, usage)))
         process.job = None
         if process.is_last and process in self.processes:
-            self._bury(process)
+            self._reap(process)
 
-    def _bury(self, process: _Process) -> tuple[str, str, Usage]:
+    def _reap(self, process: _Process) -> tuple[str, str, Usage]:
         self.processes.remove(process)
         self.selector.unregister(process.result)
         self.selector.unregister(process.words)
@@ -316,8 +311,8 @@ class _Server:
             os.close(pipe)
         _, status, used = os.wait4(process.pid, 0)
         cpu = used.ru_utime + used.ru_stime - process.cpu
-        usage = Usage(process.pid, cpu, used.ru_maxrss * MAXRSS_BYTES)
-        return "died", _last_words(process.said, os.waitstatus_to_exitcode(status)), usage
+        usage = Usage(process.pid, cpu, used.ru_maxrss * measured.MAXRSS_BYTES)
+        return "died", _reason_of_death(process.output, os.waitstatus_to_exitcode(status)), usage
 
 
 def _work(jobs: int, results: int) -> None:
@@ -329,10 +324,7 @@ def _work(jobs: int, results: int) -> None:
         while (job := _receive(jobs)) is not None:
             steps: list[Step] = []
             kind, value = _done(job, steps)
-            used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-            cpu = sum(one.ru_utime + one.ru_stime for one in used)
-            usage = Usage(os.getpid(), cpu - before, max(one.ru_maxrss for one in used) * MAXRSS_BYTES, tuple(steps))
-            before = cpu
+            usage, before = used_by(steps, before)
             _write(results, _portable(kind, value, usage))
             if job.last:
                 break
@@ -362,7 +354,7 @@ def _portable(kind: str, value: Any, usage: Usage) -> bytes:
     return data
 
 
-def _last_words(words: bytearray, status: int) -> str:
+def _reason_of_death(words: bytearray, status: int) -> str:
     """Return the line of stderr that says why LLVM stopped."""
     how = f"exit status {status}" if status >= 0 else f"signal {-status}"
     lines = [line.strip() for line in words.decode("utf-8", "replace").splitlines() if line.strip()]

@@ -64,7 +64,7 @@ def _follows_comment(statements: list[Statement], index: int) -> bool:
 
 
 def _behind_comment(statements: list[Statement], index: int, counts: list[int], limit: int) -> int:
-    """Return the blank lines between a comment and the definition behind it; the comment gets those that are needed."""
+    """Return the blank lines between a comment and the definition after it; the comment gets those that are needed."""
     if statements[index].blanks:
         return limit
     first = index - 1

@@ -1,7 +1,7 @@
 """A text in the fixed style: the entry of this folder.
 
-In: a text that parses. Out: the same program in the style of docs/formatting.md; its tree is the same, which is checked
-here each time, and its comments are all kept.
+Input: a text that parses. Output: the same program in the style of docs/formatting.md; its tree is the same, which is
+checked here each time, and its comments are all kept.
 """
 
 import re
@@ -18,8 +18,8 @@ from ktc.formatting.reading import read
 from ktc.formatting.spacing import arrange
 from ktc.formatting.splitting import split
 from ktc.syntax import ast
-from ktc.syntax.parser import parse
-from ktc.syntax.tables import Tables
+from ktc.syntax.parsing.parser import parse
+from ktc.syntax.parsing.tables import Tables
 
 COLUMNS = 80
 """The width of lines, as in the reference."""

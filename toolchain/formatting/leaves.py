@@ -21,7 +21,7 @@ class Leaf:
         mate: of a bracket, the other one.
         hidden: a parenthesis that is printed only where the line is split at it.
         split: the priority of splitting at this leaf, 0 for none.
-        is_after: the split is behind the leaf (a comma), not before it.
+        is_after: the split is after the leaf (a comma), not before it.
     """
 
     text: str
@@ -46,7 +46,7 @@ class Statement:
     Args:
         depth: of blocks around it.
         blanks: how many blank lines stood before it.
-        start, end: its characters in the text, comments behind it included.
+        start, end: its characters in the text, comments after it included.
         verbatim: the text as it was, where formatting is off.
     """
 

@@ -29,7 +29,7 @@ def hide(statement: Statement) -> None:
 
 
 def _behind_assignment(leaves: list[Leaf]) -> int:
-    """Return the index behind the last sign of assignment outside of brackets, 0 if there is none."""
+    """Return the index after the last sign of assignment outside of brackets, 0 if there is none."""
     depth = found = 0
     for index, leaf in enumerate(leaves):
         depth += (leaf.kind == "open") - (leaf.kind == "close")

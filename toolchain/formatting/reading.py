@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 
 from ktc.formatting.leaves import CLOSING, COMPOUND, OPENING, Leaf, Statement
-from ktc.syntax.lexer import Lexer, Tokens
-from ktc.syntax.tables import Tables
+from ktc.syntax.lexing.lexer import Lexer, Tokens
+from ktc.syntax.parsing.tables import Tables
 
 _GAP = re.compile(r"\n|#[^\n]*")
 _SOFT_WORDS = frozenset(("raises", "where", "capturing", "escaping", "unified"))
@@ -203,7 +203,7 @@ def _is_compound(leaves: list[Leaf]) -> bool:
 
 
 def _tidy(comment: str) -> str:
-    """Return a comment with a space behind its sign, and none at its end."""
+    """Return a comment with a space after its sign, and none at its end."""
     comment = comment.rstrip()
     if len(comment) > 1 and comment[1] not in " #!:\t":
         return "# " + comment[1:]

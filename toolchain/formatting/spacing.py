@@ -92,7 +92,7 @@ class _Arranger:
         return leaf.text == "{" and before.kind != "transfer"
 
     def _after_operator(self, index: int, before: Leaf, leaf: Leaf) -> bool:
-        """Say whether a space stands behind an operator."""
+        """Say whether a space stands after an operator."""
         if before.text in (".", "..."):
             return leaf.text == "import"
         if before.text == "@" and index == 1:
@@ -140,7 +140,7 @@ class _Arranger:
         return False
 
     def _colon(self, index: int, before_colon: bool) -> bool:
-        """Say whether a space stands before or behind a colon: in slices on both sides or on none."""
+        """Say whether a space stands before or after a colon: in slices on both sides or on none."""
         top = self.stack[-1]
         if not (top.text == "[" and not top.holds_parameters):
             return not before_colon
@@ -168,7 +168,8 @@ class _Arranger:
         before, text = self.leaves[index - 1], leaf.text
         following = self.leaves[index + 1].text if index + 1 < len(self.leaves) else ","
         if text == "," and leaf.kind == "op":
-            if following != "//":  # the mark stays with the parameters that it follows
+            # A mark stays with the parameters that it follows, and the targets of a comprehension are no items.
+            if following != "//" and not (self.stack[-1].is_comprehension and self._is_loop(index)):
                 leaf.split, leaf.is_after = COMMA, True
         elif leaf.kind == "word":
             leaf.split = self._word_split(index, before, leaf)

@@ -92,7 +92,7 @@ class _Splitting:
     # ---- at the first brackets: definitions ----
 
     def at_first_brackets(self, line: Line) -> list[Line]:
-        """Split a definition at the brackets behind its name."""
+        """Split a definition at the brackets after its name."""
         for index, leaf in enumerate(line.leaves):
             if leaf.kind == "open":
                 close = closer_of(line.leaves, index)
@@ -101,7 +101,7 @@ class _Splitting:
                 if close < 0 or leaf.hidden:
                     raise CannotSplit
                 parts = _cut(line, index, close)
-                # The arguments behind parameters are split in the same way where they are too long.
+                # The arguments after parameters are split in the same way where they are too long.
                 return self._parts(parts)
         raise CannotSplit
 
@@ -257,7 +257,7 @@ class _Splitting:
                 continue
             if id(leaf) in chosen and not leaf.is_after:
                 flush()
-            if leaf.text == "," and not current and lines:  # a comma behind a comment joins what it follows
+            if leaf.text == "," and not current and lines:  # a comma after a comment joins what it follows
                 _give_comma(lines, leaf)
                 continue
             current.append(leaf)
@@ -280,7 +280,7 @@ def _with_comments_before(line: Line) -> list[Line]:
 
 
 def _give_comma(lines: list[Line], comma: Leaf) -> None:
-    """Put a comma behind the last line that is no comment."""
+    """Put a comma after the last line that is no comment."""
     for line in reversed(lines):
         if line.leaves[-1].kind != "comment":
             comments, line.leaves[-1].comments = line.leaves[-1].comments, []
@@ -289,7 +289,7 @@ def _give_comma(lines: list[Line], comma: Leaf) -> None:
 
 
 def _add_comma(lines: list[Line]) -> None:
-    """Put a comma behind the last item."""
+    """Put a comma after the last item."""
     last = next((line for line in reversed(lines) if line.leaves[-1].kind != "comment"), None)
     if last is not None and last.leaves[-1].text != ",":
         before = last.leaves[-1]
@@ -303,8 +303,13 @@ def _is_display(line: Line) -> bool:
     return start == 0 or (start > 0 and line.leaves[start - 1].kind not in _BEFORE_TRAILERS)
 
 
+def _is_after_arguments(head: Line) -> bool:
+    """Say whether the bracket that ends the head of a definition belongs to its result or condition."""
+    return any(leaf.text in ("->", "where") for leaf in head.outside())
+
+
 def _cut(line: Line, start: int, close: int) -> _Parts:
-    """Cut a line behind an opening bracket and before its closing one."""
+    """Cut a line after an opening bracket and before its closing one."""
     inside = [*line.leaves[start + 1 : close]]
     body = Line(inside, line.depth + 1, True)
     head = Line([*line.leaves[: start + 1]], line.depth, line.is_inside, is_definition=line.is_definition)
@@ -315,7 +320,7 @@ def _cut(line: Line, start: int, close: int) -> _Parts:
     )
     ends_with_comma = inside[-1].text == "," and inside[-1].kind == "op"
     commas = sum(leaf.split == COMMA for leaf in body.delimiters())
-    is_arguments = line.is_definition and not line.is_inside and opener.text == "("
+    is_arguments = line.is_definition and not line.is_inside and opener.text == "(" and not _is_after_arguments(head)
     if (is_arguments or line.is_import) and not commas and not ends_with_comma:
         _add_comma([body])
     body.explodes = commas > 0 and (ends_with_comma or is_list or line.is_import)

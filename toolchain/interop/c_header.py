@@ -1,6 +1,6 @@
 """A header for C11 and C++ of what a library exports.
 
-In: `ir.exports.Exports`. Out: text. Names are those of the program; one that is a word of C gets a `_` behind it.
+Input: `ir.exports.Exports`. Output: text. Names are those of the program; one that is a word of C gets a `_` after it.
 """
 
 import re
@@ -40,7 +40,7 @@ typedef struct ktc_error {
 _TEXT = """\
 #ifndef KTC_TEXT_DEFINED
 #define KTC_TEXT_DEFINED
-/* Some bytes of UTF-8, with or without a zero byte behind them. */
+/* Some bytes of UTF-8, with or without a zero byte after them. */
 typedef struct ktc_text {
     const char *data;
     int64_t size;

@@ -1,6 +1,6 @@
 """The `.pc` file with which `pkg-config` describes a library.
 
-In: the library's file and what it was built with. Out: text; its prefix is the file's own folder.
+Input: the library's file and what it was built with. Output: text; its prefix is the file's own folder.
 """
 
 from collections.abc import Sequence

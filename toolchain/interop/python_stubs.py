@@ -1,6 +1,6 @@
 """A stub file (`.pyi`) for an extension module, so that type checkers and editors know its functions.
 
-In: `ir.exports.Exports`. Out: text.
+Input: `ir.exports.Exports`. Output: text.
 """
 
 from ktc.interop.c_header import clean

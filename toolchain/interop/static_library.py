@@ -1,6 +1,6 @@
 """Static libraries: an archive with one object, in which only what is exported has a name for others.
 
-In: a relocatable ELF object of 64 bits. Out: the same with its other symbols local; an archive.
+Input: a relocatable ELF object of 64 bits. Output: the same with its other symbols local; an archive.
 
 Source: System V ABI, chapter 4, "Object Files"; ar(5), the format of GNU and System V.
 """

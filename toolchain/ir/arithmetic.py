@@ -1,7 +1,8 @@
 """Arithmetic on plain scalars, exactly as the compiled code does it.
 
-In: the operand's scalar type, the result's scalar type and plain values (ints 0 <= v < 2**bits, floats already rounded
-to their type). Out: a plain value. `ir.ops` names these functions in its table and does vectors and aggregates.
+Input: the operand's scalar type, the result's scalar type and plain values (ints 0 <= v < 2**bits, floats already
+rounded to their type). Output: a plain value. `ir.ops` names these functions in its table and does vectors and
+aggregates.
 
 f32, f16 and bf16 are computed in double and rounded once more. For + - * / and sqrt that gives the correctly rounded
 result, since 53 >= 2 * p + 2 for every narrower precision p (24, 11, 8): the first rounding can never land on a tie of

@@ -1,6 +1,7 @@
 """What C sees of a program: exported functions, and the types in their signatures.
 
-In: nothing. Out: records that `elaborate` makes, `codegen` makes entry points of, and `interop` writes headers from.
+Input: nothing. Output: records that `elaborate` makes, `codegen` makes entry points of, and `interop` writes headers
+from.
 """
 
 from collections.abc import Iterator

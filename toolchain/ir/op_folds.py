@@ -1,7 +1,7 @@
 """What `ops.build` removes when not all operands are constant: neutral elements, casts of casts, parts of a whole.
 
-In: operands, result type, attribute. Out: the simpler value, or None. Only what is exact: no float identity that loses
-a signed zero. The aim is to hand LLVM few instructions, not to optimise.
+Input: operands, result type, attribute. Output: the simpler value, or None. Only what is exact: no float identity that
+loses a signed zero. The aim is to hand LLVM few instructions, not to optimise.
 """
 
 from collections.abc import Callable, Mapping

@@ -19,9 +19,9 @@ from ktc.ir.types import (
 Types = tuple[Type, ...]
 
 
-def mismatch(name: str, types: Types, why: str) -> Bug:
+def mismatch(name: str, types: Types, reason: str) -> Bug:
     """Return the `Bug` for an operation that does not fit its operands."""
-    return Bug(f"operation '{name}' on ({', '.join(map(str, types))}): {why}", "ir.ops")
+    return Bug(f"operation '{name}' on ({', '.join(map(str, types))}): {reason}", "ir.ops")
 
 
 def element_of(kind: Type) -> Type:

@@ -1,7 +1,7 @@
 """Evaluation of the operations that are not element-wise.
 
-In: operand types, plain values, the result's type and the attribute. Out: a plain value, or None where only the linker
-knows it (the bits of an address).
+Input: operand types, plain values, the result's type and the attribute. Output: a plain value, or None where only the
+linker knows it (the bits of an address).
 """
 
 from collections.abc import Callable, Mapping

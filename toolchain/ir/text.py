@@ -1,7 +1,7 @@
 """The canonical text of the IR: what `ktc emit --kind ir` shows, what goldens hold, and the key of the cache.
 
-In: a unit, function or value. Out: text that depends on the meaning alone: no object identities, no spans, no paths.
-Functions and globals are sorted by name.
+Input: a unit, function or value. Output: text that depends on the meaning alone: no object identities, no spans, no
+paths. Functions and globals are sorted by name.
 
     func @sum(%0 n: i64) -> i64 internal "sum" {
         declare %total.1: i64
@@ -270,9 +270,9 @@ class _Printer:
             text += f" align {local.align}"
         if local.drop:
             text += f" drop @{local.drop}"
-        if local.pins:
-            text += f" pins {', '.join(map(_local, local.pins))}"
-        self.line(text + (" pins_all" if local.pins_all else ""), local.span)
+        if local.points_to:
+            text += f" points_to {', '.join(map(_local, local.points_to))}"
+        self.line(text + (" points_to_all" if local.points_to_all else ""), local.span)
 
     def action(self, action: ir.Action) -> str:
         """Return the text of the right-hand side of a Let."""

@@ -1,4 +1,4 @@
-"""The rules of the IR. In: a unit. Out: nothing, or a `Bug` that names the function which breaks one.
+"""The rules of the IR. Input: a unit. Output: nothing, or a `Bug` that names the function which breaks one.
 
 Checked: every name is known and bound before and around its use, every operation, access, call and return has fitting
 types, every path ends, labels enclose their jumps, locals are declared where they are used.

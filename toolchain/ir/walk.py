@@ -113,7 +113,7 @@ def actions(function: ir.Function) -> Iterator[ir.Action]:
 
 
 def names(function: ir.Function) -> set[str]:
-    """Return the functions and globals that a function speaks of: it calls them, or has their addresses."""
+    """Return the functions and globals that a function refers to: it calls them, or has their addresses."""
     found = {action.function for action in actions(function) if isinstance(action, ir.Call)}
     for statement in statements(function.body):
         for leaf in leaves(operands(statement)):

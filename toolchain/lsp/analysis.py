@@ -1,13 +1,10 @@
 """One look at one file: its diagnostics and the facts about it. The last good facts stay while a text has errors.
 
-In: open texts. Out: `Analysis`. The elaborator runs on a thread with a large stack.
+Input: open texts. Output: `Analysis`. The elaborator runs on a thread with a large stack.
 """
 
 import os
-import sys
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,18 +14,16 @@ from ktc.base.records import field_names
 from ktc.config import Options
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source
+from ktc.driver.worker import Worker
 from ktc.elaborate.model.elaboration import Body
 from ktc.lsp import changes
 from ktc.lsp.facts import Fact, Recorder
 from ktc.lsp.positions import Lines
 from ktc.syntax import ast
 from ktc.syntax.loader import Package
-from ktc.syntax.parser import parse
-from ktc.syntax.tables import Tables, load_tables
-from ktc.tools.checking import check_file
-
-_STACK_BYTES = 256 << 20
-_RECURSION = 20_000
+from ktc.syntax.parsing.parser import parse
+from ktc.syntax.parsing.tables import Tables, load_tables
+from ktc.tools.checks.checking import check_file
 
 
 @dataclass(slots=True)
@@ -80,12 +75,8 @@ class Workspace:
         self.documents: dict[str, Document] = {}
         self.folders: list[Path] = []
         self.tables: Tables = load_tables(configs.open_cache())
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION))
-        before = threading.stack_size(_STACK_BYTES)
-        self.pool = ThreadPoolExecutor(1, "analysis")
+        self.pool = Worker("analysis")
         self.changes = 0
-        self.pool.submit(int).result()  # the thread starts with the large stack
-        threading.stack_size(before)
 
     def change(self, path: str, text: str, version: int) -> Document:
         """Open a text, or give an open one a new content."""
@@ -105,12 +96,12 @@ class Workspace:
             return self.changes != begun
 
         try:
-            return analyse(document.path, document.text, self.overlays(), given_up)
+            return analyse(document.path, document.text, self.overlays(), self.tables, given_up)
         except Cancelled:
             return None
 
     def overlays(self) -> dict[str, Source]:
-        """Return the open texts in place of their files."""
+        """Return the open texts instead of their files."""
         return {os.path.abspath(path): Source(path, one.text) for path, one in self.documents.items()}
 
     def run(self, work: Callable[[], Any]) -> Any:
@@ -120,14 +111,14 @@ class Workspace:
     def analyse(self, document: Document) -> Analysis:
         """Look at a document, unless that was done since its last change."""
         if document.analysis is None:
-            document.analysis = self.run(lambda: analyse(document.path, document.text, self.overlays()))
+            document.analysis = self.run(lambda: analyse(document.path, document.text, self.overlays(), self.tables))
             if document.analysis.module is not None:
                 document.good = document.analysis
         return document.analysis
 
     def files(self) -> Iterator[Path]:
         """Give the source files of the project that are not open."""
-        from ktc.tools.files import sources
+        from ktc.tools.checks.files import sources
 
         for path in sources(self.folders):
             if os.path.abspath(path) not in self.documents:
@@ -143,25 +134,27 @@ def look_at_change(document: Document, overlays: dict[str, Source]) -> tuple[Dia
     if good is None or module is None or good.problem:
         return None
     change = changes.between(good.text, document.text)
-    around = changes.touched(module, change)
+    around = changes.edited_range(module, change)
     if around is None:
         return None
     source = Source(document.path, document.text)
     options, path = Options(Path(), accelerators="cpu"), Path(document.path)
     try:
-        checked = check_file(options, path, Sink(), {**overlays, os.path.abspath(path): source}, touched=around)
+        texts = {**overlays, os.path.abspath(path): source}
+        checked = check_file(options, path, Sink(), texts, edited_range=around, tree=module)
     except Exception:
         return None  # the complete look says what it was
     return changes.merged(good.diagnostics, checked.diagnostics, change, around, source)
 
 
 def analyse(
-    path: str, text: str, overlays: dict[str, Source], given_up: Callable[[], bool] = lambda: False
-) -> Analysis:
+    path: str, text: str, overlays: dict[str, Source], tables: Tables,
+    given_up: Callable[[], bool] = lambda: False,
+) -> Analysis:  # fmt: skip
     """Check a text and record what the elaborator finds out; a mistake of ktc itself is a message, not an end.
 
     Raises:
-        Cancelled: it was given up.
+        Cancelled: it was cancelled.
     """
     recorder, sink = Recorder(), Sink()
 
@@ -172,8 +165,8 @@ def analyse(
 
     overlays = {**overlays, os.path.abspath(path): Source(path, text)}
     try:
-        module = parse(Source(path, text), Sink(), configs.open_cache())
-        checked = check_file(Options(Path(), accelerators="cpu"), Path(path), sink, overlays, observe)
+        module = parse(overlays[os.path.abspath(path)], Sink(), tables=tables)
+        checked = check_file(Options(Path(), accelerators="cpu"), Path(path), sink, overlays, observe, tree=module)
     except Exception as error:
         return Analysis(text, problem=f"{type(error).__name__}: {error}")
     facts, variables = recorder.facts.get(path, {}), recorder.variables.get(path, {})

@@ -1,7 +1,7 @@
 """What a change of a text touches, and the diagnostics that stay true beside it.
 
-In: the text of the last complete look at a file with its diagnostics, and the text of now. Out: the declarations to
-look at again, and a list of diagnostics at once; the next complete look says the rest.
+Input: the text of the last complete look at a file with its diagnostics, and the text of now. Output: the declarations
+to look at again, and a list of diagnostics at once; the next complete look says the rest.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def _common(one: str, other: str) -> int:
     return low
 
 
-def touched(module: ast.Module, change: Change) -> tuple[int, int] | None:
+def edited_range(module: ast.Module, change: Change) -> tuple[int, int] | None:
     """Return the characters of the declarations that a change touches; None if it touches other lines, too."""
     found = [node for node in module.body if node.start <= change.new_end and node.end >= change.start]
     if not found or not all(isinstance(node, _DECLARATIONS) for node in found):

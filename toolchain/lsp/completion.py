@@ -1,4 +1,4 @@
-"""What could stand at a place: members behind a dot, names of modules in imports, names and arguments elsewhere.
+"""What could stand at a place: members after a dot, names of modules in imports, names and arguments elsewhere.
 
 The text with a made-up name at the place is elaborated, so members are those of the real type; where that text does
 not parse for other reasons, the last good facts serve.
@@ -60,7 +60,7 @@ def complete(workspace: Workspace, document: Document, offset: int) -> list[Prop
 def _members(workspace: Workspace, document: Document, start: int, offset: int) -> list[Proposal]:
     text = document.text
     tried = text[:start] + _PLACEHOLDER + text[offset:]
-    analysis = workspace.run(lambda: analyse(document.path, tried, workspace.overlays()))
+    analysis = workspace.run(lambda: analyse(document.path, tried, workspace.overlays(), workspace.tables))
     owner = _owner_before(analysis, start - 1)
     if owner is None and document.good is not None:
         word = text[slice(*word_at(text, start - 1))]
@@ -161,7 +161,7 @@ def _names_of_module(good: Analysis | None, dotted: str) -> list[Proposal]:
 
 
 def _modules(start: str) -> list[Proposal]:
-    """Return modules whose dotted name starts so; the part behind the last dot is what is inserted."""
+    """Return modules whose dotted name starts so; the part after the last dot is what is inserted."""
     prefix = start.rpartition(".")[0]
     library = configs.stdlib_folder()
     if not prefix:

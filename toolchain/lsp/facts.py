@@ -1,6 +1,6 @@
 """What the elaborator finds out about expressions: their types, and where what they name is declared.
 
-In: the elaborator's calls of `Recorder`. Out: `Fact`s by place, for every file of the user.
+Input: the elaborator's calls of `Recorder`. Output: `Fact`s by place, for every file of the user.
 """
 
 import re

@@ -19,7 +19,7 @@ from ktc.lsp.server import (
     span_range,
     symbol_tree,
 )
-from ktc.syntax.parser import parse
+from ktc.syntax.parsing.parser import parse
 from lsprotocol import types as lsp
 from pygls.uris import from_fs_path, to_fs_path
 

@@ -14,7 +14,7 @@ class Lines:
         self.is_basic = text.isascii() or all(ord(char) <= _BASIC for char in text)
 
     def offset(self, line: int, column: int) -> int:
-        """Return the offset of a place; places behind the end of a line are its end."""
+        """Return the offset of a place; places after the end of a line are its end."""
         if line >= len(self.starts):
             return len(self.text)
         start = self.starts[line]

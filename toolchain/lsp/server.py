@@ -15,7 +15,7 @@ from ktc.lsp.analysis import Analysis, Document, Workspace, analyse, look_at_cha
 from ktc.lsp.facts import Declared
 from ktc.lsp.positions import Lines, word_at
 from ktc.syntax import ast
-from ktc.syntax.parser import parse
+from ktc.syntax.parsing.parser import parse
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
@@ -193,7 +193,7 @@ def places(server: Server, document: Document, offset: int, is_renaming: bool = 
         text = path.read_text("utf-8", "replace")
         own = str(path.absolute())
         if word in text and own != document.path:
-            add(own, text, server.ktc.run(partial(analyse, own, text, server.ktc.overlays())))
+            add(own, text, server.ktc.run(partial(analyse, own, text, server.ktc.overlays(), server.ktc.tables)))
     return found
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from ktc.lsp.analysis import Analysis, walk
 from ktc.syntax import ast
-from ktc.syntax.lex_error import LexError
-from ktc.syntax.lexer import Lexer
-from ktc.syntax.tables import Tables
+from ktc.syntax.lexing.lex_error import LexError
+from ktc.syntax.lexing.lexer import Lexer
+from ktc.syntax.parsing.tables import Tables
 
 TOKEN_TYPES = (
     "namespace", "type", "struct", "interface", "typeParameter", "parameter", "variable", "property", "function",

@@ -1,7 +1,7 @@
 """`python -m ktc.native`: compile ktc's own modules. Needs `pip install 'ktc[native]'` and a C compiler.
 
-In: the sources beside this package. Out: `native/made/` with compiled copies of the packages, and a stamp that says of
-what. It is made beside and renamed, so that no start finds half of it.
+Input: the sources beside this package. Output: `native/made/` with compiled copies of the packages, and a stamp of
+the sources they come from. The folder is built under another name and then renamed, so that ktc never loads half of it.
 """
 
 import builtins
@@ -23,15 +23,15 @@ from ktc.native.match_expansion import without_matches
 from ktc.native.record_expansion import written_out
 
 INTERPRETED = frozenset((
-    "diag/explain.py", "syntax/format.py", "elaborate/model/body_store.py", "syntax/parser.py", "syntax/tables.py",
-    "syntax/build_base.py", "syntax/build_declarations.py", "syntax/build_structs.py", "syntax/build_expressions.py",
-    "syntax/builder.py",
+    "diag/explain.py", "syntax/format.py", "elaborate/model/body_store.py", "syntax/parsing/parser.py",
+    "syntax/parsing/tables.py", "syntax/building/base.py", "syntax/building/declarations.py",
+    "syntax/building/structs.py", "syntax/building/expressions.py", "syntax/building/builder.py",
 ))  # fmt: skip
 """What stays Python, for mypyc knows no subclasses of picklers, functions as attributes of classes, and classes inside
 functions, or because it looks for files beside it."""
 
 _ALONE = [] if os.name == "nt" else ["-fvisibility=hidden"]
-"""The modules are one library, whose functions call each other without a look at whose is meant."""
+"""All modules are one library, whose functions call each other directly, without symbol interposition."""
 
 GROUP = "ktc.compiled"
 """The one shared library of all modules is called `compiled__mypyc`."""
@@ -78,7 +78,13 @@ def _copy(package: Path) -> None:
             if module.as_posix() not in INTERPRETED and path.stem != "__init__":
                 means = partial(_meaning, importlib.import_module(".".join(("ktc", *module.with_suffix("").parts))))
                 text = without_matches(path.read_text(encoding="utf-8"), means)
-                path.write_text(written_out(text), encoding="utf-8")
+                path.write_text(written_out(text, _source), encoding="utf-8")
+
+
+def _source(module: str) -> str:
+    """Return the text of a module of ktc; nothing for others."""
+    path = Path(HOME, *module.split(".")[1:]).with_suffix(".py")
+    return path.read_text(encoding="utf-8") if module.startswith("ktc.") and path.is_file() else ""
 
 
 def _meaning(module: Any, name: str) -> Any:

@@ -1,8 +1,8 @@
 """Matches written out, for mypyc: it asks Python about each pattern of a class, but knows `isinstance` and fields.
 
-In: the text of a module, and what its names mean. Out: the same, with chains of `if` for `match` where all patterns
-are of classes, values and names. A pattern's names are assigned first in its body; a match that this does not know
-how to write stays one.
+Input: the text of a module, and what its names mean. Output: the same, with chains of `if` for `match` where all
+patterns are of classes, values and names. A pattern's names are assigned first in its body; a match that this does not
+know how to write stays one.
 """
 
 import ast
@@ -87,7 +87,7 @@ def _end(node: Any, lines: list[str]) -> int:
 
 
 def _named(guard: ast.expr, names: dict[str, tuple[str, str]]) -> str:
-    """Return a guard with the places of values in place of a pattern's names."""
+    """Return a guard with the places of values instead of a pattern's names."""
 
     class Places(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:

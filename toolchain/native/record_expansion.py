@@ -1,13 +1,14 @@
 """Modules written out, for mypyc: it makes a native class of a class that it understands, and `@record` it does not.
 
-In: the text of a module. Out: the same with constructor, comparison and hash as methods of each `@record` and
+Input: the text of a module. Output: the same with constructor, comparison and hash as methods of each `@record` and
 `@entity`, as `base/records.py` makes them when the module is imported; with constants that are `Final`, which other
-modules then need not look up; with dictionaries in place of their read-only views, and `zip` without a check of
+modules then need not look up; with dictionaries instead of their read-only views, and `zip` without a check of
 lengths, for mypyc has code of its own for these. All other lines stay as they are.
 """
 
 import ast
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -20,14 +21,18 @@ class _Field:
     compare: bool
 
 
-def written_out(text: str) -> str:
-    """Return a module's text without record decorators and without slots."""
+def written_out(text: str, read: Callable[[str], str] = lambda _: "") -> str:
+    """Return a module's text without record decorators and without slots.
+
+    Args:
+        read: returns the text of a module by its name, for records that inherit from one of another module.
+    """
     text = re.sub(r", strict=(True|False)\)", ")", text)
     text = re.sub(r"(?m)^(\w+): Mapping(\[.*\]) = MappingProxyType\(", r"\1: dict\2 = (", text)
     tree = ast.parse(text)
     lines = text.split("\n")
     _make_final(tree, lines)
-    known: dict[str, list[_Field]] = {}
+    known = _imported_bases(tree, read)
     added: list[tuple[int, list[str]]] = []
     for node in tree.body:
         if not isinstance(node, ast.ClassDef):
@@ -37,12 +42,11 @@ def written_out(text: str) -> str:
                 _blank(lines, part, "pass")
             if isinstance(part, ast.Assign) and ast.unparse(part.targets[0]) == "__match_args__":
                 lines[part.lineno - 1] = lines[part.lineno - 1].replace(" =", ": _Final =", 1)
-        kind = next((one for one in node.decorator_list if ast.unparse(one) in ("record", "entity")), None)
+        kind = _record_decorator(node)
         if kind is None:
             continue
-        own = [part for part in node.body if isinstance(part, ast.AnnAssign) and "ClassVar" not in text_of(part)]
-        inherited = [field for base in node.bases for field in known.get(ast.unparse(base), [])]
-        fields = known[node.name] = [*inherited, *map(_field, own)]
+        own = _own_fields(node)
+        fields = known[node.name] = _all_fields(node, known)
         lines[kind.lineno - 1] = ""
         for part in own:
             if part.value is not None:
@@ -55,6 +59,34 @@ def written_out(text: str) -> str:
     if added:
         lines[at - 1] = f"import ktc.base.records as _records; {lines[at - 1]}"
     return "\n".join(lines)
+
+
+def _record_decorator(node: ast.ClassDef) -> ast.expr | None:
+    return next((one for one in node.decorator_list if ast.unparse(one) in ("record", "entity")), None)
+
+
+def _own_fields(node: ast.ClassDef) -> list[ast.AnnAssign]:
+    return [part for part in node.body if isinstance(part, ast.AnnAssign) and "ClassVar" not in text_of(part)]
+
+
+def _all_fields(node: ast.ClassDef, known: dict[str, list[_Field]]) -> list[_Field]:
+    inherited = [field for base in node.bases for field in known.get(ast.unparse(base), [])]
+    return [*inherited, *map(_field, _own_fields(node))]
+
+
+def _imported_bases(tree: ast.Module, read: Callable[[str], str]) -> dict[str, list[_Field]]:
+    """Return the fields of the records that this module imports and inherits from."""
+    wanted = {ast.unparse(base) for node in tree.body if isinstance(node, ast.ClassDef) for base in node.bases}
+    found: dict[str, list[_Field]] = {}
+    for node in tree.body:
+        names = {alias.name for alias in node.names} & wanted if isinstance(node, ast.ImportFrom) else set()
+        if isinstance(node, ast.ImportFrom) and node.module and names:
+            fields: dict[str, list[_Field]] = {}
+            for part in ast.parse(read(node.module)).body:
+                if isinstance(part, ast.ClassDef) and _record_decorator(part) is not None:
+                    fields[part.name] = _all_fields(part, fields)
+            found |= {name: fields[name] for name in names & fields.keys()}
+    return found
 
 
 def _make_final(tree: ast.Module, lines: list[str]) -> None:
@@ -124,7 +156,7 @@ def _methods(node: ast.ClassDef, fields: list[_Field], is_record: bool) -> list[
 
 
 def _blank(lines: list[str], part: ast.stmt, instead: str) -> None:
-    """Put another statement in place of one, on its first line."""
+    """Put another statement instead of one, on its first line."""
     first, last = part.lineno - 1, (part.end_lineno or part.lineno) - 1
     rest = lines[last].encode()[part.end_col_offset or 0 :].decode()
     lines[first] = lines[first].encode()[: part.col_offset].decode() + instead + rest

@@ -36,7 +36,7 @@ def check(functions: Sequence[Function], config: object, sink: Sink) -> None:
     for function in functions:
         if has_marks(function.body):
             settled = definite_initialization.run(copy_elision.run(function, config, sink), config, sink)
-            if function.must_end:
+            if function.forbidden_destructors:
                 drop_insertion.run(settled, config, sink)
 
 

@@ -1,10 +1,10 @@
 """Captured variables that are never changed are held in a closure's environment by value.
 
-In: the host's unit without marks, where an environment is an array of addresses of variables. Out: the same with a copy
-of the variable's value in place of its address wherever the variable gets a value at one place only and is only read
-elsewhere, in the function that owns it and in all closures that reach it. The environment is rebuilt wherever the
-closure is passed on, after the variable has its value, so this is not observable; but LLVM need no longer think
-that the stores of a loop change what the loop captures.
+Input: the host's unit without marks, where an environment is an array of addresses of variables. Output: the same with
+a copy of the variable's value instead of its address wherever the variable gets a value at one place only and is only
+read elsewhere, in the function that owns it and in all closures that reach it. The environment is rebuilt wherever the
+closure is passed on, after the variable has its value, so this is not observable; but LLVM need no longer think that
+the stores of a loop change what the loop captures.
 
     declare %x: f64                              declare %x: f64
     declare %env: [1 x ptr]                      declare %env: [1 x ptr]

@@ -1,8 +1,8 @@
 """Conditions that choose between constants become `select`s.
 
-In: comparisons of one value with constants, one after another, each of which returns a constant or gives the same
-memory one. Out: the choice as one value. LLVM makes a `switch` of such conditions, and for constants that lie apart a
-tree of jumps; a processor guesses those wrongly where the value is as good as random, as bytes of a text are. The
+Input: comparisons of one value with constants, one after another, each of which returns a constant or gives the same
+memory one. Output: the choice as one value. LLVM makes a `switch` of such conditions, and for constants that lie apart
+a tree of jumps; a processor guesses those wrongly where the value is as good as random, as bytes of a text are. The
 operation's attribute keeps LLVM from making jumps of it later.
 
     if eq(%0, i8 65) { return i8 84 }

@@ -1,7 +1,7 @@
 """The last copy of a value becomes a move, and copies that are never read are elided.
 
-In: a function in which a `copy` mark stands before each `Block` that copies a named local, or a field of one, and a
-`copied` mark before what gives a local or a field a copy, as far as its next `init` mark. Out: the function without
+Input: a function in which a `copy` mark stands before each `Block` that copies a named local, or a field of one, and a
+`copied` mark before what gives a local or a field a copy, as far as its next `init` mark. Output: the function without
 these marks: the block's statements, or, where its origin is not live afterwards, what the mark says instead; and
 nothing at all where the copy is not live.
 
@@ -28,7 +28,7 @@ def run(function: Function, config: object, sink: Sink) -> Function:
         return function
     table = SlotTable(FIRST_BIT)
     for local, fields in field_counts(found).items():
-        if local in wanted or local.pins or local.pins_all:
+        if local in wanted or local.points_to or local.points_to_all:
             table.add(local, local in wanted and (fields > 0 or not local.drop), fields)
     uses = Uses(table, frozenset(one.local for one in found if isinstance(one, Declare)))
     graph = flow.build(function.body, uses.of, uses.enter, uses.leave)
@@ -97,7 +97,7 @@ def _end_of_unseen(arm: flow.Arm, at: int, graph: flow.Graph, live: list[int], t
 
 
 def _live_after(arm: flow.Arm, at: int, graph: flow.Graph, live: list[int]) -> int | None:
-    """Return what is live behind the block at a position; None if its end is not reached."""
+    """Return what is live after the block at a position; None if its end is not reached."""
     last = _last_node(arm.steps[at].arms[0])
     if last < 0:
         return None

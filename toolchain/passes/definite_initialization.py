@@ -1,6 +1,6 @@
 """Definite initialisation: every use that the source spells is of a value that is surely there.
 
-In: a function with marks. Out: the same function; a diagnostic for each `require` that is not met, for each `mut`
+Input: a function with marks. Output: the same function; a diagnostic for each `require` that is not met, for each `mut`
 argument that has no value when the function returns, and for each value of which a field was moved away for good. Drops
 are left to `drop_insertion`, which removes the marks.
 
@@ -15,7 +15,7 @@ from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Span
 from ktc.ir.nodes import Declare, Function, Local, Mark, Return, Statement
 from ktc.passes import errors, flow
-from ktc.passes.liveness import together
+from ktc.passes.liveness import linked_bits
 from ktc.passes.slots import Slots, SlotTable, field_counts, marks
 
 
@@ -25,7 +25,9 @@ def run(function: Function, config: object, sink: Sink) -> Function:
     Reports: UNINITIALIZED, UNSUPPORTED.
     """
     found = list(marks(function.body))
-    required = {one.local for one in found if one.local.kept or (isinstance(one, Mark) and one.kind in _ASKING)}
+    required = {
+        one.local for one in found if one.local.is_caller_owned or (isinstance(one, Mark) and one.kind in _ASKING)
+    }
     for one in found:
         if isinstance(one, Mark) and one.kind == "consume" and not _is_divided(one.local, one.path):
             sink.report(errors.moved_from_inside(one.local, one.span))
@@ -47,10 +49,10 @@ def run(function: Function, config: object, sink: Sink) -> Function:
         mark = step.statement
         row = table.get(mark.local) if isinstance(mark, Mark) else None
         if row is not None and isinstance(mark, Mark) and mark.kind in _ASKING:
-            missing = row.at(mark.path) & ~facts.sure[step.node]
+            missing = row.at(mark.path) & ~facts.definite[step.node]
             if missing:
                 wrong.add(mark.local)
-                moved_away = facts.maybe[step.node] >> table.end & missing
+                moved_away = facts.possible[step.node] >> table.end & missing
                 if not moved_away:  # one that never had a value is one mistake, however often it is used
                     if (mark.local, missing) in reported:
                         continue
@@ -70,11 +72,11 @@ _ASKING = frozenset(("require", "result"))
 
 def _check_ends(function: Function, graph: flow.Graph, facts: flow.Facts, table: SlotTable, sink: Sink) -> None:
     """A `mut` argument belongs to the caller, who expects a value in it."""
-    kept = [row for row in table.rows.values() if row.local.kept]
+    kept = [row for row in table.rows.values() if row.local.is_caller_owned]
     for step in _steps(graph.body) if kept else ():
         if isinstance(step.statement, Return):
             for row in list(kept):
-                missing = row.mask & ~facts.sure[step.node]
+                missing = row.mask & ~facts.definite[step.node]
                 if missing:
                     sink.report(errors.left_empty(row.named(missing), row.local, step.statement.span or function.span))
                     kept.remove(row)
@@ -89,12 +91,12 @@ def _check_parts(
     ends = 0
     tracked = dict.fromkeys(one.local for one in found)
     rows = [row for row in map(table.get, tracked) if row is not None]
-    divided = [(row, mask) for row in rows for mask in together(row) if not row.local.drop or not row.local.at]
+    divided = [(row, mask) for row in rows for mask in linked_bits(row) if not row.local.drop or not row.local.at]
     for step in _steps(graph.body) if parts or divided else ():
         if isinstance(step.statement, Return | Declare):
-            ends |= facts.maybe[step.node] >> 2 * table.end
+            ends |= facts.possible[step.node] >> 2 * table.end
             for row, mask in list(divided):
-                there = facts.maybe[step.node] & mask
+                there = facts.possible[step.node] & mask
                 if there and there != mask and not (ends & mask and row.local.drop):
                     name = row.named(mask & ~there)
                     last = _nearest(moves.get(row.local, []), None) if row.local.drop else None
@@ -102,7 +104,7 @@ def _check_parts(
                     divided.remove((row, mask))
     for mark in reversed(parts):
         slots = table.get(mark.local)
-        if slots is None or not mark.local.drop or mark.local.kept or not ends & slots.at(mark.path):
+        if slots is None or not mark.local.drop or mark.local.is_caller_owned or not ends & slots.at(mark.path):
             continue
         ends &= ~slots.mask
         later = any(

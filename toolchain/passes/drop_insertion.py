@@ -1,9 +1,9 @@
 """Destruction right after the last use: turns marks into destructor calls.
 
-In: a function with marks (see `ir.nodes.Mark`). Out: the function without marks, in which each value is destroyed once
-on every path: after the statement that uses it last, or, where only some paths use it, first thing on the others.
-Where it depends on the path taken whether there is a value, a flag remembers it. `definite_initialization` reports
-the errors.
+Input: a function with marks (see `ir.nodes.Mark`). Output: the function without marks, in which each value is destroyed
+once on every path: after the statement that uses it last, or, where only some paths use it, first thing on the others.
+Where it depends on the path taken whether there is a value, a flag remembers it. `definite_initialization` reports the
+errors.
 
     Declare a; make(a); Mark init a        Declare a; make(a)
     if c { look(a) }                  ->   if c { look(a); drop(a) } else { drop(a) }
@@ -62,8 +62,8 @@ def run(function: Function, config: object, sink: Sink) -> Function:
     facts = flow.holding(graph, flow.replaced_early(graph, whole))
     flags = _flags(graph, facts, table, uses)
     emitter = _Emitter(graph, facts, whole, table, uses, flags)
-    if function.must_end:
-        emitter.must_end, emitter.sink = function.must_end, sink
+    if function.forbidden_destructors:
+        emitter.forbidden_destructors, emitter.sink = function.forbidden_destructors, sink
     head: list[Statement] = []
     for bit, flag in flags.items():
         if table.of_bit[bit].local not in declared:
@@ -75,10 +75,10 @@ def _flags(graph: flow.Graph, facts: flow.Facts, table: SlotTable, uses: Uses) -
     """Make a flag for each bit that is somewhere to be destroyed only if there is a value."""
     unsure = 0
     for index, effect in enumerate(graph.effects):
-        unsure |= effect.lead & facts.maybe[index] & ~facts.sure[index]
+        unsure |= effect.lead & facts.possible[index] & ~facts.definite[index]
         for successor in graph.successors[index]:
-            dead = facts.maybe_after[index] & ~facts.live[successor]
-            unsure |= dead & ~facts.sure_after[index]
+            dead = facts.possible_after[index] & ~facts.live[successor]
+            unsure |= dead & ~facts.definite_after[index]
     flags = {}
     for bit in bits_of(unsure):
         if _symbol(table.of_bit[bit], bit):
@@ -116,7 +116,7 @@ class _Emitter:
     ) -> None:  # fmt: skip
         self.graph, self.facts, self.table, self.uses, self.flags = graph, facts, table, uses, flags
         self.whole = whole  # what is live before each node, parts that are replaced later among it
-        self.must_end: Mapping[str, tuple[str, str]] = {}
+        self.forbidden_destructors: Mapping[str, tuple[str, str]] = {}
         self.sink: Sink | None = None
         self.near: Span | None = None
 
@@ -159,13 +159,13 @@ class _Emitter:
             return
         effect = self.graph.effects[node]
         if effect.lead:
-            maybe, sure = self.facts.maybe[node], self.facts.sure[node]
+            possible, definite = self.facts.possible[node], self.facts.definite[node]
             row = self.table.of_bit[next(bits_of(effect.lead))]
-            if row.paths and effect.lead.bit_count() > 1 and not effect.lead & ~(maybe & sure):
+            if row.paths and effect.lead.bit_count() > 1 and not effect.lead & ~(possible & definite):
                 self.field(row, mark.path[0], effect.lead, mark.span, out)
             else:
-                for bit in bits_of(effect.lead & maybe):
-                    self.part(bit, bool(sure >> bit & 1), mark.span, out)
+                for bit in bits_of(effect.lead & possible):
+                    self.part(bit, bool(definite >> bit & 1), mark.span, out)
         for bit in bits_of((effect.gain | effect.lose) & ~effect.lead):
             if bit in self.flags:
                 out.append(_set(self.flags[bit], effect.gain >> bit & 1))
@@ -177,24 +177,24 @@ class _Emitter:
     def edge(self, origin: int, target: int, span: Span | None) -> list[Statement]:
         """Return the drops on an edge: what has a value and is not live any more."""
         out: list[Statement] = []
-        dead = self.facts.maybe_after[origin] & ~self.facts.live[target]
+        dead = self.facts.possible_after[origin] & ~self.facts.live[target]
         if not dead:
             return out
-        sure = self.facts.sure_after[origin]
+        definite = self.facts.definite_after[origin]
         for row in self.ordered(dead, self.graph.effects[origin].mentioned):
-            if row.local.drop and not row.mask & ~(dead & sure & ~self.whole[target]):
+            if row.local.drop and not row.mask & ~(dead & definite & ~self.whole[target]):
                 out.append(self.call(row.local.drop, row.local.place, row.local, span))
                 out += [_set(flag, 0) for flag in self.flags_of(row)]
                 continue
             done = 0
             for bit in bits_of(row.mask & dead):
                 group = row.group(bit) if row.local.parts else 0
-                if group and not group & ~(dead & sure & ~self.whole[target]):
+                if group and not group & ~(dead & definite & ~self.whole[target]):
                     if not done & group:
                         self.field(row, row.paths[bit - row.first][0], group, span, out)
                     done |= group
                 else:
-                    self.part(bit, bool(sure >> bit & 1), span, out)
+                    self.part(bit, bool(definite >> bit & 1), span, out)
         return out
 
     def field(self, row: Slots, index: int, bits: int, span: Span | None, out: list[Statement]) -> None:
@@ -207,8 +207,8 @@ class _Emitter:
             out.append(self.call(symbol, address, row.local, span))
             out += [_set(self.flags[bit], 0) for bit in bits_of(bits) if bit in self.flags]
 
-    def part(self, bit: int, sure: bool, span: Span | None, out: list[Statement]) -> None:
-        """Destroy what one bit stands for, if `sure`, or if its flag says that there is a value."""
+    def part(self, bit: int, definite: bool, span: Span | None, out: list[Statement]) -> None:
+        """Destroy what one bit stands for, if `definite`, or if its flag says that there is a value."""
         row = self.table.of_bit[bit]
         symbol = _symbol(row, bit)
         if not symbol:
@@ -223,7 +223,7 @@ class _Emitter:
         drop: tuple[Statement, ...] = (self.call(symbol, address, row.local, span),)
         if bit in self.flags:
             drop = (*drop, _set(self.flags[bit], 0))
-        if sure:
+        if definite:
             out += drop
             return
         self.uses.last_temp += 1
@@ -232,8 +232,10 @@ class _Emitter:
 
     def call(self, symbol: str, address: Value, local: Local, span: Span | None) -> Statement:
         """Return the call of a destructor; reports one that must not be reached."""
-        if symbol in self.must_end and self.sink is not None:
-            self.sink.report(errors.not_consumed(local, self.must_end[symbol], span or self.near or local.span))
+        if symbol in self.forbidden_destructors and self.sink is not None:
+            self.sink.report(
+                errors.not_consumed(local, self.forbidden_destructors[symbol], span or self.near or local.span)
+            )
         return Let(None, Call(symbol, (address,), VOID), span)
 
     def ordered(self, dead: int, mentioned: tuple[int, ...]) -> list[Slots]:
@@ -247,14 +249,14 @@ class _Emitter:
                     rows.append(row)
         others = [row for row in dict.fromkeys(map(self.table.of_bit.__getitem__, bits_of(dead))) if row not in rows]
         rows += sorted(others, key=lambda row: row.local.at.index if row.local.at is not None else -1)
-        if not any(row.local.pins or row.local.pins_all for row in rows):
+        if not any(row.local.points_to or row.local.points_to_all for row in rows):
             return rows
         return _pointers_first(rows, self.uses)
 
 
 def _pointers_first(rows: list[Slots], uses: Uses) -> list[Slots]:
     """Sort so that a local stands before those that it pins, and change nothing else."""
-    rows = sorted(rows, key=lambda row: not row.local.pins_all)
+    rows = sorted(rows, key=lambda row: not row.local.points_to_all)
     done: list[Slots] = []
     visited: set[Local] = set()
 

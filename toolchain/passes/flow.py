@@ -1,8 +1,8 @@
 """Control flow of one function as a flat graph, and the two dataflow problems the passes solve on it.
 
-In: a structured body and a function that says what each statement does to the facts of a pass (`Effect`). Out: a
-`Graph`, whose nodes are only the statements that matter, and for each node the facts before and after. A set of
-facts is one int, a bit for each. What the bits mean is the pass's business.
+Input: a structured body and a function that says what each statement does to the facts of a pass (`Effect`). Output: a
+`Graph`, whose nodes are only the statements that matter, and for each node the facts before and after. A set of facts
+is one int, a bit for each. What the bits mean is the pass's business.
 
 The graph is built in program order, so a node's index is a topological order but for the edges back to a loop's head:
 sweeping in index order ends after about as many rounds as loops are nested.
@@ -21,7 +21,7 @@ class Effect:
 
     Args:
         use: looked at here: live before.
-        kill: given up here: dead before, whatever comes after (unless also in `use`).
+        kill: released here: dead before, whatever comes after (unless also in `use`).
         gain: holds a value afterwards.
         lose: holds none afterwards (gain wins).
         lead: destroyed just before the statement, if there is a value; a part of a whole that lives on.
@@ -76,10 +76,10 @@ class Facts:
     """Sets at each node: live before it; surely and possibly holding a value before and after it."""
 
     live: list[int]
-    sure: list[int]
-    maybe: list[int]
-    sure_after: list[int]
-    maybe_after: list[int]
+    definite: list[int]
+    possible: list[int]
+    definite_after: list[int]
+    possible_after: list[int]
 
 
 def _no_scope() -> object:
@@ -196,7 +196,7 @@ class _Builder:
 
 
 def liveness(graph: Graph) -> list[int]:
-    """Return for each node the set that is live before it: used later on some path, and not given up before that."""
+    """Return for each node the set that is live before it: used later on some path, and not released before that."""
     return backward(graph, lambda _, effect, after: (after & ~effect.kill) | effect.use | effect.keep)
 
 
@@ -259,11 +259,11 @@ def _replaced_together(graph: Graph, groups: set[int]) -> list[int]:
     )
 
 
-def _completed(wanted: int, groups: set[int], together: int) -> int:
+def _completed(wanted: int, groups: set[int], linked_bits: int) -> int:
     """Add to wanted parts those that are replaced together with one of them."""
     for group in groups:
-        if wanted & group & together:
-            wanted |= together & group
+        if wanted & group & linked_bits:
+            wanted |= linked_bits & group
     return wanted
 
 
@@ -283,15 +283,15 @@ def holding(graph: Graph, live: list[int] | None = None, start: int = 0) -> Fact
         changed = False
         for index in range(count):
             effect = graph.effects[index]
-            sure, maybe = (everything, 0) if index else (start, start)
+            definite, possible = (everything, 0) if index else (start, start)
             for origin in graph.predecessors[index]:
-                sure &= facts.sure_after[origin]
-                maybe |= facts.maybe_after[origin]
-            sure, maybe = sure & facts.live[index], maybe & facts.live[index]
-            facts.sure[index], facts.maybe[index] = sure, maybe
+                definite &= facts.definite_after[origin]
+                possible |= facts.possible_after[origin]
+            definite, possible = definite & facts.live[index], possible & facts.live[index]
+            facts.definite[index], facts.possible[index] = definite, possible
             away = ~(effect.lose | effect.lead)
-            sure, maybe = (sure & away) | effect.gain, (maybe & away) | effect.gain
-            if sure != facts.sure_after[index] or maybe != facts.maybe_after[index]:
-                facts.sure_after[index], facts.maybe_after[index] = sure, maybe
+            definite, possible = (definite & away) | effect.gain, (possible & away) | effect.gain
+            if definite != facts.definite_after[index] or possible != facts.possible_after[index]:
+                facts.definite_after[index], facts.possible_after[index] = definite, possible
                 changed = True
     return facts

@@ -1,11 +1,11 @@
 """Memory that an always-inlined function hands out belongs to its caller: such functions are inlined here.
 
-In: a unit without marks. Out: the same with every call of a function that is always inlined and takes memory of its
-frame (`pop.stack_alloc`) or of the block (`pop.global_alloc`) replaced by a copy of the function. LLVM's inliner would
-end the life of such memory at the end of the call, and two calls would share one place in shared memory.
+Input: a unit without marks. Output: the same with every call of a function that is always inlined and takes memory of
+its frame (`pop.stack_alloc`) or of the block (`pop.global_alloc`) replaced by a copy of the function. LLVM's inliner
+would end the life of such memory at the end of the call, and two calls would share one place in shared memory.
 
-On the processor the same is done with functions in which a thread waits for others, for a kernel is cut into pieces at
-these places.
+For the CPU device the same is done with functions in which a thread waits for others, for a kernel is cut into
+pieces there.
 """
 
 from collections.abc import Iterator, Set
@@ -28,8 +28,10 @@ def run(unit: ir.Unit, sink: Sink) -> ir.Unit:
 
     Reports: UNSUPPORTED_ON_TARGET.
     """
-    lending = {name for name, function in unit.functions.items() if function.lends and function.inline == "always"}
-    waiting = suspending_functions.waiting(unit)
+    lending = {
+        name for name, function in unit.functions.items() if function.exposes_frame and function.inline == "always"
+    }
+    waiting = suspending_functions.blocking_functions(unit)
     lending |= waiting
     if not lending:
         return unit
@@ -37,7 +39,7 @@ def run(unit: ir.Unit, sink: Sink) -> ir.Unit:
     functions = {name: work.expanded(name) for name in unit.functions}
     unit = replace(unit, functions=functions, globals={**unit.globals, **work.globals})
     unit = _without_unused(unit, lending - {kernel.symbol for kernel in unit.kernels})
-    suspending_functions.report_remaining(unit, waiting, sink)
+    suspending_functions.report_not_inlined(unit, waiting, sink)
     return unit
 
 
@@ -68,11 +70,11 @@ class _Unit:
         if caller.count:
             if function.inline == "always":
                 self.lending.add(symbol)
-            function = replace(function, body=(*caller.declared, *body), lends=True)
+            function = replace(function, body=(*caller.declared, *body), exposes_frame=True)
         self.done[symbol] = function
         return function
 
-    def lends(self, symbol: str) -> bool:
+    def exposes_frame(self, symbol: str) -> bool:
         """Say whether calls of a function are to be replaced, which its own calls decide too."""
         if symbol in self.busy or symbol not in self.unit.functions:
             return False
@@ -105,7 +107,7 @@ class _Caller:
         changed = False
         for statement in body:
             match statement:
-                case ir.Let(temp, ir.Call(name, args, kind), span) if self.unit.lends(name):
+                case ir.Let(temp, ir.Call(name, args, kind), span) if self.unit.exposes_frame(name):
                     made += self._inline(temp, self.unit.expanded(name), args, kind, span)
                     changed = True
                     continue
@@ -145,7 +147,7 @@ class _Copy:
         self.end = caller.fresh()
         self.called_at: Span | None = None
         self._is_checked = bool(getattr(caller.unit.unit.target, "checks", ()))
-        self._waits: Set[str] = getattr(caller.unit.unit.target, "waits", frozenset())
+        self._waits: Set[str] = getattr(caller.unit.unit.target, "blocking_intrinsics", frozenset())
         self._prefix = owner_prefix(callee)
         self._temps: dict[int, ir.Temp] = {}
         self._locals: dict[ir.Local, ir.Local] = {}
@@ -173,7 +175,7 @@ class _Copy:
                 case ir.If(condition, then, orelse, span):
                     made.append(ir.If(self.node(condition), self.body(then), self.body(orelse), span))
                 case ir.Let(_, ir.CallIntrinsic(name)) if name in self._waits and self.called_at is not None:
-                    # What is said of a barrier is said of the user's call.
+                    # A message about a barrier is about the program's call.
                     made.append(replace(self.node(statement), span=self.called_at))
                 case _:
                     made.append(self.node(statement))
@@ -229,7 +231,7 @@ class _Copy:
 
 
 def _without_unused(unit: ir.Unit, lending: set[str]) -> ir.Unit:
-    """Leave out inlined functions and shared memory that nothing speaks of any more."""
+    """Leave out inlined functions and shared memory that nothing refers to any more."""
     named: set[str] = set()
     for name, function in unit.functions.items():
         if name not in lending:

@@ -1,9 +1,9 @@
 """Which locals a statement uses, also through pointers that were made from their addresses.
 
-In: statements, one by one in program order, and a `SlotTable` of the locals that are destroyed. Out: for each the
+Input: statements, one by one in program order, and a `SlotTable` of the locals that are destroyed. Output: for each the
 `Effect` on liveness and on who holds a value. A temp with a pointer in it whose `Let` mentions a local is derived from
-that local: using the temp uses the local. A use of a local also uses what it pins. Bit 0 stands for "every
-local in scope" and never leaves this module.
+that local: using the temp uses the local. A use of a local also uses what it pins. Bit 0 stands for "every local in
+scope" and never leaves this module.
 """
 
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ class Uses:
         self.scope = sum(row.mask for local, row in table.rows.items() if local not in declared)
         self.last_temp = self.last_local = 0
         self.behind = {local.at.index: local for local in table.rows if local.at is not None}
-        self.divided = list(dict.fromkeys(mask for row in table.rows.values() for mask in together(row)))
-        self.kept = sum(row.mask for local, row in table.rows.items() if local.kept)
+        self.divided = list(dict.fromkeys(mask for row in table.rows.values() for mask in linked_bits(row)))
+        self.is_caller_owned = sum(row.mask for local, row in table.rows.items() if local.is_caller_owned)
 
     def enter(self) -> object:
         """Begin a scope."""
@@ -53,7 +53,7 @@ class Uses:
                 return self.mark(statement)
             case Return():
                 # No use: the value is computed, and what it was made from is destroyed before leaving.
-                return Effect(use=self.kept) if self.kept else None
+                return Effect(use=self.is_caller_owned) if self.is_caller_owned else None
         found = self.mentions(operands(statement))
         if isinstance(statement, Let) and statement.temp is not None:
             self.last_temp = max(self.last_temp, statement.temp.id)
@@ -156,7 +156,7 @@ class Uses:
         return (value.local, tuple(reversed(steps))) if isinstance(value, LocalAddress) else None
 
     def address(self, local: Local, steps: tuple[tuple[object, int], ...]) -> int:
-        """Return what the address of a local, or of one of its fields, speaks of."""
+        """Return what the address of a local, or of one of its fields, refers to."""
         self.last_local = max(self.last_local, local.id)
         mask, row = self.mask(local), self.table.get(local)
         if not steps or row is None or not row.by_field:
@@ -176,15 +176,15 @@ class Uses:
         while pending:
             one = pending.pop()
             row = self.table.get(one)
-            mask |= (row.mask if row else 0) | (_ALL if one.pins_all else 0)
-            fresh = [pin for pin in one.pins if pin not in seen]
+            mask |= (row.mask if row else 0) | (_ALL if one.points_to_all else 0)
+            fresh = [other for other in one.points_to if other not in seen]
             seen.update(fresh)
             pending += fresh
         self.masks[local] = mask
         return mask
 
 
-def together(row: Slots) -> tuple[int, ...]:
+def linked_bits(row: Slots) -> tuple[int, ...]:
     """Return the sets of bits that live and die together: all where there is a destructor of the whole, else those of
     a field that is taken apart itself."""
     if not row.by_field:

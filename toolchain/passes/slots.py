@@ -1,6 +1,7 @@
 """Which locals a pass tracks, and which bits of its sets stand for them.
 
-In: a body. Out: a table that gives each tracked local one bit, or, where marks name its fields, one bit for each field.
+Input: a body. Output: a table that gives each tracked local one bit, or, where marks name its fields, one bit for each
+field.
 """
 
 from collections.abc import Iterator, Sequence
@@ -49,7 +50,7 @@ class Slots:
         return bool(self.paths)
 
     def at(self, path: tuple[int, ...]) -> int:
-        """Return the bits a mark with this path speaks of: of what lies in it, or of what it lies in."""
+        """Return the bits a mark with this path is about: of what lies in it, or of what it lies in."""
         if not path or not self.paths:
             return self.mask
         mask = 0
@@ -113,7 +114,7 @@ class SlotTable:
 
 
 def _leaves(local: Local, count: int) -> tuple[tuple[int, ...], ...]:
-    """Return the fields of a local, and in place of those that are taken apart their own."""
+    """Return the fields of a local, and instead of those that are taken apart their own."""
     inner = [part.path for part in local.parts]
     divided = {path[:-1] for path in inner}
     every = [(i,) for i in range(count)] + inner

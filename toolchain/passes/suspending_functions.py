@@ -1,6 +1,6 @@
 """Which functions of a unit have a thread wait for others, where the target has no instruction for it (`Target.waits`).
 
-In: a unit. Out: names; an error for what cannot become a part of its kernel.
+Input: a unit. Output: names; an error for what cannot become a part of its kernel.
 """
 
 from collections.abc import Set
@@ -11,9 +11,9 @@ from ktc.ir import nodes as ir
 from ktc.ir import walk
 
 
-def waiting(unit: ir.Unit) -> set[str]:
+def blocking_functions(unit: ir.Unit) -> set[str]:
     """Return the functions that wait, themselves or in what they call."""
-    names: Set[str] = getattr(unit.target, "waits", frozenset())
+    names: Set[str] = getattr(unit.target, "blocking_intrinsics", frozenset())
     found: set[str] = set()
     callers: dict[str, set[str]] = {}
     for symbol, function in unit.functions.items() if names else ():
@@ -30,8 +30,8 @@ def waiting(unit: ir.Unit) -> set[str]:
     return found
 
 
-def report_remaining(unit: ir.Unit, found: set[str], sink: Sink) -> None:
-    """Report functions that wait and are still spoken of: those that call themselves, and those that are values."""
+def report_not_inlined(unit: ir.Unit, found: set[str], sink: Sink) -> None:
+    """Report functions that wait and are still referred to: those that call themselves, and those that are values."""
     for function in unit.functions.values() if found else ():
         for name in sorted(walk.names(function) & found):
             other, target = unit.functions[name], unit.target.name  # type: ignore[attr-defined]

@@ -1,6 +1,7 @@
 """Where the names of an import stand: its node has them as texts.
 
-In: the span of the whole statement, and a name. Out: the span of the name, or of the statement if it is not found.
+Input: the span of the whole statement, and a name. Output: the span of the name, or of the statement if it is not
+found.
 """
 
 import re

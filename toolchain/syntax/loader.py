@@ -1,8 +1,9 @@
 """Files to a `Package`: the main file at once, other modules when something asks for them.
 
-In: the main file's path, the folders to search, the standard library's folder. Out: `Package`; `Package.find` reads and
-parses a module on its first use, so nothing that the program does not reach costs anything. What was read, and what was
-looked for in vain, is kept in `Package.reads`: a later build asks only whether these files are still the same.
+Input: the main file's path, the folders to search, the standard library's folder. Output: `Package`; `Package.find`
+reads and parses a module on its first use, so nothing that the program does not reach costs anything. What was read,
+and what was looked for in vain, is kept in `Package.reads`: a later build asks only whether these files are still the
+same.
 """
 
 import os
@@ -19,8 +20,8 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
 from ktc.syntax import ast
-from ktc.syntax.parser import parse, unpack
-from ktc.syntax.tables import Store, load_tables
+from ktc.syntax.parsing.parser import parse, unpack
+from ktc.syntax.parsing.tables import Store, load_tables
 
 SUFFIXES = (".kpy", ".mojo", ".🔥")
 """In the order in which they are looked for."""
@@ -41,12 +42,12 @@ class Package:
 
     Args:
         root: the main file's module.
-        search: folders of the user's modules, in order.
+        search: folders of the program's modules, in order.
         stdlib: folder of the standard library.
         modules: by dotted name; a library module by its name with `std.` in front. The main file is `__main__`.
         names: dotted name of each module in `modules`, by the `id` of its node.
         failed: names of modules that exist and have errors; these are in the sink.
-        reads: digest of each of the user's files that was read, None for one that does not exist.
+        reads: digest of each file of the program that was read, None for one that does not exist.
         parsed: modules that were read on demand, with start and end on the monotonic clock.
         packed: modules of the library by name, each with the name of its file and its tree (`parser.pack`): these
             need not be looked for, or read.
@@ -69,7 +70,7 @@ class Package:
     _mounted: dict[str, dict[str, Source] | None] = field(default_factory=dict)
     _asked: dict[tuple[str, bool], ast.Module | None] = field(default_factory=dict)
     _exists: dict[str, bool] = field(default_factory=dict)
-    _heads: dict[str, bool] = field(default_factory=dict)
+    _library_packages: dict[str, bool] = field(default_factory=dict)
 
     def find(self, dotted: str, importer: ast.Module | None = None) -> ast.Module | None:
         """Return the module `dotted`, or None if there is none or it has errors (then it is in `failed`).
@@ -128,10 +129,10 @@ class Package:
 
     def _is_of_library(self, head: str) -> bool:
         """Say whether the library has a module: a file of that name beside a program does not replace it."""
-        if head not in self._heads:
+        if head not in self._library_packages:
             paths = _candidates(self.stdlib, [head])
-            self._heads[head] = f"{LIBRARY}.{head}" in self.packed or any(path.is_file() for path in paths)
-        return self._heads[head]
+            self._library_packages[head] = f"{LIBRARY}.{head}" in self.packed or any(path.is_file() for path in paths)
+        return self._library_packages[head]
 
     def _load(self, name: str, parts: list[str], folders: Sequence[Path], is_library: bool) -> ast.Module | None:
         if name in self.modules or name in self.failed:
@@ -256,6 +257,7 @@ def load(
     reads: dict[str, str | None] | None = None,
     beside: bool = True,
     overlays: Mapping[str, Source] | None = None,
+    tree: ast.Module | None = None,
 ) -> Package | None:
     """Read and parse the main file.
 
@@ -264,6 +266,7 @@ def load(
         reads: gets what was read, as `Package.reads`.
         beside: whether the main file's own folder is searched.
         overlays: as `Package.overlays`.
+        tree: of the main file's text, if that was parsed before.
 
     Returns: the package, or None if the main file cannot be read or has errors.
 
@@ -277,7 +280,7 @@ def load(
         message = f"'{root}' is not a source file: its name ends in none of {', '.join(SUFFIXES)}"
         sink.report(Diagnostic(Code.FILE_ERROR, None, message, "rename it"))
         return None
-    module = parse(source, sink, cache)
+    module = tree if tree is not None and tree.source.text == source.text else parse(source, sink, cache)
     if module is None:
         return None
     folders = tuple(dict.fromkeys((root.parent, *search) if beside else search))
@@ -310,8 +313,8 @@ def read_source(
     try:
         data = path.read_bytes()
     except OSError as error:
-        why = "it is a folder, not a file" if path.is_dir() else (error.strerror or str(error)).lower()
-        sink.report(Diagnostic(Code.FILE_ERROR, None, f"cannot open '{path}': {why}"))
+        reason = "it is a folder, not a file" if path.is_dir() else (error.strerror or str(error)).lower()
+        sink.report(Diagnostic(Code.FILE_ERROR, None, f"cannot open '{path}': {reason}"))
         return None
     except ValueError as error:  # a NUL in the name
         sink.report(Diagnostic(Code.FILE_ERROR, None, f"cannot open '{path}': {error}"))

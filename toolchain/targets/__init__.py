@@ -1,6 +1,7 @@
 """Targets by name. A vendor's file is imported when a name or a list asks for it, not before.
 
-In: a name as the user wrote it. Out: `Target` or None; the caller words the error (`nearest` gives the likely names).
+Input: a name as the user wrote it. Output: `Target` or None; the caller words the error (`nearest` gives the likely
+names).
 """
 
 from difflib import get_close_matches
@@ -21,7 +22,7 @@ def device_targets() -> tuple[Target, ...]:
 
 
 def all_targets(host: Target | None = None) -> tuple[Target, ...]:
-    """Return every target of kernels, the processor last; `host` saves detecting the processor."""
+    """Return every target of kernels, the CPU last; `host` saves detecting it."""
     return (*device_targets(), _processor(host))
 
 
@@ -34,7 +35,7 @@ def find(name: str, host: Target | None = None) -> Target | None:
     """Return the target that is called `name` or has it as an alias; None if there is none.
 
     Args:
-        host: what "cpu" is made from; by default the processor is detected, which loads LLVM.
+        host: what "cpu" is made from; by default the CPU is detected, which loads LLVM.
     """
     wanted = name.strip().lower()
     if wanted == "cpu":

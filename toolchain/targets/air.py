@@ -76,6 +76,7 @@ def _target(generation: int, wanted: Versions) -> Target:
         shared_bytes=32 << 10,
         dynamic_shared_bytes=32 << 10,
         artefact="metallib",
+        value_argument="ptr addrspace(2)",
         is_device=True,
         entry="metadata",
         system_values=SYSTEM_VALUES,

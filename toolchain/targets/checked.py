@@ -1,12 +1,13 @@
 """Targets whose code looks for the program's mistakes (`--check`), and the limits that launches are compared with.
 
-In: targets and the words after `--check`. Out: targets with `Target.checks`, and names for the library
+Input: targets and the words after `--check`. Output: targets with `Target.checks`, and names for the library
 (`sys.param_env`).
 """
 
 from collections.abc import Sequence
 
 from ktc.base.records import replace
+from ktc.targets.cpu import BLOCKING_INTRINSICS
 from ktc.targets.launch_limits import limits_of
 from ktc.targets.target import Target
 
@@ -15,8 +16,12 @@ KINDS = ("bounds", "memory", "races", "threads", "arithmetic")
 written, races, threads that do not come together, and numbers."""
 ON_REQUEST = ("leaks",)
 """What is looked for only where it is named: a program may keep memory until it ends."""
-MODES = ("keep-going",)
+REPLAY = "replay"
+"""A launch that fails on a GPU runs again on the CPU device, with all the checks."""
+MODES = ("keep-going", REPLAY)
 """What is only done where it is asked for."""
+GPUS = ("nvidia", "amd")
+"""Vendors whose kernels can look at bounds."""
 
 INLINE = ("bounds",)
 """What kernels of the CPU device look for in their own code, as loops over threads, where nothing else is asked for."""
@@ -37,15 +42,27 @@ def parse(text: str) -> tuple[str, ...] | str:
     return (*chosen, *(mode for mode in MODES if mode in words))
 
 
+def runs_on_gpus(checks: tuple[str, ...]) -> bool:
+    """Say whether kernels for GPUs look for anything, so that the program has them."""
+    return checks == INLINE or REPLAY in checks
+
+
 def checked(target: Target, checks: tuple[str, ...]) -> Target:
-    """Return a target of the CPU with checks in its code; how faults are reported is not a matter of the code."""
+    """Return a target with checks in its code, on a GPU bounds; how faults are reported is not a matter of the code."""
+    if target.vendor in GPUS:
+        return replace(target, checks=INLINE)
     is_inline = checks == INLINE
     checks = tuple([one for one in checks if one in KINDS]) or checks
     if not checks or target.vendor != "cpu":
         return target
     if target.is_device and not is_inline:
-        return replace(target, checks=checks, entry=ENTRY, waits=frozenset())
+        return replace(target, checks=checks, entry=ENTRY, blocking_intrinsics=frozenset())
     return replace(target, checks=checks)
+
+
+def in_loops(target: Target) -> Target:
+    """Return the target of the form of a checked kernel that is tried first: loops over threads."""
+    return replace(target, entry="blocks", blocking_intrinsics=BLOCKING_INTRINSICS)
 
 
 def defines(checks: Sequence[str], targets: Sequence[Target], is_json: bool) -> dict[str, str]:

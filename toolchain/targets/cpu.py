@@ -1,11 +1,12 @@
 """The processor as a device: kernels compiled for the host, a block's threads as loops or coroutines.
 
-In: the host's target. Out: the target `cpu`. Its ids are no intrinsics: the launcher passes them as trailing i32
+Input: the host's target. Output: the target `cpu`. Its ids are no intrinsics: the launcher passes them as trailing i32
 arguments, in the order of `system_values`.
 """
 
 from ktc.base.records import replace
 from ktc.diag.diagnostic import Bug
+from ktc.targets import triples
 from ktc.targets.host import host_target
 from ktc.targets.target import Target
 
@@ -27,6 +28,32 @@ EXCHANGE, EXCHANGED = "ktc.cpu.exchange", "ktc.cpu.exchanged"
 """Gives the warp's other lanes a word (i32) and waits for theirs; the result (i32) names this exchange. With that, a
 lane's number and another word, the second returns the word of that lane, or the other word if it took no part."""
 
+BLOCKING_INTRINSICS = frozenset((WAIT_FOR_BLOCK, WAIT_FOR_WARP, EXCHANGE, EXCHANGED))
+"""`Target.blocking_intrinsics` of this device."""
+
+_ON_WINDOWS = {
+    "declare ptr @aligned_alloc(i64, i64)": """declare ptr @_aligned_malloc(i64, i64)
+define internal ptr @aligned_alloc(i64 %align, i64 %size) {
+  %made = call ptr @_aligned_malloc(i64 %size, i64 %align)
+  ret ptr %made
+}""",
+    "declare void @free(ptr)": """declare void @_aligned_free(ptr)
+define internal void @free(ptr %made) {
+  call void @_aligned_free(ptr %made)
+  ret void
+}""",
+}
+"""What Windows has instead of C11's `aligned_alloc`."""
+
+
+def with_system_memory(text: str, target: Target) -> str:
+    """Return a kernel's module with the functions that its system has for aligned memory."""
+    if triples.parsed(target.triple).system == triples.WINDOWS:
+        for declared, defined in _ON_WINDOWS.items():
+            text = text.replace(declared, defined)
+    return text
+
+
 WARP_LANES = 32
 """As on the GPUs that most kernels are written for."""
 
@@ -36,15 +63,27 @@ makes coroutines only of kernels that cannot be cut, and where a debugger is to 
 
 SHARED_BYTES = 1 << 20
 
+LACKS_NAME = "ktc.cpu.lacks.memory"
+LACKS = "ktc: there is too little memory for what the threads of a block keep of their own\n"
+LACKS_TEXT = f'@{LACKS_NAME} = private unnamed_addr constant [{len(LACKS)} x i8] c"{LACKS[:-1]}\\0A", align 1'
+"""What is written before the program is given up; the name of the constant, and its definition for LLVM."""
+
+GIVE_UP = (
+    f"  call i64 @write(i32 2, ptr @{LACKS_NAME}, i64 {len(LACKS)})",
+    "  call void @abort()",
+    "  unreachable",
+)
+"""How that is done."""
+
 
 def cpu_target(host: Target | None = None) -> Target:
-    """Return the processor of `host` (by default this machine's) as a device."""
+    """Return the CPU of `host` (by default this machine's) as a device."""
     base = host or host_target()
     if base is None:
         raise Bug("this machine's processor is not one that ktc can compile for", "targets")
     return replace(
         base, name="cpu", is_device=True, artefact="native", warp_lanes=WARP_LANES, shared_bytes=SHARED_BYTES,
         dynamic_shared_bytes=SHARED_BYTES, entry="blocks", value_argument="ptr", system_values=SYSTEM_VALUES,
-        waits=frozenset((WAIT_FOR_BLOCK, WAIT_FOR_WARP, EXCHANGE, EXCHANGED)), has_recursion=True,
+        blocking_intrinsics=BLOCKING_INTRINSICS, has_recursion=True,
         title=f"the processor ({base.cpu or 'generic'})", aliases=(),
     )  # fmt: skip

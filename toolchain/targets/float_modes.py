@@ -1,7 +1,7 @@
 """What a kernel's floating-point arithmetic may leave out.
 
 The default is exact: each operation rounds once, and subnormal numbers are numbers; only a product and a sum become one
-operation (`fma`), which rounds once in place of twice.
+operation (`fma`), which rounds once instead of twice.
 """
 
 FLUSH, APPROXIMATE, REASSOCIATE, UNFUSED = 1, 2, 4, 8
@@ -26,6 +26,6 @@ def mask_of(words: str) -> int:
     mask = 0
     for word in filter(None, (part.strip() for part in words.split(","))):
         if word not in MODES and word not in ("fast", "exact"):
-            raise UnknownMode(f"'{word}' is no floating-point mode: there are exact, fast, {', '.join(MODES)}")
+            raise UnknownMode(f"'{word}' is not a floating-point mode; the modes are exact, fast, {', '.join(MODES)}")
         mask |= {"fast": FAST, "exact": 0}.get(word, 0) | MODES.get(word, 0)
     return mask

@@ -1,7 +1,8 @@
 """Which GPUs this machine has.
 
-In: nothing. Out: names of targets, and for people what was found. Costs nothing where no driver is installed: NVIDIA's
-library is opened first, and only then is the driver asked, through cuda-python if it is installed, else directly.
+Input: nothing. Output: names of targets, and for people what was found. Costs nothing where no driver is installed:
+NVIDIA's library is opened first, and only then is the driver asked, through cuda-python if it is installed, else
+directly.
 """
 
 import ctypes

@@ -1,8 +1,8 @@
 """The host: where the executable runs.
 
-In: a triple, a processor and features, each empty for "this machine's". Out: a `Target`.
-This machine's processor is asked of LLVM, which takes a tenth of a second to load: `identity` is a cheap
-key under which a caller may keep what `detect` said.
+Input: a triple, a processor and features, each empty for "this machine's". Output: a `Target`. This machine's processor
+is asked of LLVM, which takes a tenth of a second to load: `identity` is a cheap key under which a caller may keep what
+`detect` said.
 """
 
 import platform
@@ -14,18 +14,23 @@ from importlib import import_module
 from pathlib import Path
 
 from ktc.base.records import record
+from ktc.targets import triples
 from ktc.targets.target import Target
+from ktc.targets.triples import LINUX
 
 _LAYOUTS = {
     ("x86_64", "elf"): "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128",
     ("x86_64", "macho"): "e-m:o-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128",
     ("aarch64", "elf"): "e-m:e-p270:32:32-p271:32:32-p272:64:64-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32",
     ("aarch64", "macho"): "e-m:o-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-n32:64-S128-Fn32",
+    ("x86_64", "coff"): "e-m:w-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128",
+    ("aarch64", "coff"): "e-m:w-p270:32:32-p271:32:32-p272:64:64-p:64:64-i32:32-i64:64-i128:128-n32:64-S128-Fn32",
     ("riscv64", "elf"): "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128",
 }
 """LLVM 22's data layout by architecture and object format; a test compares them with LLVM's own."""
 
-_CALLED = {"amd64": "x86_64", "arm64": "aarch64"}
+_LEAST_FEATURES = {("riscv64", LINUX): "+m,+a,+f,+d,+c"}
+"""What every machine of an architecture and system has: Linux distributions for RISC-V are built for RV64GC."""
 
 _ASK = """
 import sys
@@ -82,7 +87,9 @@ def host_target(
     Args:
         processor: what `detect` gave, if it is known already.
     """
-    here = Processor(triple, cpu, features)
+    parts = triples.parsed(triple)
+    least = _LEAST_FEATURES.get((parts.architecture, parts.system), "") if not cpu else ""
+    here = Processor(triple, cpu, ",".join(part for part in (least, features) if part))
     if not triple or cpu in ("", "native"):
         this = processor or detect()
         if triple in ("", this.triple):
@@ -116,7 +123,6 @@ def supported_architectures() -> tuple[str, ...]:
 
 
 def _layout(triple: str) -> str | None:
-    parts = triple.lower().split("-")
-    architecture = _CALLED.get(parts[0], parts[0])
-    macho = any(part.startswith(("darwin", "macos")) for part in parts)
-    return _LAYOUTS.get((architecture, "macho" if macho else "elf"))
+    parts = triples.parsed(triple)
+    formats = {triples.MACOS: "macho", triples.WINDOWS: "coff"}
+    return _LAYOUTS.get((parts.architecture, formats.get(parts.system, "elf")))

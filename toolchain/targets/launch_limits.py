@@ -1,7 +1,7 @@
 """What launches the drivers take: the most blocks, threads and bytes of shared memory.
 
-In: a target. Out: `Limits`. Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability";
-HIP's `hipDeviceProp_t` of gfx9 to gfx12; Metal Feature Set Tables.
+Input: a target. Output: `Limits`. Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute
+Capability"; HIP's `hipDeviceProp_t` of gfx9 to gfx12; Metal Feature Set Tables.
 """
 
 from collections.abc import Mapping

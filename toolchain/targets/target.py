@@ -51,8 +51,8 @@ class Target:
             where it cannot. value_space: LLVM's address space of that address.
         system_values: intrinsic name -> slot of an i32 that codegen must pass as trailing parameters, for targets where
             ids are no intrinsics (AIR, CPU); empty elsewhere.
-        waits: intrinsics at which a thread waits for others, or asks for what they share, that the back end has not: a
-            kernel with one becomes a coroutine for each thread.
+        blocking_intrinsics: intrinsics at which a thread waits for others and for which the back end has no
+            instruction: each thread of a kernel with one becomes a coroutine.
         global_spaces: the language's space for a constant and for a variable that the IR has in the generic space.
         has_f64, has_recursion: what the back end can do.
         has_wide_casts: so is a conversion between floats and numbers of more than 64 bits.
@@ -73,7 +73,7 @@ class Target:
         line_tables: LLVM's emission kind where only lines are described. describes_variables: `-g2` has them too.
         device_externals: functions that the driver or its library supplies at load time, so may stay undefined.
         checks: which mistakes of the program its code looks for, see `targets.checked`.
-        is_hardened: functions with arrays look at a value behind their frame before they return.
+        is_hardened: functions with arrays look at a value after their frame before they return.
         title: for people ("NVIDIA Hopper (H100, H200)").
         aliases: other names (`nvidia:90`).
     """
@@ -101,7 +101,7 @@ class Target:
     value_argument: str = ""
     value_space: int = 0
     system_values: Mapping[str, int] = field(default_factory=dict)
-    waits: frozenset[str] = frozenset()
+    blocking_intrinsics: frozenset[str] = frozenset()
     global_spaces: tuple[int, int] = (0, 0)
     has_f64: bool = True
     has_recursion: bool = True

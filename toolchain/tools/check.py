@@ -1,7 +1,7 @@
 """`ktc check`: what is wrong with source files; nothing is compiled.
 
-In: files and folders. Out: diagnostics as text, JSON or SARIF; with --fix the files repaired. Exit code 1 if there is
-an error.
+Input: files and folders. Output: diagnostics as text, JSON or SARIF; with --fix the files repaired. Exit code 1 if
+there is an error.
 """
 
 import json
@@ -23,7 +23,7 @@ from ktc.diag.policy import UnknownWarning, read_policy
 from ktc.diag.render import render_json, render_text
 from ktc.diag.source import Source
 from ktc.driver import guard
-from ktc.tools.files import sources
+from ktc.tools.checks.files import sources
 
 _ROUNDS = 10
 """So often files are repaired and checked again."""
@@ -87,7 +87,7 @@ def _all(plan: _Plan, paths: Sequence[Path]) -> Iterator[tuple[Diagnostic, ...]]
 
 
 def _checked(plan: _Plan, path: Path) -> tuple[Diagnostic, ...]:
-    from ktc.tools.checking import check_file
+    from ktc.tools.checks.checking import check_file
 
     return check_file(plan.options, path, Sink(policy=plan.policy)).diagnostics
 
@@ -134,7 +134,7 @@ def _show(found: Sequence[Diagnostic], form: str) -> None:
     elif form == "json":
         sys.stdout.write("".join(map(_with_fixes, render_json(found).splitlines(), found)))
     else:
-        from ktc.tools.sarif import as_sarif
+        from ktc.tools.checks.sarif import as_sarif
 
         sys.stdout.write(as_sarif(found))
 

@@ -1,6 +1,6 @@
 """`ktc debug`: builds a program with full debug information and starts a debugger on it.
 
-In: a file and the program's arguments. Out: the debugger's session, and its exit code.
+Input: a file and the program's arguments. Output: the debugger's session, and its exit code.
 """
 
 import os

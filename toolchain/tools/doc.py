@@ -1,7 +1,7 @@
 """`ktc doc`: documentation from docstrings, as pages or as JSON; `--check` says what is missing.
 
-In: files and folders. Out: a folder of HTML, or JSON on standard output. Exit code 1 for files that do not parse, and
-with --check for docstrings that are missing or wrong.
+Input: files and folders. Output: a folder of HTML, or JSON on standard output. Exit code 1 for files that do not parse,
+and with --check for docstrings that are missing or wrong.
 """
 
 import json
@@ -13,11 +13,11 @@ from ktc import config as configs
 from ktc.diag.diagnostic import Sink
 from ktc.diag.render import render_text
 from ktc.syntax.loader import read_source
-from ktc.syntax.parser import parse
-from ktc.syntax.tables import load_tables
-from ktc.tools.doc_model import Row, module_row, problems
-from ktc.tools.files import sources
-from ktc.tools.harness import module_of
+from ktc.syntax.parsing.parser import parse
+from ktc.syntax.parsing.tables import load_tables
+from ktc.tools.checks.files import sources
+from ktc.tools.documentation.model import Row, module_row, problems
+from ktc.tools.testing.harness import module_of
 
 
 @click.command("doc")
@@ -44,7 +44,7 @@ def doc_command(paths: tuple[Path, ...], output: Path, form: str, checks: bool, 
     if form == "json":
         click.echo(json.dumps({"version": 1, "modules": rows}, indent=1, ensure_ascii=False))
     else:
-        from ktc.tools.doc_pages import pages
+        from ktc.tools.documentation.pages import pages
 
         output.mkdir(parents=True, exist_ok=True)
         files = pages(title, rows, source)

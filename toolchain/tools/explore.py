@@ -1,14 +1,12 @@
 """`ktc explore`: a page on this machine with a program beside what the compiler makes of it.
 
-In: a file. Out: a server on 127.0.0.1 with a token; it needs no network and answers no other page.
+Input: a file. Output: a server on 127.0.0.1 with a token; it needs no network and answers no other page.
 """
 
 import json
 import secrets
 import sys
-import threading
 import webbrowser
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from ktc.driver.worker import Worker
 
 _HOST = "127.0.0.1"
 _PAGE = Path(__file__).with_name("explore.html")
 _MAX_BYTES = 4 << 20
-_STACK_BYTES = 256 << 20
-_RECURSION = 20_000
 
 
 class Server(ThreadingHTTPServer):
@@ -31,12 +28,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, path: Path, port: int) -> None:
         super().__init__((_HOST, port), _Handler)
-        self.path, self.token = path, secrets.token_urlsafe(24)
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION))
-        before = threading.stack_size(_STACK_BYTES)
-        self.pool = ThreadPoolExecutor(1, "explore")
-        self.pool.submit(int).result()  # the thread starts with the large stack
-        threading.stack_size(before)
+        self.path, self.token, self.worker = path, secrets.token_urlsafe(24), Worker("explore")
 
     @property
     def url(self) -> str:
@@ -65,11 +57,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path != "/compile" or not self._is_known() or size > _MAX_BYTES:
             self.send_error(HTTPStatus.FORBIDDEN)
             return
-        from ktc.tools.exploring import explore
+        from ktc.tools.explorer.exploring import explore
 
         try:
             request = json.loads(self.rfile.read(size))
-            answer = self.server.pool.submit(partial(explore, self.server.path, request)).result()
+            answer = self.server.worker.submit(partial(explore, self.server.path, request)).result()
         except Exception as error:  # the page shows it; the server goes on
             answer = {"diagnostics": [{"severity": "error", "place": None, "message": str(error), "help": ""}]}
         self._json(answer)

@@ -1,7 +1,7 @@
 """`ktc format`: source files in the fixed style.
 
-In: files, folders, or standard input. Out: the files rewritten, or what would change; exit code 1 for a file that does
-not parse, and with --check for one that is not in the style.
+Input: files, folders, or standard input. Output: the files rewritten, or what would change; exit code 1 for a file that
+does not parse, and with --check for one that is not in the style.
 """
 
 import difflib
@@ -19,8 +19,8 @@ from ktc.diag.render import render_text
 from ktc.diag.source import Source
 from ktc.driver import guard
 from ktc.syntax.loader import read_source
-from ktc.syntax.tables import Tables, load_tables
-from ktc.tools.files import sources
+from ktc.syntax.parsing.tables import Tables, load_tables
+from ktc.tools.checks.files import sources
 
 _STDIN = "-"
 
@@ -118,7 +118,7 @@ def _show(source: Source, text: str) -> None:
 
 def _write(path: Path, text: str) -> None:
     """Write a file whole or not at all, with the line ends that it has."""
-    from ktc.emit.link import install
+    from ktc.emit.linking.link import install
 
     with path.open("rb") as file:
         ends = "\r\n" if file.readline().endswith(b"\r\n") else "\n"

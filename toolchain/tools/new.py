@@ -16,7 +16,10 @@ alias BLOCK = 256
 
 
 fn saxpy(
-    y: UnsafePointer[Float32], x: UnsafePointer[Float32], a: Float32, size: Int
+    y: UnsafePointer[Float32, MutAnyOrigin],
+    x: UnsafePointer[Float32, MutAnyOrigin],
+    a: Float32,
+    size: Int,
 ):
     """Adds `a * x` to `y`, one element a thread."""
     var i = Int(global_idx.x)
@@ -45,8 +48,8 @@ def add_scaled(mut y: List[Float32], x: List[Float32], a: Float32):
             host_y[i] = y[i]
             host_x[i] = x[i]
     context.enqueue_function_checked[saxpy, saxpy](
-        device_y.unsafe_ptr(),
-        device_x.unsafe_ptr(),
+        device_y,
+        device_x,
         a,
         size,
         grid_dim=ceildiv(size, BLOCK),

@@ -1,7 +1,7 @@
 """`ktc package`: a folder of modules as one file that imports find.
 
-In: a folder with an `__init__`. Out: `NAME.kpypkg`, after all modules were checked; diagnostics and exit code 1 if
-there is an error.
+Input: a folder with an `__init__`. Output: `NAME.kpypkg`, after all modules were checked; diagnostics and exit code 1
+if there is an error.
 """
 
 import sys
@@ -48,7 +48,7 @@ def _work(
 ) -> int:  # fmt: skip
     name = folder.resolve().name
     found += _wrong_folder(folder, name)
-    if output is not None and output.name != name + package_files.SUFFIX:
+    if not found and output is not None and output.name != name + package_files.SUFFIX:
         text = f"the package is called '{name}', so its file is '{name}{package_files.SUFFIX}', not '{output.name}'"
         found.append(Diagnostic(Code.FILE_ERROR, None, text, "imports go by the name of the file"))
     if found:
@@ -73,11 +73,11 @@ def _wrong_folder(folder: Path, name: str) -> list[Diagnostic]:
     """Return what keeps a folder from being a package."""
     text = ""
     if not folder.is_dir():
-        text = f"'{folder}' is no folder"
+        text = f"'{folder}' is not a folder"
     elif not any((folder / (_INIT + suffix)).is_file() for suffix in SUFFIXES):
-        text = f"'{folder}' is no package: it has no file '{_INIT}{SUFFIXES[0]}'"
+        text = f"'{folder}' is not a package: it has no file '{_INIT}{SUFFIXES[0]}'"
     elif not name.isidentifier():
-        text = f"'{name}' is no name, so that nobody could import the package"
+        text = f"'{name}' is not a valid name, so the package could not be imported"
     return [Diagnostic(Code.FILE_ERROR, None, text)] if text else []
 
 
@@ -85,7 +85,7 @@ def _checked(
     paths: Sequence[Path], folder: Path, search: tuple[Path, ...], found: list[Diagnostic]
 ) -> dict[str, str]:  # fmt: skip
     """Check the modules; returns their docstrings."""
-    from ktc.tools.checking import check_file
+    from ktc.tools.checks.checking import check_file
 
     docs: dict[str, str] = {}
     seen: set[tuple[object, ...]] = set()

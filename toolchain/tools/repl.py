@@ -1,8 +1,8 @@
 """`ktc repl`: statements, declarations and expressions, compiled and run as they are typed.
 
-In: lines. Out: what they print, and the values of expressions. Declarations stand at the top of a growing program,
-statements in its `main`. Each input reruns the whole program in a child; what earlier inputs printed is not shown
-again. So an input that reads the time or random numbers gets other ones in the next run.
+Input: lines. Output: what they print, and the values of expressions. Declarations stand at the top of a growing
+program, statements in its `main`. Each input reruns the whole program in a child; what earlier inputs printed is not
+shown again. So an input that reads the time or random numbers gets other ones in the next run.
 """
 
 import os
@@ -25,7 +25,7 @@ from ktc.diag.render import render_text
 from ktc.diag.source import Source
 from ktc.driver import guard
 from ktc.syntax import ast
-from ktc.syntax.parser import parse
+from ktc.syntax.parsing.parser import parse
 
 MARK = "\x1e\n"
 _NAME = "<repl>.kpy"
@@ -98,7 +98,7 @@ def _program(declared: list[str], done: list[str], statement: str) -> str:
 
 
 def _run(objects: tuple[bytes, ...]) -> tuple[int, str]:
-    """Run the program; return its exit code and what it wrote behind the mark."""
+    """Run the program; return its exit code and what it wrote after the mark."""
     from ktc.emit import jit
 
     read, write = os.pipe()
@@ -117,10 +117,10 @@ def _run(objects: tuple[bytes, ...]) -> tuple[int, str]:
 
 
 def _is_expression(text: str) -> bool:
-    module = _parsed(text)
+    module = _parsed(f"pass\n{text}")  # a string alone would be a docstring
     body = module.body[0] if module is not None else None
     inner = body.body if isinstance(body, ast.FunctionDecl) else None
-    return inner is not None and len(inner) == 1 and isinstance(inner[0], ast.ExprStmt)
+    return inner is not None and len(inner) == 2 and isinstance(inner[1], ast.ExprStmt)
 
 
 def _parsed(text: str, sink: Sink | None = None) -> ast.Module | None:

@@ -1,7 +1,7 @@
 """`ktc test`: finds tests, builds one program a file, runs them side by side, and reports.
 
-In: files and folders. Out: lines on standard output, JSON and JUnit files; exit code 0 if every test passed, 1 if one
-did not or there is none.
+Input: files and folders. Output: lines on standard output, JSON and JUnit files; exit code 0 if every test passed, 1 if
+one did not or there is none.
 """
 
 import json
@@ -24,10 +24,10 @@ from ktc.config import Options
 from ktc.diag.diagnostic import Sink
 from ktc.diag.render import render_text
 from ktc.driver import guard
-from ktc.tools.discovery import PREFIX, Case
-from ktc.tools.files import sources
-from ktc.tools.results import PASSED, Plan, Result
-from ktc.tools.selection import BadSelection, matches
+from ktc.tools.checks.files import sources
+from ktc.tools.testing.discovery import PREFIX, Case
+from ktc.tools.testing.results import PASSED, Plan, Result
+from ktc.tools.testing.selection import BadSelection, matches
 
 _GREEN, _RED, _BOLD, _RESET = "\x1b[32m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
 
@@ -102,7 +102,7 @@ def test_command(
 
 def _found(paths: Sequence[Path], selection: str) -> tuple[list[tuple[Path, list[Case]]], Sink]:
     """Return the files with tests, and their tests; a file that is named has tests whatever its name is."""
-    from ktc.tools.running import discover
+    from ktc.tools.testing.running import discover
 
     sink = Sink()
     found = []
@@ -147,7 +147,7 @@ def _work(run: _Run, found: Sequence[tuple[Path, list[Case]]]) -> int:
 
 
 def _all(run: _Run, found: Sequence[tuple[Path, list[Case]]]) -> Iterator[list[Result]]:
-    from ktc.tools.running import run_file
+    from ktc.tools.testing.running import run_file
 
     if len(found) == 1 or run.jobs == 1:
         for path, cases in found:
@@ -165,7 +165,7 @@ def _all(run: _Run, found: Sequence[tuple[Path, list[Case]]]) -> Iterator[list[R
 
 def _run_guarded(plan: Plan, path: Path, cases: list[Case]) -> list[Result]:
     """Do the same on a large stack; an error of ktc itself is that of the file's tests."""
-    from ktc.tools.running import run_file
+    from ktc.tools.testing.running import run_file
 
     results: list[Result] = []
 

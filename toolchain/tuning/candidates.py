@@ -1,7 +1,7 @@
 """One candidate: its executable, what its kernels need, its times, and sums over its results.
 
-In: `Job`. Out: `Outcome`. `evaluate` is what a worker on another machine runs; it takes and gives JSON. Compiler and
-program run as processes of their own, so that neither a crash nor a signal ends the search.
+Input: `Job`. Output: `Outcome`. `evaluate` is what a worker on another machine runs; it takes and gives JSON. Compiler
+and program run as processes of their own, so that neither a crash nor a signal ends the search.
 """
 
 import json
@@ -64,13 +64,13 @@ class Outcome:
 
     Args:
         state: "measured", "refused" (does not build), "pruned" (needs too much), "failed" (does not run).
-        why: the first line of what was said, if it was not measured.
-        registers, shared: the most that one of its kernels takes; None if nobody knows.
+        reason: the first line of what was said, if it was not measured.
+        registers, shared: the most that one of its kernels takes; None if unknown.
     """
 
     values: Mapping[str, int]
     state: str
-    why: str = ""
+    reason: str = ""
     measured: Sequence[Measured] = ()
     build_seconds: float = 0.0
     registers: int | None = None

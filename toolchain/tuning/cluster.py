@@ -1,6 +1,6 @@
 """Candidates on other machines: workers of Dask `distributed`, each with ktc and its own device.
 
-In: the address of a scheduler. Out: outcomes as they come; a job whose worker dies is done by another one.
+Input: the address of a scheduler. Output: outcomes as they come; a job whose worker dies is done by another one.
 """
 
 import json
@@ -28,7 +28,7 @@ def there(address: str, files: dict[str, str]) -> Evaluate:
 
     Raises:
         ImportError: there is no `distributed`.
-        NoScheduler: nobody answers, or there are no workers.
+        NoScheduler: the scheduler does not answer, or there are no workers.
     """
     distributed = import_module("distributed")
     try:

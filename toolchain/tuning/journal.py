@@ -21,7 +21,7 @@ class Journal:
     subject: str
 
     def read(self) -> list[Outcome]:
-        """Return what was measured before of the same subject; what is of another one is given up."""
+        """Return what was measured before of the same subject; the rest is dropped."""
         try:
             lines = self.path.read_text("utf-8").splitlines()
             if json.loads(lines[0])["subject"] == self.subject:

@@ -1,6 +1,6 @@
 """Which candidates are right, and which of them is best for each class of inputs.
 
-In: outcomes, that of the default values first. Out: verdicts, and the rows of a tuning file.
+Input: outcomes, that of the default values first. Output: verdicts, and the rows of a tuning file.
 """
 
 import math
@@ -28,7 +28,7 @@ class Verdict:
 
     outcome: Outcome
     times: Mapping[Class, float]
-    why: str = ""
+    reason: str = ""
 
 
 def judge(outcomes: Sequence[Outcome]) -> list[Verdict]:
@@ -36,7 +36,7 @@ def judge(outcomes: Sequence[Outcome]) -> list[Verdict]:
     first: dict[Class, Measured] = {}
     verdicts = []
     for outcome in outcomes:
-        why = outcome.why if outcome.state != "measured" else ""
+        why = outcome.reason if outcome.state != "measured" else ""
         times: dict[Class, float] = {}
         for one in outcome.measured:
             key = (one.device, one.dtype, one.shape)

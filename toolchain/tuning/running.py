@@ -1,6 +1,6 @@
 """The search itself: asks for candidates, has them built and measured, and reports their times.
 
-In: a search, a way to evaluate, and what is known. Out: verdicts; the journal has every outcome as it comes.
+Input: a search, a way to evaluate, and what is known. Output: verdicts; the journal has every outcome as it comes.
 """
 
 import tempfile

@@ -52,11 +52,20 @@ print("gradient:", torch.allclose(check.grad, wanted))
 
 points = torch.linspace(-2, 2, 64, device=device).reshape(-1, 1)
 target = points.sin()
-first, second = torch.nn.Linear(1, 16).to(device), torch.nn.Linear(16, 1).to(device)
-optimiser = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=0.02)
-for _step in range(200):
-    loss = ((second(soft(first(points))) - target) ** 2).mean()
-    optimiser.zero_grad()
-    loss.backward()
-    optimiser.step()
-print("trained:", loss.item() < 0.01)
+
+
+def trained(activation):
+    """Return the loss of a small network after some steps, from the same start on each device."""
+    torch.manual_seed(1)
+    first, second = torch.nn.Linear(1, 16).to(device), torch.nn.Linear(16, 1).to(device)
+    optimiser = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=0.02)
+    for _step in range(200):
+        loss = ((second(activation(first(points))) - target) ** 2).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return loss.item()
+
+
+own, wanted = trained(soft), trained(lambda x: torch.where(x > 0, x, x / (1 + x.abs())))
+print("trained:", own < 0.05 and abs(own - wanted) < 1e-3, *([] if abs(own - wanted) < 1e-3 else [own, wanted]))

@@ -9,8 +9,21 @@ import pytest
 from codegen_kit import HOST, arg, function, i64, op, parsed, unit
 from ktc.codegen import partition
 from ktc.codegen.module import lower_host, lower_host_parts
-from ktc.ir.nodes import Call, Let, Return, Temp
-from ktc.ir.types import I64
+from ktc.ir.nodes import (
+    Call,
+    Continue,
+    Declare,
+    If,
+    Let,
+    Load,
+    Local,
+    LocalAddress,
+    Loop,
+    Return,
+    Store,
+    Temp,
+)
+from ktc.ir.types import BOOL, I64
 
 from programs import environment, run_ktc
 
@@ -77,6 +90,33 @@ def test_each_function_is_defined_once(small: None) -> None:
 def test_a_short_host_is_one_module() -> None:
     source = many(10)
     assert lower_host_parts(source, {}, level=3) == (lower_host(source, {}, level=3),)
+
+
+def counting(name: str):
+    """Return a function with a loop whose length is not known."""
+    count = Local(0, I64)
+    turn = op("add", Temp(0, I64), i64(1))
+    body = (
+        Let(Temp(0, I64), Load(LocalAddress(count), I64)),
+        If(op("uge", Temp(0, I64), arg(0, I64), to=BOOL), (Return(Temp(0, I64)),), ()),
+        Store(LocalAddress(count), turn),
+        Continue(1),
+    )
+    return function(name, (I64,), I64, Declare(count), Store(LocalAddress(count), i64(0)), Loop(1, body))
+
+
+def test_loops_are_not_unrolled_and_those_of_long_hosts_not_interleaved(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = unit(HOST, *(counting(f"count{number}") for number in range(6)))
+    for most, parts in ((1_000, 1), (1, 2)):
+        for name in ("WHOLE_LINES", "_MODULE_LINES", "_CLUSTER_LINES"):
+            monkeypatch.setattr(partition, name, most)
+        modules = lower_host_parts(source, {}, level=3)
+        assert (len(modules) > 1) == (parts > 1)
+        for module in modules:
+            parsed(module)
+            assert module.text.count("!llvm.loop !1") == module.text.count("\nloop1:") > 0
+            assert "llvm.loop.unroll.runtime.disable" in module.text
+            assert ("llvm.loop.interleave.count" in module.text) == (parts > 1)
 
 
 def test_a_change_stays_in_its_module(small: None) -> None:

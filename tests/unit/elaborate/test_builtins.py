@@ -89,7 +89,7 @@ def wrapper(body: Body, name: str, of: PrimTy) -> StructTy:
     node = ast.StructDecl(0, 0, name, 0, (), (), (), (), (), "")
     ty = StructTy(StructInfo(name, node, main, 0, main.scope), ())
     ty.fields, ty.ir_type, ty.prim, ty.trivial, ty.origins = (("value", of),), of.ir, of, True, ()
-    ty.slots_of = {"value": (0, -2)}
+    ty.field_slots = {"value": (0, -2)}
     return ty
 
 

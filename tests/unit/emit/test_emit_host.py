@@ -10,12 +10,13 @@ import textwrap
 import pytest
 from emit_modules import Module, head, hello
 from ktc.diag.diagnostic import Bug
-from ktc.emit import host, jit, link
+from ktc.emit import host, jit
+from ktc.emit.linking import link, tools
 from ktc.targets.host import host_target
 
 TARGET = host_target()
 UNDEFINED = "declare void @nowhere_defined()\ndefine i32 @main() {\n call void @nowhere_defined()\n ret i32 0\n}"
-TOOLS = link.find_link_tools()
+TOOLS = tools.find_link_tools()
 
 needs_linker = pytest.mark.skipif(not TOOLS.title, reason="no linker is installed")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads ELF files")
@@ -93,7 +94,7 @@ def test_what_the_linker_refuses(tmp_path):
 
 def test_no_linker(tmp_path):
     with pytest.raises(link.LinkFailed):
-        link.link([], tmp_path / "no", link.LinkTools())
+        link.link([], tmp_path / "no", tools.LinkTools())
 
 
 @needs_linker
@@ -115,7 +116,7 @@ def test_an_executable_replaces_an_old_one(program, tmp_path):
 
 @needs_linker
 def test_a_compiler_links_too(program, tmp_path):
-    command = link.find_link_tools(compiler="cc")
+    command = tools.find_link_tools(compiler="cc")
     try:
         made = link.link(program, tmp_path / "hello", command)
     except FileNotFoundError:

@@ -259,4 +259,4 @@ def test_numbers_that_two_results_share() -> None:
         b"  %1 = OpLabel\n"
     )
     made = iter([module(3), module(2), module(4), module(5)])
-    assert images._sound(lambda: next(made), images._doubled_ids) == module(4)
+    assert images._retried(lambda: next(made), images._doubled_ids) == module(4)

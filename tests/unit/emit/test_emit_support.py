@@ -7,6 +7,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from ktc.base.records import replace
+from ktc.emit import llvm as emitted
 from ktc.emit.support import routines
 from ktc.targets.host import host_target
 
@@ -156,3 +157,34 @@ def nearest(value, dtype):
     with np.errstate(over="ignore"):
         made = dtype(np.inf) if (whole << cut) >= 2**1000 else dtype(float(whole << cut))
     return -made if value < 0 else made
+
+
+def test_divisions():
+    """Divisions of 128 bits against Python's; LLVM would call a routine for them, and makes them in place instead."""
+    target = host_target()
+    text = f'target datalayout = "{target.data_layout}"\ntarget triple = "{target.triple}"\n'
+    for op in ("udiv", "urem", "sdiv", "srem"):
+        text += (
+            f"define void @t{op}(ptr %a, ptr %b, ptr %out) {{ %x = load i128, ptr %a\n %y = load i128, ptr %b\n"
+            f" %r = {op} i128 %x, %y\n store i128 %r, ptr %out\n ret void }}\n"
+        )
+    with emitted.parsed(text) as module:
+        code = emitted.object_code(module, target, 2)
+        assert b"ti3" not in code
+    engine = llvm.create_mcjit_compiler(
+        llvm.parse_assembly(""), llvm.Target.from_triple(target.triple).create_target_machine(reloc="pic", jit=True)
+    )
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    sizes = (1, 8, 31, 63, 64, 65, 100, 126, 127, 128)
+    chosen = random.Random(3)
+    pairs = [(chosen.getrandbits(a), chosen.getrandbits(b) or 1) for a in sizes for b in sizes for _ in range(8)]
+    pairs += [(2**128 - 1, 1), (2**128 - 1, 2**128 - 1), (0, 7), (2**127, 3), (5, 2**128 - 5), (2**64, 2**64)]
+    for x, y in pairs:
+        signed = [one - (one >> 127 << 128) for one in (x, y)]
+        quotient = abs(signed[0]) // abs(signed[1]) * (1 if (signed[0] < 0) == (signed[1] < 0) else -1)
+        wanted = {"udiv": x // y, "urem": x % y, "sdiv": quotient, "srem": signed[0] - quotient * signed[1]}
+        for op, value in wanted.items():
+            numbers = [ctypes.create_string_buffer(one.to_bytes(16, "little"), 16) for one in (x, y, 0)]
+            ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(engine.get_function_address(f"t{op}"))(*numbers)
+            assert int.from_bytes(numbers[2].raw, "little") == value % 2**128, (op, x, y)

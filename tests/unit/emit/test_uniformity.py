@@ -1,7 +1,7 @@
 """Which values differ between threads that part at a branch: at joins, after loops, and at a loop's several exits."""
 
-from ktc.emit.workgroups.graph import read
-from ktc.emit.workgroups.uniformity import varying_in_strip
+from ktc.emit.workgroups.graphs.graph import read
+from ktc.emit.workgroups.graphs.uniformity import varying_in_strip
 
 
 def varying(body: str) -> set[str]:

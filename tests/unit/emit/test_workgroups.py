@@ -4,7 +4,7 @@ import re
 
 import pytest
 from ktc.emit import llvm
-from ktc.emit.workgroups import Uncut, in_loops
+from ktc.emit.workgroups import CannotCut, in_loops
 from ktc.targets import find
 from ktc.targets.host import host_target
 
@@ -104,7 +104,7 @@ wait:
 {WAIT}  br label %join
 join:
 {WAIT}  ret void"""
-    with pytest.raises(Uncut, match="the threads of a block may disagree") as found:
+    with pytest.raises(CannotCut, match="the threads of a block may disagree") as found:
         cut(body)
     assert found.value.number == number
 
@@ -142,7 +142,7 @@ def test_an_exchange_of_known_lanes_is_a_shuffle() -> None:
 
 def test_a_condition_of_the_warp_may_hold_an_exchange() -> None:
     first = "  %first = icmp ult i32 %s0, 32\n  br i1 %first, label %some, label %none\nsome:\n"
-    with pytest.raises(Uncut, match="the lanes of a warp may disagree"):
+    with pytest.raises(CannotCut, match="the lanes of a warp may disagree"):
         cut(
             f"{first}{EXCHANGE}\nnone:\n  call void @ktc.cpu.wait.warp(i32 2)\n  ret void"
         )  # where a warp has more than one row of the block, it may not
@@ -165,7 +165,8 @@ def test_large_private_memory_is_taken_from_the_heap() -> None:
     )  # fmt: skip
     text = cut(body.format(count=1 << 16))
     assert f"call ptr @aligned_alloc(i64 64, i64 {4 << 26})" in text and "call void @free(ptr %m.m)" in text
-    with pytest.raises(Uncut, match="a thread of it keeps 1048576 bytes"):
+    assert "%lacks0 = icmp eq ptr %m.m, null" in text and "call void @abort()" in text
+    with pytest.raises(CannotCut, match="a thread of it keeps 1048576 bytes"):
         cut(body.format(count=1 << 18))
 
 
@@ -246,3 +247,68 @@ def test_strips_are_for_vectors() -> None:
     text = f"{DECLARED}\ndefine void @k.body(ptr %a0, {IDS}, ptr %shared) {{\nentry:\n{body}\n}}\n"
     with llvm.parsed(text, "k") as module:
         assert "16 x" not in in_loops(module, "k", is_vectorised=False)
+
+
+FIRST = """
+  %i = zext i32 %s0 to i64
+  %own = icmp {test}
+  br i1 %own, label %some, label %none
+some:
+  %p = getelementptr float, ptr %shared, i64 %i
+  store float 1.0, ptr %p
+  br label %none
+none:
+  call void @ktc.cpu.wait.block(i32 7)
+  ret void
+"""
+
+
+def test_threads_of_a_row_that_have_nothing_to_do_are_left_out() -> None:
+    step = "  %far = ptrtoint ptr %a0 to i64\n"
+    for test in ("ult i64 %i, %far", "sge i64 %far, %i"):
+        text = cut(step + FIRST.format(test=test))
+        assert "%r0.hi = call i32 @llvm.umin.i32" in text and "label %r0..strip" in text
+        assert re.search(r"br i1 %r0..x0.more, .*\n", text) and "icmp ult i32 %r0..x0.next, %r0.hi" in text
+    text = cut(FIRST.format(test="eq i32 %s0, 5"))
+    assert "umin.i32(i32 5," in text and "icmp ult i32 %r0.x.next, %r0.hi" in text and "..strip" not in text
+
+
+def test_threads_for_which_something_is_kept_are_not_left_out() -> None:
+    for test in ("ugt i64 %i, 5", "ne i64 %i, 0"):
+        assert ".hi" not in cut(FIRST.format(test=test))
+    kept = FIRST.format(test="ult i64 %i, 5").replace("none:\n", "none:\n  %k = phi i64 [ 0, %entry ], [ 7, %some ]\n")
+    used = "  %q = getelementptr i64, ptr %a0, i64 %i\n  store i64 %k, ptr %q\n  ret void"
+    assert ".hi" not in cut(kept.replace("  ret void", used))
+
+
+def test_rows_of_lanes_have_arrays_of_their_own() -> None:
+    text = cut(EXCHANGE)
+    assert "%words.row = alloca [32 x i32]" in text and '"llvm.loop.vectorize.width", i32 32' in text
+    assert "urem" not in text[: text.index("b.entry.any")]  # where a row begins is counted
+
+
+def test_lanes_of_a_strip_share_no_memory_of_a_thread() -> None:
+    body = """
+  %m = alloca [64 x i32], align 4
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %q = getelementptr i32, ptr {place}, i64 %k
+  store i32 %s0, ptr %q
+  %next = add i64 %k, 1
+  %again = icmp slt i64 %next, 64
+  br i1 %again, label %loop, label %exit
+exit:
+  %v = load i32, ptr %q
+  store i32 %v, ptr %a0
+  ret void"""
+    assert lanes(cut(body.format(place="%a0")))
+    assert not lanes(cut(body.format(place="%m")))
+
+
+def test_a_condition_of_the_block_after_an_exchange_is_kept() -> None:
+    decided = (
+        "  %far = ptrtoint ptr %a0 to i64\n  %same = icmp eq i64 %far, 5\n  br i1 %same, label %wait, label %over\n"
+    )
+    text = cut(EXCHANGE.replace("  ret void\n", f"{decided}wait:\n{WAIT}  br label %over\nover:\n  ret void\n"))
+    assert re.search(r"store i1 %\S+, ptr %c0", text) and "load i1, ptr %c0" in text

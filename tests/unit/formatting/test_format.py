@@ -12,7 +12,7 @@ from ktc.diag.diagnostic import Bug, Sink
 from ktc.diag.source import Source
 from ktc.formatting import formatter
 from ktc.formatting.formatter import format_source
-from ktc.syntax.tables import Tables
+from ktc.syntax.parsing.tables import Tables
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -72,6 +72,12 @@ def test_a_changed_tree_is_a_bug(tables: Tables, monkeypatch: pytest.MonkeyPatch
         ("f(a, b = -1, *c)\n", "f(a, b=-1, *c)\n"),
         ("var f = fn[w:Int](Int)capturing[_]->None\n", "var f = fn[w: Int](Int) capturing [_] -> None\n"),
         ("for (a, b) in(c): pass\n", "for a, b in c:\n    pass\n"),
+        (
+            "x = [first for first, second in some_function(with_an_argument) if second > first and another_name]\n",
+            "x = [\n    first\n    for first, second in some_function(with_an_argument)\n"
+            "    if second > first and another_name\n]\n",
+        ),
+        ("x = {k: v for k,  # why\nv in p}\n", "x = {\n    k: v for k, v in p  # why\n}\n"),
         ("# fmt: off\nx  =  1\n# fmt: on\ny  =  1\n", "# fmt: off\nx  =  1\n# fmt: on\ny = 1\n"),
         ("x  =  1  # fmt: skip\ny  =  1\n", "x  =  1  # fmt: skip\ny = 1\n"),
         ("x = 'a' + 'it\"s' + '\\'' + 0XfF + 1E5\n", 'x = "a" + \'it"s\' + "\'" + 0xFF + 1e5\n'),

@@ -3,8 +3,8 @@
 import math
 
 import pytest
-from ktc.ir.external_functions import EXTERNALS, intrinsic
-from ktc.ir.memory import Failure, Memory
+from ktc.ir.interpreter.external_functions import EXTERNALS, intrinsic
+from ktc.ir.interpreter.memory import Failure, Memory
 from ktc.ir.types import F32, F64, I8, I32, I64, PTR, VOID, VectorType
 
 

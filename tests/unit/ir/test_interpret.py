@@ -7,7 +7,7 @@ import random
 import pytest
 from ktc.diag.source import Source, Span
 from ktc.ir.arithmetic import round_to
-from ktc.ir.interpret import EvaluationError, Interpreter
+from ktc.ir.interpreter.interpret import EvaluationError, Interpreter
 from ktc.ir.nodes import (
     Address,
     Argument,

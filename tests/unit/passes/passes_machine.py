@@ -322,7 +322,7 @@ class Machine:
         local = target[0]
         self.look(inputs)
         points = [
-            self.places[place] for pin in local.pins for place in self.spread((pin, None)) if place in self.places
+            self.places[place] for pin in local.points_to for place in self.spread((pin, None)) if place in self.places
         ]
         for place in self.spread(target):
             if place in self.places and owned(place):
@@ -339,5 +339,5 @@ class Machine:
                 for other in thing.points_into:
                     if not other.alive:
                         raise Fault(f"{thing.name} points into {other.name}, gone: {', '.join(self.events)}")
-            if pointer[0].pins_all:
+            if pointer[0].points_to_all:
                 self.events.append("alive: " + " ".join(sorted(self.name(place) for place in self.places)))

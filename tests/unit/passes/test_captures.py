@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from ktc.ir.interpret import Interpreter
+from ktc.ir.interpreter.interpret import Interpreter
 from ktc.ir.nodes import (
     Argument,
     Call,

@@ -258,29 +258,29 @@ def test_temp_used_in_a_nested_block(w):
 
 def test_pinned_lives_as_long_and_dies_after(w):
     a = w.local("a")
-    p = w.local("p", pins=(a,))
+    p = w.local("p", points_to=(a,))
     one = passed(function(new(a), new(p, a), say("x"), use(p), say("y")))
     assert trace(one) == "make a, make p, say x, use p, drop p, drop a, say y"
 
 
 def test_unused_pointer_is_destroyed_before_what_it_points_to(w):
     a = w.local("a")
-    p = w.local("p", pins=(a,))
+    p = w.local("p", points_to=(a,))
     assert trace(passed(function(new(a), new(p, a), say("y")))) == "make a, make p, drop p, drop a, say y"
 
 
 def test_pins_go_on_through_other_locals(w):
     a = w.local("a")
-    p = w.local("p", drop="", pins=(a,))
-    q = w.local("q", drop="", pins=(p,))
+    p = w.local("p", drop="", points_to=(a,))
+    q = w.local("q", drop="", points_to=(p,))
     one = passed(function(new(a), new(p, a), new(q, p), say("x"), use(q), say("y")))
     assert trace(one) == "make a, make p, make q, say x, use q, drop a, say y"
 
 
-def test_pins_all_keeps_every_local_in_scope_and_no_other(w):
+def test_points_to_all_keeps_every_local_in_scope_and_no_other(w):
     """As in the reference: what is declared in a block inside dies there after its own last use."""
     a, b, inner, late = w.local("a"), w.local("b"), w.local("inner"), w.local("late")
-    t = w.local("t", drop="", pins_all=True)
+    t = w.local("t", drop="", points_to_all=True)
     body = (*w.when([Break(1)]), *new(inner), *use(inner), *say("body"))
     one = passed(
         function(new(a), new(b), use(b), new(t, a), [Loop(1, body)], new(late), use(late), say("x"), use(t), say("y"))
@@ -292,14 +292,14 @@ def test_pins_all_keeps_every_local_in_scope_and_no_other(w):
 
 
 def test_pinned_with_a_value_on_some_paths_only_needs_a_flag(w):
-    a, t = w.local("a"), w.local("t", drop="", pins_all=True)
+    a, t = w.local("a"), w.local("t", drop="", points_to_all=True)
     one = passed(function(declare(a), new(t), w.when(fill(a)), use(t), say("x")))
     assert trace(one, [1]) == "make t, make a, alive: a t, use t, drop a, say x"
     assert trace(one, [0]) == "make t, alive: t, use t, say x"
 
 
 def test_flag_starts_anew_in_each_turn(w):
-    a, t = w.local("a"), w.local("t", drop="", pins_all=True)
+    a, t = w.local("a"), w.local("t", drop="", points_to_all=True)
     body = (*w.when([Break(1)]), *declare(a), *w.when(fill(a)), *use(t), *say("x"))
     one = passed(function(new(t), [Loop(1, body)]))
     assert trace(one, [0, 1, 0, 0, 1]) == "make t, make a, alive: a t, use t, drop a, say x, alive: t, use t, say x"

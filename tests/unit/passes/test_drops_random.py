@@ -112,16 +112,16 @@ class Author:
         if kind < 0.2:
             local = self.w.pair(name, drop="drop" if self.random.random() < 0.6 else "")
         elif kind < 0.4 and surely:
-            local = self.w.local(name, drop=self.random.choice(["", "drop"]), pins=(self.random.choice(surely),))
+            local = self.w.local(name, drop=self.random.choice(["", "drop"]), points_to=(self.random.choice(surely),))
         elif kind < 0.5:
-            local = self.w.local(name, drop="", pins_all=True)
+            local = self.w.local(name, drop="", points_to_all=True)
         else:
             local = self.w.local(name, drop="drop" if self.random.random() < 0.9 else "")
         scope.append(local)
         self.put(state, local, NO)
         out = declare(local)
-        if local.pins or self.random.random() < 0.7:
-            out += [*(Mark("require", pin) for pin in local.pins), *fill(local, *local.pins)]
+        if local.points_to or self.random.random() < 0.7:
+            out += [*(Mark("require", pin) for pin in local.points_to), *fill(local, *local.points_to)]
             self.put(state, local, YES)
         return out, state
 
@@ -137,7 +137,7 @@ class Author:
                 return [Mark("require", local, (index,)), *use(at(local, index))], state
             state[(local, index)] = NO
             return take_field(local, index), state
-        fixed = any(local in other.pins for other, _ in state)
+        fixed = any(local in other.points_to for other, _ in state)
         if holds == YES and pick < 0.55:
             pointers = [temp for temp, base in self.pointers if base is local]
             if pointers and self.random.random() < 0.5:
@@ -148,7 +148,7 @@ class Author:
                 return [Mark("require", local), let], state
             return use(local), state
         # What another points into is never replaced or moved here, so that the machine can judge the pointers.
-        if fixed or local.pins:
+        if fixed or local.points_to:
             return say("fixed"), state
         if holds == YES and pick < 0.75:
             self.put(state, local, NO)
@@ -171,9 +171,9 @@ class Author:
         head = dict(state)
         if loop:
             # What the body may change must be uncertain when a turn begins, or be put right before the next.
-            pinned = {pin for other, _ in state for pin in other.pins}
+            pinned = {pin for other, _ in state for pin in other.points_to}
             for place in head:
-                if not place[0].pins and place[0] not in pinned and self.random.random() < 0.5:
+                if not place[0].points_to and place[0] not in pinned and self.random.random() < 0.5:
                     head[place] = MAYBE
         target = Target(self.w.fresh(), loop, head if loop else None)
         self.targets.append(target)

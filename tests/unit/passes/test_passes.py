@@ -2,7 +2,7 @@
 
 import pytest
 from ktc.diag.diagnostic import Sink
-from ktc.ir.interpret import Interpreter
+from ktc.ir.interpreter.interpret import Interpreter
 from ktc.ir.nodes import Argument, Call, Const, Function, GlobalAddress, If, Let, Load, Mark, Return, Store, Temp, Unit
 from ktc.ir.nodes import Global as Variable
 from ktc.ir.ops import build
@@ -35,7 +35,7 @@ def library() -> dict[str, Function]:
 def unit() -> Unit:
     """`f(give)`: `a` gets a value only if `give`, and everything is kept alive up to the look at `t`."""
     w = Writer()
-    a, b, t = w.local("a"), w.local("b"), w.local("t", drop="", pins_all=True)
+    a, b, t = w.local("a"), w.local("b"), w.local("t", drop="", points_to_all=True)
     give = Argument(0, BOOL)
 
     def call(name, local):
@@ -57,7 +57,7 @@ func @f(%0 give: i1) -> void internal "f" {
     store %.4, i1 false
     declare %b.2: i64 drop @drop
     call @make(%b.2): void
-    declare %t.3: i64 pins_all
+    declare %t.3: i64 points_to_all
     call @make(%t.3): void
     if %0 {
         call @make(%a.1): void

@@ -6,8 +6,8 @@ import pytest
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source
 from ktc.syntax import ast
-from ktc.syntax.parser import parse
-from ktc.syntax.tables import Tables
+from ktc.syntax.parsing.parser import parse
+from ktc.syntax.parsing.tables import Tables
 
 Parse = Callable[[str], ast.Module]
 Errors = Callable[[str], list[Diagnostic]]

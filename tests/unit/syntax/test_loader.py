@@ -140,7 +140,7 @@ def test_a_parsed_library_needs_no_parser(tmp_path: Path, monkeypatch: pytest.Mo
     assert made is not None
     made.cache = Cache(tmp_path / "cache")
     parse_library(made.stdlib, made.cache)
-    monkeypatch.delattr("ktc.syntax.lalr.Parser")
+    monkeypatch.delattr("ktc.syntax.parsing.lalr.Parser")
     module = made.find("shapes.round")
     assert module is not None
     assert [getattr(one, "name", "") for one in module.body] == ["area"]

@@ -7,7 +7,7 @@ import pytest
 from ktc.diag.source import Source
 from ktc.syntax import ast
 from ktc.syntax.format import dump
-from ktc.syntax.parser import parse
+from ktc.syntax.parsing.parser import parse
 
 Statement = Callable[[str], Any]
 

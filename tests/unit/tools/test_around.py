@@ -29,7 +29,7 @@ def test_a_new_project_works(place: Path, capsys: pytest.CaptureFixture[str], mo
     assert main(["test", "-O", "0", "test_my_sums.kpy"]) == 0
     assert "2 passed, 0 failed" in capsys.readouterr().out
     assert main(["test", "--list", "-k", "doctest"]) == 0
-    assert capsys.readouterr().out == "my_sums.kpy::doctest:24\n"
+    assert capsys.readouterr().out == "my_sums.kpy::doctest:27\n"
     assert main(["format", "--check", "."]) == 0
     assert main(["check", "my_sums.kpy"]) == 0
 
@@ -46,6 +46,7 @@ def test_the_loop_keeps_what_was_good(place: Path) -> None:
     assert repl.take("var x = 3") == ""
     assert repl.take("fn twice(a: Int) -> Int:\n    print('in')\n    return 2 * a\n") == ""
     assert repl.take("twice(x)") == "in\n6\n"
+    assert repl.take("'text'") == "text\n"
     assert "error[undefined-name]: 'nope' is not defined" in repl.take("nope")
     assert repl.take("from sys import exit") == ""
     assert repl.take("exit(3)") == "the program ended with code 3\n"

@@ -1,6 +1,8 @@
 """`ktc check`: what is found, in which form, and what is repaired."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,3 +112,10 @@ def test_wrong_words(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "nope.kpy"]) == 1
     assert "cannot open 'nope.kpy'" in capsys.readouterr().err
     assert main(["check", "-W", "nonsense", "."]) == 2
+
+
+def test_a_check_loads_nothing_that_emits_code() -> None:
+    program = "import sys, ktc.tools.checks.checking; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert "ktc.elaborate.program" in loaded
+    assert not {"llvmlite.binding", "ktc.emit.device", "ktc.codegen.module", "ktc.driver.library_archive"} & {*loaded}

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from ktc.cli.commands import main
 from ktc.config import stdlib_folder
-from ktc.tools.doc_model import docstring
-from ktc.tools.doc_pages import _blocks
+from ktc.tools.documentation.model import docstring
+from ktc.tools.documentation.pages import _blocks
 
 TEXT = '''"""Shapes & <sizes>."""
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from ktc.tools.highlighting import KpyLexer
+from ktc.tools.documentation.highlighting import KpyLexer
 from pygments.token import Error, Keyword, Name, Number, String
 
 ROOT = Path(__file__).parents[3]

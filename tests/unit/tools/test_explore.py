@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from ktc.tools.explore import Server
-from ktc.tools.exploring import _facts
-from ktc.tools.origins import of_assembly, of_llvm
+from ktc.tools.explorer.exploring import _facts
+from ktc.tools.explorer.origins import of_assembly, of_llvm
 
 PROGRAM = """from gpu import global_idx
 from gpu.host import DeviceContext

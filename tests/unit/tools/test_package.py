@@ -82,7 +82,7 @@ def test_what_is_no_package_is_refused(run: Run, tmp_path: Path) -> None:
     cases = (
         (data[:300], "is damaged"),
         (bytes(turned), "is damaged"),
-        (b"words", "is no package of ktc"),
+        (b"words", "is not a package of ktc"),
         (_of_form(packed, 2), "has the form 2, and this ktc"),
     )
     for text, why in cases:
@@ -102,8 +102,9 @@ def test_what_is_no_package_is_refused(run: Run, tmp_path: Path) -> None:
 
 
 def test_only_packages_without_errors_are_made(run: Run, tmp_path: Path) -> None:
-    assert "'lib' is no package: it has no file '__init__.kpy'" in run("package", "lib").stderr
-    assert "'main.kpy' is no folder" in run("package", "main.kpy").stderr
+    assert "'lib' is not a package: it has no file '__init__.kpy'" in run("package", "lib").stderr
+    assert "'main.kpy' is not a folder" in run("package", "main.kpy").stderr
+    assert run("package", "main.kpy", "-o", "other.kpypkg").stderr.endswith("\n1 error\n")
     assert "its file is 'geo.kpypkg', not 'x.zip'" in run("package", "src/geo", "-o", "x.zip").stderr
     (tmp_path / "src/geo/wrong.kpy").write_text("fn f() -> Int:\n    return undefined\n")
     done = run("package", "src/geo")

@@ -9,12 +9,12 @@ from ktc.cli.commands import main
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
 from ktc.syntax import ast
-from ktc.syntax.parser import parse
-from ktc.tools.discovery import Case, doctests, functions
-from ktc.tools.harness import harness, module_of, operands
-from ktc.tools.results import Result
-from ktc.tools.running import _Reader
-from ktc.tools.selection import BadSelection, matches
+from ktc.syntax.parsing.parser import parse
+from ktc.tools.testing.discovery import Case, doctests, functions
+from ktc.tools.testing.harness import harness, module_of, operands
+from ktc.tools.testing.results import Result
+from ktc.tools.testing.running import _Reader
+from ktc.tools.testing.selection import BadSelection, matches
 
 pytestmark = pytest.mark.usefixtures("shared_tables")
 

@@ -1,12 +1,12 @@
 """Descriptions of the language's own types as debug metadata.
 
-In: keys of `Unit.described`. Out: numbered nodes. Those that a type needs are the same for all functions, so they are
-written once for a unit and added to the uses of each function that has such a variable.
+Input: keys of `Unit.described`. Output: numbered nodes. Those that a type needs are the same for all functions, so they
+are written once for a unit and added to the uses of each function that has such a variable.
 """
 
-from ktc.codegen.constants import quoted
 from ktc.codegen.context import Context
 from ktc.codegen.debugging.line_tables import number_of, numbered
+from ktc.codegen.values.constants import quoted
 from ktc.ir.types import ArrayType, DescribedType, VectorType, size_of
 
 _WORD = 64

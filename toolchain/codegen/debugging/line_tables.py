@@ -1,11 +1,11 @@
 """Line tables: which instruction comes from which line. `variables` adds what a full description has.
 
-In: spans. Out: numbered metadata nodes in the `Uses` of what needs them, and inline places. Numbers from 100 on are
-ours; a module prints the nodes that its functions use.
+Input: spans. Output: numbered metadata nodes in the `Uses` of what needs them, and inline places. Numbers from 100 on
+are ours; a module prints the nodes that its functions use.
 """
 
-from ktc.codegen.constants import quoted
 from ktc.codegen.context import Context, Uses
+from ktc.codegen.values.constants import quoted
 from ktc.diag.source import Source, Span
 from ktc.ir.nodes import Function
 

@@ -1,16 +1,16 @@
 """Variables for a debugger: what a function's arguments and locals are called, what they are, and where they lie.
 
-In: names and types of the IR. Out: metadata nodes beside those of `line_tables`, and debug records for a function.
-Types come from the unit's descriptions. Where there is none (a closure's environment), the IR's type is shown: a struct
-with its fields by number.
+Input: names and types of the IR. Output: metadata nodes beside those of `line_tables`, and debug records for a
+function. Types come from the unit's descriptions. Where there is none (a closure's environment), the IR's type is
+shown: a struct with its fields by number.
 """
 
 from collections.abc import Sequence
 
-from ktc.codegen.constants import quoted
 from ktc.codegen.context import Context
 from ktc.codegen.debugging import described_types
 from ktc.codegen.debugging.line_tables import location, numbered
+from ktc.codegen.values.constants import quoted
 from ktc.diag.source import Span
 from ktc.ir.nodes import Function, Local
 from ktc.ir.types import (

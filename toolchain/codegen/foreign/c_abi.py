@@ -1,6 +1,6 @@
 """How C passes values: the calling conventions of the host's processors, in the terms of LLVM.
 
-In: IR types. Out: for each value the types in which LLVM passes it, or that it goes through memory.
+Input: IR types. Output: for each value the types in which LLVM passes it, or that it goes through memory.
 
 Source: System V ABI, AMD64 supplement 1.0, section 3.2.3; Procedure Call Standard for the Arm 64-bit Architecture,
 sections 6.8 and 6.9; RISC-V ELF psABI, chapter "Procedure Calling Convention".
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ktc.base.records import entity, record
 from ktc.ir.types import ArrayType, FloatType, StructType, Type, align_of, size_of
+from ktc.targets import triples
 
 _WORD = 8
 
@@ -46,7 +47,8 @@ class Convention:
     """The C convention of one processor. Arguments are asked for in their order."""
 
     def __init__(self, triple: str, returns_in_memory: bool) -> None:
-        self._machine = triple.split("-", maxsplit=1)[0]
+        parts = triples.parsed(triple)
+        self._machine, self._is_windows = parts.architecture, parts.system == triples.WINDOWS
         many = 6 if self._machine == "x86_64" else 8
         hidden = returns_in_memory and self._machine != "aarch64"
         self._left = Registers(many - hidden, 8)
@@ -59,9 +61,19 @@ class Convention:
             else:
                 self._left.whole -= 1
             return _SCALAR
+        if self._is_windows:
+            return self._on_windows(kind)
         if self._machine == "x86_64":
             return self._on_x86(kind)
         return self._small(kind)
+
+    def _on_windows(self, kind: Type) -> Passed:
+        """Return how a struct is passed: as a number of its size if there is one, otherwise by its address.
+
+        Source: Microsoft's description of the x64 calling convention.
+        """
+        size = size_of(kind)
+        return Passed(((0, f"i{8 * size}"),)) if size in (1, 2, 4, 8) else Passed()
 
     def _on_x86(self, kind: Type) -> Passed:
         if size_of(kind) > 2 * _WORD:
@@ -91,6 +103,9 @@ class Convention:
         """Return how a result is given."""
         if not isinstance(kind, StructType | ArrayType):
             return _SCALAR
+        if self._is_windows:
+            found = self._on_windows(kind)
+            return _grouped(found.pieces) if found.pieces else Passed()
         if self._machine == "x86_64":
             return Passed() if size_of(kind) > 2 * _WORD else _grouped(eightbytes(kind))
         found = self._small(kind)

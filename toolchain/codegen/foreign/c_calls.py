@@ -1,10 +1,10 @@
 """Calls of C functions with structs by value.
 
-In: a call and where it is written. Out: lines in which structs are passed and returned as C's convention says.
+Input: a call and where it is written. Output: lines in which structs are passed and returned as C's convention says.
 """
 
 from ktc.codegen.foreign import c_abi
-from ktc.codegen.operations import Operations
+from ktc.codegen.values.operations import Operations
 from ktc.ir.nodes import Value
 from ktc.ir.types import BOOL, I64, ArrayType, StructType, Type, align_of, size_of
 

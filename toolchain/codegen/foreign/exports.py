@@ -1,13 +1,13 @@
 """Entry points for C: functions that take arguments as C passes them and call the program's own.
 
-In: `ir.exports.Export`. Out: `FunctionText` of a function that C can call. One that raises gives a status and writes
-its result where the caller says, and the error's text likewise; both addresses may be null.
+Input: `ir.exports.Export`. Output: `FunctionText` of a function that C can call. One that raises gives a status and
+writes its result where the caller says, and the error's text likewise; both addresses may be null.
 """
 
-from ktc.codegen.constants import symbol
 from ktc.codegen.context import Context, Uses
 from ktc.codegen.foreign import c_abi
 from ktc.codegen.functions import FunctionText
+from ktc.codegen.values.constants import symbol
 from ktc.ir.exports import CType, Export, ExportedArgument
 from ktc.ir.nodes import Function
 from ktc.ir.types import BOOL, PTR, VOID, Type, align_of, size_of

@@ -1,7 +1,8 @@
 """An extension module of Python: functions that Python calls, their tables, and `PyInit_…`.
 
-In: `ir.exports.Exports` with a module name. Out: LLVM text that stands behind the functions of the host's module. The
-arguments are taken by functions of `stdlib/python/_extension.kpy`; the module needs nothing but Python's stable ABI.
+Input: `ir.exports.Exports` with a module name. Output: LLVM text that stands after the functions of the host's module.
+The arguments are taken by functions of `stdlib/python/_extension.kpy`; the module needs nothing but Python's stable
+ABI.
 
 Source: docs.python.org/3/c-api/module.html and structures.html; the layout of `PyModuleDef` and `PyMethodDef`.
 """
@@ -9,8 +10,9 @@ Source: docs.python.org/3/c-api/module.html and structures.html; the layout of `
 from collections.abc import Container, Iterator, Mapping
 from types import MappingProxyType
 
-from ktc.codegen.constants import quoted, symbol
 from ktc.codegen.context import Context, Uses
+from ktc.codegen.foreign import processor_check
+from ktc.codegen.values.constants import quoted, symbol
 from ktc.ir.exports import CType, Export, ExportedArgument, Exports
 from ktc.ir.types import BOOL, FloatType, IntType, Type, align_of, size_of
 
@@ -32,6 +34,8 @@ _DECLARED: Mapping[str, str] = MappingProxyType({
     "PyBool_FromLong": "declare ptr @PyBool_FromLong(i64)",
     "PyUnicode_DecodeUTF8": "declare ptr @PyUnicode_DecodeUTF8(ptr, i64, ptr)",
     "PyBytes_FromStringAndSize": "declare ptr @PyBytes_FromStringAndSize(ptr, i64)",
+    "PyErr_SetString": "declare void @PyErr_SetString(ptr, ptr)",
+    "PyExc_ImportError": "@PyExc_ImportError = external global ptr",
     "Py_IncRef": "declare void @Py_IncRef(ptr)",
     "_Py_NoneStruct": "@_Py_NoneStruct = external global i8",
 })  # fmt: skip
@@ -59,8 +63,9 @@ class _Writer:
         exports = self._exports
         functions = [self._function(one) for one in exports.functions]
         self._module()
+        init = self._init()
         declared = [line for name, line in _DECLARED.items() if name not in self._declared]
-        return "\n\n".join(["\n".join([*declared, *self._data]), *functions, self._init()])
+        return "\n\n".join(["\n".join([*declared, *self._data]), *functions, init])
 
     def _text(self, text: str) -> str:
         """Return a constant of C's."""
@@ -94,10 +99,26 @@ class _Writer:
         )
 
     def _init(self) -> str:
-        return (
-            f"define ptr @PyInit_{exports_name(self._exports)}() #0 {{\n"
-            f"  %m = call ptr @PyModule_Create2(ptr @ktc.py.module, i32 {_ABI})\n  ret ptr %m\n}}"
-        )
+        exports = self._exports
+        lines = [f"define ptr @PyInit_{exports_name(exports)}() #0 {{"]
+        asked, fits = processor_check.condition(self._context.target)
+        if asked:
+            names = ", ".join(processor_check.needed(self._context.target))
+            wrong = (
+                f"{exports.module} was built for another processor: this one lacks some of {names}; "
+                "build it with '--target-cpu x86-64-v3' or 'x86-64'"
+            )
+            lines += [f"  {line}" for line in asked]
+            lines += [
+                f"  br i1 {fits}, label %fitting, label %other",
+                "other:",
+                "  %kind = load ptr, ptr @PyExc_ImportError, align 8",
+                f"  call void @PyErr_SetString(ptr %kind, ptr {self._text(wrong)})",
+                "  ret ptr null",
+                "fitting:",
+            ]
+        made = f"  %m = call ptr @PyModule_Create2(ptr @ktc.py.module, i32 {_ABI})"
+        return "\n".join([*lines, made, "  ret ptr %m", "}"])
 
     def _described(self, export: Export) -> str:
         """Write the table of a function's arguments; return its name."""

@@ -1,8 +1,8 @@
 """The trace of an error: which places of the program it came from and through (`builtin/_trace.kpy`).
 
-In: where a program raises, calls what has raised, or catches. Out: a call of the library there, on the path of the
-error only, so nothing is slower where nothing raises. The library's own code is left out: of an error that it raises
-the program's call is the first place.
+Input: where a program raises, calls what has raised, or catches. Output: a call of the library there, on the path of
+the error only, so nothing is slower where nothing raises. The library's own code is left out: of an error that it
+raises the program's call is the first place.
 """
 
 from ktc.diag.source import Span
@@ -13,7 +13,7 @@ from ktc.ir import nodes, types
 _KIND = types.ArrayType(types.I8, 0)
 
 
-def way(body: Body) -> tuple[int, nodes.Local | None, nodes.Value] | None:
+def error_target(body: Body) -> tuple[int, nodes.Local | None, nodes.Value] | None:
     """Return the label, the local and the address for an error that is raised here; None if nothing takes one."""
     if body.flow.handlers:
         label, local = body.flow.handlers[-1]
@@ -21,19 +21,19 @@ def way(body: Body) -> tuple[int, nodes.Local | None, nodes.Value] | None:
     return None if body.flow.error_argument is None else (0, None, body.flow.error_argument)
 
 
-def raised(body: Body, span: Span, again: bool) -> None:
+def begin_trace(body: Body, span: Span, again: bool) -> None:
     """Begin a trace where the program raises; `again`: one that it has caught."""
     if _is_traced(body):
         _call_tracer(body, "__ktc_raise_again__" if again else "__ktc_raise__", span)
 
 
-def passed(body: Body, span: Span) -> None:
+def add_call(body: Body, span: Span) -> None:
     """Add the place of a call that has raised."""
     if _is_traced(body):
         _call_tracer(body, "__ktc_pass_error__", span)
 
 
-def caught(body: Body) -> None:
+def end_trace(body: Body) -> None:
     """Note that the program has caught an error: the next one starts a new trace."""
     if _is_traced(body):
         symbol = locals.library_symbol(body, "__ktc_catch__")
@@ -55,6 +55,6 @@ def _call_tracer(body: Body, name: str, span: Span) -> None:
     place = f"place${holder.symbol}${body.fresh()}"
     content = nodes.SourcePlace(span.source.path, line, column, (shown or holder).title)
     body.elab.instances.add_global(nodes.Global(place, _KIND, content, True, align=4))
-    body.refs.add(place)
+    body.refer(place)
     call = nodes.Call(locals.library_symbol(body, name), (nodes.GlobalAddress(place),), types.VOID)
     body.emit(nodes.Let(None, call, span))

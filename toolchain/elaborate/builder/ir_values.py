@@ -20,9 +20,9 @@ def fail_no_value(body: Body, val: Result, span: Span | None = None) -> NoReturn
     """Report that something that is no value stands where one is wanted."""
     match val:
         case ModuleValue():
-            text, help = "a module is no value", "name something of it"
+            text, help = "a module is not a value", "name a member of it"
         case Ty() | PartialTy():
-            text, help = f"the type '{type_printer.type_name(body.elab, val)}' is no value", "call it to make one"
+            text, help = f"the type '{type_printer.type_name(body.elab, val)}' is not a value", "call it to make one"
         case Method(fn=fn):
             text, help = f"'{fn.set.name}' is a method, which nothing calls here", f"write '{fn.set.name}(...)'"
         case FunctionValue():
@@ -66,7 +66,7 @@ def constant(body: Body, val: ConstValue) -> Value:
 
 def _note(body: Body, data: object) -> None:
     if isinstance(data, nodes.Address):
-        body.refs.add(data.name)
+        body.refer(data.name)
     elif isinstance(data, tuple):
         for item in data:
             if type(item) is not int:
@@ -90,7 +90,7 @@ def constant_global(body: Body, text: str, kind: types.Type, data: nodes.Plain) 
     name = "const$" + hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     if name not in body.elab.instances.globals:
         body.elab.instances.add_global(nodes.Global(name, kind, nodes.Const(kind, data), True))
-    body.refs.add(name)
+    body.refer(name)
     _note(body, data)
     return nodes.GlobalAddress(name)
 
@@ -122,7 +122,7 @@ def constant_items(body: Body, ty: Ty, items: Sequence[Result]) -> list[Place] |
     name = constant_global(body, text, types.ArrayType(kind, len(data)), tuple(data)).name
     size = types.size_of(kind)
     places = (nodes.Const(types.PTR, nodes.Address(name, size * i)) for i in range(len(data)))
-    return [Place(ty, place, False, why="a constant") for place in places]
+    return [Place(ty, place, False, reason="a constant") for place in places]
 
 
 def constant_addresses(body: Body, addresses: tuple[nodes.Plain, ...]) -> Value:

@@ -1,7 +1,7 @@
 """Values that nothing destroys by itself: those of structs with `@explicit_destroy`.
 
-In: a type, where a body asks for its destructor. Out: a note for the passes that reaching it is a mistake there, or an
-error where a body itself would destroy the value. Generic code knows nothing of it: there the destructor runs.
+Input: a type, where a body asks for its destructor. Output: a note for the passes that reaching it is a mistake there,
+or an error where a body itself would destroy the value. Generic code knows nothing of it: there the destructor runs.
 """
 
 from ktc.diag.codes import Code
@@ -16,7 +16,7 @@ from ktc.elaborate.model.types import ParameterPack, StructTy
 from ktc.elaborate.types import struct_types, type_printer
 
 
-def note(body: Body, ty: StructTy, symbol: str) -> None:
+def note_destructor(body: Body, ty: StructTy, symbol: str) -> None:
     """Note that a body must not come to a type's destructor, if that is so."""
     if _is_linear(body, ty):
         body.facts.linear[symbol] = (type_printer.type_name(body.elab, ty), ty.info.explicit_destroy or "")
@@ -52,7 +52,7 @@ def _is_linear(body: Body, ty: StructTy) -> bool:
         return False
     instance = body.frame.instance
     inside = instance.self_ty.params if instance.self_ty is not None else ()
-    return not any(_holds(given, ty) for given in (*instance.given, *inside))
+    return not any(_holds(given, ty) for given in (*instance.param_values, *inside))
 
 
 def _holds(given: object, ty: StructTy) -> bool:

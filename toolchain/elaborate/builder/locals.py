@@ -23,37 +23,37 @@ def new_local(
     local = nodes.Local(body.fresh(), kind, name, span=body.frame.span)
     if ty is not None:
         local.drop = drop_symbol(body, ty)
-        pin(body, local, ty, loans)
+        note_points_to(body, local, ty, loans)
     if declare:
         body.emit(nodes.Declare(local))
     return local
 
 
-def behind(body: Body, argument: Value, ty: Ty, name: str, span: Span) -> nodes.Local:
+def argument_local(body: Body, argument: Value, ty: Ty, name: str, span: Span) -> nodes.Local:
     """Make a local of what lies behind an argument."""
     assert isinstance(argument, nodes.Argument)
     local = nodes.Local(
         body.fresh(), struct_types.ir_type(body.elab, ty), name, drop_symbol(body, ty), span=span, at=argument
     )
-    pin(body, local, ty, ())
+    note_points_to(body, local, ty, ())
     return local
 
 
-def pin(body: Body, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, ...] | None = None) -> None:
+def note_points_to(body: Body, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, ...] | None = None) -> None:
     """Note what a value of the type keeps alive; `loans`: what this value points into, None: unknown."""
     body.facts.local_types[local] = ty
     origins = struct_types.origins_of(body.elab, ty)
     if origins:
-        local.pins_all = any(o.kind == "any" or (o.kind == "some" and loans is None) for o in origins)
-        pins = (*(o.local for o in origins if o.local is not None), *(loans or ()))
-        local.pins = tuple(dict.fromkeys(pin for pin in pins if pin is not local))
+        local.points_to_all = any(o.kind == "any" or (o.kind == "some" and loans is None) for o in origins)
+        points_to = (*(o.local for o in origins if o.local is not None), *(loans or ()))
+        local.points_to = tuple(dict.fromkeys(one for one in points_to if one is not local))
 
 
-def pin_more(body: Body, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, ...] | None) -> None:
+def add_points_to(body: Body, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, ...] | None) -> None:
     """Note what another value that is put into a local keeps alive."""
     if any(o.kind == "some" for o in struct_types.origins_of(body.elab, ty)):
-        local.pins_all = local.pins_all or loans is None
-        local.pins = tuple(dict.fromkeys((*local.pins, *(pin for pin in loans or () if pin is not local))))
+        local.points_to_all = local.points_to_all or loans is None
+        local.points_to = tuple(dict.fromkeys((*local.points_to, *(one for one in loans or () if one is not local))))
 
 
 def loans_of(body: Body, value: Result) -> tuple[nodes.Local, ...] | None:
@@ -61,14 +61,14 @@ def loans_of(body: Body, value: Result) -> tuple[nodes.Local, ...] | None:
     if not isinstance(value, (RValue, Place)) or not struct_types.origins_of(body.elab, value.ty):
         return ()
     if isinstance(value, Place) and value.local is not None:
-        return None if value.local.pins_all else value.local.pins
+        return None if value.local.points_to_all else value.local.points_to
     return value.loans
 
 
 def stack_slot(body: Body, type: types.Type, align: int) -> Value:
     """Return the address of a new place of the function's frame."""
     local = nodes.Local(body.fresh(), type, "slot", align=align, span=body.frame.span)
-    body.hoisted.append(nodes.Declare(local))
+    body.hoist(nodes.Declare(local))
     return nodes.LocalAddress(local)
 
 
@@ -86,9 +86,9 @@ def drop_symbol(body: Body, ty: Ty) -> str:
         return library_symbol(body, "__ktc_drop_closure__")
     symbol = body.elab.api.destructor(body.elab, ty)
     if symbol:
-        body.refs.add(symbol)
+        body.refer(symbol)
         if ty.info.explicit_destroy is not None:
-            linear_types.note(body, ty, symbol)
+            linear_types.note_destructor(body, ty, symbol)
     return symbol
 
 
@@ -96,11 +96,11 @@ def library_symbol(body: Body, name: str) -> str:
     """Return the symbol of a function of the library that the compiler itself calls."""
     instance = function_instances.instance_of(body.elab, well_known.startup_function(body.elab, name), None, None)
     work_queue.request(body.elab, instance)
-    body.refs.add(instance.symbol)
+    body.refer(instance.symbol)
     return instance.symbol
 
 
-def effect(body: Body, value: Result) -> None:
+def discard(body: Body, value: Result) -> None:
     """Drop the value of an expression."""
     if isinstance(value, Place) and value.local is not None and value.owned and not value.local.name:
         body.emit(nodes.Mark("use", value.local))

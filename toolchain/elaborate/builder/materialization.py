@@ -10,7 +10,7 @@ from ktc.elaborate.model.types import ConstValue
 from ktc.elaborate.model.values import Place, Result, RValue
 from ktc.elaborate.types import mangling, struct_members, struct_types, type_printer
 from ktc.ir import nodes, types, walk
-from ktc.ir.freeze import PREFIX
+from ktc.ir.interpreter.freeze import PREFIX
 from ktc.ir.nodes import Value
 from ktc.ir.ops import build
 
@@ -53,7 +53,7 @@ def cloned_block(body: Body, ty: Ty, name: str) -> Place:
     held = body.elab.instances.globals[name]
     target: Place = locals.temporary(body, ty)
     kind = struct_types.ir_type(body.elab, ty)
-    body.refs.add(name)
+    body.refer(name)
     count = nodes.Const(types.I64, types.size_of(kind))
     body.emit(
         nodes.MemCopy(target.pointer, nodes.GlobalAddress(name), count, types.align_of(kind), span=body.frame.span)
@@ -119,7 +119,7 @@ def _clone_each(body: Body, places: Pointers, blocks: dict[str, Pointers], targe
     symbol = locals.library_symbol(body, "__ktc_copy_block__")
     made: dict[str, Value] = {}
     for name in blocks:
-        body.refs.add(name)
+        body.refer(name)
         size = nodes.Const(types.I64, _size(body, name))
         made[name] = body.let(nodes.Call(symbol, (nodes.GlobalAddress(name), size), types.PTR), types.PTR)
     for holder, held in ((target, places), *((made[name], inner) for name, inner in blocks.items())):
@@ -163,11 +163,11 @@ def as_place(body: Body, val: Result) -> Place:
         return _constant_place(body, val, kind)
     ir = ir_values.rvalue(body, val)
     local = locals.new_local(body, kind, "", val.ty, loans=locals.loans_of(body, val))
-    if isinstance(val, RValue) and val.via:
-        body.facts.access_paths[local] = val.via
+    if isinstance(val, RValue) and val.access_paths:
+        body.facts.access_paths[local] = val.access_paths
     if types.size_of(kind):
         body.emit(nodes.Store(nodes.LocalAddress(local), ir, span=body.frame.span))
-    return Place(val.ty, nodes.LocalAddress(local), False, local, owned=True, why="a temporary")
+    return Place(val.ty, nodes.LocalAddress(local), False, local, owned=True, reason="a temporary")
 
 
 def unchanged_place(body: Body, val: Result) -> Place:
@@ -176,9 +176,7 @@ def unchanged_place(body: Body, val: Result) -> Place:
     if place.local is not None and not isinstance(val, Place):
         ir = ir_values.rvalue(body, val)
         if isinstance(ir, nodes.Const):
-            if body.unchanged is None:
-                body.unchanged = {}
-            body.unchanged[place.local] = ir
+            body.note_unchanged(place.local, ir)
     return place
 
 
@@ -190,5 +188,5 @@ def _constant_place(body: Body, val: ConstValue, kind: types.Type) -> Place:
         val.ty,
         ir_values.constant_global(body, mangling.key_text(body.elab, val), kind, val.data),
         False,
-        why="a constant",
+        reason="a constant",
     )

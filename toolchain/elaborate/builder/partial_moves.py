@@ -10,7 +10,7 @@ from ktc.elaborate.types import struct_members, struct_types
 from ktc.ir import nodes, types
 
 
-def divide(body: Body, local: nodes.Local, ty: StructTy, path: tuple[int, ...]) -> bool:
+def split_field(body: Body, local: nodes.Local, ty: StructTy, path: tuple[int, ...]) -> bool:
     """Take a local apart so that the field at `path` stands alone; False if what lies on the way is no struct."""
     found = {part.path: part for part in local.parts}
     if path in found:
@@ -73,15 +73,15 @@ def split_into_fields(body: Body, local: nodes.Local, path: tuple[int, ...]) -> 
     """Prepare a local for marks of a field, or of a field of a field; False if that cannot stand alone."""
     ty = body.facts.local_types.get(local)
     if isinstance(ty, StructTy) and local.drop and not local.field_drops:
-        by_field(body, local, ty)
+        track_fields(body, local, ty)
     if len(path) <= 1:
         return True
     if not local.field_drops or not isinstance(ty, StructTy) or body.frame.module.is_library:
         return False
-    return divide(body, local, ty, path)
+    return split_field(body, local, ty, path)
 
 
-def by_field(body: Body, local: nodes.Local, ty: StructTy) -> None:
+def track_fields(body: Body, local: nodes.Local, ty: StructTy) -> None:
     """Let the fields of a local be given and destroyed one by one."""
     slots = [
         (struct_types.slot_of(body.elab, ty, name)[1], name, kind)

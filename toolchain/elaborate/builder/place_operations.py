@@ -36,10 +36,10 @@ def field(body: Body, base: Place, name: str) -> Place:
     path = (*base.path, max(slot, 0))
     if base.local is not None:
         base.local.is_shared = True
-    made = Place(ty, pointer, base.mutable, base.local, path, False, base.why, base.loans)
+    made = Place(ty, pointer, base.mutable, base.local, path, False, base.reason, base.loans)
     made.at = base.at
-    if base.via:
-        made.via = tuple((root, None if way is None else (*way, path[-1])) for root, way in base.via)
+    if base.access_paths:
+        made.access_paths = tuple((root, None if way is None else (*way, path[-1])) for root, way in base.access_paths)
     return made
 
 
@@ -53,11 +53,11 @@ def field_value(body: Body, val: RValue | ConstValue, name: str) -> Val:
             return ConstValue(ty, val.data)
         return ConstValue(ty, val.data[slot] if slot >= 0 else zero_of(struct_types.ir_type(body.elab, ty)))
     if slot == -2:
-        return RValue(ty, val.ir, val.why, loans=val.loans)
+        return RValue(ty, val.ir, val.reason, loans=val.loans)
     if slot == -1:
         kind = struct_types.ir_type(body.elab, ty)
         return RValue(ty, nodes.Const(kind, zero_of(kind)))
-    return RValue(ty, ops.build("get", (val.ir,), None, slot), val.why, loans=val.loans)
+    return RValue(ty, ops.build("get", (val.ir,), None, slot), val.reason, loans=val.loans)
 
 
 def store_bits(body: Body, pointer: Value, val: Val) -> None:
@@ -90,14 +90,14 @@ def init_place(body: Body, ty: Ty, pointer: Value, val: Val, span: Span | None, 
         check_materialized(body, val)
         val, passed = cloned_constant(body, val), True
     if isinstance(val, Place) and val.owned:
-        named = val.local is not None and val.local.name and val.local not in body.flow.awaited and not passed
+        named = val.local is not None and val.local.name and val.local not in body.flow.try_results and not passed
         if named:
             check_movable(body, ty, span)
         move_bits(body, ty, pointer, val)
         return
     place = materialization.as_place(body, val)
     local = place.local
-    if local is None or not local.name or not _may_move(body, ty) or not _may_end(body, local, place):
+    if local is None or not local.name or not _may_move(body, ty) or not _copy_may_be_last(body, local, place):
         copy_to(body, ty, pointer, place, span)
         return
     # the copy of a value after its last use becomes a move
@@ -105,7 +105,7 @@ def init_place(body: Body, ty: Ty, pointer: Value, val: Val, span: Span | None, 
     owned = Place(ty, place.pointer, True, local, place.path, True)
     move_bits(body, ty, pointer, owned, passed and not place.path)  # what is taken out of a field is moved
     instead = renamed = body.close()
-    if not place.path and not passed and not local.kept and not struct_types.moves_plainly(body.elab, ty):
+    if not place.path and not passed and not local.is_caller_owned and not struct_types.moves_plainly(body.elab, ty):
         body.open()
         move_bits(body, ty, pointer, owned, True)
         renamed = body.close()
@@ -116,13 +116,18 @@ def init_place(body: Body, ty: Ty, pointer: Value, val: Val, span: Span | None, 
     body.emit(nodes.Block(body.fresh(), copy))
 
 
-def _may_end(body: Body, local: nodes.Local, place: Place) -> bool:
+def _copy_may_be_last(body: Body, local: nodes.Local, place: Place) -> bool:
     """May it be of interest whether a place is used after it was copied: of a field only if the function gives it
     another value, else it ends with the whole."""
     if not place.path:
         return bool(local.drop)
     ty = body.facts.local_types.get(local)
-    if place.via or body.frame.module.is_library or body.frame.instance is None or not isinstance(ty, StructTy):
+    if (
+        place.access_paths
+        or body.frame.module.is_library
+        or body.frame.instance is None
+        or not isinstance(ty, StructTy)
+    ):
         return False
     given = replaced(body.frame.instance.fn)
     first = [
@@ -172,7 +177,7 @@ def move_bits(body: Body, ty: Ty, pointer: Value, val: Place, passed: bool = Fal
     """Move an owned value to other memory; its old place holds none then."""
     # a temporary is made in its final place, as far as a program can see
     temporary = val.local is not None and not val.local.name and not val.path
-    made_here = val.local in body.flow.awaited and not _may_move(body, ty)
+    made_here = val.local in body.flow.try_results and not _may_move(body, ty)
     if passed or temporary or made_here or struct_types.moves_plainly(body.elab, ty):
         kind = struct_types.ir_type(body.elab, ty)
         size = nodes.Const(types.I64, types.size_of(kind))
@@ -214,13 +219,13 @@ def copy_to(body: Body, ty: Ty, pointer: Value, val: Place, span: Span | None, e
             copy_to(body, kind, field(body, target, name).pointer, field(body, val, name), span, True)
 
 
-def promised(body: Body, value: Result, name: str, node: ast.Node) -> None:
+def require_bound(body: Body, value: Result, name: str, node: ast.Node) -> None:
     """Report a member that the bound of a type parameter does not promise, where a value is of an archetype."""
     ty = getattr(value, "ty", None)
     if isinstance(ty, StructTy) and ty.info.bound is not None and name not in ty.info.members:
         start = getattr(node, "name_start", node.start)
         span = Span(body.frame.module.source, start, max(node.end, start + 1))
-        conformance.beyond_bound(body.elab, ty, name, span, body.frame.instance)
+        conformance.missing_trait_bound(body.elab, ty, name, span, body.frame.instance)
 
 
 def _not_copyable(body: Body, ty: Ty, span: Span | None) -> NoReturn:

@@ -40,9 +40,9 @@ def warn_unreached(elab: Elaboration, body: Body, handler: ast.Handler) -> None:
 
 def warn_deprecated(elab: Elaboration, info: FunctionInfo | StructInfo, span: Span) -> None:
     """Warn about the use of what is marked with `@deprecated`."""
-    why = "" if info.deprecated == info.name else f": {info.deprecated}"
+    reason = "" if info.deprecated == info.name else f": {info.deprecated}"
     notes = () if info.module.is_library else (Label(info.span(), "declared here"),)
-    _warn(elab, Code.DEPRECATED, span, f"'{info.name}' is deprecated{why}", "", notes)
+    _warn(elab, Code.DEPRECATED, span, f"'{info.name}' is deprecated{reason}", "", notes)
 
 
 def _warn(elab: Elaboration, code: Code, span: Span, message: str, help: str, notes: tuple[Label, ...] = ()) -> None:

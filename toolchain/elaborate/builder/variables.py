@@ -24,7 +24,7 @@ def captured_variable(body: Body, var: Var) -> Place | None:
     pointer = from_environment(body, var)
     mutable = isinstance(var.value, Place) and var.value.mutable
     mutable = mutable and capture_mode(body.frame.instance.fn, var.name) != "read"
-    return Place(var.ty, pointer, mutable, why="" if mutable else f"'{var.name}', which is read only")
+    return Place(var.ty, pointer, mutable, reason="" if mutable else f"'{var.name}', which is read only")
 
 
 def from_environment(body: Body, item: Var | FunctionInfo) -> Value:
@@ -82,7 +82,7 @@ def require(body: Body, place: Place, node: ast.Node, leaves: bool = False) -> N
 def _require_behind(body: Body, value: Place, node: ast.Node) -> None:
     """A reference is used: what it surely refers to must still be there."""
     own = value.local
-    behind = value.loans if own is None else None if own.pins_all else own.pins
+    behind = value.loans if own is None else None if own.points_to_all else own.points_to
     if behind is None or len(behind) != 1:
         return
     if behind[0].name and partial_moves.tracked(body, behind[0]) and behind[0] not in body.facts.trusted:
@@ -92,7 +92,7 @@ def _require_behind(body: Body, value: Place, node: ast.Node) -> None:
 def variable(body: Body, var: Var, node: ast.Node, part: bool = False) -> Val:
     """Return the value of a variable; `part`: only a part of it is asked for, and the rest may be missing."""
     if var.body is not None and var.body is not body:
-        return foreign(body, var, node)
+        return outer_variable(body, var, node)
     if body.frame.builtin_self is not None and var.kind == "out":
         if body.frame.builtin_whole is not None:
             return body.frame.builtin_whole
@@ -104,16 +104,16 @@ def variable(body: Body, var: Var, node: ast.Node, part: bool = False) -> Val:
         if not body.frame.module.is_library:
             _require_behind(body, value, node)
         return Place(
-            value.ty, value.pointer, value.mutable, value.local, value.path, False, value.why, value.loans, None,
-            value.via, value.at,
+            value.ty, value.pointer, value.mutable, value.local, value.path, False, value.reason, value.loans, None,
+            value.access_paths, value.at,
         )  # fmt: skip
     if isinstance(value, RValue):
-        why = read_only_argument(var.name) if var.kind == "arg" else f"'{var.name}', which is read only"
-        return RValue(value.ty, value.ir, why, value.loans, None, value.via)
+        reason = read_only_argument(var.name) if var.kind == "arg" else f"'{var.name}', which is read only"
+        return RValue(value.ty, value.ir, reason, value.loans, None, value.access_paths)
     return value
 
 
-def foreign(body: Body, var: Var, node: ast.Node) -> Val:
+def outer_variable(body: Body, var: Var, node: ast.Node) -> Val:
     """Return a variable of another body: captured, or known only by its type."""
     if isinstance(var.value, ConstValue):
         return var.value

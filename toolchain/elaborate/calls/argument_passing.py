@@ -1,8 +1,9 @@
 """Passing: how the values of a call reach the function, and what a call lends.
 
-In: the chosen function and the values. Out: the call in the IR. The convention: an address for a result in memory comes
-first, then the arguments that take memory, then the environments of captured variables, then, in a function that may
-raise, the address for the error. A raising function returns an i1: true if it raised; its result goes through memory.
+Input: the chosen function and the values. Output: the call in the IR. The convention: an address for a result in memory
+comes first, then the arguments that take memory, then the environments of captured variables, then, in a function that
+may raise, the address for the error. A raising function returns an i1: true if it raised; its result goes through
+memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,10 +30,10 @@ def _lend(body: Body, target: Place, values: Values) -> None:
     for value in values:
         for one in value.items if isinstance(value, PackValue) else (value,):
             if one is not target and isinstance(one, (Place, RValue)) and struct_types.origins_of(body.elab, one.ty):
-                locals.pin_more(body, target.local, target.ty, locals.loans_of(body, one))
+                locals.add_points_to(body, target.local, target.ty, locals.loans_of(body, one))
 
 
-def own(body: Body, value: Result, span: Span, passed: bool = False) -> Place:
+def owned_place(body: Body, value: Result, span: Span, passed: bool = False) -> Place:
     """Return a place whose value the callee may take; `passed` as in `init_place`."""
     if isinstance(value, Place) and value.owned:
         return value
@@ -50,14 +51,14 @@ Emit = Callable[[tuple[Value, ...], types.Type], nodes.Action]
 
 def emit(body: Body, instance: Instance, values: Values, span: Span) -> RValue | Place:
     work_queue.request(body.elab, instance)
-    body.refs.add(instance.symbol)
-    return emit_through(body, 
+    body.refer(instance.symbol)
+    return emit_call_with(body, 
         lambda args, kind: nodes.Call(instance.symbol, args, kind),
-        instance.signature, values, instance.envs, called(instance), span,
+        instance.signature, values, instance.envs, callee_title(instance), span,
     )  # fmt: skip
 
 
-def emit_through(
+def emit_call_with(
     body: Body, call: Emit, signature: Signature, values: Values,
     envs: Sequence[FunctionValue | Value], name: str, span: Span,
 ) -> RValue | Place:  # fmt: skip
@@ -73,14 +74,14 @@ def emit_through(
     if signature.through_memory:
         if signature.result == "ref":
             local = locals.new_local(body, types.PTR, "", None)
-            local.pins, local.pins_all = loans or (), loans is None
+            local.points_to, local.points_to_all = loans or (), loans is None
             result = Place(signature.result_ty, nodes.LocalAddress(local), loans=loans)
         else:
             # what a 'try' waits for has a place of its own, from which it is moved
             named = "result" if signature.raises and body.flow.handlers else ""
             result = locals.temporary(body, signature.result_ty, named, loans)
             if named and result.local is not None:
-                body.flow.await_result(result.local)
+                body.flow.note_try_result(result.local)
         args.append(result.pointer)
     consumed: list[Place] = []
     for sig, value in zip(signature.args, values, strict=True):
@@ -102,11 +103,11 @@ def emit_through(
             for i in signature.named
             if isinstance(value := values[i], Place)
         )
-        made.why = "" if made.mutable else "a reference that is read only"
+        made.reason = "" if made.mutable else "a reference that is read only"
     elif isinstance(made, RValue):
         made.loans = loans
         if points:
-            made.via = of_result(body, signature, values)
+            made.access_paths = of_result(body, signature, values)
     elif points and isinstance(made, Place) and made.local is not None:
         body.facts.note_paths(made.local, of_result(body, signature, values))
     if signature.noreturn:
@@ -152,7 +153,7 @@ def loans_of_call(body: Body, signature: Signature, values: Values) -> tuple[nod
     """Return the locals into which the result of a call may point, None if that is not known."""
     found: list[nodes.Local] = []
     for i, value in enumerate(values):
-        lent = i in signature.lends
+        lent = i in signature.borrowed_args
         for one in value.items if isinstance(value, PackValue) else (value,):
             if lent and isinstance(one, Place):
                 if one.local is None and one.loans is None:
@@ -173,7 +174,7 @@ def _call_raising(body: Body, call: Emit, name: str, args: list[Value], consumed
         pointer: Value = nodes.LocalAddress(local)
     elif body.flow.error_argument is not None:
         label, local, pointer = 0, None, body.flow.error_argument
-    elif body.site.reflects or (body.frame.comptime and body.frame.module.is_library):
+    elif body.site.is_reflected or (body.frame.comptime and body.frame.module.is_library):
         kind = well_known.error_type(body.elab)
         label, local = -1, locals.new_local(body, struct_types.ir_type(body.elab, kind), "error")
         pointer = nodes.LocalAddress(local)
@@ -192,10 +193,10 @@ def _call_raising(body: Body, call: Emit, name: str, args: list[Value], consumed
         error = Arg(Place(well_known.error_type(body.elab), pointer, False, local), span)
         body.api.call_fn(body, well_known.startup_function(body.elab, "__ktc_uncaught__"), [error], [], span)
     else:
-        error_trace.passed(body, span)
+        error_trace.add_call(body, span)
     leave_raising(body, label, local)
     then = body.close()
-    body.dead = False
+    body.set_dead(False)
     body.emit(nodes.If(raised, then, (), span))
 
 
@@ -203,12 +204,12 @@ def leave_raising(body: Body, label: int, local: nodes.Local | None) -> None:
     if label > 0 and local is not None:
         body.flow.use_label(label)
         body.emit(nodes.Mark("init", local))
-        body.api.run_finals(body, body.flow.handler_depths[-1])
+        body.api.run_cleanups(body, body.flow.handler_depths[-1])
         body.emit(nodes.Break(label))
     elif label < 0:
         body.emit(nodes.Unreachable())
     else:
-        body.api.run_finals(body, 0)
+        body.api.run_cleanups(body, 0)
         body.emit(nodes.Return(nodes.Const(types.BOOL, 1), body.frame.span))
 
 
@@ -229,7 +230,7 @@ def _pass(
         args.append(ir_values.rvalue(body, value))
         return
     if sig.convention in ("var", "deinit", "owned"):
-        place = own(body, value, span, True)
+        place = owned_place(body, value, span, True)
         args.append(place.pointer)
         if not struct_types.is_trivial(body.elab, place.ty):
             consumed.append(place)
@@ -251,7 +252,7 @@ def pass_pack(body: Body, sig: ArgumentSignature, value: PackValue, args: list[V
     else:
         kind = types.ArrayType(types.PTR, max(1, len(places)))
         local = locals.new_local(body, kind, "arguments")
-        local.pins = tuple(p.local for p in places if p.local is not None)
+        local.points_to = tuple(p.local for p in places if p.local is not None)
         for i, place in enumerate(places):
             at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, i)), None, types.PTR)
             body.emit(nodes.Store(at, place.pointer))
@@ -261,7 +262,7 @@ def pass_pack(body: Body, sig: ArgumentSignature, value: PackValue, args: list[V
         consumed.extend(p for p in places if not struct_types.is_trivial(body.elab, p.ty))
 
 
-def called(instance: Instance) -> str:
+def callee_title(instance: Instance) -> str:
     """Return what messages call a function that may raise: a constructor is called by its struct's name."""
     owner = instance.fn.owner
     return f"'{owner.name if instance.fn.name == '__init__' and owner is not None else instance.fn.name}'"

@@ -7,7 +7,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
 from ktc.elaborate.calls import parameter_inference
-from ktc.elaborate.calls.parameter_spans import written_parameter
+from ktc.elaborate.calls.parameter_spans import parameter_node
 from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
@@ -38,14 +38,14 @@ def no_match(
         raise ErrorReported  # the declaration has a mistake, which is reported there
     failures = sorted(failures, key=lambda failure: _ORDER.index(failure[1].weight))
     near = [one for one in failures if one[1].weight == failures[0][1].weight]
-    fn, why = near[0]
+    fn, reason = near[0]
     if len({(one.code, one.message, one.span) for _, one in near}) == 1 or all(map(_lacks_conformance, near)):
         notes = tuple(Label(fn.span(), "declared here") for fn, _ in near)
-        written = written_parameter(body.site.callee_syntax, why, fn.name)
-        where = why.span or (
-            _argument_of(body, why.culprit, (*pos, *kw), span) if written is None else body.at(written)
+        written = parameter_node(body.site.callee_syntax, reason, fn.name)
+        where = reason.span or (
+            _argument_of(body, reason.culprit, (*pos, *kw), span) if written is None else body.at(written)
         )
-        body.elab.report(why.code, why.message, where, why.help(), body.frame.instance, notes[:3])
+        body.elab.report(reason.code, reason.message, where, reason.help(), body.frame.instance, notes[:3])
         raise ErrorReported
     reasons = dict[str, Label]()
     for one, reason in failures if len(failures) <= FEW else near:
@@ -53,7 +53,7 @@ def no_match(
     what = f"constructor of {fn.title}" if fn.name == "__init__" else f"overload of {fn.title}"
     given = [f"'{_shown(body, arg)}'" for arg in pos if arg.span != span] + [f"{arg.name}=" for arg in kw]
     text = f"no {what} takes these arguments" + (f": {', '.join(given)}" if given else "")
-    hints = [why.help() for _, why in failures if why.code is Code.UNSATISFIED_TRAIT]
+    hints = [reason.help() for _, reason in failures if reason.code is Code.UNSATISFIED_TRAIT]
     help = next(filter(None, hints), "") or call_hint(name, given)
     body.elab.report(Code.NO_MATCHING_OVERLOAD, text, span, help, body.frame.instance, tuple(reasons.values())[:MANY])
     raise ErrorReported

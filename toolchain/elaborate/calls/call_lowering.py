@@ -1,6 +1,7 @@
 """Calls: of functions and of types, and the expansion of "builtin" functions in place.
 
-In: the callee and the arguments. Out: the value of the call; `Matching` chooses the function, `Passing` emits the call.
+Input: the callee and the arguments. Output: the value of the call; `Matching` chooses the function, `Passing` emits the
+call.
 """
 
 from functools import partial
@@ -21,8 +22,8 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
-    Given,
     ModuleValue,
+    ParameterArgument,
     ParameterPack,
     PartialTy,
     StructTy,
@@ -32,6 +33,7 @@ from ktc.elaborate.model.values import Arg, Method, PackValue, Place, Result, RV
 from ktc.elaborate.ownership.access_paths import note_place
 from ktc.elaborate.ownership.exclusivity import check_call
 from ktc.elaborate.ownership.reference_escapes import check_kept
+from ktc.elaborate.ownership.shared_origins import check_shared
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
@@ -92,7 +94,7 @@ def call(body: Body, callee: Result, pos: list[Arg], kw: list[Arg], span: Span) 
 
 def call_fn(body: Body, fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False) -> Val:
     """Call a function with the parameters that it was given."""
-    found = overload_resolution.chosen(body, fn, pos, kw, span, receiver)
+    found = overload_resolution.choose_cached(body, fn, pos, kw, span, receiver)
     assert found is not None
     return emit_call(body, found, span)
 
@@ -111,9 +113,10 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Val:
             after = begin_writebacks(body, instance.signature.args, values)
             check_kept(body, found)
             check_call(body, instance, values, found.slots)
+            check_shared(body, instance, values, found.slots)
             if after:
                 made = argument_passing.emit(body, instance, values, span)
-                body.api.put_back(body, after)
+                body.api.write_back(body, after)
                 return made
         if instance.fn.inline != "builtin":
             made = argument_passing.emit(body, instance, values, span)
@@ -173,7 +176,7 @@ def _keywords(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span) -
     return made
 
 
-def _constants(body: Body, args: list[Arg], want: Given) -> PackValue | None:
+def _constants(body: Body, args: list[Arg], want: ParameterArgument) -> PackValue | None:
     if not isinstance(want, Ty):
         return None
     items = [
@@ -236,5 +239,5 @@ def _star(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span, libra
             if sig.convention == "read"
             else partial(materialization.as_place, body)
         )
-        places.append(argument_passing.own(body, value, arg.span) if owned else shown(value))
+        places.append(argument_passing.owned_place(body, value, arg.span) if owned else shown(value))
     return PackValue(tuple(places))

@@ -8,7 +8,7 @@ from ktc.elaborate.generics import unification
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.spelling import suggest
-from ktc.elaborate.model.types import ConstValue, FunctionValue, Given, StructTy, Sym
+from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, StructTy, Sym
 from ktc.elaborate.model.values import Arg, Place, RValue, Val
 from ktc.elaborate.types import struct_members, struct_types, well_known
 from ktc.syntax import ast
@@ -22,7 +22,7 @@ def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Spa
     if inits is None:
         if len(pos) == 1 and not kw and getattr(pos[0].value, "ty", None) is ty:
             return conversions.convert_value(body, pos[0].value, ty, span)
-        place_operations.promised(body, ConstValue(ty, ()), "__init__", ast.Pass(span.start, span.end))
+        place_operations.require_bound(body, ConstValue(ty, ()), "__init__", ast.Pass(span.start, span.end))
         help = "write '@fieldwise_init' above the struct, or give it an '__init__'"
         body.fail(Code.NOT_CALLABLE, f"'{ty.info.name}' has no constructor", span, help)
     if ty.info.module.is_library and not body.frame.module.is_library:
@@ -30,21 +30,23 @@ def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Spa
             if arg.name in ("mlir_value", "_mlir_value"):  # as packages call it
                 arg.name = "__mlir_value"
     if ty.info.fieldwise and not ty.symbolic:
-        if _gives_fields(body, ty, pos, kw):
+        if _matches_fields(body, ty, pos, kw):
             return _fieldwise(body, ty, pos, kw, span)
-        found = overload_resolution.chosen(body, FunctionValue(inits, (), (), ty), pos, kw, span, quiet=True)
+        found = overload_resolution.choose_cached(body, FunctionValue(inits, (), (), ty), pos, kw, span, quiet=True)
         if found is None:
             return _fieldwise(body, ty, pos, kw, span)
         return call_lowering.emit_call(body, found, span)
-    copied = _copied(ty, pos, kw)
-    found = overload_resolution.chosen(body, FunctionValue(inits, (), (), ty), pos, kw, span, quiet=copied is not None)
+    copied = _copy_argument(ty, pos, kw)
+    found = overload_resolution.choose_cached(
+        body, FunctionValue(inits, (), (), ty), pos, kw, span, quiet=copied is not None
+    )
     if found is None and copied is not None:
         return copied
     assert found is not None
     return call_lowering.emit_call(body, found, span)
 
 
-def _copied(ty: StructTy, pos: list[Arg], kw: list[Arg]) -> Val | None:
+def _copy_argument(ty: StructTy, pos: list[Arg], kw: list[Arg]) -> Val | None:
     """Return the only argument where a struct whose parameters are open is called with a value of it: a copy."""
     value = pos[0].value if len(pos) == 1 and not kw and ty.symbolic else None
     if not isinstance(value, (RValue, Place, ConstValue)):
@@ -52,8 +54,8 @@ def _copied(ty: StructTy, pos: list[Arg], kw: list[Arg]) -> Val | None:
     return value if isinstance(value.ty, StructTy) and value.ty.info is ty.info else None
 
 
-def _gives_fields(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg]) -> bool:
-    """Tell whether the arguments are of the very types of the fields, one for each: then no constructor fits better."""
+def _matches_fields(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg]) -> bool:
+    """Say whether the arguments have exactly the types of the fields, one for each: then no constructor fits better."""
     fields = struct_types.fields_of(body.elab, ty)
     if kw or len(pos) != len(fields):
         return False
@@ -95,7 +97,7 @@ def _fieldwise(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Sp
         return RValue(ty, ir_values.build_struct(body, ty, parts), loans=loans)
     for name, kind in fields:  # as for a call's arguments: all are made before one is moved
         if not (body.frame.module.is_library or struct_types.is_trivial(body.elab, kind)):
-            values[name] = argument_passing.own(body, values[name], given[name].span, True)
+            values[name] = argument_passing.owned_place(body, values[name], given[name].span, True)
     made = locals.temporary(body, ty, "", loans)
     for name, kind in fields:
         place_operations.init_moved(
@@ -106,7 +108,7 @@ def _fieldwise(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Sp
 
 
 def _infer_fieldwise(body: Body, ty: StructTy, given: dict[str, Arg], span: Span) -> StructTy:
-    bound: dict[Sym, Given] = {}
+    bound: dict[Sym, ParameterArgument] = {}
     for node in ty.info.field_nodes:
         arg = given.get(node.target.id)  # type: ignore[union-attr]
         if arg is not None and node.type is not None and ty.scope is not None:
@@ -114,5 +116,5 @@ def _infer_fieldwise(body: Body, ty: StructTy, given: dict[str, Arg], span: Span
             parameter_inference.infer_one(body, arg, want, bound)
     try:
         return parameter_inference.concrete_self(body, ty, bound)
-    except Mismatch as why:
-        body.fail(why.code, why.message, span)
+    except Mismatch as reason:
+        body.fail(reason.code, reason.message, span)

@@ -30,7 +30,7 @@ def call_init(body: Body, ty: Ty, init: OverloadSet, pointer: Value, val: Place)
     assert found is not None
     instance = found.instance
     work_queue.request(body.elab, instance)
-    body.refs.add(instance.symbol)
+    body.refer(instance.symbol)
     if instance.signature.result == "memory":
         body.let(nodes.Call(instance.symbol, (pointer, val.pointer), types.VOID), types.VOID)
     else:
@@ -47,13 +47,13 @@ def convert(body: Body, value: Result, want: Ty | None, span: Span, convention: 
     if (type(value) is RValue or type(value) is Place or type(value) is ConstValue) and value.ty is want:
         return value
     if want is None or isinstance(want, TraitTy) or isinstance(value, PackValue):
-        return body.api.build_display(body, value, None) if isinstance(value, CollectionLiteral) else value
+        return body.api.build_collection(body, value, None) if isinstance(value, CollectionLiteral) else value
     if isinstance(value, CollectionLiteral):
-        value = body.api.build_display(body, value, want)
+        value = body.api.build_collection(body, value, want)
     made = try_convert(body, value, want, span)
     if made is None:
         if isinstance(value, FunctionValue):
-            text = f"'{value.set.name}', a '{value.described()}', is no '{type_printer.type_name(body.elab, want)}'"
+            text = f"'{value.set.name}', a '{value.described()}', is not a '{type_printer.type_name(body.elab, want)}'"
             body.fail(Code.TYPE_MISMATCH, text, span)
         if isinstance(value, Method):
             ir_values.fail_no_value(body, value, span)

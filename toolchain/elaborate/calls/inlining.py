@@ -30,7 +30,7 @@ def expand(body: Body, instance: Instance, values: Values, span: Span) -> Val:
             for v, s in zip(values, instance.signature.args, strict=True)
             if s.passing == "direct" and v is not None
         ]
-        body.refs |= instance.refs
+        body.refer(*instance.refs)
         return RValue(instance.signature.result_ty, substitute(template, args))
     return inline(body, instance, values, span)
 

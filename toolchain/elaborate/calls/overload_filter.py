@@ -1,8 +1,8 @@
 """Rejects overloads that cannot take an argument, from the struct of its type alone.
 
-In: overloads of the library, and arguments by position. Out: those overloads that are worth a try. A type's head is its
-struct: `UnsafePointer` of `UnsafePointer[T, origin]`. Heads are read from the syntax, so that for most overloads of
-`SIMD` or `LayoutTensor` no parameter is inferred and no message is built in vain.
+Input: overloads of the library, and arguments by position. Output: those overloads that are worth a try. A type's head
+is its struct: `UnsafePointer` of `UnsafePointer[T, origin]`. Heads are read from the syntax, so that for most overloads
+of `SIMD` or `LayoutTensor` no parameter is inferred and no message is built in vain.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from ktc.syntax import ast
 Heads = tuple[StructInfo | None, ...]
 
 
-def worth_a_try(
+def may_match(
     elab: Elaboration, functions: Sequence[FunctionInfo], pos: Sequence[Arg], receiver: bool, strict: bool
 ) -> list[FunctionInfo]:
     """Return the functions whose arguments may be of the structs that are given.
@@ -42,7 +42,7 @@ def _given(elab: Elaboration, value: Result) -> Heads:
 
 
 def _may_take(elab: Elaboration, fn: FunctionInfo, given: Sequence[Heads], strict: bool) -> bool:
-    for want, have in zip(_heads(elab, fn), given, strict=False):
+    for want, have in zip(_argument_structs(elab, fn), given, strict=False):
         if want is not None and have and want not in have and (strict or not _may_convert(elab, have, want)):
             return False
     return True
@@ -62,7 +62,7 @@ def _may_convert(elab: Elaboration, have: Heads, want: StructInfo) -> bool:
     return found
 
 
-def _heads(elab: Elaboration, fn: FunctionInfo) -> Heads:
+def _argument_structs(elab: Elaboration, fn: FunctionInfo) -> Heads:
     """Return the head of each argument by position, None where the syntax does not show it."""
     if not fn.module.is_library or fn.parent is not None:
         return ()
@@ -71,11 +71,11 @@ def _heads(elab: Elaboration, fn: FunctionInfo) -> Heads:
     found: Heads | None = memo.get(key)
     if found is None:
         formals = [arg for arg in fn.node.args if arg.convention != "out" and arg.kind in ("pos", "any")]
-        found = memo[key] = tuple(_head(elab, arg.type, fn) for arg in formals)
+        found = memo[key] = tuple(_named_struct(elab, arg.type, fn) for arg in formals)
     return found
 
 
-def _head(elab: Elaboration, node: ast.Expr | None, fn: FunctionInfo) -> StructInfo | None:
+def _named_struct(elab: Elaboration, node: ast.Expr | None, fn: FunctionInfo) -> StructInfo | None:
     name = _name(node)
     owner = fn.owner
     if not name or any(param.name == name for param in fn.node.params):
@@ -85,10 +85,10 @@ def _head(elab: Elaboration, node: ast.Expr | None, fn: FunctionInfo) -> StructI
             return owner
         if name in owner.members or any(param.name == name for param in owner.node.params):
             return None
-    return _meant(elab, name, fn.module) if not isinstance(node, ast.Name) or name != "Self" else None
+    return _struct_of_name(elab, name, fn.module) if not isinstance(node, ast.Name) or name != "Self" else None
 
 
-def _meant(elab: Elaboration, name: str, module: ModuleInfo) -> StructInfo | None:
+def _struct_of_name(elab: Elaboration, name: str, module: ModuleInfo) -> StructInfo | None:
     """The struct that a name of a module means; of an alias, what it is an alias of."""
     found = modules.module_name(elab, module, name)
     if found is None and elab.modules.prelude_scope is not None:
@@ -97,7 +97,7 @@ def _meant(elab: Elaboration, name: str, module: ModuleInfo) -> StructInfo | Non
         inner = _name(found.node.value)
         if not inner or inner == found.name or any(param.name == inner for param in found.node.params):
             return None
-        return _meant(elab, inner, found.module) if found.scope is found.module.scope else None
+        return _struct_of_name(elab, inner, found.module) if found.scope is found.module.scope else None
     return found if isinstance(found, StructInfo) else None
 
 

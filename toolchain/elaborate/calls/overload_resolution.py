@@ -1,7 +1,7 @@
 """Overloads: which function a call means, and with which parameters.
 
-In: a set of functions, parameters given so far, and arguments. Out: a `Candidate`. Nothing is emitted here, so
-candidates can be tried and given up.
+Input: a set of functions, parameters given so far, and arguments. Output: a `Candidate`. Nothing is emitted here, so
+candidates can be tried and dropped.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,8 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.calls import overload_ties, parameter_inference
 from ktc.elaborate.calls.call_errors import no_match
-from ktc.elaborate.calls.overload_filter import worth_a_try
+from ktc.elaborate.calls.changed_arguments import check_changed, check_lent
+from ktc.elaborate.calls.overload_filter import may_match
 from ktc.elaborate.calls.parameter_equations import solve_calls
 from ktc.elaborate.generics import parameter_assignment, parameter_binding, unification
 from ktc.elaborate.generics.function_effects import check_forms
@@ -26,22 +27,21 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
-    Given,
     Named,
     Opaque,
+    ParameterArgument,
     StructTy,
     Sym,
     TraitTy,
 )
 from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, Result, RValue, Slot, Val
 from ktc.elaborate.resolve.hints import argument_hint, direct_call_hint, launch_brackets_hint
-from ktc.elaborate.resolve.suggestions import mutability_help
 from ktc.elaborate.types import struct_members, struct_types, type_printer, type_relations, well_known
 
 CONVERSION, LITERAL, VARIADIC, GENERIC = 1000, 10, 100, 1
 
 
-def chosen(
+def choose_cached(
     body: Body,
     fn: FunctionValue,
     pos: Sequence[Arg],
@@ -85,7 +85,7 @@ def _site_key(
         if not isinstance(value, (RValue, Place, ConstValue)) or isinstance(value.ty, FunctionTy):
             return None
         kinds.append(value.ty)
-        if not isinstance(value, ConstValue) and value.back is not None:
+        if not isinstance(value, ConstValue) and value.computed_from is not None:
             kinds.append("back")
         if isinstance(value, Place):
             origins = struct_types.origins_of(body.elab, value.ty)
@@ -98,7 +98,7 @@ def _site_key(
 
 
 def choose(
-    body: Body, fns: OverloadSet, self_ty: StructTy | None, params: tuple[Given, ...], named: Named,
+    body: Body, fns: OverloadSet, self_ty: StructTy | None, params: tuple[ParameterArgument, ...], named: Named,
     pos: Sequence[Arg], kw: Sequence[Arg], span: Span, env: Body | None = None, implicit_only: bool = False,
     quiet: bool = False, receiver: bool = False,
 ) -> Candidate | None:  # fmt: skip
@@ -109,7 +109,7 @@ def choose(
     names = {arg.name for arg in kw}
     fitting = [fn for fn in functions if fn.arity.fits(len(pos) - (receiver and fn.static), names)]
     if len(fitting) > 1 or implicit_only:
-        fitting = worth_a_try(body.elab, fitting, pos, receiver, implicit_only)
+        fitting = may_match(body.elab, fitting, pos, receiver, implicit_only)
 
     def attempt(fn: FunctionInfo) -> Candidate | None:
         arguments = pos[1:] if receiver and fn.static else pos
@@ -146,13 +146,13 @@ def choose(
 
 
 def _try(
-    body: Body, fn: FunctionInfo, self_ty: StructTy | None, params: tuple[Given, ...], named: Named,
+    body: Body, fn: FunctionInfo, self_ty: StructTy | None, params: tuple[ParameterArgument, ...], named: Named,
     pos: Sequence[Arg], kw: Sequence[Arg], env: Body | None, strict: bool,
 ) -> Candidate:  # fmt: skip
     elab = body.elab
     what = fn.title
     instead = launch_brackets_hint(fn.name, fn.node.args) if params and not fn.node.params else ""
-    given = parameter_assignment.give(elab, fn.node.params, params, named, what, instead)
+    given = parameter_assignment.assign_parameters(elab, fn.node.params, params, named, what, instead)
     if None in params:
         given = {name: value for name, value in given.items() if value is not None}
     constructor = fn.name == "__init__" and self_ty is not None
@@ -277,25 +277,11 @@ def _conversions(body: Body, instance: Instance, slots: list[Slot], strict: bool
         if sig.convention == "ref" and wants_constant(body, instance, sig):
             text = f"argument '{sig.name}' of {instance.fn.title} must be a constant of the program"
             raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2)
-        if sig.convention == "mut" and not body.frame.module.is_library and _is_temporary(slot.value):
-            text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed is a value without"
-            raise Mismatch(Code.CANNOT_MUTATE, f"{text} a place", slot.span, 2, hint="put it into a variable first")
-        if sig.convention == "mut" and isinstance(slot.value, (RValue, Place)) and slot.value.read_only:
-            text = f"argument '{sig.name}' of {instance.fn.title} is changed, and what is passed cannot be"
-            if slot.value.why:
-                text += f": it is {slot.value.why}"
-            raise Mismatch(Code.CANNOT_MUTATE, text, slot.span, 2, hint=mutability_help(slot.value.why))
+        if sig.convention == "mut":
+            check_changed(body, instance, sig, slot)
+        elif sig.convention == "ref":
+            check_lent(body, instance, sig, slot)
     return cost
-
-
-def _is_temporary(value: Result) -> bool:
-    if isinstance(value, (Place, RValue)) and value.back is not None:
-        return False
-    if isinstance(value, Place):
-        return value.owned and value.local is not None and not value.local.name
-    return isinstance(value, (ConstValue, CollectionLiteral)) or (
-        isinstance(value, RValue) and not (value.read_only or isinstance(value.ty, FunctionTy))
-    )
 
 
 def _conversion_cost(body: Body, arg: Arg, want: Ty, name: str, instance: Instance, strict: bool) -> int:
@@ -303,7 +289,7 @@ def _conversion_cost(body: Body, arg: Arg, want: Ty, name: str, instance: Instan
     if isinstance(value, FunctionValue) and isinstance(want, FunctionTy) and want.of is not None:
         return 0
     if isinstance(value, CollectionLiteral) and not isinstance(want, TraitTy):
-        made = body.api.display_cost(body, value, want)
+        made = body.api.collection_cost(body, value, want)
         if made is not None:
             return made
     have = parameter_inference.type_of(body, value)
@@ -318,7 +304,8 @@ def _conversion_cost(body: Body, arg: Arg, want: Ty, name: str, instance: Instan
     if cost is None:
         given, wanted = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, want)
         text = f"argument '{name}' of {instance.fn.title} has the type '{given}', but '{wanted}' is wanted"
-        hint = "" if instance.fn.module.is_library else direct_call_hint(instance.fn.name, given)
+        is_launch = instance.fn.name.startswith("enqueue_function")
+        hint = direct_call_hint(instance.fn.name, given) if is_launch or not instance.fn.module.is_library else ""
         raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2, types=(given, wanted), hint=hint)
     return cost
 

@@ -1,7 +1,7 @@
 """Ties: candidates of a call that cost the same.
 
-In: candidates that fit equally well. Out: those that are meant, by how much of a function's types is open and how its
-arguments are passed; several of a user's are an error.
+Input: candidates that fit equally well. Output: those that are meant, by how much of a function's types is open and how
+its arguments are passed; several of a user's are an error.
 """
 
 from functools import partial
@@ -20,11 +20,11 @@ from ktc.elaborate.model.values import Arg, Place
 
 def settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list[Candidate]:
     """Of candidates that cost the same the ones with the fewest open types; several of a user's are an error."""
-    fixed = [found for found in best if not _spreads(found.instance.fn)]
+    fixed = [found for found in best if not _has_variadic_parameters(found.instance.fn)]
     best = fixed or best  # one that names its parameters goes before one that takes any number
     fewest = min(map(partial(_open_types, body), best))
     best = [found for found in best if _open_types(body, found) == fewest]
-    unfit = [_unfit(found) for found in best]
+    unfit = [_ownership_mismatches(found) for found in best]
     best = [found for found, count in zip(best, unfit, strict=True) if count == min(unfit)]
     words = {
         tuple(
@@ -47,7 +47,7 @@ def settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list
     raise ErrorReported
 
 
-def _spreads(fn: FunctionInfo) -> bool:
+def _has_variadic_parameters(fn: FunctionInfo) -> bool:
     """Does a function take any number of parameters that a call may write."""
     return any(param.kind == "star" for param in fn.node.params)
 
@@ -58,7 +58,7 @@ def _open_types(body: Body, found: Candidate) -> int:
     return sum(isinstance(kind, (TraitTy, PartialTy)) for kind in pattern.args)
 
 
-def _unfit(found: Candidate) -> int:
+def _ownership_mismatches(found: Candidate) -> int:
     """Return how many arguments are kept by the caller where the function takes them, or given away where it does not.
 
     A value of registers is never given away.

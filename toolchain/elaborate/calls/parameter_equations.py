@@ -1,8 +1,8 @@
 """Parameters that stand only inside calls: `fn f[m: Int, k: Int](a: Tensor[Layout.row_major(m, k)])`.
 
-In: a function, a call's arguments, the parameters that are not inferred otherwise. Out: integers for these. A function
-cannot be run backwards, but what it made of its numbers usually shows them: the numbers within the argument's own
-parameter are tried, and count where exactly one choice of them gives that parameter.
+Input: a function, a call's arguments, the parameters that are not inferred otherwise. Output: integers for these. A
+function cannot be run backwards, but what it made of its numbers usually shows them: the numbers within the argument's
+own parameter are tried, and count where exactly one choice of them gives that parameter.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from ktc.elaborate.model.declarations import FunctionInfo, Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, Given, StructTy
+from ktc.elaborate.model.types import ConstValue, ParameterArgument, StructTy
 from ktc.elaborate.model.values import Arg, Slot
 from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.types import well_known
@@ -27,7 +27,7 @@ _MOST_CHOICES = 150
 
 
 def solve_calls(
-    body: Body, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, Given], slots: Sequence[Slot]
+    body: Body, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, ParameterArgument], slots: Sequence[Slot]
 ) -> None:
     """Add to what is given the numbers that calls in the types of arguments were made with."""
     params = {p.name: p for p in fn.node.params}
@@ -58,7 +58,7 @@ def _solve(
     names: list[str],
     scope: Scope,
     fn: FunctionInfo,
-    given: dict[str, Given],
+    given: dict[str, ParameterArgument],
 ) -> None:
     elab = body.elab
     wanted = [value for value in have.params if isinstance(value, ConstValue) and isinstance(value.ty, StructTy)]
@@ -66,12 +66,12 @@ def _solve(
     if len(numbers) ** len(names) > _MOST_CHOICES:
         return
     kind = well_known.library_type(elab, "Int")
-    found: list[dict[str, Given]] = []
+    found: list[dict[str, ParameterArgument]] = []
     # that a choice makes no sense is no mistake of anybody's
-    sink, outer = elab.reporter.redirect(Sink()), elab.coverage.set_trial(None)
+    sink, outer = elab.reporter.redirect(Sink()), elab.coverage.set_speculation(None)
     try:
         for choice in product(numbers, repeat=len(names)):
-            trial: dict[str, Given] = {
+            trial: dict[str, ParameterArgument] = {
                 name: ConstValue(kind, number) for name, number in zip(names, choice, strict=True)
             }
             scope.names.update(trial)
@@ -80,7 +80,7 @@ def _solve(
                     found.append(trial)
     finally:
         elab.reporter.redirect(sink)
-        elab.coverage.set_trial(outer)
+        elab.coverage.set_speculation(outer)
     if len(found) == 1:
         given.update(found[0])
 

@@ -13,10 +13,10 @@ from ktc.elaborate.model.types import (
     Actual,
     ConstValue,
     FunctionValue,
-    Given,
     Metatype,
     Opaque,
     OriginValue,
+    ParameterArgument,
     ParameterPack,
     PartialTy,
     StructTy,
@@ -32,11 +32,11 @@ _Later = tuple[Arg, Sym | StructTy]
 
 
 def infer(
-    body: Body, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, Given], slots: Sequence[Slot]
-) -> dict[Sym, Given]:
+    body: Body, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, ParameterArgument], slots: Sequence[Slot]
+) -> dict[Sym, ParameterArgument]:
     elab = body.elab
     pattern = unification.signature_pattern(elab, fn, self_ty)
-    bound: dict[Sym, Given] = {pattern.symbols[name]: value for name, value in given.items()}
+    bound: dict[Sym, ParameterArgument] = {pattern.symbols[name]: value for name, value in given.items()}
     for name, value in given.items():
         kind = parameter_binding.type_of_param(elab, value)
         want = pattern.params.get(name)
@@ -88,7 +88,7 @@ def _may_change(body: Body, place: Place) -> bool:
     return place.mutable and (body.frame.module.is_library or not is_temporary)
 
 
-def _infer_materialized(body: Body, arg: Arg, want: StructTy, bound: dict[Sym, Given]) -> None:
+def _infer_materialized(body: Body, arg: Arg, want: StructTy, bound: dict[Sym, ParameterArgument]) -> None:
     """Let a literal's run-time type say what nothing else has said."""
     own = type_of(body, arg.value)
     assert own is not None
@@ -99,7 +99,12 @@ def _infer_materialized(body: Body, arg: Arg, want: StructTy, bound: dict[Sym, G
 
 
 def _bind_mut(
-    body: Body, origin: Sym, self_ty: StructTy | None, fn: FunctionInfo, mutable: bool, bound: dict[Sym, Given]
+    body: Body,
+    origin: Sym,
+    self_ty: StructTy | None,
+    fn: FunctionInfo,
+    mutable: bool,
+    bound: dict[Sym, ParameterArgument],
 ) -> None:
     params = fn.node.params if origin.owner == fn.uid else (self_ty.info.node.params if self_ty is not None else ())
     for param in params:
@@ -121,9 +126,9 @@ def _symbols(body: Body, fn: FunctionInfo, self_ty: StructTy | None) -> list[Sym
     return found
 
 
-def _unify_self(body: Body, self_ty: StructTy, want: StructTy | PartialTy, bound: dict[Sym, Given]) -> None:
+def _unify_self(body: Body, self_ty: StructTy, want: StructTy | PartialTy, bound: dict[Sym, ParameterArgument]) -> None:
     if isinstance(want, PartialTy):
-        params: tuple[Given, ...] = want.params
+        params: tuple[ParameterArgument, ...] = want.params
         if want.info is not self_ty.info:
             raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
     elif want.info is self_ty.info:
@@ -148,11 +153,13 @@ def _is_literal(body: Body, value: Result) -> bool:
     return isinstance(ty, StructTy) and ty.info.materialized is not None
 
 
-def _infer_star(body: Body, formal: ast.Param, slot: list[Arg], want: Given, bound: dict[Sym, Given]) -> list[_Later]:
+def _infer_star(
+    body: Body, formal: ast.Param, slot: list[Arg], want: ParameterArgument, bound: dict[Sym, ParameterArgument]
+) -> list[_Later]:
     """Infer from a variadic argument; returns the literals, which say something only where nothing else does."""
     if formal.splat:
         if isinstance(want, Sym):
-            kinds: list[Given] = []
+            kinds: list[ParameterArgument] = []
             for arg in slot:
                 if isinstance(arg.value, PackValue):
                     kinds += [v.ty for v in arg.value.items]
@@ -172,7 +179,7 @@ def _infer_star(body: Body, formal: ast.Param, slot: list[Arg], want: Given, bou
     return later
 
 
-def infer_one(body: Body, arg: Arg, want: Given, bound: dict[Sym, Given]) -> None:
+def infer_one(body: Body, arg: Arg, want: ParameterArgument, bound: dict[Sym, ParameterArgument]) -> None:
     have = type_of(body, arg.value)
     if have is None:
         return
@@ -189,7 +196,7 @@ def infer_one(body: Body, arg: Arg, want: Given, bound: dict[Sym, Given]) -> Non
             _infer_through_conversion(body, have, want, bound, arg.value)
 
 
-def _leaves_open(want: Given) -> TypeGuard[StructTy | PartialTy]:
+def _leaves_open(want: ParameterArgument) -> TypeGuard[StructTy | PartialTy]:
     """Say whether a declared type is a struct some of whose parameters are still to be found."""
     if isinstance(want, PartialTy):
         return any(isinstance(value, Sym) or getattr(value, "symbolic", False) for value in want.params)
@@ -197,7 +204,7 @@ def _leaves_open(want: Given) -> TypeGuard[StructTy | PartialTy]:
 
 
 def _infer_through_conversion(
-    body: Body, have: StructTy, want: StructTy | PartialTy, bound: dict[Sym, Given], value: Result
+    body: Body, have: StructTy, want: StructTy | PartialTy, bound: dict[Sym, ParameterArgument], value: Result
 ) -> None:
     if body.site.inferring:
         return
@@ -235,9 +242,9 @@ def type_of(body: Body, value: Result) -> Ty | None:
     return None
 
 
-def concrete_self(body: Body, self_ty: StructTy, bound: dict[Sym, Given]) -> StructTy:
+def concrete_self(body: Body, self_ty: StructTy, bound: dict[Sym, ParameterArgument]) -> StructTy:
     info = self_ty.info
-    values: dict[str, Given] = {}
+    values: dict[str, ParameterArgument] = {}
     for param, own in zip(info.node.params, self_ty.params, strict=True):
         value = bound.get(own) if isinstance(own, Sym) else own
         if value is not None and not isinstance(value, (Sym, Opaque)):
@@ -254,7 +261,7 @@ def actual_types(body: Body, fn: FunctionInfo, slots: Sequence[Slot]) -> list[Ac
         if isinstance(slot, Arg):
             found.append(type_of(body, slot.value))
         elif isinstance(slot, list):
-            kinds: list[Given] = []
+            kinds: list[ParameterArgument] = []
             for arg in slot:
                 if isinstance(arg.value, PackValue):
                     kinds += [v.ty for v in arg.value.items]

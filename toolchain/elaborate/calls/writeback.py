@@ -7,7 +7,7 @@ from ktc.elaborate.builder import locals, partial_moves, place_operations
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature
 from ktc.elaborate.model.types import ConstValue, StructTy
-from ktc.elaborate.model.values import Arg, Computed, DeferredOperand, Place, Result, RValue, Val, Values
+from ktc.elaborate.model.values import Arg, ComputedAccess, DeferredOperand, Place, Result, RValue, Val, Values
 from ktc.elaborate.types import struct_members
 from ktc.ir import nodes
 from ktc.syntax import ast
@@ -28,7 +28,7 @@ def runs_after_operands(body: Body, base: Val, node: ast.Node, setter: str = "__
     return struct_members.method_set(body.elab, base.ty, setter) is not None
 
 
-def taken(body: Body, value: Result) -> Result:
+def fetched(body: Body, value: Result) -> Result:
     """Return a value; one whose getter runs after the operands is fetched now."""
     if not isinstance(value, DeferredOperand):
         return value
@@ -46,7 +46,7 @@ def item_of(body: Body, made: Val, base: Val, args: list[Arg], node: ast.Node) -
         return made
     if not _writable(base) or struct_members.method_set(body.elab, base.ty, "__setitem__") is None:
         return made
-    return replace(made, back=Computed(base, args, node))
+    return replace(made, computed_from=ComputedAccess(base, args, node))
 
 
 def attribute_of(body: Body, made: Val, base: Val, name: str, node: ast.Node) -> Val:
@@ -55,33 +55,39 @@ def attribute_of(body: Body, made: Val, base: Val, name: str, node: ast.Node) ->
         return made
     if not _writable(base) or struct_members.method_set(body.elab, base.ty, "__setattr__") is None:
         return made
-    return replace(made, back=Computed(base, [], node, name))
+    return replace(made, computed_from=ComputedAccess(base, [], node, name))
 
 
 def field_of(made: Val, base: RValue | Place, name: str) -> Val:
     """Let a field remember the computed value that it is a part of."""
-    return replace(made, back=Computed(base, [], _NOWHERE, name, True)) if isinstance(made, (RValue, Place)) else made
+    return (
+        replace(made, computed_from=ComputedAccess(base, [], _NOWHERE, name, True))
+        if isinstance(made, (RValue, Place))
+        else made
+    )
 
 
 def begin_writebacks(
     body: Body, signature: tuple[ArgumentSignature, ...], values: Values
-) -> list[tuple[Computed, Place]]:
+) -> list[tuple[ComputedAccess, Place]]:
     """Make places of the computed values that a call changes; return what to put back after it."""
-    after: list[tuple[Computed, Place]] = []
+    after: list[tuple[ComputedAccess, Place]] = []
     for i, (sig, value) in enumerate(zip(signature, values, strict=True)):
-        if sig.convention == "mut" and isinstance(value, (RValue, Place)) and value.back is not None:
+        if sig.convention == "mut" and isinstance(value, (RValue, Place)) and value.computed_from is not None:
             values[i] = writeback_place(body, value, after)
     return after
 
 
-def writeback_place(body: Body, value: RValue | Place, after: list[tuple[Computed, Place]]) -> Place:
+def writeback_place(body: Body, value: RValue | Place, after: list[tuple[ComputedAccess, Place]]) -> Place:
     """Return a place with the value."""
-    item = value.back
+    item = value.computed_from
     assert item is not None
     if item.is_field:
         return place_operations.field(body, writeback_place(body, item.base, after), item.name)
     made = locals.temporary(body, value.ty, "item", locals.loans_of(body, value))
-    place_operations.init_place(body, value.ty, made.pointer, replace(value, back=None), body.at(item.node), True)
+    place_operations.init_place(
+        body, value.ty, made.pointer, replace(value, computed_from=None), body.at(item.node), True
+    )
     partial_moves.mark(body, "init", made)
     after.append((item, made))
     return Place(value.ty, made.pointer, True, made.local)
@@ -89,8 +95,8 @@ def writeback_place(body: Body, value: RValue | Place, after: list[tuple[Compute
 
 def _writable(base: Val) -> TypeGuard[RValue | Place]:
     if isinstance(base, RValue):
-        return base.back is not None
-    return isinstance(base, Place) and (base.back is not None or (base.mutable and not _is_new(base)))
+        return base.computed_from is not None
+    return isinstance(base, Place) and (base.computed_from is not None or (base.mutable and not _is_new(base)))
 
 
 def _is_new(base: Place) -> bool:

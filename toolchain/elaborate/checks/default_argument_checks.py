@@ -46,7 +46,7 @@ def check_with(elab: Elaboration, instance: Instance) -> None:
 def _check(
     elab: Elaboration, given: Sequence[ast.Param], params: Sequence[ast.Param], info: FunctionInfo | StructInfo
 ) -> None:
-    open_names = {param.name for param in params} | {"Self"}
+    open_names = {one.name for one in (*params, *given)} | {"Self"}
     for one in given:
         if isinstance(one.default, _LITERALS) and one.type is not None and not names_in(one.type) & open_names:
             with contextlib.suppress(ErrorReported, Symbolic, Mismatch):
@@ -84,8 +84,8 @@ def _check_computed(elab: Elaboration, fn: FunctionInfo, open_names: set[str]) -
                 value = body.api.expr(body, arg.default, want)
                 if isinstance(want, StructTy):
                     conversions.convert(body, value, want, _span(fn, arg.default))
-            except Mismatch as why:
-                elab.report(why.code, why.message, why.span or _span(fn, arg.default), why.help())
+            except Mismatch as reason:
+                elab.report(reason.code, reason.message, reason.span or _span(fn, arg.default), reason.help())
 
 
 def _span(fn: FunctionInfo, node: ast.Node) -> Span:

@@ -1,9 +1,10 @@
 """Generic declarations checked by themselves: what a body asks of its type parameters must be promised by their bounds.
 
-In: the main file's generic functions, structs and traits. Out: errors at the lines of their bodies, called or not.
+Input: the main file's generic functions, structs and traits. Output: errors at the lines of their bodies, called or
+not.
 
 Each declaration is elaborated once with archetypes for its type parameters (`archetypes.py`), by the same code that
-elaborates instances, when all else is done, and thrown away; a message counts if it speaks of an archetype, or if
+elaborates instances, when all else is done, and thrown away; a message counts if it is about an archetype, or if
 nothing in the declaration depends on a constant that was taken for a parameter. The roads not taken: a second, smaller
 type checker over the tree would know less of the library and differ from the elaborator where it matters; carrying the
 bound along with the types of an instance would cost every instance and would miss what is never instantiated.
@@ -16,18 +17,18 @@ from functools import partial
 from ktc.elaborate.checks import speculation
 from ktc.elaborate.checks.default_argument_checks import check_with
 from ktc.elaborate.checks.trait_conformance import check_cycle
-from ktc.elaborate.checks.uninstantiated_code import hidden
+from ktc.elaborate.checks.uninstantiated_code import uninstantiated_spans
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.functions import function_bodies
 from ktc.elaborate.generics import archetypes, unification
 from ktc.elaborate.instances import instance_table, signatures
 from ktc.elaborate.instances.signatures import phantom, with_arguments
-from ktc.elaborate.kernels.kernel_attributes import could_be_kernel
+from ktc.elaborate.kernels.kernel_attributes import may_be_kernel
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, Scope, StructInfo, TraitInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
-from ktc.elaborate.model.instance import Instance, Symbolic, afresh
-from ktc.elaborate.model.types import Actual, ConstValue, Given, OriginValue, StructTy
+from ktc.elaborate.model.instance import Instance, Symbolic, unelaborated_copy
+from ktc.elaborate.model.types import Actual, ConstValue, OriginValue, ParameterArgument, StructTy
 from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.syntax import ast
 
@@ -35,7 +36,7 @@ from ktc.syntax import ast
 def check_generics(elab: Elaboration) -> None:
     """Check the main file's generic declarations, and those of the program's other modules that are used."""
     _check_module(elab)
-    if elab.coverage.touched is not None:
+    if elab.coverage.edited_range is not None:
         return
     main, elab.coverage.only_used = elab.modules.main, True
     for module in list(elab.modules.infos.values()):
@@ -52,7 +53,7 @@ def _check_module(elab: Elaboration) -> None:
             continue
         match value:
             case OverloadSet():
-                elab.coverage.lent_around = False
+                elab.coverage.outer_assumed_immutable = False
                 for fn in value.functions:
                     _check_generic(elab, fn, lambda: None, False)
             case StructInfo() if value.module is elab.modules.main:
@@ -69,11 +70,13 @@ def _check_trait(elab: Elaboration, info: TraitInfo) -> None:
     at = ast.Name(info.node.name_start, info.node.name_start + len(info.name), info.name)
     ty = archetypes.archetype(elab, "Self", struct_members.trait_type(elab, (info,)), elab.modules.main, at)
     if not elab.coverage.only_used:
-        speculation.try_alone(elab, info.node, info.span(), lambda: _try_aliases(elab, info, ty), 0, True)
+        speculation.speculate(elab, info.node, info.span(), lambda: _try_aliases(elab, info, ty), 0, True)
         for member in info.members.values():
             for fn in member.functions if isinstance(member, OverloadSet) else ():
                 if fn.node.body is None:
-                    speculation.try_alone(elab, fn.node, fn.span(), partial(partial(_try_head, elab), fn, ty), 0, True)
+                    speculation.speculate(
+                        elab, fn.node, fn.span(), partial(partial(_check_signature, elab), fn, ty), 0, True
+                    )
     _check_methods(elab, info, lambda: ty, True)
 
 
@@ -83,18 +86,18 @@ def _check_open_alias(elab: Elaboration, info: AliasInfo) -> None:
 
     def value() -> None:
         scope = Scope(info.scope, "function")
-        given = archetypes.stand_ins(elab, info.node.params, scope, info.module, {})
+        given = archetypes.archetypes_of(elab, info.node.params, scope, info.module, {})
         _note_constants(elab, (*zip(info.node.params, given.values(), strict=False),), None)
         assert info.node.value is not None
         evaluation.typed_constant(elab, info.node.type, info.node.value, scope, info.module)
 
-    speculation.try_alone(elab, info.node, info.span(), value, 0, True)
+    speculation.speculate(elab, info.node, info.span(), value, 0, True)
 
 
-def _try_head(elab: Elaboration, fn: FunctionInfo, ty: StructTy) -> None:
+def _check_signature(elab: Elaboration, fn: FunctionInfo, ty: StructTy) -> None:
     """Look at the types that a method without a body is declared with."""
     scope = Scope(unification.fn_scope_parent(elab, fn, ty), "function")
-    archetypes.stand_ins(elab, fn.node.params, scope, fn.module, {})
+    archetypes.archetypes_of(elab, fn.node.params, scope, fn.module, {})
     inner = Scope(scope, "function")
     _actual(elab, fn, inner, ty)
     if fn.node.result is not None:
@@ -109,21 +112,23 @@ def _try_aliases(elab: Elaboration, info: StructInfo | TraitInfo, ty: StructTy) 
 
 
 def _check_struct(elab: Elaboration, info: StructInfo) -> None:
-    elab.coverage.lent_around = False
+    elab.coverage.outer_assumed_immutable = False
     if not info.node.params:
         _check_methods(elab, info, lambda: struct_types.struct_type(elab, info, ()), False)
         return
     made: dict[int, StructTy] = {}
 
     def own() -> StructTy:
-        if elab.coverage.choice not in made:
+        if elab.coverage.constant_choice not in made:
             scope = Scope(info.scope, "function")
-            values = archetypes.stand_ins(elab, info.node.params, scope, info.module, {})
-            elab.coverage.lent_around = elab.coverage.lent_around or elab.coverage.lent
-            made[elab.coverage.choice] = struct_types.struct_type(
+            values = archetypes.archetypes_of(elab, info.node.params, scope, info.module, {})
+            elab.coverage.outer_assumed_immutable = (
+                elab.coverage.outer_assumed_immutable or elab.coverage.assumed_immutable
+            )
+            made[elab.coverage.constant_choice] = struct_types.struct_type(
                 elab, info, tuple(values[p.name] for p in info.node.params)
             )
-        return made[elab.coverage.choice]
+        return made[elab.coverage.constant_choice]
 
     def head() -> None:
         struct_types.fields_of(elab, own())
@@ -136,9 +141,9 @@ def _check_struct(elab: Elaboration, info: StructInfo) -> None:
     archetypes.begin(elab)
     if elab.coverage.only_used and not info.instances:
         return
-    speculation.try_alone(elab, info.node, info.span(), head, 0, False)
+    speculation.speculate(elab, info.node, info.span(), head, 0, False)
     if made and not elab.coverage.only_used:
-        speculation.try_alone(elab, info.node, info.span(), aliases, elab.coverage.uncertainty, True)
+        speculation.speculate(elab, info.node, info.span(), aliases, elab.coverage.uncertainty, True)
     if made:
         _check_methods(elab, info, own, True)
 
@@ -146,17 +151,17 @@ def _check_struct(elab: Elaboration, info: StructInfo) -> None:
 def _check_methods(
     elab: Elaboration, info: StructInfo | TraitInfo, own: Callable[[], StructTy], is_generic: bool
 ) -> None:
-    around, doubt = (
+    around, uncertainty = (
         elab.generics.archetypes,
         elab.coverage.uncertainty if isinstance(info, StructInfo) and is_generic else 0,
     )
     for member in info.members.values():
         for fn in member.functions if isinstance(member, OverloadSet) else ():
-            _check_generic(elab, fn, own, is_generic, doubt, around)
+            _check_generic(elab, fn, own, is_generic, uncertainty, around)
 
 
 def _check_generic(
-    elab: Elaboration, fn: FunctionInfo, own: Callable[[], StructTy | None], is_generic: bool, doubt: int = 0,
+    elab: Elaboration, fn: FunctionInfo, own: Callable[[], StructTy | None], is_generic: bool, uncertainty: int = 0,
     around: dict[str, StructInfo] | None = None,
 ) -> None:  # fmt: skip
     if (
@@ -167,25 +172,32 @@ def _check_generic(
     ):
         return
     is_open = is_generic or bool(fn.node.params) or archetypes.is_open(elab, fn)
-    unseen = hidden(elab, fn)
-    if not is_open and not unseen:
+    uninstantiated = uninstantiated_spans(elab, fn)
+    if not is_open and not uninstantiated:
         return
     called = fn.uid in elab.instances.elaborated
     archetypes.begin(elab, around if is_generic else None)
-    if not is_open and could_be_kernel(elab.config, fn):
-        elab.coverage.trial_state = elab.instances.states[elab.config.accelerators[0].name]
-    elab.coverage.unseen = () if any(param.kind == "star" for param in fn.node.params) else unseen
+    if not is_open and may_be_kernel(elab.config, fn):
+        elab.coverage.speculation_state = elab.instances.states[elab.config.accelerators[0].name]
+    elab.coverage.uninstantiated_spans = () if any(param.kind == "star" for param in fn.node.params) else uninstantiated
     try:
-        speculation.try_alone(
-            elab, fn.node, fn.span(), lambda: _alone(elab, fn, own(), called and not unseen), doubt, not called
+        speculation.speculate(
+            elab,
+            fn.node,
+            fn.span(),
+            lambda: _elaborate_alone(elab, fn, own(), called and not uninstantiated),
+            uncertainty,
+            not called,
         )
     finally:
-        elab.coverage.trial_state, elab.coverage.unseen = None, ()
+        elab.coverage.speculation_state, elab.coverage.uninstantiated_spans = None, ()
 
 
-def _alone(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None, is_shown: bool, env: Body | None = None) -> None:
+def _elaborate_alone(
+    elab: Elaboration, fn: FunctionInfo, ty: StructTy | None, is_shown: bool, env: Body | None = None
+) -> None:
     scope = Scope(unification.fn_scope_parent(elab, fn, ty), "function")
-    given = archetypes.stand_ins(elab, fn.node.params, scope, fn.module, {})
+    given = archetypes.archetypes_of(elab, fn.node.params, scope, fn.module, {})
     first = fn.node.args[0] if fn.node.args else None
     if ty is not None and not fn.static and first is not None and first.type is not None:
         written = evaluation.evaluate(elab, first.type, scope, fn.module)
@@ -193,11 +205,11 @@ def _alone(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None, is_shown: b
             ty = written
     actual = _actual(elab, fn, Scope(scope, "function"), ty)
     has_defaults = any(arg.default is not None for arg in fn.node.args)
-    if not elab.generics.archetypes and is_shown and not elab.coverage.lent and not has_defaults:
+    if not elab.generics.archetypes and is_shown and not elab.coverage.assumed_immutable and not has_defaults:
         return  # there is nothing in it that an instance does not show
     instance = instance_table.instance(elab, fn, ty, given, actual, env, None, span=fn.span())
     if instance.function is not None or instance.failed:  # one that is used has the same parameters
-        instance = afresh(instance)
+        instance = unelaborated_copy(instance)
     if has_defaults:
         check_with(elab, instance)
     _conditions(elab, fn, instance)
@@ -209,7 +221,7 @@ def _alone(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None, is_shown: b
     for inner in elab.coverage.nested:
         if inner.uid not in elab.instances.elaborated and inner.module is elab.modules.main:
             with contextlib.suppress(ErrorReported):
-                _alone(elab, inner, None, False, inner.parent)
+                _elaborate_alone(elab, inner, None, False, inner.parent)
     elab.coverage.nested.clear()
 
 
@@ -226,18 +238,20 @@ def _conditions(elab: Elaboration, fn: FunctionInfo, instance: Instance) -> None
     if not fn.node.where:
         return
     scope = with_arguments(fn, instance.signature.args, instance.scope)
-    doubt, elab.coverage.uncertainty = elab.coverage.uncertainty, 2
+    uncertainty, elab.coverage.uncertainty = elab.coverage.uncertainty, 2
     for node in fn.node.where:
         with contextlib.suppress(ErrorReported, Symbolic, Mismatch):
             evaluation.evaluate(elab, node, scope, fn.module)
-    elab.coverage.uncertainty = doubt
+    elab.coverage.uncertainty = uncertainty
 
 
-def _note_constants(elab: Elaboration, own: tuple[tuple[ast.Param, Given], ...], ty: StructTy | None) -> None:
+def _note_constants(
+    elab: Elaboration, own: tuple[tuple[ast.Param, ParameterArgument], ...], ty: StructTy | None
+) -> None:
     around = zip(ty.info.node.params, ty.params, strict=True) if ty is not None else ()
     taken = [(p, v) for p, v in (*around, *own) if isinstance(v, ConstValue) and not isinstance(v.data, OriginValue)]
-    assert elab.coverage.trial is not None
-    elab.coverage.trial.constants = ", ".join(f"{p.name} = {type_printer.type_name(elab, v)}" for p, v in taken)
+    assert elab.coverage.speculation is not None
+    elab.coverage.speculation.constants = ", ".join(f"{p.name} = {type_printer.type_name(elab, v)}" for p, v in taken)
 
 
 def _actual(elab: Elaboration, fn: FunctionInfo, scope: Scope, ty: StructTy | None) -> list[Actual]:

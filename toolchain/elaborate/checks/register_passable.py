@@ -1,4 +1,4 @@
-"""Can a struct be passed in registers, as it says. In: a struct of the user's. Out: diagnostics at its name."""
+"""Can a struct be passed in registers, as it says. Input: a struct of the program. Output: diagnostics at its name."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""Does a struct have what its traits ask for? In: a struct of the user's. Out: diagnostics at the struct's name.
+"""Does a struct have what its traits ask for? Input: a struct of the program. Output: diagnostics at the struct's name.
 
 Methods are compared as far as their types can be known without a call: parametric ones by their name and arguments.
 """
@@ -12,14 +12,14 @@ from ktc.elaborate.builder.linear_types import check_fields
 from ktc.elaborate.checks.register_passable import check_registers
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.generics import archetypes, unification
-from ktc.elaborate.generics.archetypes import MARK, NoStandIn
+from ktc.elaborate.generics.archetypes import MARK, NoArchetype
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, Scope, StructInfo, TraitInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.reporting import FOUND_HERE
 from ktc.elaborate.model.spelling import nearest
-from ktc.elaborate.model.types import ConstValue, Given, StructTy, TraitTy
+from ktc.elaborate.model.types import ConstValue, ParameterArgument, StructTy, TraitTy
 from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.elaborate.types.struct_members import SYNTHESISED
 from ktc.syntax import ast
@@ -129,7 +129,7 @@ def _alias_fits(elab: Elaboration, ty: StructTy, want: AliasInfo, own: AliasInfo
             return not isinstance(value, StructTy) or value.symbolic or struct_members.conforms(elab, value, kind)
         if isinstance(kind, StructTy) and isinstance(value, ConstValue) and not (kind.symbolic or value.ty is kind):
             return evaluation.convert_constant(elab, value, kind) is not None
-    except (ErrorReported, Mismatch, Symbolic, NoStandIn):
+    except (ErrorReported, Mismatch, Symbolic, NoArchetype):
         return True
     finally:
         elab.reporter.redirect(outer)
@@ -208,7 +208,7 @@ def _is_one_type(kind: object) -> bool:
     return isinstance(kind, StructTy) and not kind.symbolic
 
 
-def _type(elab: Elaboration, ty: StructTy, fn: FunctionInfo, node: ast.Expr | None) -> Given:
+def _type(elab: Elaboration, ty: StructTy, fn: FunctionInfo, node: ast.Expr | None) -> ParameterArgument:
     """Return the type that a method declares, or None if it depends on more than the declaration."""
     if isinstance(node, ast.Attribute):
         known = isinstance(node.value, ast.Name) and node.value.id == "Self"
@@ -229,7 +229,7 @@ def _type(elab: Elaboration, ty: StructTy, fn: FunctionInfo, node: ast.Expr | No
 
 
 def _mentions(node: ast.Node, names: set[str]) -> bool:
-    """Does a type speak of an argument?"""
+    """Does a type depend on an argument?"""
     match node:
         case ast.Name(id=name):
             return name in names

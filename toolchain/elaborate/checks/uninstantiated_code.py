@@ -1,6 +1,6 @@
 """What no instance of a function has shown: arms of `@parameter if` that none took, nested functions that none called.
 
-In: a function, and what was elaborated. Out: where something was not looked at.
+Input: a function, and what was elaborated. Output: where something was not looked at.
 """
 
 from ktc.elaborate.model.declarations import FunctionInfo, StructInfo
@@ -9,7 +9,7 @@ from ktc.elaborate.tree.free_variables import parts
 from ktc.syntax import ast
 
 
-def hidden(elab: Elaboration, fn: FunctionInfo) -> list[tuple[int, int]]:
+def uninstantiated_spans(elab: Elaboration, fn: FunctionInfo) -> list[tuple[int, int]]:
     """Return from where to where something stands in the function that was not elaborated in any instance."""
     candidates = fn.patterns.get("hides")
     if candidates is None:

@@ -1,7 +1,7 @@
 """The main file's functions that nothing reaches: they are elaborated for their mistakes.
 
-In: the main file. Out: diagnostics. Generic declarations are checked by themselves (`generic_bodies.py`), all others as
-instances.
+Input: the main file. Output: diagnostics. Generic declarations are checked by themselves (`generic_bodies.py`), all
+others as instances.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.functions import function_bodies
 from ktc.elaborate.generics import archetypes
 from ktc.elaborate.instances import instance_table, work_queue
-from ktc.elaborate.kernels.kernel_attributes import could_be_kernel
+from ktc.elaborate.kernels.kernel_attributes import may_be_kernel
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, StructInfo
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
@@ -38,12 +38,12 @@ def check_rest(elab: Elaboration) -> None:
     elab.reporter.ignore(frozenset())
 
 
-def check_touched(elab: Elaboration, start: int, end: int) -> None:
+def check_edited(elab: Elaboration, start: int, end: int) -> None:
     """Check only the main file's declarations that touch some characters: their bodies, and no other's.
 
     What only an instance of something else shows (the launch of a kernel) is not found.
     """
-    elab.coverage.touched = start, end
+    elab.coverage.edited_range = start, end
     main = elab.modules.main.scope.names.get("main")
     entry = main.functions[0] if isinstance(main, OverloadSet) else None
     if entry is not None:
@@ -66,7 +66,7 @@ def check_sizes(elab: Elaboration) -> None:
 
 def _check_all(elab: Elaboration) -> None:
     for value in list(elab.modules.main.scope.names.values()):
-        if elab.coverage.touched is None:
+        if elab.coverage.edited_range is None:
             check_defaults(elab, value)
         if isinstance(value, OverloadSet):
             for fn in value.functions:
@@ -134,7 +134,7 @@ def _check_function(elab: Elaboration, fn: FunctionInfo, ty: StructTy | None = N
         return
     if fn.uid in elab.instances.elaborated or archetypes.is_open(elab, fn):
         return
-    on_device = could_be_kernel(elab.config, fn)
+    on_device = may_be_kernel(elab.config, fn)
     states = elab.instances.states
     outer = elab.instances.enter_state(states[elab.config.accelerators[0].name] if on_device else elab.instances.state)
     try:

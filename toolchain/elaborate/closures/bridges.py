@@ -18,7 +18,7 @@ from ktc.ir.nodes import Value
 
 def bridge(body: Body, instance: Instance, want: FunctionTy) -> str:
     """Return the symbol of a function that has the convention of a type and calls another."""
-    text = f"{instance.symbol}:{want.raises}:{want.kept}:{' '.join(word for word, _ in want.args)}"
+    text = f"{instance.symbol}:{want.raises}:{want.is_escaping}:{' '.join(word for word, _ in want.args)}"
     symbol = f"bridge${hashlib.sha256(text.encode()).hexdigest()[:12]}"
     if symbol in body.state.extra:
         return symbol
@@ -44,7 +44,7 @@ def bridge(body: Body, instance: Instance, want: FunctionTy) -> str:
             args.append(given)
         if sig.convention in ("var", "deinit") and own.convention == "read":
             owned += [place if sig.passing == "memory" else materialization.as_place(made_body, RValue(sig.ty, given))]
-    environment = take("env", types.PTR) if want.kept else nodes.Const(types.PTR, 0)
+    environment = take("env", types.PTR) if want.is_escaping else nodes.Const(types.PTR, 0)
     args += [environment for _ in instance.envs]
     if inner.raises:
         args.append(take("error", types.PTR))

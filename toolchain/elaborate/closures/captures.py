@@ -48,7 +48,7 @@ def copy_captures(body: Body, fn: FunctionInfo) -> None:
     aside: list[tuple[Var, Place]] = []
     for name in sorted(names):
         var = variables.find(body, name)
-        if isinstance(var, Var) and isinstance(var.value, Place) and var.value.why != "foreign":
+        if isinstance(var, Var) and isinstance(var.value, Place) and var.value.reason != "foreign":
             copies[name] = _copy_of(body, var, fn, aside)
     for held, made in aside:
         assert isinstance(held.value, Place)
@@ -102,7 +102,7 @@ def _copy_of(body: Body, var: Var, fn: FunctionInfo, aside: list[tuple[Var, Plac
     local = locals.new_local(body, struct_types.ir_type(body.elab, var.ty), var.name, var.ty)
     fixed = fn.node.captures is not None or bool(fn.copied)
     place = Place(var.ty, nodes.LocalAddress(local), True, local)
-    held = replace(place, mutable=not fixed, why="a copy for the closure, which is read only" if fixed else "")
+    held = replace(place, mutable=not fixed, reason="a copy for the closure, which is read only" if fixed else "")
     copy = Var(var.name, var.ty, held, fn.span(), "var", local, body)
     if not (
         moved or fixed or struct_types.is_trivial(body.elab, var.ty) or struct_types.moves_plainly(body.elab, var.ty)
@@ -159,30 +159,30 @@ def _environment(body: Body, fn: FunctionInfo, home: Body, span: Span | None) ->
             body.fresh(), types.ArrayType(types.PTR, 1), "env", span=span
         )
         local.environment_of = fn.closure
-        body.hoisted.append(nodes.Declare(local))
-    pins: list[nodes.Local] = []
+        body.hoist(nodes.Declare(local))
+    points_to: list[nodes.Local] = []
     done = 0
     while done < len(slots):  # reaching one may add others
         item = slots[done]
         if isinstance(item, FunctionInfo):
             pointer = _environment(body, item, item.parent, span)
-            pins += [pointer.local] if isinstance(pointer, nodes.LocalAddress) else []
+            points_to += [pointer.local] if isinstance(pointer, nodes.LocalAddress) else []
         else:
             place = environment_place(body, item)
             pointer = place.pointer
             if item is not body.flow.out_var and not body.frame.module.is_library:
                 require_captured(body, place, span)
             if place.local is not None:
-                pins.append(place.local)
+                points_to.append(place.local)
             elif place.loans is None:
-                local.pins_all = True
+                local.points_to_all = True
             else:
-                pins += place.loans
+                points_to += place.loans
         at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, done)), None, types.PTR)
         body.emit(nodes.Store(at, pointer, span=span))
         done += 1
     local.type = types.ArrayType(types.PTR, max(1, len(slots)))
-    local.pins = tuple(dict.fromkeys((*local.pins, *pins)))
+    local.points_to = tuple(dict.fromkeys((*local.points_to, *points_to)))
     return nodes.LocalAddress(local)
 
 
@@ -211,7 +211,7 @@ def kernel_environments(body: Body, instance: Instance, argument: NewArgument) -
     """
     work_queue.drain_closures(body.elab)
     made: dict[FunctionInfo, nodes.Local] = {}
-    body.dead = False
+    body.set_dead(False)
     body.open()
     for env in instance.envs:
         _kernel_environment(body, env.set.functions[0], made, argument)

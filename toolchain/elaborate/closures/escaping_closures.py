@@ -1,8 +1,9 @@
 """Closures as values that outlive the function around them: what has a type `fn(...) escaping -> T`.
 
-In: a nested function that captures by value, and the type that is wanted. Out: the address of a block on the heap, as
-the library's `builtin._closure` describes it: {owners, destroyer, code, environment}, then the environments of other
-closures that it uses, then what all of them captured. Copies of the value share the block; the last one destroys it.
+Input: a nested function that captures by value, and the type that is wanted. Output: the address of a block on the
+heap, as the library's `builtin._closure` describes it: {owners, destroyer, code, environment}, then the environments of
+other closures that it uses, then what all of them captured. Copies of the value share the block; the last one destroys
+it.
 """
 
 import hashlib
@@ -36,7 +37,7 @@ _Environment = tuple[FunctionInfo, list[tuple[Var | FunctionInfo, int | Place]]]
 """A function, and of each thing that it captures the number of its value or of its own environment, or its place."""
 
 
-def keep_closure(body: Body, fn: FunctionValue, instance: Instance, want: FunctionTy, span: Span | None) -> Place:
+def heap_closure(body: Body, fn: FunctionValue, instance: Instance, want: FunctionTy, span: Span | None) -> Place:
     """Move or copy what a function captured to the heap, and return the closure."""
     where = span or body.frame.span or body.elab.main_span()
     own = fn.set.functions[0]
@@ -57,13 +58,13 @@ def keep_closure(body: Body, fn: FunctionValue, instance: Instance, want: Functi
     direct = bool(instance.envs) and instance.signature.raises == want.raises
     _put(body, block, kind, _CODE, instance.symbol if direct else bridges.bridge(body, instance, want))
     if direct:
-        body.refs.add(instance.symbol)
+        body.refer(instance.symbol)
     for at, (place, ty) in enumerate(held):
         place_operations.init_place(body, ty, _field(block, kind, first + at), place, where)
     for at, (one, slots) in enumerate(layout):
         # made in the frame as for any call, so that the passes know of it
         made_here = nodes.Local(body.fresh(), arrays[at], "env", span=where, environment_of=one.closure)
-        body.hoisted.append(nodes.Declare(made_here))
+        body.hoist(nodes.Declare(made_here))
         for i, (item, number) in enumerate(slots):
             target = (
                 number.pointer
@@ -119,7 +120,7 @@ def _captured_place(body: Body, fn: FunctionInfo, var: Var, span: Span) -> Place
         return captures.environment_place(body, var)
     number = variables.captures_of(fn.parent, fn).index(var)
     slot = ops.build("offset", (environment, nodes.Const(types.I64, number)), None, types.PTR)
-    return Place(var.ty, body.let(nodes.Load(slot, types.PTR), types.PTR), False, why="captured")
+    return Place(var.ty, body.let(nodes.Load(slot, types.PTR), types.PTR), False, reason="captured")
 
 
 def _allocate(body: Body, want: FunctionTy, kind: types.Type, span: Span) -> Place:
@@ -132,7 +133,7 @@ def _allocate(body: Body, want: FunctionTy, kind: types.Type, span: Span) -> Pla
 
 
 def _put(body: Body, block: Value, kind: types.StructType, field: int, symbol: str) -> None:
-    body.refs.add(symbol)
+    body.refer(symbol)
     body.emit(nodes.Store(_field(block, kind, field), nodes.Const(types.PTR, nodes.Address(symbol))))
 
 

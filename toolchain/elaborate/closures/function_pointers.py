@@ -20,8 +20,8 @@ from ktc.ir.nodes import Value
 
 def function_value(body: Body, fn: FunctionValue, want: FunctionTy, span: Span | None) -> RValue | Place | None:
     """Return the address of the function that a type means by a name, or a closure; None if none fits."""
-    if body.frame.comptime and (want.syntax is not None or ("capturing" in want.effects and not want.kept)):
-        single = function_instances.fn_as(body.elab, fn, want)
+    if body.frame.comptime and (want.syntax is not None or ("capturing" in want.effects and not want.is_escaping)):
+        single = function_instances.function_as(body.elab, fn, want)
         if single is None:
             return None
         address = function_types.as_constant(body.elab, single, mangling.key_text(body.elab, single))
@@ -32,15 +32,15 @@ def function_value(body: Body, fn: FunctionValue, want: FunctionTy, span: Span |
     if instance is None or (instance.signature.raises != want.raises and not body.frame.module.is_library):
         return None
     work_queue.request(body.elab, instance)
-    if want.kept:
-        return escaping_closures.keep_closure(body, fn, instance, want, span)
+    if want.is_escaping:
+        return escaping_closures.heap_closure(body, fn, instance, want, span)
     symbol = instance.symbol
     words = tuple(sig.convention for sig in instance.signature.args if sig.convention != "out")
     differs = instance.signature.raises != want.raises or words != tuple(word for word, _ in want.args)
     if instance.envs or differs:
         for env in instance.envs:
             if captures.captures_anything(body, env):
-                text = f"'{instance.fn.name}' uses variables of the function around it, so it is no '{want}'"
+                text = f"'{instance.fn.name}' uses variables of the enclosing function, so it is not a '{want}'"
                 body.fail(
                     Code.TYPE_MISMATCH,
                     text,
@@ -48,7 +48,7 @@ def function_value(body: Body, fn: FunctionValue, want: FunctionTy, span: Span |
                     "write 'escaping' in the type, or pass it by its name, as an argument or a parameter",
                 )
         symbol = bridges.bridge(body, instance, want)
-    body.refs.add(symbol)
+    body.refer(symbol)
     return RValue(want, nodes.Const(types.PTR, nodes.Address(symbol)))
 
 
@@ -61,13 +61,13 @@ def call_value(body: Body, callee: Val, pos: list[Arg], kw: list[Arg], span: Spa
     signature = function_types.call_signature(body.elab, ty)
     given = bridges.given(body, signature, ty, pos, kw, span)
     extra: tuple[Value, ...] = ()
-    if ty.kept:
+    if ty.is_escaping:
         pointer, environment = code_and_environment(body, materialization.as_place(body, callee))
         extra = (environment,)
     else:
         pointer = ir_values.rvalue(body, callee)
     values: Values = [bridges.passed(body, sig, arg, ty) for sig, arg in zip(signature.args, given, strict=True)]
-    return argument_passing.emit_through(
+    return argument_passing.emit_call_with(
         body, lambda args, kind: nodes.CallIndirect(pointer, args, kind), signature, values, extra, "the function", span
     )
 

@@ -54,12 +54,12 @@ def _first(body: Body, instance: Instance, sig: ArgumentSignature, where: Span) 
             if made is not None:
                 instance.defaults[sig.name] = made
                 return made
-    placed = body.site.set_placed(False)
+    placed = body.site.set_location_read(False)
     assert node is not None
     value = evaluate_in(body, node, _scope_of(instance, node), module, sig.ty)
-    if isinstance(value, ConstValue) and not body.site.placed:
+    if isinstance(value, ConstValue) and not body.site.location_read:
         instance.defaults[sig.name] = value
-    body.site.set_placed(placed or body.site.placed)
+    body.site.set_location_read(placed or body.site.location_read)
     return value
 
 
@@ -122,6 +122,11 @@ def elaborated(elab: Elaboration, instance: Instance, sig: ArgumentSignature, sp
 
 
 def _computed(elab: Elaboration, instance: Instance, sig: ArgumentSignature, span: Span) -> ConstValue | Block | None:
+    memo, key = elab.instances.state.memo, ("default", instance, sig.name)
+    if key in memo:
+        text = f"the default of '{sig.name}' calls {instance.fn.title} without it, and so needs itself"
+        elab.fail(Code.NON_CONSTANT_VALUE, text, span)
+    memo[key] = True
     elab.reporter.enter_constant(span, elab.instances.current)
     try:
         body, value = elaborated(elab, instance, sig, span)
@@ -133,6 +138,7 @@ def _computed(elab: Elaboration, instance: Instance, sig: ArgumentSignature, spa
             return Block(value.ty, running.run_to_block(elab, body, value, span))
         made = evaluation.param(body, value, span)
     finally:
+        memo.pop(key)
         elab.reporter.end_constant()
     return made if isinstance(made, ConstValue) else None
 

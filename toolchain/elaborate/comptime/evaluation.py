@@ -20,9 +20,9 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
-    Given,
     Named,
     Opaque,
+    ParameterArgument,
     ParameterPack,
     PartialTy,
     StructTy,
@@ -36,7 +36,7 @@ from ktc.ir import nodes, types
 from ktc.syntax import ast
 
 
-def index_of(elab: Elaboration, value: Given) -> int:
+def index_of(elab: Elaboration, value: ParameterArgument) -> int:
     """Return a whole number or a truth value known at compile time."""
     if value is None or (isinstance(value, (Ty, FunctionValue)) and not isinstance(value, StructTy)):
         elab.fail(Code.NON_CONSTANT_VALUE, "a number known at compile time is wanted", None)
@@ -49,7 +49,7 @@ def index_of(elab: Elaboration, value: Given) -> int:
     return primitive_types.comptime_int(elab, made)
 
 
-def text_of(elab: Elaboration, value: Given) -> str:
+def text_of(elab: Elaboration, value: ParameterArgument) -> str:
     """Return a text known at compile time."""
     if isinstance(value, ConstValue):
         if isinstance(value.ty, StructTy) and value.ty.params and value.data == ():
@@ -61,7 +61,9 @@ def text_of(elab: Elaboration, value: Given) -> str:
     return str(value)
 
 
-def refine(elab: Elaboration, base: PartialTy, positional: tuple[Given, ...], named: Named) -> Given:
+def refine(
+    elab: Elaboration, base: PartialTy, positional: tuple[ParameterArgument, ...], named: Named
+) -> ParameterArgument:
     """Give more parameters to a struct that has some."""
     params = base.info.node.params
     slots = [p.name for p, v in zip(params, base.params, strict=True) if v is None and p.kind in ("pos", "any")]
@@ -76,7 +78,9 @@ def truth_value(body: Body, value: Result) -> RValue:
     return RValue(well_known.library_type(body.elab, "Bool"), body.api.condition(body, value, ast.Pass(0, 0)))
 
 
-def evaluate(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None) -> Given:
+def evaluate(
+    elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None
+) -> ParameterArgument:
     """Compute a parameter value of an expression."""
     if type(node) is ast.Name:  # most types are, and need no body
         found = lookup.find(elab, node.id, scope, module)
@@ -92,7 +96,7 @@ def evaluate(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo
     return param(body, body.api.expr(body, node, expected), Span(module.source, node.start, node.end))
 
 
-def evaluate_open(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Given:
+def evaluate_open(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> ParameterArgument:
     """Compute a parameter value that may be a parameter without a value."""
     body = Body(elab, module, scope, elab.instances.current)
     value = body.api.expr(body, node, None)
@@ -101,7 +105,7 @@ def evaluate_open(elab: Elaboration, node: ast.Expr, scope: Scope, module: Modul
     return parameter_binding.open_alias(elab, param(body, value, Span(module.source, node.start, node.end)))
 
 
-def alias_value(elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -> Given:
+def alias_value(elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -> ParameterArgument:
     """Return the value of an alias without parameters (an `AliasInfo` itself if it has parameters)."""
     if alias.node.params:
         return alias if self_ty is None else BoundAlias(alias, self_ty)
@@ -116,7 +120,7 @@ def alias_value(elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -
         _circular(elab, alias, busy)
     scope = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
     if alias.node.value is None:
-        cache[key] = archetypes.promised_alias(elab, alias, self_ty, scope)
+        cache[key] = archetypes.bound_alias(elab, alias, self_ty, scope)
         return cache[key]
     if busy in elab.comptime.circular:
         raise ErrorReported
@@ -140,7 +144,7 @@ def _circular(elab: Elaboration, alias: AliasInfo, busy: tuple[int, StructTy | N
 
 def typed_constant(
     elab: Elaboration, type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo
-) -> Given:
+) -> ParameterArgument:
     """Compute `value`, converted to the type if one is written."""
     want = evaluate(elab, type_node, scope, module) if type_node is not None else None
     want = want if isinstance(want, Ty) and not isinstance(want, TraitTy) else None
@@ -151,7 +155,7 @@ def typed_constant(
     try:
         result = body.api.expr(body, value, want)
         if isinstance(want, FunctionTy) and isinstance(result, FunctionValue):
-            result = function_instances.fn_as(elab, result, want) or conversions.convert(body, result, want, span)
+            result = function_instances.function_as(elab, result, want) or conversions.convert(body, result, want, span)
         elif want is not None:
             result = conversions.convert(body, result, want, span)
         elif isinstance(result, FunctionValue) and (result.params or result.named) and not module.is_library:
@@ -162,8 +166,8 @@ def typed_constant(
             elab.reporter.end_constant()
 
 
-def convert_constant(elab: Elaboration, value: ConstValue, want: Ty) -> ConstValue | None:
-    """Convert a constant to another type by an implicit conversion, or return None; remembered."""
+def convert_constant(elab: Elaboration, value: ConstValue | FunctionValue, want: Ty) -> ConstValue | None:
+    """Convert a constant, or a function, to another type by an implicit conversion, or return None; remembered."""
     memo, key = elab.instances.state.memo, ("constant", value, want)
     if key not in memo:
         body = Body(elab, elab.modules.main, elab.modules.main.scope, elab.instances.current)
@@ -172,7 +176,7 @@ def convert_constant(elab: Elaboration, value: ConstValue, want: Ty) -> ConstVal
     return memo[key]  # type: ignore[no-any-return]
 
 
-def param(body: Body, value: Result | Var, span: Span | None) -> Given:
+def param(body: Body, value: Result | Var, span: Span | None) -> ParameterArgument:
     """Turn what an expression gave into a parameter value; runs the interpreter where folding did not suffice."""
     if type(value) is ConstValue or type(value) is StructTy:
         return value
@@ -207,7 +211,7 @@ def _function_or(elab: Elaboration, value: ConstValue) -> ConstValue | FunctionV
     return value if found is None else found
 
 
-def param_arg(body: Body, node: ast.Expr) -> Given:
+def param_arg(body: Body, node: ast.Expr) -> ParameterArgument:
     """Elaborate one value in a parameter list."""
     if type(node) is ast.Name:
         if node.id == "_":
@@ -227,9 +231,9 @@ def param_arg(body: Body, node: ast.Expr) -> Given:
         return OPAQUE
 
 
-def param_list(body: Body, node: ast.Subscript) -> tuple[tuple[Given, ...], Named]:
+def param_list(body: Body, node: ast.Subscript) -> tuple[tuple[ParameterArgument, ...], Named]:
     """Elaborate a parameter list; packs written with `*` are spread."""
-    positional: list[Given] = []
+    positional: list[ParameterArgument] = []
     for item in node.args:
         value = param_arg(body, item)
         if isinstance(item, ast.Star) and isinstance(value, ParameterPack):

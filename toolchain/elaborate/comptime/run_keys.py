@@ -1,8 +1,8 @@
 """What a computation at compile time is, so that the same one is not run twice.
 
-In: the statements that a body has emitted, and their result. Out: a key that is equal for statements that do the same,
-or None for those that the key does not describe. Only what has no state is described: constants, own temporaries and
-locals, and globals that never change; names of constants follow from their content.
+Input: the statements that a body has emitted, and their result. Output: a key that is equal for statements that do the
+same, or None for those that the key does not describe. Only what has no state is described: constants, own temporaries
+and locals, and globals that never change; names of constants follow from their content.
 """
 
 from collections.abc import Callable, Sequence
@@ -49,7 +49,13 @@ def computation(
                 return found
             case nodes.Declare(local):
                 own[local] = len(own)
-                return local.type, local.drop, local.field_drops, tuple(own[pin] for pin in local.pins), local.align
+                return (
+                    local.type,
+                    local.drop,
+                    local.field_drops,
+                    tuple(own[one] for one in local.points_to),
+                    local.align,
+                )
             case nodes.Mark(kind, local, path):
                 return kind, own[local], path
             case nodes.GlobalAddress(name):

@@ -20,7 +20,7 @@ from ktc.elaborate.model.types import (
 from ktc.elaborate.model.values import Place, RValue, Var
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, types, walk
-from ktc.ir.interpret import EvaluationError, Interpreter
+from ktc.ir.interpreter.interpret import EvaluationError, Interpreter
 
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 
@@ -34,7 +34,7 @@ def run(elab: Elaboration, body: Body, value: RValue | Place, span: Span) -> Con
     key = computation(emitted, held, kind, partial(_is_constant, elab))
     if key is not None and key in known:
         return ConstValue(value.ty, known[key])
-    const = _ran(elab, body, value, span, emitted, held)
+    const = _run(elab, body, value, span, emitted, held)
     if key is not None:
         known[key] = const.value
     return ConstValue(value.ty, const.value)
@@ -43,16 +43,16 @@ def run(elab: Elaboration, body: Body, value: RValue | Place, span: Span) -> Con
 def run_to_block(elab: Elaboration, body: Body, value: RValue | Place, span: Span) -> str:
     """Run what a body has emitted at compile time; return the name of a constant with the bytes of its value."""
     held = value.ir if isinstance(value, RValue) else value.pointer
-    const = _ran(elab, body, value, span, (*body.hoisted, *body.statements), held, True)
+    const = _run(elab, body, value, span, (*body.hoisted, *body.statements), held, True)
     assert isinstance(const.value, nodes.Address)
     return const.value.name
 
 
-def _ran(
+def _run(
     elab: Elaboration, body: Body, value: RValue | Place, span: Span, emitted: Sequence[nodes.Statement],
     held: nodes.Value, as_block: bool = False,
 ) -> nodes.Const:  # fmt: skip
-    if _reaches_out(emitted, held):
+    if _uses_outer_values(emitted, held):
         what, help = _run_time_name(body, span)
         text = f"{what} is known only at run time, and is needed at compile time"
         elab.report(Code.NON_CONSTANT_VALUE, text, span, help)
@@ -122,7 +122,7 @@ def function_of(elab: Elaboration, state: UnitState, symbol: str) -> nodes.Funct
 
 
 def _run_time_name(body: Body, span: Span) -> tuple[str, str]:
-    """Return what to call an expression of the user's that no compile-time value can be made of, and what to do."""
+    """Return what to call an expression of the program that no compile-time value can be made of, and what to do."""
     for name in _NAME.findall(span.source.text[span.start : span.end]):
         var = variables.find(body, name)
         if isinstance(var, Var) and var.kind == "loop":
@@ -133,7 +133,7 @@ def _run_time_name(body: Body, span: Span) -> tuple[str, str]:
     return "this value", "use 'alias' where it is declared, or a parameter"
 
 
-def _reaches_out(body: Sequence[nodes.Statement], result: nodes.Value) -> bool:
+def _uses_outer_values(body: Sequence[nodes.Statement], result: nodes.Value) -> bool:
     """Does a body use values of the function around it: what it neither computes nor declares."""
     own: set[object] = set()
     used: list[nodes.Value] = [result]

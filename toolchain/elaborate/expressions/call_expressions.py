@@ -6,7 +6,7 @@ from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, locals, materialization, partial_moves, place_operations, variables
 from ktc.elaborate.calls import call_lowering, conversions
-from ktc.elaborate.calls.writeback import taken
+from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals, operands
 from ktc.elaborate.generics import archetypes, function_types
@@ -18,10 +18,10 @@ from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import (
     ConstValue,
     FunctionValue,
-    Given,
     Metatype,
     Opaque,
     OriginValue,
+    ParameterArgument,
     PartialTy,
     StructTy,
     Sym,
@@ -43,27 +43,27 @@ def call_node(body: Body, node: ast.Call, expected: Ty | None) -> Result:
     before, body.site.callee_syntax = body.site.callee_syntax, node.func
     try:
         given = (*node.args, *(item.value for item in node.keywords))
-        callee = operands.before(body, given, partial(body.api.expr, body, node.func))
+        callee = operands.first_operand(body, given, partial(body.api.expr, body, node.func))
         if isinstance(callee, (Sym, Opaque)):
             raise Symbolic
         named = given[len(node.args) :]
-        late_arg = partial(collection_literals.late_arg, body)
-        pos = operands.before(body, named, partial(operands.each, body, node.args, late_arg))
-        kw = operands.each(body, node.keywords, partial(collection_literals.keyword, body))
+        argument_or_literal = partial(collection_literals.argument_or_literal, body)
+        pos = operands.first_operand(body, named, partial(operands.all_operands, body, node.args, argument_or_literal))
+        kw = operands.all_operands(body, node.keywords, partial(collection_literals.keyword, body))
         for arg in (*pos, *kw):
-            arg.value = taken(body, arg.value)
+            arg.value = fetched(body, arg.value)
         if isinstance(callee, FunctionValue) and not callee.set.functions:
-            return synthesised(body, callee, pos, node)
+            return synthesized_method(body, callee, pos, node)
         warn_refused(body, callee, node)
         return call_lowering.call(body, callee, pos, kw, span)
-    except Mismatch as why:
-        body.fail(why.code, why.message, why.span or span, why.help())
+    except Mismatch as reason:
+        body.fail(reason.code, reason.message, reason.span or span, reason.help())
     finally:
         body.frame.set_span(outer)
         body.site.callee_syntax = before
 
 
-def synthesised(body: Body, callee: FunctionValue, pos: list[Arg], node: ast.Call) -> Result:
+def synthesized_method(body: Body, callee: FunctionValue, pos: list[Arg], node: ast.Call) -> Result:
     """Call a `__copyinit__` or `__moveinit__` that the struct does not write: `Self.__copyinit__(x)`."""
     assert callee.self_ty is not None
     if len(pos) != 1 or node.keywords:
@@ -96,7 +96,7 @@ def special_call(body: Body, node: ast.Call) -> Result:
         if isinstance(func, ast.Name) and func.id == "trait_downcast" and variables.find(body, func.id) is None:
             return downcast(body, node, attrs)
     if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "__mlir_op":
-        values: dict[str, Given] = {}
+        values: dict[str, ParameterArgument] = {}
         if attrs is not None:
             for key in attrs.keywords:
                 value = evaluation.param_arg(body, key.value)
@@ -116,7 +116,7 @@ def special_call(body: Body, node: ast.Call) -> Result:
 def reflect(body: Body, name: str, node: ast.Call) -> Result:
     """Elaborate `type_of(x)` and `origin_of(x)`: nothing is evaluated."""
     inner = Body(body.elab, body.frame.module, body.frame.scope, body.frame.instance)
-    inner.site.reflects = True
+    inner.site.is_reflected = True
     value = inner.api.expr(inner, node.args[0]) if node.args else None
     if isinstance(value, (Sym, Opaque)):
         raise Symbolic
@@ -166,7 +166,7 @@ def downcast(body: Body, node: ast.Call, attrs: ast.Subscript) -> Result:
     if isinstance(value.ty, StructTy) and value.ty.info.bound is not None:
         return replace(value, ty=archetypes.narrowed(body.elab, value.ty, trait))
     if not struct_members.conforms(body.elab, value.ty, trait):
-        if body.elab.coverage.trial is not None:
+        if body.elab.coverage.speculation is not None:
             raise ErrorReported  # in an arm that is not taken for this type
         text = f"'{type_printer.type_name(body.elab, value.ty)}' does not conform to '{trait}'"
         body.fail(Code.UNSATISFIED_TRAIT, text, body.at(node), f"ask with 'conforms_to(…, {trait})' first")

@@ -1,8 +1,8 @@
 """Displays: lists, sets and dictionaries written out.
 
-In: the nodes of a display and, where it is known, the type that is wanted. Out: a value. As the argument of a call a
-display stays a `CollectionLiteral` until the function is chosen, for the declared type of the argument says what it
-becomes.
+Input: the nodes of a display and, where it is known, the type that is wanted. Output: a value. As the argument of a
+call a display stays a `CollectionLiteral` until the function is chosen, for the declared type of the argument says what
+it becomes.
 """
 
 from functools import partial
@@ -11,14 +11,14 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
 from ktc.elaborate.calls.overload_resolution import CONVERSION, LITERAL
-from ktc.elaborate.calls.writeback import taken
+from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.closures import function_pointers
 from ktc.elaborate.expressions import operands
 from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Given, StructTy
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, ParameterArgument, StructTy
 from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, Result, RValue, Val
 from ktc.elaborate.types import struct_members, struct_types, well_known
 from ktc.syntax import ast
@@ -26,7 +26,7 @@ from ktc.syntax import ast
 FLAGS = {"List": "__list_literal__", "Set": "__set_literal__", "Dict": "__dict_literal__"}
 
 
-def late_arg(body: Body, node: ast.Expr) -> Arg:
+def argument_or_literal(body: Body, node: ast.Expr) -> Arg:
     """Elaborate one argument of a call; a display waits for the type that the function wants."""
     match node:
         case ast.ListLit(items=items):
@@ -39,28 +39,30 @@ def late_arg(body: Body, node: ast.Expr) -> Arg:
     return operands.arg(body, node)
 
 
-def late_operand(body: Body, node: ast.Expr) -> Result:
+def operand_or_literal(body: Body, node: ast.Expr) -> Result:
     """Elaborate the right operand of an operator; what a display becomes, the operator's method says."""
     if isinstance(node, (ast.ListLit, ast.SetLit, ast.DictLit)):
-        return late_arg(body, node).value
+        return argument_or_literal(body, node).value
     return body.api.expr(body, node)
 
 
-def beside(body: Body, late: CollectionLiteral, other: object) -> Val:
+def literal_like(body: Body, late: CollectionLiteral, other: object) -> Val:
     """Make the value of a display on one side of an operator: of the type on the other side, if it can be."""
     want = getattr(other, "ty", None)
-    fits = isinstance(want, Ty) and display_cost(body, late, want) is not None
-    return build_display(body, late, want if fits else None)
+    fits = isinstance(want, Ty) and collection_cost(body, late, want) is not None
+    return build_collection(body, late, want if fits else None)
 
 
 def _late(
     body: Body, name: str, keys: tuple[ast.Expr, ...], values: tuple[ast.Expr, ...], node: ast.Expr,
     keywords: tuple[ast.Keyword, ...] = (),
 ) -> CollectionLiteral:  # fmt: skip
-    first = operands.before(body, values, partial(operands.each, body, keys, partial(late_arg, body)))
-    second = operands.each(body, values, partial(late_arg, body))
+    first = operands.first_operand(
+        body, values, partial(operands.all_operands, body, keys, partial(argument_or_literal, body))
+    )
+    second = operands.all_operands(body, values, partial(argument_or_literal, body))
     for arg in (*first, *second):
-        arg.value = taken(body, arg.value)
+        arg.value = fetched(body, arg.value)
     late = CollectionLiteral(name, tuple(first), tuple(second), node, None)
     if keywords:
         late.keywords = tuple(operands.operand(body, item, partial(keyword, body)) for item in keywords)
@@ -69,26 +71,26 @@ def _late(
     if None not in kinds:
         try:
             late.ty = parameter_binding.library_struct(body.elab, name, tuple(kinds))
-        except Mismatch as why:
-            late.wrong = why  # another collection may be wanted
+        except Mismatch as reason:
+            late.wrong = reason  # another collection may be wanted
     return late
 
 
-def display(
+def collection_literal(
     body: Body, node: ast.ListLit | ast.SetLit, items: tuple[ast.Expr, ...], name: str, expected: Ty | None
 ) -> Val:
     """Make a list or a set."""
     keywords = node.keywords if isinstance(node, ast.SetLit) else ()
-    return build_display(body, _late(body, name, items, (), node, keywords), expected)
+    return build_collection(body, _late(body, name, items, (), node, keywords), expected)
 
 
 def dict_of(body: Body, node: ast.DictLit, items: tuple[tuple[ast.Expr, ast.Expr], ...], expected: Ty | None) -> Val:
     """Make a dictionary; `{}` makes a value of the expected type."""
     late = _late(body, "Dict", tuple(key for key, _ in items), tuple(value for _, value in items), node)
-    return build_display(body, late, expected)
+    return build_collection(body, late, expected)
 
 
-def display_cost(body: Body, late: CollectionLiteral, want: Ty) -> int | None:
+def collection_cost(body: Body, late: CollectionLiteral, want: Ty) -> int | None:
     """Return what making a `want` of a display costs; None if it cannot be made."""
     if late.ty is want:
         return 0
@@ -100,7 +102,8 @@ def display_cost(body: Body, late: CollectionLiteral, want: Ty) -> int | None:
         fits = all(_fit(body, arg, kind) for part, kind in zip(parts, wants, strict=True) for arg in part)
         return LITERAL if fits else None
     if not late.keywords and _takes(body, want, FLAGS[late.name]):
-        return LITERAL
+        lanes = _lanes(want)
+        return LITERAL if lanes is None or lanes == len(late.items) > 1 else None
     if late.ty is not None and overload_resolution.conversion(body, late.ty, want) is not None:
         return CONVERSION
     if late.values or (late.name == "List" and not late.items):
@@ -115,12 +118,12 @@ def display_cost(body: Body, late: CollectionLiteral, want: Ty) -> int | None:
     return None if found is None else CONVERSION
 
 
-def _fit(body: Body, arg: Arg, want: Given) -> bool:
+def _fit(body: Body, arg: Arg, want: ParameterArgument) -> bool:
     value = arg.value
     if not isinstance(want, Ty):
         return False
     if isinstance(value, CollectionLiteral):
-        return display_cost(body, value, want) is not None
+        return collection_cost(body, value, want) is not None
     if isinstance(value, FunctionValue):
         return isinstance(want, FunctionTy)
     return (
@@ -138,7 +141,7 @@ def _fits_fields(body: Body, late: CollectionLiteral, want: StructTy) -> bool:
     return all(_fit(body, arg, fields[name]) for name, arg in given.items())
 
 
-def _own_elements(body: Body, late: CollectionLiteral, want: Ty | None) -> tuple[Given, ...] | None:
+def _own_elements(body: Body, late: CollectionLiteral, want: Ty | None) -> tuple[ParameterArgument, ...] | None:
     """Return the types of the elements if the display's own collection is wanted."""
     if isinstance(want, StructTy) and want.info.name == late.name and want.info.module.is_library:
         return want.params[: 2 if late.name == "Dict" else 1]
@@ -151,7 +154,15 @@ def _takes(body: Body, want: StructTy, flag: str) -> bool:
     return inits is not None and any(a.name == flag for f in inits.functions for a in f.node.args)
 
 
-def build_display(body: Body, late: CollectionLiteral, want: Ty | None) -> Val:
+def _lanes(want: StructTy) -> int | None:
+    """Return how many elements a vector has, which a display of it must have, too; None for other types."""
+    if want.info.name != "SIMD" or not want.info.module.is_library:
+        return None
+    size = want.params[1]
+    return size.data if isinstance(size, ConstValue) and isinstance(size.data, int) else None
+
+
+def build_collection(body: Body, late: CollectionLiteral, want: Ty | None) -> Val:
     """Make the value that a display stands for: of the wanted type where it can be, else of its own."""
     span = body.at(late.node)
     if late.keywords:
@@ -161,6 +172,10 @@ def build_display(body: Body, late: CollectionLiteral, want: Ty | None) -> Val:
     wants = _own_elements(body, late, want)
     if wants is None and isinstance(want, StructTy) and not want.symbolic:
         if _takes(body, want, FLAGS[late.name]):
+            if (lanes := _lanes(want)) is not None and lanes != len(late.items):
+                wanted = "a number" if lanes == 1 else f"a vector of {lanes}"
+                text = f"a list of {len(late.items)} elements does not make {wanted}"
+                body.fail(Code.TYPE_MISMATCH, text, body.at(late.node))
             return call_lowering.call(body, want, *_display_args(body, late, late.items, late.values))
         implicit = late.ty is not None and overload_resolution.conversion(body, late.ty, want) is not None
         if not implicit and not late.values and (late.name == "Set" or (late.name == "Dict" and not late.items)):
@@ -266,7 +281,7 @@ def _no_element(body: Body, late: CollectionLiteral) -> None:
 
 def keyword(body: Body, node: ast.Keyword) -> Arg:
     """Elaborate a keyword argument."""
-    found = late_arg(body, node.value)
+    found = argument_or_literal(body, node.value)
     found.name = node.name
     found.span = body.at(node)
     return found

@@ -4,7 +4,7 @@ from functools import partial
 
 from ktc.elaborate.builder import ir_values, locals
 from ktc.elaborate.calls import conversions
-from ktc.elaborate.calls.writeback import taken
+from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.expressions import collection_literals, conditions, operands, operators
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
@@ -20,16 +20,16 @@ from ktc.syntax import ast
 def compare(body: Body, node: ast.Compare) -> Result:
     """Elaborate a chain of comparisons; each operand is evaluated once."""
     only = len(node.ops) == 1
-    late = body.api.expr if not only or "in" in node.ops[0] else collection_literals.late_operand
-    left = operands.before(body, node.rest, partial(operands.operand, body, node.first, partial(late, body)))
+    late = body.api.expr if not only or "in" in node.ops[0] else collection_literals.operand_or_literal
+    left = operands.first_operand(body, node.rest, partial(operands.operand, body, node.first, partial(late, body)))
     if only:
         right = (
             operands.operand(body, node.rest[0], partial(body.api.expr, body))
             if isinstance(left, DeferredOperand)
             else late(body, node.rest[0])
         )
-        left = taken(body, left)
-        return compare_two(body, node.ops[0], left, taken(body, right), node)
+        left = fetched(body, left)
+        return compare_two(body, node.ops[0], left, fetched(body, right), node)
     bool_ty = well_known.library_type(body.elab, "Bool")
     local = locals.new_local(body, types.BOOL, "chain")
     body.emit(nodes.Store(nodes.LocalAddress(local), nodes.Const(types.BOOL, 0)))
@@ -41,8 +41,8 @@ def compare(body: Body, node: ast.Compare) -> Result:
             if isinstance(left, DeferredOperand)
             else body.api.expr(body, rest)
         )
-        left = taken(body, left)
-        right = taken(body, right)
+        left = fetched(body, left)
+        right = fetched(body, right)
         if isinstance(right, Place) and struct_types.abi(body.elab, right.ty) == "direct":
             right = RValue(right.ty, ir_values.rvalue(body, right))
         truth = conditions.condition(body, compare_two(body, op, left, right, node), node)
@@ -65,7 +65,7 @@ def compare_two(body: Body, op: str, left: Result, right: Result, node: ast.Node
             operators.no_operator(body, "in", left, right, node)
         return negated(body, made, node) if op == "not-in" else made
     if op in ("is", "is-not"):
-        right = collection_literals.beside(body, right, left) if isinstance(right, CollectionLiteral) else right
+        right = collection_literals.literal_like(body, right, left) if isinstance(right, CollectionLiteral) else right
         made = operators.dunder(body, left, "__is__" if op == "is" else "__isnot__", [right], node)
         if made is None:
             operators.no_operator(body, op.replace("-", " "), left, right, node)
@@ -75,10 +75,10 @@ def compare_two(body: Body, op: str, left: Result, right: Result, node: ast.Node
         return well_known.bool_constant(body.elab, same)
     name = COMPARE[op]
     if isinstance(left, CollectionLiteral):
-        left = collection_literals.beside(body, left, right)
+        left = collection_literals.literal_like(body, left, right)
     made = operators.dunder(body, left, f"__{name}__", [right], node)
     if made is None and isinstance(right, CollectionLiteral):
-        right = collection_literals.beside(body, right, left)
+        right = collection_literals.literal_like(body, right, left)
         made = operators.dunder(body, left, f"__{name}__", [right], node)
     if made is None:
         plain = conversions.materialize(body, left)

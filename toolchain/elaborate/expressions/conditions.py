@@ -16,7 +16,7 @@ from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructT
 from ktc.elaborate.model.values import Method, Place, Result, RValue
 from ktc.elaborate.tree.operator_names import UNARY
 from ktc.elaborate.types import struct_types, type_printer, well_known
-from ktc.elaborate.types.type_printer import said
+from ktc.elaborate.types.type_printer import operand_text
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
 
@@ -31,11 +31,11 @@ def unary(body: Body, node: ast.Unary) -> Result:
     name = f"__{UNARY[node.op]}__"
     made = operators.dunder(body, value, name, [], node)
     if made is None:
-        place_operations.promised(body, value, name, node)
+        place_operations.require_bound(body, value, name, node)
         shown = (
             type_printer.type_name(body.elab, value.ty)
             if isinstance(value, (RValue, Place, ConstValue))
-            else said(value)
+            else operand_text(value)
         )
         ty = value.ty if isinstance(value, (RValue, Place, ConstValue)) else None
         own = isinstance(ty, StructTy) and not ty.info.module.is_library
@@ -58,12 +58,13 @@ def condition(body: Body, value: Result, node: ast.Node) -> nodes.Value:
         converted = conversions.try_convert(body, value, well_known.library_type(body.elab, "Bool"), body.at(node))
         if converted is not None:
             return ir_values.rvalue(body, converted)
-        place_operations.promised(body, value, "__bool__", node)
+        place_operations.require_bound(body, value, "__bool__", node)
     if isinstance(value, Method):
         ir_values.fail_no_value(body, value, body.at(node))
-    shown = (
-        type_printer.type_name(body.elab, value.ty) if isinstance(value, (RValue, Place, ConstValue)) else said(value)
-    )
+    if isinstance(value, (RValue, Place, ConstValue)):
+        shown = type_printer.type_name(body.elab, value.ty)
+    else:
+        shown = operand_text(value)
     body.fail(Code.TYPE_MISMATCH, f"'{shown}' is neither true nor false: it has no '__bool__'", body.at(node))
 
 
@@ -71,7 +72,7 @@ def truth_of(body: Body, node: ast.Expr) -> nodes.Value:
     """Elaborate an expression of which only the truth matters, as an i1; `and` and `or` copy nothing then."""
     match node:
         case ast.BoolOp(op=op):
-            left = operands.before(body, (node.right,), partial(truth_of, body, node.left))
+            left = operands.first_operand(body, (node.right,), partial(truth_of, body, node.left))
             if isinstance(left, nodes.Const):
                 return left if bool(left.value) == (op == "or") else truth_of(body, node.right)
             local = locals.new_local(body, types.BOOL, op)
@@ -79,7 +80,7 @@ def truth_of(body: Body, node: ast.Expr) -> nodes.Value:
             body.open()
             body.emit(nodes.Store(nodes.LocalAddress(local), truth_of(body, node.right)))
             done = body.close()
-            body.dead = False
+            body.set_dead(False)
             body.emit(nodes.If(left, done, ()) if op == "and" else nodes.If(left, (), done))
             return body.let(nodes.Load(nodes.LocalAddress(local), types.BOOL), types.BOOL)
         case ast.Unary(op="not", value=value):
@@ -105,8 +106,8 @@ def bool_op(body: Body, node: ast.BoolOp) -> Result:
         return conversions.convert(body, right, ty, body.at(node.right))
     body.open()
     other = body.api.expr(body, node.right)
-    statements, body.statements = body.statements, body.blocks.pop()
-    body.dead = False
+    statements = body.close_list()
+    body.set_dead(False)
     ty = bool_ty if plain else _common(body, [left, other], bool_ty, node)
     plain = ty is bool_ty
     made = locals.temporary(body, ty)
@@ -114,8 +115,7 @@ def bool_op(body: Body, node: ast.BoolOp) -> Result:
     sides: tuple[tuple[Result, list[nodes.Statement], ast.Expr], ...]
     sides = ((left, [], node.left), (other, statements, node.right))
     for value, target, part in sides:
-        body.blocks.append(body.statements)
-        body.statements = target
+        body.reopen(target)
         if plain:
             value = RValue(bool_ty, condition(body, conversions.materialize(body, value), part))
         place_operations.init_place(
@@ -149,10 +149,9 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
         else:
             value = body.api.expr(body, part, expected)
         values.append(conversions.materialize(body, value) if isinstance(value, FunctionValue) else value)
-        lists.append(body.statements)
-        body.statements = body.blocks.pop()
-        body.dead = False
-    values = merging.merged(body, values, lists, node)
+        lists.append(body.close_list())
+        body.set_dead(False)
+    values = merging.merge_arms(body, values, lists, node)
     ty = _common(body, values, expected, node)
     places = [v for v in values if isinstance(v, Place) and not v.owned and v.ty is ty and v.pointer.type == types.PTR]
     are_places = len(places) == len(values)
@@ -161,8 +160,7 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
     made = locals.temporary(body, ty, "", locals.loans_of_all(body, values))
     arms = []
     for value, statements, part in zip(values, lists, (node.then, node.orelse), strict=True):
-        body.blocks.append(body.statements)
-        body.statements = statements
+        body.reopen(statements)
         place_operations.init_moved(
             body, ty, made.pointer, conversions.convert_value(body, value, ty, body.at(part)), body.at(part)
         )
@@ -182,31 +180,29 @@ def _one_of(
     loans: tuple[nodes.Local, ...] | None = ()
     arms = []
     for place, statements in zip(places, lists, strict=True):
-        body.blocks.append(body.statements)
-        body.statements = statements
+        body.reopen(statements)
         body.emit(nodes.Store(nodes.LocalAddress(local), place.pointer, span=body.frame.span))
         arms.append(body.close())
         own = place.loans if place.local is None else (place.local,)
         loans = None if loans is None or own is None else (*loans, *own)
-    local.pins, local.pins_all = tuple(dict.fromkeys(loans or ())), loans is None
+    local.points_to, local.points_to_all = tuple(dict.fromkeys(loans or ())), loans is None
     body.emit(nodes.If(condition, arms[0], arms[1], body.at(node)))
     pointer = body.let(nodes.Load(nodes.LocalAddress(local), types.PTR), types.PTR)
-    mutable, why = all(place.mutable for place in places), "one of two values"
-    return Place(places[0].ty, pointer, mutable, why="" if mutable else why, loans=loans)
+    mutable, reason = all(place.mutable for place in places), "one of two values"
+    return Place(places[0].ty, pointer, mutable, reason="" if mutable else reason, loans=loans)
 
 
 def _literal_beside(body: Body, value: ConstValue, other: ast.Expr, node: ast.Ternary) -> Result:
     """Return a literal that was chosen while compiling: its type is common to both arms."""
     sink = body.elab.reporter.redirect(Sink())
-    depth, statements, dead = len(body.blocks), body.statements, body.dead
+    outer = body.position()
     body.open()
     try:
         ty = _common(body, [value, body.api.expr(body, other, None)], None, node)
     except ErrorReported:  # it is not chosen, so whatever is wrong with it does no harm
         return value
     finally:
-        del body.blocks[depth:]
-        body.statements, body.dead = statements, dead
+        body.return_to(outer)
         body.elab.reporter.redirect(sink)
     return (
         value

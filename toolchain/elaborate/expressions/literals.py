@@ -10,7 +10,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, variables
 from ktc.elaborate.calls import call_lowering, conversions
-from ktc.elaborate.calls.writeback import taken
+from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.expressions import members, names, operands
 from ktc.elaborate.generics import function_types
 from ktc.elaborate.generics.conformance import not_in_tuple
@@ -46,13 +46,13 @@ def tuple_of(body: Body, node: ast.TupleLit, items: tuple[ast.Expr, ...], expect
         else body.api.expr(body, item, want)
         for item, want in zip(items, wanted, strict=True)
     ]
-    values = [taken(body, value) for value in values]
+    values = [fetched(body, value) for value in values]
     if any(isinstance(v, (Sym, Opaque)) for v in values):
         raise Symbolic
     kinds = [v for v in values if isinstance(v, Ty)]
     if values and len(kinds) == len(values):
         return well_known.tuple_type(body.elab, tuple(kinds))
-    return tuple_made(body, [conversions.materialize(body, v) for v in values], node)
+    return make_tuple(body, [conversions.materialize(body, v) for v in values], node)
 
 
 def _wanted_items(body: Body, expected: Ty | None, count: int) -> Sequence[Ty | None]:
@@ -64,15 +64,15 @@ def _wanted_items(body: Body, expected: Ty | None, count: int) -> Sequence[Ty | 
     return [None] * count
 
 
-def tuple_made(body: Body, values: Sequence[Result], node: ast.TupleLit) -> Val:
+def make_tuple(body: Body, values: Sequence[Result], node: ast.TupleLit) -> Val:
     """Make a tuple of values."""
     kinds, items = [], node.items
     for value, item in zip(values, items, strict=True):
         if not isinstance(value, (RValue, Place, ConstValue)):
             body.fail(Code.TYPE_MISMATCH, "a value is wanted here", body.at(item))
         kinds.append(value.ty)
-        if not body.frame.module.is_library and (why := not_in_tuple(body.elab, value.ty)) is not None:
-            body.fail(why.code, why.message, body.at(item), why.help())
+        if not body.frame.module.is_library and (reason := not_in_tuple(body.elab, value.ty)) is not None:
+            body.fail(reason.code, reason.message, body.at(item), reason.help())
     ty = well_known.tuple_type(body.elab, tuple(kinds))
     args = [Arg(v, body.at(i)) for v, i in zip(values, items, strict=True)]
     return call_lowering.call(body, ty, args, [], body.at(node))
@@ -111,10 +111,10 @@ def transfer(body: Body, node: ast.Node, value: ast.Expr) -> Result:
     """Elaborate `value^`."""
     found = body.api.expr(body, value)
     if isinstance(found, Place):
-        if found.why == "foreign":
+        if found.reason == "foreign":
             return found
-        if not found.mutable and not _stays(body, found.ty):
-            body.fail(Code.CANNOT_MOVE, f"this cannot be moved: it is {found.why or 'read only'}", body.at(node))
+        if not found.mutable and not _is_bitwise_movable(body, found.ty):
+            body.fail(Code.CANNOT_MOVE, f"this cannot be moved: it is {found.reason or 'read only'}", body.at(node))
         behind = found.local is None or (isinstance(value, ast.Name) and _is_reference(body, value.id))
         if behind and struct_types.is_trivial(
             body.elab, found.ty
@@ -123,27 +123,27 @@ def transfer(body: Body, node: ast.Node, value: ast.Expr) -> Result:
             while isinstance(owner, ast.Attribute):
                 owner = owner.value
             behind = not isinstance(owner, ast.Name) or _is_reference(body, owner.id)
-        if behind and not found.owned and not _stays(body, found.ty):
+        if behind and not found.owned and not _is_bitwise_movable(body, found.ty):
             body.fail(Code.CANNOT_MOVE, "this cannot be moved out of a reference", body.at(node))
         if found.local is not None:
             found.local.is_shared = True
         if isinstance(found.ty, StructTy) and found.ty.info.register_trivial:  # it stays there
             return Place(
-                found.ty, found.pointer, found.mutable, None, (), True, found.why, locals.loans_of(body, found)
+                found.ty, found.pointer, found.mutable, None, (), True, found.reason, locals.loans_of(body, found)
             )
-        return Place(found.ty, found.pointer, found.mutable, found.local, found.path, True, found.why, found.loans)
-    if isinstance(found, RValue) and found.read_only and not _stays(body, found.ty):
-        why = f": it is {found.why}" if found.why else ": it is read only"
-        body.fail(Code.CANNOT_MOVE, f"this cannot be moved{why}", body.at(node))
+        return Place(found.ty, found.pointer, found.mutable, found.local, found.path, True, found.reason, found.loans)
+    if isinstance(found, RValue) and found.read_only and not _is_bitwise_movable(body, found.ty):
+        reason = f": it is {found.reason}" if found.reason else ": it is read only"
+        body.fail(Code.CANNOT_MOVE, f"this cannot be moved{reason}", body.at(node))
     plain = isinstance(value, (ast.Name, ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit))
     if plain and isinstance(found, ConstValue) and not body.frame.module.is_library:
-        text = "this is known at compile time and cannot be moved away"
-        body.fail(Code.CANNOT_MOVE, text, body.at(node), "leave the '^' out")
+        string_literal = "this is known at compile time and cannot be moved away"
+        body.fail(Code.CANNOT_MOVE, string_literal, body.at(node), "leave the '^' out")
     return found
 
 
-def _stays(body: Body, ty: Ty) -> bool:
-    """Whether moving a value of a type is copying its bits: a struct of the user's must be declared so."""
+def _is_bitwise_movable(body: Body, ty: Ty) -> bool:
+    """Whether moving a value of a type is copying its bits: a struct of the program must be declared so."""
     if isinstance(ty, StructTy) and not ty.info.module.is_library and not body.frame.module.is_library:
         return ty.info.register_trivial
     return struct_types.is_trivial(body.elab, ty)
@@ -175,12 +175,12 @@ def integer(body: Body, node: ast.IntLit) -> ConstValue:
     return well_known.literal(body.elab, "IntLiteral", "!kgen.int_literal", node.value)
 
 
-def real(body: Body, node: ast.FloatLit) -> ConstValue:
+def float_literal(body: Body, node: ast.FloatLit) -> ConstValue:
     """Return a number with a fraction or an exponent, exactly as written."""
-    return well_known.literal(body.elab, "FloatLiteral", "!kgen.float_literal", _exact(node.text))
+    return well_known.literal(body.elab, "FloatLiteral", "!kgen.float_literal", _exact_value(node.text))
 
 
-def text(body: Body, node: ast.StrLit) -> ConstValue:
+def string_literal(body: Body, node: ast.StrLit) -> ConstValue:
     """Return a text."""
     return well_known.literal(body.elab, "StringLiteral", "!kgen.string", node.value)
 
@@ -191,9 +191,9 @@ def unsupported(body: Body, node: ast.Expr, expected: Ty | None = None) -> NoRet
     body.fail(Code.UNSUPPORTED, f"this construct ({words}) is not supported yet", body.at(node))
 
 
-def _exact(text: str) -> float | Fraction:
+def _exact_value(string_literal: str) -> float | Fraction:
     """Return the number that a literal writes; far out of every range infinity or zero, not a huge fraction."""
-    exponent = text.lower().partition("e")[2]
-    if exponent and abs(int(exponent)) > MAX_EXPONENT + len(text):
-        return float(text)
-    return Fraction(text)
+    exponent = string_literal.lower().partition("e")[2]
+    if exponent and abs(int(exponent)) > MAX_EXPONENT + len(string_literal):
+        return float(string_literal)
+    return Fraction(string_literal)

@@ -18,9 +18,9 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
-    Given,
     ModuleValue,
     Opaque,
+    ParameterArgument,
     ParameterPack,
     PartialTy,
     StructTy,
@@ -29,7 +29,7 @@ from ktc.elaborate.model.types import (
 from ktc.elaborate.model.values import Arg, DeferredOperand, Method, PackValue, Place, Result, RValue, Val, Var
 from ktc.elaborate.primitives import spellings
 from ktc.elaborate.resolve import modules
-from ktc.elaborate.resolve.hints import member_hint
+from ktc.elaborate.resolve.hints import function_hint, member_hint
 from ktc.elaborate.resolve.suggestions import suggest_member
 from ktc.elaborate.types import lookup, struct_members, struct_types, triviality, type_printer, well_known
 from ktc.syntax import ast
@@ -47,30 +47,30 @@ def attribute(body: Body, node: ast.Attribute) -> Result:
         return spellings.attribute(body, node.name, body.at(node))
     if isinstance(node.value, ast.Name) and node.value.id == "__mlir_op":
         body.fail(Code.SYNTAX_ERROR, "a primitive operation is only called", body.at(node))
-    return required(body, part(body, node), node)
+    return require_place(body, place_or_value(body, node), node)
 
 
-def required(body: Body, value: Result, node: ast.Node) -> Result:
+def require_place(body: Body, value: Result, node: ast.Node) -> Result:
     """Require what `part` gave."""
     if isinstance(value, Place) and value.local is not None and not value.owned:
         variables.require(body, value, node)
     return value
 
 
-def part(body: Body, node: ast.Expr) -> Result:
+def place_or_value(body: Body, node: ast.Expr) -> Result:
     """Elaborate a variable or a field of one, whether or not it has a value; anything else as `expr` does."""
     if isinstance(node, ast.Name):
         found = variables.find(body, node.id)
         return variables.variable(body, found, node, True) if isinstance(found, Var) else body.api.expr(body, node)
     if not isinstance(node, ast.Attribute) or (isinstance(node.value, ast.Name) and node.value.id[:5] == "__mli"):
         return body.api.expr(body, node)
-    base = part(body, node.value)
-    if isinstance(base, Place) and base.local is not None and base.back is None:
+    base = place_or_value(body, node.value)
+    if isinstance(base, Place) and base.local is not None and base.computed_from is None:
         member = struct_members.member(body.elab, base.ty, node.name) if isinstance(base.ty, StructTy) else None
         if isinstance(member, ast.VarDecl):
             return place_operations.field(body, base, node.name)
         if node.name not in _MAKERS and not _is_of_type(member, base.ty, node.name):
-            required(body, base, node.value)
+            require_place(body, base, node.value)
     if node.name == "alloc" and isinstance(base, (StructTy, PartialTy)):
         _check_alloc(body, base, node)
     return member_of(body, base, node.name, node)
@@ -135,7 +135,7 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
         case PackValue(items) if name == "__len__":
             return ConstValue(well_known.library_type(elab, "Int"), len(items))
         case FunctionValue():
-            body.fail(Code.NO_MEMBER, f"a function has no member '{name}'", body.at(node))
+            body.fail(Code.NO_MEMBER, f"a function has no member '{name}'", body.at(node), function_hint(name))
         case _:
             body.fail(Code.NO_MEMBER, f"'{base}' has no member '{name}'", body.at(node))
 
@@ -158,16 +158,16 @@ def type_member(body: Body, ty: StructTy, name: str, node: ast.Node) -> Result:
         return FunctionValue(OverloadSet(name, []), (), (), ty)
     if ty.symbolic:
         raise Symbolic
-    if name in triviality.FLAGS and (ty.info.bound is None or triviality.promises(body.elab, ty, name)):
+    if name in triviality.FLAGS and (ty.info.bound is None or triviality.bound_promises(body.elab, ty, name)):
         if ty.info.bound is not None:
-            return archetypes.promised_truth(body.elab)
+            return archetypes.bound_truth(body.elab)
         return well_known.bool_constant(body.elab, triviality.is_trivial(body.elab, ty, name))
     no_member(body, ty, name, node)
 
 
 def no_member(body: Body, ty: Ty, name: str, node: ast.Node) -> NoReturn:
     """Report a missing member."""
-    place_operations.promised(body, ConstValue(ty, ()), name, node)
+    place_operations.require_bound(body, ConstValue(ty, ()), name, node)
     own = ty.info if isinstance(ty, StructTy) and ty.info.module is body.elab.modules.main else None
     if own is not None and any(name in trait.members for trait in struct_members.traits_of(body.elab, own)):
         raise ErrorReported  # the struct's missing member is reported at its name
@@ -216,7 +216,7 @@ def value_member(body: Body, base: Val, name: str, node: ast.Node) -> Result:
             if isinstance(base, Place)
             else place_operations.field_value(body, base, name)
         )
-        return made if isinstance(base, ConstValue) or base.back is None else field_of(made, base, name)
+        return made if isinstance(base, ConstValue) or base.computed_from is None else field_of(made, base, name)
     if name in _MAKERS and not body.frame.module.is_library:
         return type_member(body, ty, name, node)
     if isinstance(member, OverloadSet):
@@ -239,7 +239,7 @@ def value_member(body: Body, base: Val, name: str, node: ast.Node) -> Result:
     no_member(body, ty, name, node)
 
 
-def type_part(body: Body, node: ast.Expr | None) -> Given:
+def type_part(body: Body, node: ast.Expr | None) -> ParameterArgument:
     """Return a type in a function type; it may be open."""
     assert node is not None
     value = body.api.expr(body, node)

@@ -12,7 +12,9 @@ from ktc.ir import nodes
 from ktc.syntax import ast
 
 
-def merged(body: Body, values: Sequence[Result], lists: list[list[nodes.Statement]], node: ast.Ternary) -> list[Result]:
+def merge_arms(
+    body: Body, values: Sequence[Result], lists: list[list[nodes.Statement]], node: ast.Ternary
+) -> list[Result]:
     """Return what the arms of a conditional expression give where their types have a `__merge_with__` for each other.
 
     Args:
@@ -27,8 +29,7 @@ def merged(body: Body, values: Sequence[Result], lists: list[list[nodes.Statemen
         (first, second.ty, lists[0], node.then),
         (second, first.ty, lists[1], node.orelse),
     ):
-        body.blocks.append(body.statements)
-        body.statements = statements
+        body.reopen(statements)
         found.append(_merge(body, own, other, part) or own if own.ty is not other else own)
         body.close()
     return found
@@ -42,5 +43,5 @@ def _merge(body: Body, value: Val, other: Ty, node: ast.Node) -> Val | None:
         return None
     span = body.at(node)
     fn = FunctionValue(fns, (), (("other_type", other),), value.ty)
-    chosen = overload_resolution.chosen(body, fn, [Arg(value, span)], [], span, True, quiet=True)
+    chosen = overload_resolution.choose_cached(body, fn, [Arg(value, span)], [], span, True, quiet=True)
     return None if chosen is None else call_lowering.emit_call(body, chosen, span)

@@ -1,6 +1,6 @@
 """Names: what a name stands for where it is used.
 
-In: a name and its place. Out: a value, or what the name is of (a type, a function, a module).
+Input: a name and its place. Output: a value, or what the name is of (a type, a function, a module).
 """
 
 from ktc.diag.codes import Code

@@ -26,11 +26,11 @@ def arg(body: Body, node: ast.Expr) -> Arg:
     if isinstance(value, ParameterPack) and value.items and all(isinstance(item, ConstValue) for item in value.items):
         value = PackValue(cast(tuple[ConstValue, ...], value.items))  # a variadic parameter's values
     if isinstance(node, ast.Star) and isinstance(value, Place | RValue) and isinstance(value.ty, StructTy):
-        value = spread(body, value, node)
+        value = unpack_variadic(body, value, node)
     return Arg(value, body.at(node))
 
 
-def spread(body: Body, value: Place | RValue, node: ast.Node) -> Place | RValue | PackValue:
+def unpack_variadic(body: Body, value: Place | RValue, node: ast.Node) -> Place | RValue | PackValue:
     """Turn `*args` into the values of a pack."""
     ty = value.ty
     assert isinstance(ty, StructTy)
@@ -58,7 +58,7 @@ def spread(body: Body, value: Place | RValue, node: ast.Node) -> Place | RValue 
     return PackValue(tuple(items))
 
 
-def each(body: Body, nodes: Iterable[N], elaborate: Callable[[N], T]) -> list[T]:
+def all_operands(body: Body, nodes: Iterable[N], elaborate: Callable[[N], T]) -> list[T]:
     """Elaborate several operands; what is wrong with one does not hide what is wrong with the others."""
     made: list[T] = []
     failure: ErrorReported | None = None
@@ -77,14 +77,14 @@ def each(body: Body, nodes: Iterable[N], elaborate: Callable[[N], T]) -> list[T]
     return made
 
 
-def before(body: Body, rest: Sequence[ast.Expr], elaborate: Callable[[], T]) -> T:
+def first_operand(body: Body, rest: Sequence[ast.Expr], elaborate: Callable[[], T]) -> T:
     """Elaborate what stands before other operands: where it is wrong, these are looked at all the same."""
     try:
         return elaborate()
     except ErrorReported:
         if not body.frame.module.is_library and not body.frame.comptime:
             parts: list[ast.Node] = [item.value if isinstance(item, ast.Star) and item.value else item for item in rest]
-            each(body, parts, partial(body.api.expr, body))
+            all_operands(body, parts, partial(body.api.expr, body))
         raise
 
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, place_operations
 from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
-from ktc.elaborate.calls.writeback import taken
+from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.expressions import collection_literals, operands
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
@@ -20,14 +20,14 @@ from ktc.elaborate.model.values import Arg, CollectionLiteral, DeferredOperand, 
 from ktc.elaborate.resolve.suggestions import operand_help
 from ktc.elaborate.tree.operator_names import BINARY, COMPARE
 from ktc.elaborate.types import struct_members, type_printer, well_known
-from ktc.elaborate.types.type_printer import said
+from ktc.elaborate.types.type_printer import operand_text
 from ktc.syntax import ast
 
 
 def binary(body: Body, node: ast.Binary) -> Result:
     """Elaborate `left op right`."""
-    late_operand = partial(collection_literals.late_operand, body)
-    left = operands.before(body, (node.right,), partial(operands.operand, body, node.left, late_operand))
+    operand_or_literal = partial(collection_literals.operand_or_literal, body)
+    left = operands.first_operand(body, (node.right,), partial(operands.operand, body, node.left, operand_or_literal))
     if isinstance(left, TraitTy) and node.op == "&":
         right = body.api.expr(body, node.right)
         if not isinstance(right, TraitTy):
@@ -36,22 +36,22 @@ def binary(body: Body, node: ast.Binary) -> Result:
     right = (
         operands.operand(body, node.right, partial(body.api.expr, body))
         if isinstance(left, DeferredOperand)
-        else collection_literals.late_operand(body, node.right)
+        else collection_literals.operand_or_literal(body, node.right)
     )
-    left = taken(body, left)
-    return operate(body, node.op, left, taken(body, right), node)
+    left = fetched(body, left)
+    return apply_operator(body, node.op, left, fetched(body, right), node)
 
 
-def operate(body: Body, op: str, left: Result, right: Result, node: ast.Node) -> Val:
+def apply_operator(body: Body, op: str, left: Result, right: Result, node: ast.Node) -> Val:
     """Apply a binary operator to values."""
     if isinstance(left, (Sym, Opaque)) or isinstance(right, (Sym, Opaque)):
         raise Symbolic
     name = BINARY[op]
     if isinstance(left, CollectionLiteral):
-        left = collection_literals.beside(body, left, right)
+        left = collection_literals.literal_like(body, left, right)
     made = dunder(body, left, f"__{name}__", [right], node)
     if made is None and isinstance(right, CollectionLiteral):
-        right = collection_literals.beside(body, right, left)
+        right = collection_literals.literal_like(body, right, left)
         made = dunder(body, left, f"__{name}__", [right], node)
     if made is None:
         made = dunder(body, right, f"__r{name}__", [left], node)
@@ -93,7 +93,7 @@ def dunder(body: Body, base: Result, name: str, args: Sequence[Result], node: as
     keep = body.frame.span is not None and body.frame.module.is_library
     outer = body.frame.set_span(body.frame.span if keep else span)
     try:
-        found = overload_resolution.chosen(body, fn, pos, [], span, True, quiet=True)
+        found = overload_resolution.choose_cached(body, fn, pos, [], span, True, quiet=True)
     finally:
         body.frame.set_span(outer)
     if found is None:
@@ -110,13 +110,13 @@ def no_operator(body: Body, op: str, left: Result, right: Result, node: ast.Node
     asked = right if op == "in" else left
     name = "contains" if op == "in" else BINARY.get(op) or COMPARE.get(op)
     if name is not None:
-        place_operations.promised(body, asked, f"__{name}__", node)
+        place_operations.require_bound(body, asked, f"__{name}__", node)
     for one in (left, right):
         if isinstance(one, Method):
             ir_values.fail_no_value(body, one, body.at(node))
-    _why_not(body, asked, left if op == "in" else right, f"__{name}__", node)
+    _report_missing_requirement(body, asked, left if op == "in" else right, f"__{name}__", node)
     a, b = (
-        type_printer.type_name(body.elab, v.ty) if isinstance(v, (RValue, Place, ConstValue)) else said(v)
+        type_printer.type_name(body.elab, v.ty) if isinstance(v, (RValue, Place, ConstValue)) else operand_text(v)
         for v in (left, right)
     )
     both = isinstance(left, (RValue, Place, ConstValue)) and isinstance(right, (RValue, Place, ConstValue))
@@ -152,7 +152,7 @@ def _lacks_result(body: Body) -> bool:
     )
 
 
-def _why_not(body: Body, owner: Result, other: Result, name: str, node: ast.Node) -> None:
+def _report_missing_requirement(body: Body, owner: Result, other: Result, name: str, node: ast.Node) -> None:
     """Report why a container's method does not take its own type, or that of its items: what they lack, mostly."""
     if not (
         isinstance(owner, (RValue, Place)) and isinstance(other, (RValue, Place)) and isinstance(owner.ty, StructTy)
@@ -161,6 +161,6 @@ def _why_not(body: Body, owner: Result, other: Result, name: str, node: ast.Node
     fns = struct_members.method_set(body.elab, owner.ty, name)
     if fns is not None and (owner.ty is other.ty or other.ty in owner.ty.params):
         span = body.at(node)
-        overload_resolution.chosen(
+        overload_resolution.choose_cached(
             body, FunctionValue(fns, (), (), owner.ty), [Arg(owner, span), Arg(other, span)], [], span, True
         )

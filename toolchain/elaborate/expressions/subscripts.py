@@ -3,7 +3,7 @@
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import place_operations, variables
 from ktc.elaborate.calls import call_lowering, conversions
-from ktc.elaborate.calls.parameter_spans import written_parameter
+from ktc.elaborate.calls.parameter_spans import parameter_node
 from ktc.elaborate.calls.writeback import item_of, runs_after_operands
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals
@@ -23,6 +23,7 @@ from ktc.elaborate.model.types import (
     Sym,
 )
 from ktc.elaborate.model.values import Arg, DeferredOperand, Method, Place, Result, RValue, Val
+from ktc.elaborate.primitives import spellings
 from ktc.elaborate.resolve.hints import index_hint
 from ktc.elaborate.types import primitive_types, struct_members, type_printer
 from ktc.syntax import ast
@@ -36,14 +37,16 @@ def subscript(body: Body, node: ast.Subscript, expected: Ty | None = None) -> Re
         and node.base.value.id == "__mlir_type"
     ):
         return prim_type(body, node, node.base.name)
+    if isinstance(node.base, ast.Name) and node.base.id == "__mlir_type":
+        return spellings.composed_type(body, node)
     if isinstance(node.base, ast.Name) and node.base.id == "Some" and variables.find(body, "Some") is None:
         return body.api.expr(body, node.args[0])
     base = body.api.expr(body, node.base)
     try:
         return apply(body, base, node)
-    except Mismatch as why:
-        written = written_parameter(node, why)
-        body.fail(why.code, why.message, why.span or body.at(written or node), why.help())
+    except Mismatch as reason:
+        written = parameter_node(node, reason)
+        body.fail(reason.code, reason.message, reason.span or body.at(written or node), reason.help())
 
 
 def prim_type(body: Body, node: ast.Subscript, name: str) -> Result:
@@ -79,7 +82,7 @@ def apply(body: Body, base: Result, node: ast.Subscript) -> Result:
                 Code.WRONG_PARAMETER_COUNT, f"'{type_printer.type_name(body.elab, base)}' takes no more parameters"
             )
         case FunctionValue():
-            return parameter_binding.give(body.elab, base, *evaluation.param_list(body, node))
+            return parameter_binding.bind_parameters(body.elab, base, *evaluation.param_list(body, node))
         case Method(value, fn):
             return Method(value, function_types.partial_of(body.elab, fn, *evaluation.param_list(body, node)))
         case BoundAlias(alias, owner):
@@ -101,7 +104,9 @@ def apply(body: Body, base: Result, node: ast.Subscript) -> Result:
         case RValue() | Place() | ConstValue():
             return indexed_value(body, base, node)
         case _:
-            body.fail(Code.NOT_CALLABLE, "this takes no parameters and no index", body.at(node))
+            body.fail(
+                Code.NOT_CALLABLE, "this cannot be subscripted: it takes no parameters and no index", body.at(node)
+            )
 
 
 def _alias_owner(body: Body, alias: AliasInfo) -> StructTy | None:
@@ -119,10 +124,10 @@ def indexed_value(body: Body, base: Val, node: ast.Subscript) -> Result:
         base = conversions.materialize(body, base)
         getter = struct_members.method_set(body.elab, base.ty, "__getitem__")
     if getter is None:
-        place_operations.promised(body, base, "__getitem__", node)
+        place_operations.require_bound(body, base, "__getitem__", node)
         body.fail(
             Code.NO_MEMBER,
-            f"'{type_printer.type_name(body.elab, base.ty)}' has no '__getitem__', so it takes no index",
+            f"'{type_printer.type_name(body.elab, base.ty)}' has no '__getitem__', so it cannot be indexed",
             span,
             index_hint(type_printer.type_name(body.elab, base.ty), span.source.text[node.base.start : node.base.end]),
         )
@@ -137,7 +142,7 @@ def indexed_value(body: Body, base: Val, node: ast.Subscript) -> Result:
         made = call_lowering.call_fn(body, fn, [Arg(base, span)], [], span, True)
         body.frame.set_span(outer)
         return made
-    args = [Arg(base, span), *(collection_literals.late_arg(body, item) for item in node.args)]
+    args = [Arg(base, span), *(collection_literals.argument_or_literal(body, item) for item in node.args)]
     if body.site.deferred_operand is not None and runs_after_operands(body, base, node):
         return DeferredOperand(fn, args, node)
     kw = [collection_literals.keyword(body, k) for k in node.keywords]

@@ -1,6 +1,6 @@
 """Language types as C has them: for exported functions.
 
-In: types. Out: `ir.exports.CType`, and the structs that they name; None where C has no such type.
+Input: types. Output: `ir.exports.CType`, and the structs that they name; None where C has no such type.
 """
 
 from ktc.elaborate.model.declarations import Ty

@@ -1,6 +1,6 @@
 """Destructors: the functions that destroy values of a type.
 
-In: a type. Out: the symbol of a function of the unit: the type's `__del__`, then its fields.
+Input: a type. Output: the symbol of a function of the unit: the type's `__del__`, then its fields.
 """
 
 import hashlib
@@ -17,15 +17,15 @@ from ktc.ir import nodes, types
 
 def destructor(elab: Elaboration, ty: StructTy) -> str:
     """Return the symbol of the function that destroys a value: its `__del__`, then its fields."""
-    if ty.drop_name is not None and ty.drop_name in elab.instances.state.extra:
-        return ty.drop_name
+    if ty.destructor_symbol is not None and ty.destructor_symbol in elab.instances.state.extra:
+        return ty.destructor_symbol
     own, parts = _dropped(elab, ty)
     is_seen = ty.info.bound is not None or ty.info.explicit_destroy is not None
     if own is None and not parts and not is_seen:  # what stands for a type parameter may have one
-        ty.drop_name = ""
+        ty.destructor_symbol = ""
         return ""
     digest = hashlib.sha256(mangling.key_text(elab, struct_types.canonical(elab, ty)).encode()).hexdigest()[:12]
-    symbol = ty.drop_name = f"{ty.info.name}_drop${digest}"
+    symbol = ty.destructor_symbol = f"{ty.info.name}_drop${digest}"
     if symbol in elab.instances.state.extra:
         return symbol
     archived = elab.instances.state.archived.get(symbol)
@@ -69,6 +69,6 @@ def _call_del(elab: Elaboration, body: Body, ty: StructTy, own: OverloadSet, pla
     fn = own.functions[0]
     instance = instance_table.instance(elab, fn, ty, {}, [ty] * len(fn.node.args), None, body)
     work_queue.request(elab, instance)
-    body.refs.add(instance.symbol)
+    body.refer(instance.symbol)
     args = (place.pointer,) if instance.signature.args[0].passing == "memory" else ()
     body.let(nodes.Call(instance.symbol, args, types.VOID), types.VOID)

@@ -1,6 +1,7 @@
 """The functions that a program exports: `@export` in the main file, or in a module whose names it imports.
 
-In: a program before or after its bodies are made. Out: `ir.exports.Exports`: what `codegen` makes C's entry points of.
+Input: a program before or after its bodies are made. Output: `ir.exports.Exports`: what `codegen` makes C's entry
+points of.
 """
 
 import re
@@ -39,7 +40,7 @@ def request(elab: Elaboration) -> None:
             text = f"two functions are exported as '{fn.export}'"
             elab.reporter.sink.report(Diagnostic(Code.DUPLICATE_DEFINITION, fn.span(), text))
         elif not _NAME.fullmatch(fn.export):
-            _report(elab, fn.span(), f"'{fn.export}' is no name for C", "use letters, digits and '_'")
+            _report(elab, fn.span(), f"'{fn.export}' is not a valid name in C", "use letters, digits and '_'")
         elif fn.owner is not None or fn.node.params:
             what = "a method" if fn.owner is not None else "a function with parameters"
             _report(
@@ -59,8 +60,8 @@ def _request(elab: Elaboration, fn: FunctionInfo) -> None:
         made = instance_table.instance(elab, fn, None, {}, [None] * len(fn.node.args), None, None, span=fn.span())
     except ErrorReported:
         return
-    except Mismatch as why:
-        elab.reporter.sink.report(Diagnostic(why.code, why.span or fn.span(), why.message))
+    except Mismatch as reason:
+        elab.reporter.sink.report(Diagnostic(reason.code, reason.span or fn.span(), reason.message))
         return
     if instance_table.open_arguments(elab, made):
         text = f"'{fn.name}' takes values of any type, so it cannot be exported"
@@ -161,7 +162,7 @@ def _refuse(
     if sig is not None and not sig.variadic and sig.ty is not None:
         kind = type_printer.type_name(elab, sig.ty)
     is_what = f"is a '{kind}'" if kind else "is variadic"
-    text = f"'{fn.name}' cannot be exported: {what} {is_what}, which C has not"
+    text = f"'{fn.name}' cannot be exported: {what} {is_what}, which C does not have"
     _report(elab, span, text, "numbers, pointers, StringSlice, and structs of these can be exchanged with C")
 
 

@@ -20,17 +20,17 @@ NO_EXPORTS = Exports()
 
 def elaborate_instance(elab: Elaboration, instance: Instance) -> None:
     """Make the body of an instance, unless it is made or being made."""
-    if instance.fn.parent is not None and elab.coverage.trial is None:
+    if instance.fn.parent is not None and elab.coverage.speculation is None:
         elab.coverage.note_reached(instance.fn.node)
     _elaborate(elab, instance)
-    if elab.coverage.trial is not None and not instance.fn.module.is_library and not instance.again:
-        elab.coverage.trial.made.append(instance)
+    if elab.coverage.speculation is not None and not instance.fn.module.is_library and not instance.is_reelaborated:
+        elab.coverage.speculation.instances.append(instance)
 
 
 def _elaborate(elab: Elaboration, instance: Instance) -> None:
     if instance.function is not None or instance.busy or instance.failed:
         return
-    if instance.kept:
+    if instance.has_stored_body:
         found = work_queue.recall(elab, instance.state, instance.symbol)
         assert found is not None
         instance.function, instance.refs = found[0], set(found[1])
@@ -42,9 +42,9 @@ def _elaborate(elab: Elaboration, instance: Instance) -> None:
         prologues.make_function(elab, instance)
     except (ErrorReported, Symbolic, DependsOnProgram):
         instance.failed = True
-    except Mismatch as why:
+    except Mismatch as reason:
         instance.failed = True
-        elab.report(why.code, why.message, why.span or instance.fn.span(), "", instance)
+        elab.report(reason.code, reason.message, reason.span or instance.fn.span(), "", instance)
     finally:
         instance.busy = False
         elab.instances.enter(*outer)
@@ -75,7 +75,7 @@ def make_template(elab: Elaboration, instance: Instance) -> None:
         made = inlining.inline(scratch, instance, values, instance.fn.span())
     except Symbolic:
         return
-    is_pure = not (scratch.statements or scratch.hoisted or scratch.facts.lends)
+    is_pure = not (scratch.statements or scratch.hoisted or scratch.facts.address_taken)
     if elab.reporter.sink.error_count != errors or not is_pure or isinstance(made, Place):
         return
     if isinstance(made, (RValue, ConstValue)):
@@ -85,7 +85,7 @@ def make_template(elab: Elaboration, instance: Instance) -> None:
             instance.refs = scratch.refs
 
 
-def unit_of(elab: Elaboration, state: UnitState, exports: Exports = NO_EXPORTS) -> nodes.Unit:
+def reachable_unit(elab: Elaboration, state: UnitState, exports: Exports = NO_EXPORTS) -> nodes.Unit:
     """Return what the entry and exported functions, or the kernels of a target, reach."""
     unit = nodes.Unit(state.target, exports=exports, described=elab.types.described)
     roots = [elab.instances.entry, *exports.roots()] if state.index < 0 else list(state.kernels)
@@ -106,7 +106,7 @@ def unit_of(elab: Elaboration, state: UnitState, exports: Exports = NO_EXPORTS) 
             unit.functions[symbol] = function
             work += refs
         elif instance is not None:
-            if instance.kept:  # perhaps only another kept body refers to it
+            if instance.has_stored_body:  # perhaps only another kept body refers to it
                 elaborate_instance(elab, instance)
             if instance.function is not None:
                 unit.functions[symbol] = instance.function

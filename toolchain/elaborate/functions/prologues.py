@@ -1,6 +1,6 @@
 """Binding: the variables that a body has for its arguments.
 
-In: the signature of an instance and the values of the function in the IR. Out: variables in the body's scope.
+Input: the signature of an instance and the values of the function in the IR. Output: variables in the body's scope.
 """
 
 from ktc.base.records import replace
@@ -52,7 +52,7 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
     if instance.failed:  # before the next check: a statement that is missing for its mistake may be the 'return'
         raise ErrorReported
     if not body.dead:
-        _fall_off(elab, body, instance)
+        _end_of_body(elab, body, instance)
     kind: types.Type = types.BOOL if signature.raises else types.VOID
     if not signature.raises and signature.result in ("direct", "ref"):
         kind = types.PTR if signature.result == "ref" else struct_types.ir_type(elab, signature.result_ty)
@@ -69,9 +69,10 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
     instance.refs = body.refs
     passed = {one.closure: at.index for one, at in body.captures.env_args.items() if isinstance(at, nodes.Argument)}
     instance.function = nodes.Function(
-        symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(), body.facts.lends,
-        bounds, passed, _values(elab, instance, params) | body.captures.whole_captures if instance.kernel else {},
-        traced=fn.traced, must_end=dict(body.facts.linear),
+        symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(),
+        body.facts.address_taken, bounds, passed,
+        _values(elab, instance, params) | body.captures.whole_captures if instance.kernel else {},
+        traced=fn.traced, forbidden_destructors=dict(body.facts.linear),
         described=_described(elab, body, params) if elab.config.debug >= FULL_DEBUG else {},
     )  # fmt: skip
 
@@ -101,10 +102,10 @@ def _described(elab: Elaboration, body: Body, params: list[tuple[str, types.Type
     return {at: found[name] for at, (name, _) in enumerate(params) if name in found}
 
 
-def _fall_off(elab: Elaboration, body: Body, instance: Instance) -> None:
+def _end_of_body(elab: Elaboration, body: Body, instance: Instance) -> None:
     signature = instance.signature
     if signature.result == "none" or body.flow.out_var is not None:
-        body.flow.set_leaving(None)
+        body.flow.set_exit_span(None)
         body.frame.set_span(instance.fn.span())
         exits.leave(body, None)
         return
@@ -131,7 +132,7 @@ def _bind_arguments(elab: Elaboration, body: Body, instance: Instance, argument:
     marks: list[nodes.Mark] = [one for one in made if isinstance(one, nodes.Mark)]
     if len(marks) > 1:  # what is never looked at is destroyed from the last one on, and what stands for many last
         marks.sort(key=lambda mark: mark.local.at is not None)
-        body.statements[before:] = [*(one for one in made if not isinstance(one, nodes.Mark)), *reversed(marks)]
+        body.replace_from(before, [*(one for one in made if not isinstance(one, nodes.Mark)), *reversed(marks)])
 
 
 def _bind_one(
@@ -140,24 +141,29 @@ def _bind_one(
     ty = sig.ty
     if isinstance(ty, FunctionTy) and ty.of is not None:
         return ty.of
-    why = read_only_argument(sig.name)
+    reason = read_only_argument(sig.name)
     assert body.frame.instance is not None
     if sig.convention in ("mut", "ref"):
         pointer = argument(sig.name, types.PTR)
         if sig.convention == "mut" and not struct_types.is_trivial(elab, ty) and _is_replaced(elab, body, sig):
-            return _bind_behind(elab, body, sig, pointer, span)
+            return _bind_by_address(elab, body, sig, pointer, span)
         fixed = (
             sig.convention == "ref" and not body.frame.module.is_library and is_fixed(elab, body.frame.instance, sig)
         )
         return Var(
-            sig.name, ty, Place(ty, pointer, not fixed, why=why if fixed else "", loans=()), span, "arg", body=body
+            sig.name,
+            ty,
+            Place(ty, pointer, not fixed, reason=reason if fixed else "", loans=()),
+            span,
+            "arg",
+            body=body,
         )
     if sig.passing == "memory":
         pointer = argument(sig.name, types.PTR)
         if sig.convention == "read":
-            return Var(sig.name, ty, Place(ty, pointer, False, why=why, loans=()), span, "arg", body=body)
+            return Var(sig.name, ty, Place(ty, pointer, False, reason=reason, loans=()), span, "arg", body=body)
         if not struct_types.is_trivial(elab, ty):
-            return _bind_behind(elab, body, sig, pointer, span)
+            return _bind_by_address(elab, body, sig, pointer, span)
         local = locals.new_local(body, struct_types.ir_type(elab, ty), sig.name, ty, loans=())
         size = nodes.Const(types.I64, types.size_of(struct_types.ir_type(elab, ty)))
         place = Place(ty, nodes.LocalAddress(local), True, local)
@@ -190,14 +196,14 @@ def _is_replaced(elab: Elaboration, body: Body, sig: ArgumentSignature) -> bool:
     )
 
 
-def _bind_behind(elab: Elaboration, body: Body, sig: ArgumentSignature, pointer: nodes.Value, span: Span) -> Var:
+def _bind_by_address(elab: Elaboration, body: Body, sig: ArgumentSignature, pointer: nodes.Value, span: Span) -> Var:
     """Bind an argument of which the function may give away the value, or must destroy it."""
-    local = locals.behind(body, pointer, sig.ty, sig.name, span)
+    local = locals.argument_local(body, pointer, sig.ty, sig.name, span)
     if sig.convention == "deinit":
         assert isinstance(sig.ty, StructTy)
-        partial_moves.by_field(body, local, sig.ty)
+        partial_moves.track_fields(body, local, sig.ty)
         local.drop = ""
-    local.kept = sig.convention == "mut"
+    local.is_caller_owned = sig.convention == "mut"
     place = Place(sig.ty, pointer, True, local)
     partial_moves.mark(body, "init", place)
     return Var(sig.name, sig.ty, place, span, "arg", local, body)
@@ -218,21 +224,21 @@ def _bind_out(elab: Elaboration, body: Body, instance: Instance, sig: ArgumentSi
         place = Place(ty, body.flow.result_pointer, True, loans=())
     elif signature.result == "memory":
         assert body.flow.result_pointer is not None
-        local = locals.behind(body, body.flow.result_pointer, ty, sig.name, span)
+        local = locals.argument_local(body, body.flow.result_pointer, ty, sig.name, span)
         place = Place(ty, body.flow.result_pointer, True, local)
     else:
         local = locals.new_local(body, struct_types.ir_type(elab, ty), sig.name)
         place = Place(ty, nodes.LocalAddress(local), True, None if body.frame.module.is_library else local)
     if place.local is not None:
         if isinstance(ty, StructTy):
-            partial_moves.by_field(body, place.local, ty)
+            partial_moves.track_fields(body, place.local, ty)
             if instance.fn.name == "__init__":
                 place.local.drop = ""  # what is not finished when an error is raised is destroyed field by field
         trusted = body.frame.module.is_library or (isinstance(ty, StructTy) and not place.local.fields)
         if trusted:
             body.facts.trust(place.local)
         else:
-            body.late_locals.add(place.local)
+            body.note_late(place.local)
     var = body.frame.scope.names[sig.name] = Var(sig.name, ty, place, span, "var", None, body)
     body.flow.name_result(var)
 

@@ -1,8 +1,8 @@
 """Archetypes: types and values that stand for a declaration's own parameters, so that a generic body can be elaborated
 by itself.
 
-In: parameters as declared. Out: for a type parameter a struct that has what the parameter's bound promises and nothing
-else, for an origin or a function one of that kind, for any other value some constant of its type.
+Input: parameters as declared. Output: for a type parameter a struct that has what the parameter's bound promises and
+nothing else, for an origin or a function one of that kind, for any other value some constant of its type.
 """
 
 import contextlib
@@ -28,9 +28,9 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
-    Given,
     Metatype,
     OriginValue,
+    ParameterArgument,
     ParameterPack,
     PartialTy,
     StructTy,
@@ -53,7 +53,7 @@ _PLACES = (0.5, 0.2, 0.55, 0.1, 0.3)
 _WORD = types.StructType((types.I64,))
 
 
-class NoStandIn(Exception):
+class NoArchetype(Exception):
     """Nothing can stand for a parameter: its type has no constants that could be written down."""
 
 
@@ -91,7 +91,7 @@ def narrowed(elab: Elaboration, ty: StructTy, bound: TraitTy) -> StructTy:
     return found
 
 
-def promised_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Given:
+def bound_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope: Scope) -> ParameterArgument:
     """Return what stands for an alias that the traits of an archetype only ask for."""
     if ty is None or ty.info.bound is None:
         elab.fail(Code.NO_MEMBER, f"'{alias.name}' has no value here", alias.span())
@@ -104,38 +104,39 @@ def promised_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None, sco
     if key not in ty.aliases:
         want = elab.api.evaluate(elab, alias.node.type, scope, alias.module) if alias.node.type is not None else None
         name = f"{ty.info.name.removeprefix(MARK)}.{alias.name}"
-        ty.aliases[key] = _stand_in_for(elab, want, name, alias.module, alias.node)
+        ty.aliases[key] = _archetype_for(elab, want, name, alias.module, alias.node)
     return ty.aliases[key]
 
 
-def promised_truth(elab: Elaboration) -> ConstValue:
+def bound_truth(elab: Elaboration) -> ConstValue:
     """Return some truth value for a flag that every type has."""
-    elab.coverage.doubt()
-    return well_known.bool_constant(elab, elab.coverage.choice % 2 == 0)
+    elab.coverage.note_uncertain()
+    return well_known.bool_constant(elab, elab.coverage.constant_choice % 2 == 0)
 
 
-def stand_ins(
-    elab: Elaboration, params: tuple[ast.Param, ...], scope: Scope, module: ModuleInfo, given: dict[str, Given],
+def archetypes_of(
+    elab: Elaboration, params: tuple[ast.Param, ...], scope: Scope, module: ModuleInfo, given: dict[str,
+    ParameterArgument],
     is_open: bool = False,
-) -> dict[str, Given]:  # fmt: skip
+) -> dict[str, ParameterArgument]:  # fmt: skip
     """Return a value for each parameter that has none, in order; they are entered into `scope`.
 
     Args:
         is_open: of a struct that an argument leaves open; nothing depends on values that are there by default.
 
     Raises:
-        NoStandIn: for one of them there is none.
+        NoArchetype: for one of them there is none.
     """
     flags = {flag for param in params if (flag := _mutable_flag(param))}
     for param in params:
         if param.name in given:
             pass
         elif param.name in flags:
-            elab.coverage.note_lent()
+            elab.coverage.note_assumed_immutable()
             given[param.name] = well_known.bool_constant(elab, False)
         else:
             doubt = elab.coverage.uncertainty
-            given[param.name] = _stand_in(elab, param, scope, module)
+            given[param.name] = _archetype(elab, param, scope, module)
             if is_open and param.default is not None:
                 elab.coverage.set_uncertainty(doubt)
         scope.names[param.name] = given[param.name]
@@ -148,37 +149,39 @@ def own_type(elab: Elaboration, info: StructInfo) -> StructTy:
         return struct_types.struct_type(elab, info, ())
     outer = elab.reporter.redirect(Sink())  # their errors are reported elsewhere
     try:
-        values = stand_ins(elab, info.node.params, Scope(info.scope, "function"), info.module, {})
-    except (NoStandIn, ErrorReported, Mismatch, Symbolic):
+        values = archetypes_of(elab, info.node.params, Scope(info.scope, "function"), info.module, {})
+    except (NoArchetype, ErrorReported, Mismatch, Symbolic):
         return unification.symbolic_struct(elab, info)
     finally:
         elab.reporter.redirect(outer)
     return struct_types.struct_type(elab, info, tuple(values[p.name] for p in info.node.params))
 
 
-def _stand_in(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> Given:
+def _archetype(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> ParameterArgument:
     if param.type is None or (isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Some"):
-        raise NoStandIn
+        raise NoArchetype
     want = elab.api.evaluate(elab, param.type, scope, module)
     if isinstance(want, FunctionTy) and want.syntax is not None:
         return _parametric_function(elab, param, scope, module)
     if param.kind == "star":
-        return ParameterPack(tuple(_stand_in_for(elab, want, param.name, module, param) for _ in range(2)), want)
+        return ParameterPack(tuple(_archetype_for(elab, want, param.name, module, param) for _ in range(2)), want)
     if (
         param.default is not None
         and isinstance(want, StructTy)
         and want.info is not well_known.library_info(elab, "Origin")
     ):
-        elab.coverage.doubt()
-        if elab.coverage.choice % 2:  # what holds for the default only is no mistake
-            with contextlib.suppress(NoStandIn):
+        elab.coverage.note_uncertain()
+        if elab.coverage.constant_choice % 2:  # what holds for the default only is no mistake
+            with contextlib.suppress(NoArchetype):
                 return _constant(elab, want, None)
         value = elab.api.evaluate(elab, param.default, scope, module)
         return value if isinstance(value, ConstValue) and value.ty is want else _constant(elab, want, value)
-    return _stand_in_for(elab, want, param.name, module, param)
+    return _archetype_for(elab, want, param.name, module, param)
 
 
-def _stand_in_for(elab: Elaboration, want: Given, name: str, module: ModuleInfo, at: ast.Node) -> Given:
+def _archetype_for(
+    elab: Elaboration, want: ParameterArgument, name: str, module: ModuleInfo, at: ast.Node
+) -> ParameterArgument:
     if isinstance(want, TraitTy):
         return archetype(elab, name, want, module, at)
     if isinstance(want, Metatype) and isinstance(want.of, StructTy) and not want.of.symbolic:
@@ -186,23 +189,23 @@ def _stand_in_for(elab: Elaboration, want: Given, name: str, module: ModuleInfo,
     if isinstance(want, FunctionTy) and want.syntax is None and not want.symbolic:
         return _function(elab, want, name, module, at)
     if isinstance(want, PartialTy) and want.info is well_known.library_info(elab, "Origin"):
-        elab.coverage.note_lent()
+        elab.coverage.note_assumed_immutable()
         return well_known.origin_constant(elab, OriginValue("some", False))
     if not isinstance(want, StructTy):
-        raise NoStandIn
+        raise NoArchetype
     if want.info is well_known.library_info(elab, "Origin"):
         flag = want.params[0]
         return ConstValue(want, OriginValue("some", bool(flag.data) if isinstance(flag, ConstValue) else True))
-    elab.coverage.doubt()
+    elab.coverage.note_uncertain()
     return _constant(elab, want, None)
 
 
-def _constant(elab: Elaboration, want: StructTy, given: Given) -> ConstValue:
+def _constant(elab: Elaboration, want: StructTy, given: ParameterArgument) -> ConstValue:
     """Return some constant of a type: one made from a literal, an alias of its struct, or one without bits."""
     tries = (
-        well_known.literal(elab, "IntLiteral", "!kgen.int_literal", 4 << elab.coverage.choice),
-        well_known.bool_constant(elab, elab.coverage.choice % 2 == 0),
-        well_known.literal(elab, "StringLiteral", "!kgen.string", "xyzvw"[elab.coverage.choice]),
+        well_known.literal(elab, "IntLiteral", "!kgen.int_literal", 4 << elab.coverage.constant_choice),
+        well_known.bool_constant(elab, elab.coverage.constant_choice % 2 == 0),
+        well_known.literal(elab, "StringLiteral", "!kgen.string", "xyzvw"[elab.coverage.constant_choice]),
     )
     for value in (given,) if isinstance(given, ConstValue) else tries:
         try:
@@ -213,10 +216,10 @@ def _constant(elab: Elaboration, want: StructTy, given: Given) -> ConstValue:
             return made
     found = [made for member in want.info.members.values() if (made := _own_constant(elab, member, want)) is not None]
     if found:  # the first ones mean something special more often than not
-        return found[int(len(found) * _PLACES[elab.coverage.choice])]
+        return found[int(len(found) * _PLACES[elab.coverage.constant_choice])]
     if want.info.bound is None and not types.size_of(struct_types.ir_type(elab, want)):
         return ConstValue(want, zero_of(struct_types.ir_type(elab, want)))
-    raise NoStandIn
+    raise NoArchetype
 
 
 def _own_constant(elab: Elaboration, member: Member, want: StructTy) -> ConstValue | None:
@@ -226,17 +229,19 @@ def _own_constant(elab: Elaboration, member: Member, want: StructTy) -> ConstVal
     return made if isinstance(made, ConstValue) and made.ty is want and made.data != 0 else None
 
 
-def open_type(elab: Elaboration, kind: Given, name: str, scope: Scope, module: ModuleInfo, at: ast.Node) -> Given:
+def open_type(
+    elab: Elaboration, kind: ParameterArgument, name: str, scope: Scope, module: ModuleInfo, at: ast.Node
+) -> ParameterArgument:
     """Return what stands for the type of an argument that is declared by a trait or a struct with open parameters;
     None for one that is complete."""
     if isinstance(kind, TraitTy):
         return archetype(elab, f"type of {name}", kind, module, at)
     if isinstance(kind, PartialTy):
-        given: dict[str, Given] = {
+        given: dict[str, ParameterArgument] = {
             p.name: v for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None
         }
         inner = Scope(kind.info.scope, "function")
-        given = stand_ins(elab, kind.info.node.params, inner, kind.info.module, given, True)
+        given = archetypes_of(elab, kind.info.node.params, inner, kind.info.module, given, True)
         return struct_types.struct_type(elab, kind.info, tuple(given[p.name] for p in kind.info.node.params))
     return None
 
@@ -264,13 +269,13 @@ def _function(elab: Elaboration, want: FunctionTy, name: str, module: ModuleInfo
     args = []
     for i, (convention, kind) in enumerate(want.args):
         if not isinstance(kind, Ty):
-            raise NoStandIn
+            raise NoArchetype
         scope.names[f"${i}"] = kind
         written = want.nodes[i].name if want.nodes else ""
         spelled = ast.Name(at.start, at.end, f"${i}")
         args.append(ast.Param(at.start, at.end, written or f"_{i}", spelled, None, "any", convention, (), False))
     if not isinstance(want.result, Ty) or want.result_ref is not None:
-        raise NoStandIn
+        raise NoArchetype
     scope.names["$"] = want.result
     result = ast.Name(at.start, at.end, "$")
     return _function_value(elab, name, (), tuple(args), result, want, module, scope, at)
@@ -279,10 +284,10 @@ def _function(elab: Elaboration, want: FunctionTy, name: str, module: ModuleInfo
 def _parametric_function(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> FunctionValue:
     node = param.type
     if not isinstance(node, ast.FunctionType) or node.result_ref is not None:
-        raise NoStandIn
+        raise NoArchetype
     want = elab.api.evaluate(elab, node, scope, module)
     if not isinstance(want, FunctionTy):
-        raise NoStandIn
+        raise NoArchetype
     own = Scope(scope.parent, "function", dict(scope.names))
     args = tuple(
         ast.Param(a.start, a.end, a.name or f"_{i}", a.type, a.default, a.kind, a.convention, a.origin, a.splat)

@@ -10,7 +10,7 @@ from ktc.elaborate.model.declarations import OverloadSet, StructInfo, TraitInfo,
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Instance
-from ktc.elaborate.model.types import ConstValue, Given, PartialTy, StructTy, Sym, TraitTy
+from ktc.elaborate.model.types import ConstValue, ParameterArgument, PartialTy, StructTy, Sym, TraitTy
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.resolve.hints import trait_hint
 from ktc.elaborate.types import struct_members, type_printer
@@ -27,11 +27,11 @@ def missing_conformance(elab: Elaboration, ty: Ty, want: TraitTy, asks: str = ""
     ] or list(want.traits)
     named = " & ".join(trait.name for trait in missing)
     text = f"'{type_printer.type_name(elab, ty)}' does not conform to '{named}'{asks}"
-    why = Mismatch(
+    reason = Mismatch(
         Code.UNSATISFIED_TRAIT, text, weight=2, hint=partial(_help, ty, missing, type_printer.type_name(elab, ty))
     )
-    why.culprit = ty
-    return why
+    reason.culprit = ty
+    return reason
 
 
 def not_in_tuple(elab: Elaboration, ty: Ty) -> Mismatch | None:
@@ -48,7 +48,7 @@ def not_in_tuple(elab: Elaboration, ty: Ty) -> Mismatch | None:
     )
 
 
-def check_conforms(elab: Elaboration, param: ast.Param, value: Given, want: TraitTy, what: str) -> None:
+def check_conforms(elab: Elaboration, param: ast.Param, value: ParameterArgument, want: TraitTy, what: str) -> None:
     """Check a value that is given for a parameter that is a type.
 
     Raises:
@@ -66,7 +66,7 @@ def check_conforms(elab: Elaboration, param: ast.Param, value: Given, want: Trai
     if isinstance(value, ConstValue) and isinstance(value.data, (int, tuple, float)):
         raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} must be a type", weight=2)
     if isinstance(value, StructTy) and not value.symbolic and not struct_members.conforms(elab, value, want):
-        if value.info.lacks_trait:
+        if value.info.has_trait_error:
             raise ErrorReported
         raise missing_conformance(elab, value, want, f", as parameter '{param.name}' of {what} asks")
 
@@ -92,14 +92,16 @@ def _help(ty: Ty, missing: list[TraitInfo], shown: str) -> str:
     return f"add {names} to the traits of '{ty.info.name}'{needs}"
 
 
-def beyond_bound(elab: Elaboration, ty: StructTy, name: str, span: Span | None, instance: Instance | None) -> NoReturn:
+def missing_trait_bound(
+    elab: Elaboration, ty: StructTy, name: str, span: Span | None, instance: Instance | None
+) -> NoReturn:
     """Report that the bound of a type parameter does not promise a member."""
     bound = ty.info.bound
     assert bound is not None
     known = _traits_with(elab, name)
     help = f"declare a trait that has '{name}', and add it to the bound"
     if known:
-        help = f"'{known[0].name}' has it: {let(ty.info, known[0].name)}"
+        help = f"'{known[0].name}' has it: {add_bound_help(ty.info, known[0].name)}"
     text = f"'{ty.info.name}' has no '{name}': its only bound is '{bound}'"
     elab.fail(Code.MISSING_TRAIT_BOUND, text, span, help, instance)
 
@@ -118,7 +120,7 @@ def _traits_with(elab: Elaboration, name: str) -> list[TraitInfo]:
     return sorted(found.values(), key=lambda trait: (len(trait.members) + len(trait.node.traits), trait.name))
 
 
-def let(info: StructInfo, more: str) -> str:
+def add_bound_help(info: StructInfo, more: str) -> str:
     """Return what is to be written so that the bound of an archetype has one more trait."""
     assert isinstance(info.bound, TraitTy)
     if info.name == f"{MARK}Self":

@@ -1,7 +1,7 @@
 """Forms of functions: whether one captures, keeps what it captured, or raises, and which form a function type asks for.
 
-In: a function of the program with its parameters and arguments given. Out: a `Mismatch` for a function that has another
-form than the type that is written there. The library's own functions take more than they say.
+Input: a function of the program with its parameters and arguments given. Output: a `Mismatch` for a function that has
+another form than the type that is written there. The library's own functions take more than they say.
 """
 
 from collections.abc import Sequence
@@ -11,21 +11,23 @@ from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import Mismatch, at_parameter, place_of
-from ktc.elaborate.model.types import FunctionValue, Given
+from ktc.elaborate.model.types import FunctionValue, ParameterArgument
 from ktc.elaborate.model.values import Arg, Slot
 from ktc.syntax import ast
 
 _FORMS = ("capturing", "escaping")
 
 
-def check_forms(elab: Elaboration, fn: FunctionInfo, given: dict[str, Given], slots: Sequence[Slot]) -> None:
-    """Raise a `Mismatch` if a function that is given has not the form that a parameter or an argument wants."""
+def check_forms(
+    elab: Elaboration, fn: FunctionInfo, given: dict[str, ParameterArgument], slots: Sequence[Slot]
+) -> None:
+    """Raise a `Mismatch` if a function that is given does not have the form that a parameter or an argument wants."""
     for param in fn.node.params:
         if isinstance(param.type, ast.FunctionType):
             try:
                 _check(elab, fn, f"parameter '{param.name}'", param.type, given.get(param.name), None)
-            except Mismatch as why:
-                raise at_parameter(why, param.name, place_of(param, fn.node.params)) from None
+            except Mismatch as reason:
+                raise at_parameter(reason, param.name, place_of(param, fn.node.params)) from None
     for arg, slot in zip(fn.node.args, slots, strict=True):
         if isinstance(arg.type, ast.FunctionType) and isinstance(slot, Arg):
             _check(elab, fn, f"argument '{arg.name}'", arg.type, slot.value, slot.span)

@@ -11,8 +11,8 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
-    Given,
     Named,
+    ParameterArgument,
     ParameterPack,
     ParameterValue,
     PartialTy,
@@ -49,17 +49,19 @@ def partial_of(
         params = tuple(next(rest, None) if value is None else value for value in params)
         positional = tuple(rest)
     named = tuple(one for one in named if one[1] is not None)
-    return FunctionValue(fn.set, params + positional, fn.named + named, fn.self_ty, fn.env, fn.leads)
+    return FunctionValue(fn.set, params + positional, fn.named + named, fn.self_ty, fn.env, fn.struct_params_first)
 
 
-def give_function(elab: Elaboration, params: tuple[ast.Param, ...], fn: FunctionValue, what: str) -> dict[str, Given]:
+def give_function(
+    elab: Elaboration, params: tuple[ast.Param, ...], fn: FunctionValue, what: str
+) -> dict[str, ParameterArgument]:
     """Assign the parameters that a function value has to names, without those that `_` leaves open."""
-    given = parameter_assignment.give(elab, params, fn.params, fn.named, what)
+    given = parameter_assignment.assign_parameters(elab, params, fn.params, fn.named, what)
     return {name: value for name, value in given.items() if value is not None} if None in fn.params else given
 
 
 def function_type(
-    elab: Elaboration, args: Named, result: Given, raises: bool, effects: tuple[str, ...],
+    elab: Elaboration, args: Named, result: ParameterArgument, raises: bool, effects: tuple[str, ...],
     written: tuple[ast.Param, ...] = (), result_ref: bool | None = None,
 ) -> FunctionTy:  # fmt: skip
     """Return the function type; the names of arguments are no part of it."""
@@ -92,8 +94,10 @@ def call_signature(elab: Elaboration, ty: FunctionTy) -> Signature:
             args.append(ArgumentSignature(node.name, kind, word, "any", node, passing))
         assert isinstance(ty.result, Ty)
         result = "ref" if ty.result_ref is not None else struct_types.abi(elab, ty.result)
-        lends = tuple(range(len(args)))  # which of them the function keeps is not known
-        ty.signature = Signature(tuple(args), ty.result, result, ty.raises, "", bool(ty.result_ref), lends=lends)
+        borrowed = tuple(range(len(args)))  # which of them the function keeps is not known
+        ty.signature = Signature(
+            tuple(args), ty.result, result, ty.raises, "", bool(ty.result_ref), borrowed_args=borrowed
+        )
     assert isinstance(ty.signature, Signature)
     return ty.signature
 
@@ -125,7 +129,7 @@ def constant_function(elab: Elaboration, data: object) -> FunctionValue | None:
     return elab.generics.constant_functions.get(data.name) if isinstance(data, nodes.Address) else None
 
 
-def environments(elab: Elaboration, values: Sequence[Given]) -> tuple[FunctionValue, ...]:
+def environments(elab: Elaboration, values: Sequence[ParameterArgument]) -> tuple[FunctionValue, ...]:
     """Return the closures in parameter values, each once: their environments are passed along."""
     found: dict[FunctionInfo, FunctionValue] = {}
     work = list(reversed(values))

@@ -5,7 +5,7 @@ from ktc.elaborate.model.declarations import FunctionInfo, Scope
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Mismatch, at_parameter
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
-from ktc.elaborate.model.types import Given, Named, ParameterPack
+from ktc.elaborate.model.types import Named, ParameterArgument, ParameterPack
 from ktc.elaborate.model.values import Binding
 from ktc.elaborate.types.type_relations import is_static
 from ktc.syntax import ast
@@ -36,14 +36,14 @@ def lookup_quiet(elab: Elaboration, scope: Scope, name: str, fn: FunctionInfo) -
     return None
 
 
-def give(
+def assign_parameters(
     elab: Elaboration,
     params: tuple[ast.Param, ...],
-    positional: tuple[Given, ...],
+    positional: tuple[ParameterArgument, ...],
     named: Named,
     what: str,
     instead: str = "",
-) -> dict[str, Given]:
+) -> dict[str, ParameterArgument]:
     """Assign written parameter values to names.
 
     Args:
@@ -54,11 +54,11 @@ def give(
     """
     if not positional and not named:  # most calls write none
         return {}
-    given: dict[str, Given] = {}
+    given: dict[str, ParameterArgument] = {}
     slots = [p for p in params if p.kind in ("pos", "any")]
     star = next((p for p in params if p.kind == "star"), None)
     count = 0
-    rest: list[Given] = []
+    rest: list[ParameterArgument] = []
     for value in positional:
         if count < len(slots):
             given[slots[count].name] = value
@@ -71,18 +71,18 @@ def give(
         else:
             limit = f"at most {len(slots)} parameter{'s' if len(slots) != 1 else ''}" if slots else "no parameters"
             text = f"{what} takes {limit}, but {len(positional)} {'is' if len(positional) == 1 else 'are'} given"
-            why = Mismatch(Code.WRONG_PARAMETER_COUNT, text, weight=3, hint=instead)
-            raise at_parameter(why, "", len(slots))
+            reason = Mismatch(Code.WRONG_PARAMETER_COUNT, text, weight=3, hint=instead)
+            raise at_parameter(reason, "", len(slots))
     if star is not None and rest:
         given[star.name] = ParameterPack(tuple(rest))
     by_name = {p.name for p in params} if named else set()
     for name, value in named:
         if name and name not in by_name:
             wrong = (name, tuple(p.name for p in params))
-            why = Mismatch(Code.UNKNOWN_ARGUMENT, f"{what} has no parameter '{name}'", weight=3, wrong=wrong)
-            raise at_parameter(why, name)
+            reason = Mismatch(Code.UNKNOWN_ARGUMENT, f"{what} has no parameter '{name}'", weight=3, wrong=wrong)
+            raise at_parameter(reason, name)
         if given.get(name) is not None:
-            why = Mismatch(Code.WRONG_PARAMETER_COUNT, f"parameter '{name}' of {what} is given twice", weight=3)
-            raise at_parameter(why, name)
+            reason = Mismatch(Code.WRONG_PARAMETER_COUNT, f"parameter '{name}' of {what} is given twice", weight=3)
+            raise at_parameter(reason, name)
         given[name] = value
     return given

@@ -17,10 +17,10 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
-    Given,
     Metatype,
     Named,
     OriginValue,
+    ParameterArgument,
     ParameterPack,
     ParameterValue,
     PartialTy,
@@ -34,7 +34,7 @@ from ktc.elaborate.types.type_relations import as_mutable
 from ktc.syntax import ast
 
 
-def type_of_param(elab: Elaboration, value: Given) -> Given:
+def type_of_param(elab: Elaboration, value: ParameterArgument) -> ParameterArgument:
     """Return the type of a parameter value, for inference of what its declared type names."""
     if isinstance(value, ConstValue | Sym):
         return value.ty
@@ -42,9 +42,10 @@ def type_of_param(elab: Elaboration, value: Given) -> Given:
 
 
 def settle(
-    elab: Elaboration, params: tuple[ast.Param, ...], given: dict[str, Given], scope: Scope, module: ModuleInfo,
+    elab: Elaboration, params: tuple[ast.Param, ...], given: dict[str, ParameterArgument], scope: Scope,
+    module: ModuleInfo,
     what: str, allow_open: bool = False, unbound: Collection[str] = (),
-) -> dict[str, Given]:  # fmt: skip
+) -> dict[str, ParameterArgument]:  # fmt: skip
     """Convert given values to the declared types and fill in defaults, in order; enters them into `scope.names`.
 
     Args:
@@ -73,12 +74,12 @@ def settle(
             raise unwritten or not_inferred(param.name, what, param.kind == "infer")
         try:
             scope.names[param.name] = given[param.name] = _declared(elab, param, value, scope, module, what)
-        except Mismatch as why:
-            raise at_parameter(why, param.name, place_of(param, params)) from None
+        except Mismatch as reason:
+            raise at_parameter(reason, param.name, place_of(param, params)) from None
     return given
 
 
-def is_some(param: ast.Param) -> bool:
+def is_existential(param: ast.Param) -> bool:
     """Is a parameter a value of any type that conforms to a trait: `[x: Some[Writable]]`."""
     return isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Some"
 
@@ -93,7 +94,11 @@ def _origin_type(elab: Elaboration, param: ast.Param, scope: Scope, module: Modu
 
 
 def _infer_from_values(
-    elab: Elaboration, params: tuple[ast.Param, ...], given: dict[str, Given], scope: Scope, module: ModuleInfo
+    elab: Elaboration,
+    params: tuple[ast.Param, ...],
+    given: dict[str, ParameterArgument],
+    scope: Scope,
+    module: ModuleInfo,
 ) -> None:
     open_params = [p for p in params if p.name not in given and p.kind == "infer"]
     if not open_params:
@@ -102,7 +107,7 @@ def _infer_from_values(
     syms = {p.name: Sym(p.name, -2) for p in params}
     trial.names.update(syms)
     trial.names.update(given)
-    bound: dict[Sym, Given] = {}
+    bound: dict[Sym, ParameterArgument] = {}
     for param in params:
         value = given.get(param.name)
         if value is None or param.type is None or param.kind == "star":
@@ -123,7 +128,9 @@ def _infer_from_values(
             given[param.name] = value
 
 
-def _declared(elab: Elaboration, param: ast.Param, value: Given, scope: Scope, module: ModuleInfo, what: str) -> Given:
+def _declared(
+    elab: Elaboration, param: ast.Param, value: ParameterArgument, scope: Scope, module: ModuleInfo, what: str
+) -> ParameterArgument:
     if param.type is None or isinstance(value, (Sym, type(OPAQUE))):
         return value
     if isinstance(value, ParameterPack) and param.kind == "star":
@@ -133,8 +140,8 @@ def _declared(elab: Elaboration, param: ast.Param, value: Given, scope: Scope, m
 
 
 def _declared_one(
-    elab: Elaboration, param: ast.Param, value: Given, scope: Scope, module: ModuleInfo, what: str
-) -> Given:
+    elab: Elaboration, param: ast.Param, value: ParameterArgument, scope: Scope, module: ModuleInfo, what: str
+) -> ParameterArgument:
     assert param.type is not None
     if isinstance(value, (Sym, type(OPAQUE))):
         return value
@@ -142,17 +149,17 @@ def _declared_one(
         want = elab.api.evaluate(elab, param.type, scope, module)
     except Symbolic:
         return value
-    if isinstance(want, TraitTy) and isinstance(value, ConstValue) and is_some(param):
+    if isinstance(want, TraitTy) and isinstance(value, ConstValue) and is_existential(param):
         check_conforms(elab, param, value.ty, want, what)
         return value
     if isinstance(want, Metatype):
         if not isinstance(value, StructTy) or not unification.unify(elab, want.of, value, {}):
-            shown = type_printer.type_name(elab, value) if isinstance(value, Ty) else type_printer.said(value)
+            shown = type_printer.type_name(elab, value) if isinstance(value, Ty) else type_printer.operand_text(value)
             text = f"parameter '{param.name}' of {what} must be a type that is '{want.of}', not '{shown}'"
             raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
         return value
     if isinstance(want, TraitTy):
-        value = whole(elab, value)
+        value = type_with_defaults(elab, value)
         check_conforms(elab, param, value, want, what)
         return value
     if isinstance(want, StructTy) and isinstance(value, ConstValue) and value.ty is not want and not want.symbolic:
@@ -167,6 +174,9 @@ def _declared_one(
             text += f"not '{type_printer.type_name(elab, value.ty)}'"
             raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
         return converted
+    if isinstance(want, StructTy) and isinstance(value, FunctionValue) and not want.symbolic:
+        made = elab.api.convert_constant(elab, value, want)  # as a closure into an 'Optional'
+        return value if made is None else made
     if isinstance(want, FunctionTy) and not want.symbolic:
         return elab.api.declared_function(elab, param, value, want, what)
     if isinstance(want, StructTy) and isinstance(value, Ty):
@@ -174,7 +184,9 @@ def _declared_one(
     return value
 
 
-def apply_struct(elab: Elaboration, info: StructInfo, positional: tuple[Given, ...], named: Named) -> Given:
+def apply_struct(
+    elab: Elaboration, info: StructInfo, positional: tuple[ParameterArgument, ...], named: Named
+) -> ParameterArgument:
     """Give parameters to a struct: a `StructTy`, or a `PartialTy` where some are still open; remembered.
 
     Raises:
@@ -185,7 +197,7 @@ def apply_struct(elab: Elaboration, info: StructInfo, positional: tuple[Given, .
         known: StructTy | PartialTy = elab.instances.state.memo[key]
         return known
     what, params = f"'{info.name}'", info.node.params
-    given = parameter_assignment.give(elab, params, positional, named, what)
+    given = parameter_assignment.assign_parameters(elab, params, positional, named, what)
     # '_' leaves a parameter open even if it has a default, '**_' (whose name is empty) all that are not given
     rest_open = given.pop("", elab) is None
     unbound = {p.name for p in params if (given[p.name] is None if p.name in given else rest_open)}
@@ -207,7 +219,7 @@ def settle_struct(elab: Elaboration, open_ty: PartialTy) -> StructTy:
         Mismatch: one has none, or is left open by '_'.
     """
     info = open_ty.info
-    given: dict[str, Given] = {
+    given: dict[str, ParameterArgument] = {
         p.name: v for p, v in zip(info.node.params, open_ty.params, strict=True) if v is not None
     }
     scope = Scope(info.scope, "function")
@@ -215,7 +227,7 @@ def settle_struct(elab: Elaboration, open_ty: PartialTy) -> StructTy:
     return struct_types.struct_type(elab, info, tuple(found[p.name] for p in info.node.params))
 
 
-def whole(elab: Elaboration, value: Given) -> Given:
+def type_with_defaults(elab: Elaboration, value: ParameterArgument) -> ParameterArgument:
     """Return the type that the name of a struct means alone, if all of its parameters have defaults."""
     if isinstance(value, PartialTy) and value.is_bare:
         params = value.info.node.params
@@ -226,12 +238,12 @@ def whole(elab: Elaboration, value: Given) -> Given:
     return value
 
 
-def give(
+def bind_parameters(
     elab: Elaboration, fn: FunctionValue, positional: tuple[ParameterValue | None, ...],
     named: tuple[tuple[str, ParameterValue | None], ...],
 ) -> FunctionValue:  # fmt: skip
     """Give (more) parameters to a function value; the first of a method of an open struct are the struct's."""
-    if fn.leads and fn.self_ty is not None:
+    if fn.struct_params_first and fn.self_ty is not None:
         rest = iter(positional)
         own = tuple(next(rest, None) if isinstance(value, Sym) else value for value in fn.self_ty.params)
         given = tuple((p.name, v) for p, v in zip(fn.self_ty.info.node.params, own, strict=True) if v is not None)
@@ -241,7 +253,7 @@ def give(
     return function_types.partial_of(elab, fn, positional, named)
 
 
-def open_alias(elab: Elaboration, value: Given) -> Given:
+def open_alias(elab: Elaboration, value: ParameterArgument) -> ParameterArgument:
     """Return what a type means where it may be open: of an alias with parameters all of these are."""
     if isinstance(value, AliasInfo):
         return _apply_open(elab, value, {}, None)
@@ -250,7 +262,9 @@ def open_alias(elab: Elaboration, value: Given) -> Given:
     return value
 
 
-def _apply_open(elab: Elaboration, alias: AliasInfo, given: dict[str, Given], self_ty: StructTy | None) -> Given:
+def _apply_open(
+    elab: Elaboration, alias: AliasInfo, given: dict[str, ParameterArgument], self_ty: StructTy | None
+) -> ParameterArgument:
     """Return an alias of which some parameters stay open, as a partial type."""
     params = alias.node.params
     parent = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
@@ -266,7 +280,7 @@ def _apply_open(elab: Elaboration, alias: AliasInfo, given: dict[str, Given], se
     return made
 
 
-def _without_symbols(value: Given, found: list[Sym]) -> tuple[Given, list[Sym]]:
+def _without_symbols(value: ParameterArgument, found: list[Sym]) -> tuple[ParameterArgument, list[Sym]]:
     """Return a type with what only an alias names left open, and these symbols."""
     match value:
         case Sym(owner=-1):
@@ -281,12 +295,12 @@ def _without_symbols(value: Given, found: list[Sym]) -> tuple[Given, list[Sym]]:
 
 
 def apply_alias(
-    elab: Elaboration, alias: AliasInfo, positional: tuple[Given, ...], named: Named,
+    elab: Elaboration, alias: AliasInfo, positional: tuple[ParameterArgument, ...], named: Named,
     self_ty: StructTy | None,
-) -> Given:  # fmt: skip
+) -> ParameterArgument:  # fmt: skip
     """Give parameters to an alias that has some."""
     params = alias.node.params
-    given = parameter_assignment.give(elab, params, positional, named, f"'{alias.name}'")
+    given = parameter_assignment.assign_parameters(elab, params, positional, named, f"'{alias.name}'")
     rest_open = given.pop("", elab) is None
     rest_open |= any(p.default is None and p.kind in ("pos", "any") and p.name not in given for p in params)
     if rest_open or None in given.values():
@@ -299,14 +313,14 @@ def apply_alias(
     if key not in alias.values:
         node = alias.node
         if node.value is None:
-            alias.values[key] = elab.api.promised_alias(elab, alias, self_ty, scope)
+            alias.values[key] = elab.api.bound_alias(elab, alias, self_ty, scope)
         else:
             alias.values[key] = elab.api.typed_constant(elab, node.type, node.value, scope, alias.module)
-    known: Given = alias.values[key]
+    known: ParameterArgument = alias.values[key]
     return known
 
 
-def library_struct(elab: Elaboration, name: str, params: tuple[Given, ...]) -> StructTy:
+def library_struct(elab: Elaboration, name: str, params: tuple[ParameterArgument, ...]) -> StructTy:
     """Return a library struct with parameters, defaults filled in."""
     made = apply_struct(elab, well_known.library_info(elab, name), params, ())
     assert isinstance(made, StructTy)
@@ -319,7 +333,12 @@ def keywords_type(elab: Elaboration, kind: Ty) -> StructTy:
 
 
 def check_where(
-    elab: Elaboration, conditions: Sequence[ast.Expr], scope: Scope, module: ModuleInfo, what: str, made: Given = None
+    elab: Elaboration,
+    conditions: Sequence[ast.Expr],
+    scope: Scope,
+    module: ModuleInfo,
+    what: str,
+    made: ParameterArgument = None,
 ) -> None:
     """Check the `where` conditions of a declaration with its parameters; not of a struct that is still open.
 
@@ -346,7 +365,7 @@ def check_bound(elab: Elaboration, fn: FunctionValue, span: Span) -> None:
             return
         except Symbolic:
             return
-        except Mismatch as why:
-            first = first or why
+        except Mismatch as reason:
+            first = first or reason
     if first is not None:
         elab.fail(first.code, first.message, first.span or span, first.help())

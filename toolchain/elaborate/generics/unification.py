@@ -16,11 +16,11 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
-    Given,
     Metatype,
     Named,
     Opaque,
     OriginValue,
+    ParameterArgument,
     ParameterPack,
     PartialTy,
     StructTy,
@@ -45,13 +45,13 @@ class Pattern:
     """
 
     symbols: dict[str, Sym]
-    args: list[Given]
+    args: list[ParameterArgument]
     origins: list[Binding]
     self_ty: StructTy | None = None
-    params: dict[str, Given] = field(default_factory=dict)
+    params: dict[str, ParameterArgument] = field(default_factory=dict)
 
 
-def evaluate_pattern(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> Given:
+def evaluate_pattern(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> ParameterArgument:
     """Compute a type with open parameters."""
     try:
         return elab.api.evaluate_open(elab, node, scope, module)
@@ -60,7 +60,12 @@ def evaluate_pattern(elab: Elaboration, node: ast.Expr, scope: Scope, module: Mo
 
 
 def unify_value(
-    elab: Elaboration, want: Given, kind: Given, scope: Scope, module: ModuleInfo, bound: dict[Sym, Given]
+    elab: Elaboration,
+    want: ParameterArgument,
+    kind: ParameterArgument,
+    scope: Scope,
+    module: ModuleInfo,
+    bound: dict[Sym, ParameterArgument],
 ) -> None:
     """Bind what the type of a parameter leaves open by the type of its value."""
     if isinstance(want, FunctionTy) and want.syntax is not None:
@@ -69,7 +74,12 @@ def unify_value(
 
 
 def _unify_parametric(
-    elab: Elaboration, want: FunctionTy, kind: Given, scope: Scope, module: ModuleInfo, bound: dict[Sym, Given]
+    elab: Elaboration,
+    want: FunctionTy,
+    kind: ParameterArgument,
+    scope: Scope,
+    module: ModuleInfo,
+    bound: dict[Sym, ParameterArgument],
 ) -> None:
     """Bind what a function type with parameters of its own leaves open by the function that is given."""
     written = want.syntax
@@ -91,7 +101,7 @@ def _unify_parametric(
             unify(elab, pattern, elab.api.evaluate_open(elab, its, theirs, info.module), bound)
 
 
-def rest(fn: FunctionValue) -> tuple[tuple[Given, ...], Named, StructTy | None, Body | None]:
+def rest(fn: FunctionValue) -> tuple[tuple[ParameterArgument, ...], Named, StructTy | None, Body | None]:
     return fn.params, fn.named, fn.self_ty, fn.env
 
 
@@ -140,14 +150,14 @@ def _check_type_parameter(elab: Elaboration, fn: FunctionInfo, name: str, patter
         elab.fail(Code.TYPE_MISMATCH, text, span, f"write '{kind}' where the type is wanted, or a trait here")
 
 
-def _pattern_binding(elab: Elaboration, arg: ast.Param, kind: Given, fn: FunctionInfo) -> Var | Opaque:
+def _pattern_binding(elab: Elaboration, arg: ast.Param, kind: ParameterArgument, fn: FunctionInfo) -> Var | Opaque:
     if isinstance(kind, Ty) and not is_symbolic(kind) and not isinstance(kind, TraitTy):
         place = Place(kind, nodes.LocalAddress(FOREIGN), True, None, (), False, "foreign")
         return Var(arg.name, kind, place, Span(fn.module.source, arg.start, arg.end), "arg")
     return OPAQUE
 
 
-def _pattern_of(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FunctionInfo) -> Given:
+def _pattern_of(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FunctionInfo) -> ParameterArgument:
     errors = elab.reporter.sink.error_count
     try:
         if isinstance(node, ast.Star):
@@ -185,7 +195,9 @@ def symbolic_struct(elab: Elaboration, info: StructInfo) -> StructTy:
     return info.symbolic
 
 
-def unify(elab: Elaboration, pattern: Given, actual: Given, bound: dict[Sym, Given]) -> bool:
+def unify(
+    elab: Elaboration, pattern: ParameterArgument, actual: ParameterArgument, bound: dict[Sym, ParameterArgument]
+) -> bool:
     """Bind the symbols of a pattern so that it becomes `actual`; False if it cannot. Bindings stay on failure."""
     if pattern is actual or isinstance(pattern, type(OPAQUE)) or pattern is None:
         return True
@@ -230,7 +242,7 @@ def unify(elab: Elaboration, pattern: Given, actual: Given, bound: dict[Sym, Giv
     return bool(pattern == actual)
 
 
-def _compatible(elab: Elaboration, known: Given, actual: Given) -> bool:
+def _compatible(elab: Elaboration, known: ParameterArgument, actual: ParameterArgument) -> bool:
     if known == actual:
         return True
     if isinstance(known, ConstValue) and isinstance(actual, ConstValue):

@@ -13,7 +13,7 @@ from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, T
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import Instance, Signature, Symbolic
-from ktc.elaborate.model.types import Actual, ConstValue, FunctionTy, FunctionValue, Given, OpenTy, Sym
+from ktc.elaborate.model.types import Actual, ConstValue, FunctionTy, FunctionValue, OpenTy, ParameterArgument, Sym
 from ktc.elaborate.types import type_printer, type_relations
 from ktc.syntax import ast
 
@@ -23,17 +23,19 @@ def fits_function(elab: Elaboration, have: FunctionTy, want: FunctionTy) -> bool
     if have is want:
         return True
     if have.of is not None:
-        return fn_as(elab, have.of, want) is not None
+        return function_as(elab, have.of, want) is not None
     if want.of is not None:
         return False
     if want.syntax is not None:
         return len(have.args) == len(want.args)
-    return (have.args, have.result, have.raises, have.result_ref, have.kept) == (
-        want.args, want.result, want.raises, want.result_ref, want.kept,
+    return (have.args, have.result, have.raises, have.result_ref, have.is_escaping) == (
+        want.args, want.result, want.raises, want.result_ref, want.is_escaping,
     )  # fmt: skip
 
 
-def unify_function(elab: Elaboration, pattern: FunctionTy, actual: Given, bound: dict[Sym, Given]) -> bool:
+def unify_function(
+    elab: Elaboration, pattern: FunctionTy, actual: ParameterArgument, bound: dict[Sym, ParameterArgument]
+) -> bool:
     """Bind what a function type leaves open by a function's own type."""
     if not isinstance(actual, FunctionTy):
         return False
@@ -66,7 +68,9 @@ def declared_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
     return function_types.function_type(elab, args, signature.result_ty, signature.raises, (), (), ref)
 
 
-def _unify_parts(elab: Elaboration, pattern: FunctionTy, actual: FunctionTy, bound: dict[Sym, Given]) -> bool:
+def _unify_parts(
+    elab: Elaboration, pattern: FunctionTy, actual: FunctionTy, bound: dict[Sym, ParameterArgument]
+) -> bool:
     if len(pattern.args) != len(actual.args):
         return False
     pairs = [(p, a) for (_, p), (_, a) in zip(pattern.args, actual.args, strict=True)]
@@ -83,7 +87,7 @@ def single_set(elab: Elaboration, functions: OverloadSet, info: FunctionInfo) ->
     return found
 
 
-def fn_as(elab: Elaboration, fn: FunctionValue, want: FunctionTy) -> FunctionValue | None:
+def function_as(elab: Elaboration, fn: FunctionValue, want: FunctionTy) -> FunctionValue | None:
     """Return the one overload, with its parameters, that a function type means; None if none fits."""
     if want.of is not None:
         return fn if want.of == fn else None
@@ -97,14 +101,16 @@ def fn_as(elab: Elaboration, fn: FunctionValue, want: FunctionTy) -> FunctionVal
     return known
 
 
-def declared_function(elab: Elaboration, param: ast.Param, value: Given, want: FunctionTy, what: str) -> Given:
+def declared_function(
+    elab: Elaboration, param: ast.Param, value: ParameterArgument, want: FunctionTy, what: str
+) -> ParameterArgument:
     """Return a function that a parameter of function type is given, one overload of it."""
     if isinstance(value, FunctionValue):
-        found = fn_as(elab, value, want)
+        found = function_as(elab, value, want)
         if found is not None:
             return found
         given = value.described()
-    elif isinstance(value, FunctionTy) and value.of is not None and fn_as(elab, value.of, want) is not None:
+    elif isinstance(value, FunctionTy) and value.of is not None and function_as(elab, value.of, want) is not None:
         return value  # a closure's own type, where the function type is the bound of a type
     elif isinstance(value, ConstValue):
         if isinstance(value.ty, FunctionTy) and type_relations.fits(elab, value.ty, want):
@@ -138,7 +144,7 @@ def _as_one(
         takes = len(info.node.params) - len(fn.params) - len(fn.named) + fn.params.count(None)
         if single.self_ty is not None and single.self_ty.symbolic:
             takes += sum(isinstance(value, Sym) for value in single.self_ty.params)
-            single = replace(single, leads=True)
+            single = replace(single, struct_params_first=True)
         return (single, None) if takes >= len(want.syntax.params) else None
     if not all(is_complete(kind) for _, kind in want.args) or want.symbolic:
         return single, None
@@ -157,7 +163,7 @@ def _instance_for(
     actual = [None if arg.convention == "out" else next(kinds) for arg in info.node.args]
     if len(given) < len(info.node.params):
         pattern = unification.signature_pattern(elab, info, fn.self_ty)
-        bound: dict[Sym, Given] = {pattern.symbols[name]: value for name, value in given.items()}
+        bound: dict[Sym, ParameterArgument] = {pattern.symbols[name]: value for name, value in given.items()}
         for formal, kind in zip(pattern.args, actual, strict=True):
             if kind is not None and not unification.unify(elab, formal, kind, bound):
                 raise Mismatch(Code.TYPE_MISMATCH, "")
@@ -216,5 +222,5 @@ def instance_of(
     actual = [None] * len(fn.set.functions[0].node.args)
     try:
         return only_instance(elab, fn, actual, asking, span, kernel)
-    except Mismatch as why:
-        elab.fail(why.code, why.message, why.span or span, why.help())
+    except Mismatch as reason:
+        elab.fail(reason.code, reason.message, reason.span or span, reason.help())

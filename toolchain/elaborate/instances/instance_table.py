@@ -14,7 +14,16 @@ from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Instance, UnitState
-from ktc.elaborate.model.types import Actual, FunctionTy, FunctionValue, Given, OpenTy, PartialTy, StructTy, TraitTy
+from ktc.elaborate.model.types import (
+    Actual,
+    FunctionTy,
+    FunctionValue,
+    OpenTy,
+    ParameterArgument,
+    PartialTy,
+    StructTy,
+    TraitTy,
+)
 from ktc.elaborate.types import mangling, struct_types
 from ktc.targets.target import Target
 
@@ -27,7 +36,8 @@ TARGETS_TABLE = "ktc.targets"
 
 
 def instance(
-    elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, Given], actual: Sequence[Actual],
+    elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, ParameterArgument],
+    actual: Sequence[Actual],
     env: Body | None, asking: Body | None, span: Span | None = None, kernel: bool = False,
 ) -> Instance:  # fmt: skip
     """Return the instance of a function with these parameters; its signature is made on the first call."""
@@ -43,7 +53,7 @@ def instance(
     scope = Scope(unification.fn_scope_parent(elab, fn, canonical_self), "function")
     for param, value in zip(fn.node.params, values, strict=True):
         scope.names[param.name] = value
-    declared: list[Given] | None = state.memo.get(key)
+    declared: list[ParameterArgument] | None = state.memo.get(key)
     if declared is None:
         declared = signatures.declared_types(elab, fn, scope, canonical_self, actual)
         if not any(isinstance(kind, (PartialTy, TraitTy)) for kind in declared):
@@ -72,7 +82,7 @@ def instance(
         found.kernel = kernel
         if fn.parent is None and fn.module.is_library and not found.envs:
             found.archived = state.archived.get(symbol)
-            found.kept = state.bodies is not None and symbol in state.bodies.symbols
+            found.has_stored_body = state.bodies is not None and symbol in state.bodies.symbols
         state.instances[full] = found
         if key in state.memo and not open_types:
             state.plain[key] = found
@@ -91,10 +101,10 @@ def open_arguments(elab: Elaboration, instance: Instance) -> bool:
 
 def _without_end(elab: Elaboration, fn: FunctionInfo, span: Span | None, parent: Instance | None) -> NoReturn:
     """Report a function that instantiates itself, once for all that do so through one another."""
-    if fn.uid not in elab.instances.endless:
+    if fn.uid not in elab.instances.nonterminating:
         elab.report(Code.INSTANTIATION_LIMIT, f"'{fn.name}' instantiates itself without end", span, "", parent)
     while parent is not None:
-        elab.instances.endless.add(parent.fn.uid)
+        elab.instances.nonterminating.add(parent.fn.uid)
         parent = parent.parent
     raise ErrorReported
 
@@ -119,10 +129,10 @@ def device_state(elab: Elaboration, target: Target) -> UnitState:
     return state
 
 
-def state_alone(elab: Elaboration, target: Target) -> UnitState:
+def single_target_state(elab: Elaboration, target: Target) -> UnitState:
     """Return the state of the host of a program that has only this target."""
-    state = elab.instances.alone.get(target.name)
+    state = elab.instances.launch_states.get(target.name)
     if state is None:
         host = replace(elab.config.host, name=f"{elab.config.host.name} for {target.name}")
-        state = elab.instances.alone[target.name] = UnitState(host, -1, only=(target,))
+        state = elab.instances.launch_states[target.name] = UnitState(host, -1, only=(target,))
     return state

@@ -1,6 +1,6 @@
 """The library's archive: what of the standard library is compiled once and not in each build.
 
-In: an elaborated seed program that uses the library as programs do. Out: a `Unit` whose hidden functions other
+Input: an elaborated seed program that uses the library as programs do. Output: a `Unit` whose hidden functions other
 programs call, and the `Library` that describes them to the elaborator of a program. What depends on the program (its
 targets, places in its source) or could be a part of its loops (short functions, which LLVM should see) stays out.
 """
@@ -11,10 +11,18 @@ from dataclasses import field
 from ktc.base.records import entity, record, replace
 from ktc.elaborate.model.body_store import Packed, pack
 from ktc.elaborate.model.instance import Instance, UnitState
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Given, ParameterPack, PartialTy, StructTy
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    ParameterArgument,
+    ParameterPack,
+    PartialTy,
+    StructTy,
+)
 from ktc.ir import nodes, walk
 from ktc.syntax.loader import MAIN, Package
-from ktc.syntax.parser import pack as pack_module
+from ktc.syntax.parsing.parser import pack as pack_module
 
 SHORT = 12
 """Functions of fewer statements, those of inlined callees included, are compiled with the program. LLVM would inline
@@ -234,7 +242,7 @@ def _is_plain(instance: Instance) -> bool:
     return all(_is_of_library(value) for value in (instance.self_ty, *given, *kinds))
 
 
-def _is_of_library(value: Given) -> bool:
+def _is_of_library(value: ParameterArgument) -> bool:
     match value:
         case FunctionValue() | FunctionTy():
             return False

@@ -1,8 +1,8 @@
 """Mutability that depends on the caller: what a function gives back points into its arguments, and may be written
 through only if they may.
 
-In: a call's signature and its values. Out: the type of the result as the caller has it. An instance does not depend on
-whether its `ref` arguments may be changed, so its result type says that they may; here that is taken back.
+Input: a call's signature and its values. Output: the type of the result as the caller has it. An instance does not
+depend on whether its `ref` arguments may be changed, so its result type says that they may; here that is taken back.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.instance import ArgumentSignature, Instance, Signature
-from ktc.elaborate.model.types import ConstValue, Given, OriginValue, ParameterPack, StructTy
+from ktc.elaborate.model.types import ConstValue, OriginValue, ParameterArgument, ParameterPack, StructTy
 from ktc.elaborate.model.values import Place, Result, RValue, Values
 from ktc.elaborate.types import struct_types, well_known
 from ktc.syntax import ast
@@ -32,9 +32,9 @@ def is_fixed(elab: Elaboration, instance: Instance, sig: ArgumentSignature) -> b
 def readonly_result(elab: Elaboration, signature: Signature, values: Values) -> Ty:
     """Return the type of a call's result, read only where it points into what the caller may not change."""
     ty = signature.result_ty
-    if not signature.lends or not any(origin.mutable for origin in struct_types.origins_of(elab, ty)):
+    if not signature.borrowed_args or not any(origin.mutable for origin in struct_types.origins_of(elab, ty)):
         return ty
-    lent = [(signature.args[i], values[i]) for i in signature.lends]
+    lent = [(signature.args[i], values[i]) for i in signature.borrowed_args]
     if not any(sig.convention == "read" or (is_open(sig) and _is_read_only(value)) for sig, value in lent):
         return ty
     return _weakened_type(elab, ty, {inner for sig, _ in lent for inner in _types_in(sig.ty)})
@@ -42,13 +42,13 @@ def readonly_result(elab: Elaboration, signature: Signature, values: Values) -> 
 
 def own_result(elab: Elaboration, signature: Signature) -> Ty:
     """Return the result type as the function's own body can give it."""
-    lent = [signature.args[i] for i in signature.lends]
+    lent = [signature.args[i] for i in signature.borrowed_args]
     if not any(sig.convention == "read" or is_open(sig) for sig in lent):
         return signature.result_ty
     return _weakened_type(elab, signature.result_ty, {inner for sig in lent for inner in _types_in(sig.ty)})
 
 
-def _weakened(elab: Elaboration, value: Given, kept: set[StructTy]) -> Given:
+def _weakened(elab: Elaboration, value: ParameterArgument, kept: set[StructTy]) -> ParameterArgument:
     if isinstance(value, ParameterPack):
         return ParameterPack(tuple(_weakened(elab, item, kept) for item in value.items), value.kind)
     return _weakened_type(elab, value, kept) if isinstance(value, Ty) else value
@@ -77,7 +77,7 @@ def _is_read_only(value: Result) -> bool:
     return value.read_only if isinstance(value, RValue) else isinstance(value, Place) and not value.mutable
 
 
-def _types_in(ty: Given) -> Iterator[StructTy]:
+def _types_in(ty: ParameterArgument) -> Iterator[StructTy]:
     """Yield the types that are parameters of a type."""
     for value in ty.params if isinstance(ty, StructTy) else ty.items if isinstance(ty, ParameterPack) else ():
         if isinstance(value, StructTy):

@@ -18,25 +18,25 @@ from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
     FunctionValue,
-    Given,
     OpenTy,
     OriginValue,
+    ParameterArgument,
     ParameterPack,
     PartialTy,
     StructTy,
     TraitTy,
 )
 from ktc.elaborate.model.values import FOREIGN, Place, Var
-from ktc.elaborate.tree.argument_uses import dereferences, lenders, names_in, root_of
+from ktc.elaborate.tree.argument_uses import borrowed_arguments, dereferences, names_in, root_of
 from ktc.elaborate.types import lookup, struct_members, struct_types, type_printer, type_relations, well_known
 from ktc.ir import nodes
 from ktc.syntax import ast
 
 
-def open_key(elab: Elaboration, kind: Given, have: Actual) -> Given:
-    have = _plain_for(elab, kind, have)
+def open_key(elab: Elaboration, kind: ParameterArgument, have: Actual) -> ParameterArgument:
+    have = _literal_run_time_type(elab, kind, have)
     if isinstance(kind, PartialTy) and not (isinstance(have, StructTy) and have.info is kind.info):
-        return _filled(elab, kind)
+        return _with_defaults(elab, kind)
     if isinstance(kind, FunctionTy):
         return None
     if isinstance(have, list):
@@ -45,7 +45,7 @@ def open_key(elab: Elaboration, kind: Given, have: Actual) -> Given:
     return struct_types.canonical(elab, have)
 
 
-def _plain_for(elab: Elaboration, kind: Given, have: Actual) -> Actual:
+def _literal_run_time_type(elab: Elaboration, kind: ParameterArgument, have: Actual) -> Actual:
     """Return a literal's type at run time where that is what a partial type leaves open."""
     if not isinstance(kind, PartialTy) or not isinstance(have, StructTy) or have.info.materialized is None:
         return have
@@ -53,11 +53,11 @@ def _plain_for(elab: Elaboration, kind: Given, have: Actual) -> Actual:
     return plain if isinstance(plain, StructTy) and plain.info is kind.info else have
 
 
-def _filled(elab: Elaboration, kind: PartialTy) -> StructTy | PartialTy:
+def _with_defaults(elab: Elaboration, kind: PartialTy) -> StructTy | PartialTy:
     """Fill what a partial type leaves open where its struct's defaults or origins allow it."""
     named = tuple((p.name, v) for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None)
     names = {name for name, _ in named}
-    extra: list[tuple[str, Given]] = []
+    extra: list[tuple[str, ParameterArgument]] = []
     written = dict(named).get("mut")
     mutable = isinstance(written, ConstValue) and bool(written.data)
     for param in kind.info.node.params:
@@ -71,16 +71,16 @@ def _filled(elab: Elaboration, kind: PartialTy) -> StructTy | PartialTy:
 
 def declared_types(
     elab: Elaboration, fn: FunctionInfo, scope: Scope, self_ty: StructTy | None, actual: Sequence[Actual]
-) -> list[Given]:
-    """Return the declared types; each may speak of the arguments before it."""
+) -> list[ParameterArgument]:
+    """Return the declared types; each may depend on the arguments before it."""
     inner = Scope(scope, "function")
-    found: list[Given] = []
+    found: list[ParameterArgument] = []
     for number, (arg, have) in enumerate(zip(fn.node.args, actual, strict=True), 1):
         try:
             kind = declared_type(elab, arg, inner, fn, self_ty)
         except ErrorReported:
             if not fn.module.is_library:
-                _look_at_rest(elab, fn, inner, number, self_ty)
+                _check_remaining(elab, fn, inner, number, self_ty)
             raise
         found.append(kind)
         if isinstance(kind, (PartialTy, TraitTy)) and have is not None and not isinstance(have, list):
@@ -90,8 +90,8 @@ def declared_types(
     return found
 
 
-def _look_at_rest(elab: Elaboration, fn: FunctionInfo, scope: Scope, first: int, self_ty: StructTy | None) -> None:
-    """Report what else is wrong with a signature, as far as it does not speak of the arguments."""
+def _check_remaining(elab: Elaboration, fn: FunctionInfo, scope: Scope, first: int, self_ty: StructTy | None) -> None:
+    """Report what else is wrong with a signature, as far as it does not depend on the arguments."""
     names = {arg.name for arg in fn.node.args}
     for arg in fn.node.args[first:]:
         if arg.type is not None and not names & names_in(arg.type):
@@ -102,7 +102,9 @@ def _look_at_rest(elab: Elaboration, fn: FunctionInfo, scope: Scope, first: int,
             library_result(elab, fn, scope)
 
 
-def declared_type(elab: Elaboration, arg: ast.Param, scope: Scope, fn: FunctionInfo, self_ty: StructTy | None) -> Given:
+def declared_type(
+    elab: Elaboration, arg: ast.Param, scope: Scope, fn: FunctionInfo, self_ty: StructTy | None
+) -> ParameterArgument:
     if arg.type is None:
         return self_ty
     if isinstance(arg.type, ast.Star):
@@ -130,7 +132,7 @@ def signature(
     fn: FunctionInfo,
     self_ty: StructTy | None,
     scope: Scope,
-    declared: Sequence[Given],
+    declared: Sequence[ParameterArgument],
     actual: Sequence[Actual],
 ) -> Signature:
     args: list[ArgumentSignature] = []
@@ -149,8 +151,8 @@ def signature(
     passing = "ref" if fn.node.result_ref is not None else struct_types.abi(elab, result_ty)
     if passing == "ref":
         result_mutable = _ref_mutable(elab, fn, scope)
-    lends, named, fields = lenders(fn)
-    if passing == "ref" and _points_elsewhere(elab, fn, args, scope):
+    borrowed, named, fields = borrowed_arguments(fn)
+    if passing == "ref" and _points_through_pointer(elab, fn, args, scope):
         named = ()
     writing = ("mut",) if fn.module.is_library else ("mut", "ref")
     changes = any(a.convention in writing and (len(args) > 1 or a.variadic) for a in args)
@@ -162,10 +164,10 @@ def signature(
         out_name,
         result_mutable,
         False,
-        lends,
+        borrowed,
         named,
         changes=changes,
-        lent_fields=fields,
+        borrowed_fields=fields,
     )
 
 
@@ -188,7 +190,7 @@ def _ref_mutable(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> bool:
     return value.data.mutable if isinstance(value, ConstValue) and isinstance(value.data, OriginValue) else True
 
 
-def _points_elsewhere(elab: Elaboration, fn: FunctionInfo, args: list[ArgumentSignature], scope: Scope) -> bool:
+def _points_through_pointer(elab: Elaboration, fn: FunctionInfo, args: list[ArgumentSignature], scope: Scope) -> bool:
     """Say whether `ref [self.p[]]` names what a pointer points to and lets be changed, whoever holds it."""
     if not fn.node.result_ref or not dereferences(fn.node.result_ref[0]):
         return False
@@ -208,14 +210,14 @@ def library_result(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> Ty:
     if isinstance(value, ConstValue) and isinstance(fn.node.result, ast.NoneLit):
         return value.ty
     if isinstance(value, PartialTy):
-        value = _filled(elab, value)
+        value = _with_defaults(elab, value)
     if not isinstance(value, Ty) or isinstance(value, TraitTy):
         span = Span(fn.module.source, fn.node.result.start, fn.node.result.end)
         elab.fail(Code.TYPE_MISMATCH, "the result type is not a complete type", span)
     return value
 
 
-def _type(kind: Given) -> Ty:
+def _type(kind: ParameterArgument) -> Ty:
     """Return the type of an argument as its signature has it.
 
     Raises:
@@ -228,13 +230,15 @@ def _type(kind: Given) -> Ty:
     return kind
 
 
-def known(elab: Elaboration, kind: Given, have: Actual) -> Given:
+def known(elab: Elaboration, kind: ParameterArgument, have: Actual) -> ParameterArgument:
     if isinstance(kind, FunctionTy):
         # a function given by name is a part of the instance, so that it can be called directly
-        found = elab.api.fn_as(elab, have.of, kind) if isinstance(have, FunctionTy) and have.of is not None else None
+        found = (
+            elab.api.function_as(elab, have.of, kind) if isinstance(have, FunctionTy) and have.of is not None else None
+        )
         return kind if found is None else function_types.fn_type_of(elab, found)
     if isinstance(kind, PartialTy):
-        have = _plain_for(elab, kind, have)
+        have = _literal_run_time_type(elab, kind, have)
         if isinstance(have, StructTy) and have.info is kind.info:
             if not all(map(partial(_given_fits, elab, kind), kind.info.node.params, have.params, kind.params)) or (
                 kind.shape is not None and not unification.unify(elab, kind.shape, have, {})
@@ -242,7 +246,7 @@ def known(elab: Elaboration, kind: Given, have: Actual) -> Given:
                 text = f"a '{type_printer.type_name(elab, have)}' is given, and what is wanted has other parameters"
                 raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
             return struct_types.canonical_struct(elab, have)
-        made = _filled(elab, kind)
+        made = _with_defaults(elab, kind)
         if have is not None and not isinstance(made, StructTy):
             text = f"'{type_printer.type_name(elab, have)}' is given where '{kind.info.name}' is wanted"
             raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
@@ -255,7 +259,9 @@ def known(elab: Elaboration, kind: Given, have: Actual) -> Given:
     return kind
 
 
-def _given_fits(elab: Elaboration, kind: PartialTy, param: ast.Param, have: Given, want: Given) -> bool:
+def _given_fits(
+    elab: Elaboration, kind: PartialTy, param: ast.Param, have: ParameterArgument, want: ParameterArgument
+) -> bool:
     """Does a parameter of an argument's type fit what a partial type says, if it says it: it may be a default."""
     if want is None or (param.default is not None and param.name not in kind.written):
         return True
@@ -264,7 +270,9 @@ def _given_fits(elab: Elaboration, kind: PartialTy, param: ast.Param, have: Give
     return type_relations.param_fits(elab, have, want)
 
 
-def _arg(elab: Elaboration, fn: FunctionInfo, arg: ast.Param, kind: Given, have: Actual) -> ArgumentSignature:
+def _arg(
+    elab: Elaboration, fn: FunctionInfo, arg: ast.Param, kind: ParameterArgument, have: Actual
+) -> ArgumentSignature:
     convention = convention_of(arg)
     if arg.kind == "star":
         if arg.splat:
@@ -283,15 +291,15 @@ def _arg(elab: Elaboration, fn: FunctionInfo, arg: ast.Param, kind: Given, have:
         passing = "memory"
     else:
         passing = struct_types.abi(elab, ty)
-        if passing == "direct" and fn.node.result_ref and _lends_place(fn, arg, ty):
+        if passing == "direct" and fn.node.result_ref and _needs_place(fn, arg, ty):
             passing = "memory"
     return ArgumentSignature(arg.name, ty, convention, arg.kind, arg, passing)
 
 
-def _lends_place(fn: FunctionInfo, arg: ast.Param, ty: Ty) -> bool:
+def _needs_place(fn: FunctionInfo, arg: ast.Param, ty: Ty) -> bool:
     """Does `-> ref [self.x] T` name this argument, so that it needs a place."""
     known = isinstance(ty, StructTy) and not ty.info.register_trivial
-    return known and any(fn.node.args[i] is arg for i in lenders(fn)[1])
+    return known and any(fn.node.args[i] is arg for i in borrowed_arguments(fn)[1])
 
 
 def is_specialised(arg: ast.Param, fn: FunctionInfo) -> bool:
@@ -314,6 +322,6 @@ def with_arguments(fn: FunctionInfo, args: Iterable[ArgumentSignature], scope: S
 
 
 def phantom(name: str, ty: Ty, fn: FunctionInfo, node: ast.Param, mutable: bool = True) -> Var:
-    """Return an argument of which only the type is known, for the types that speak of it."""
+    """Return an argument of which only the type is known, for the types that depend on it."""
     place = Place(ty, nodes.LocalAddress(FOREIGN), mutable, None, (), False, "foreign", ())
     return Var(name, ty, place, Span(fn.module.source, node.start, node.end), "arg")

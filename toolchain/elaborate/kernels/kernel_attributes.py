@@ -42,7 +42,7 @@ def bounds_of(body: Body, decorators: tuple[ast.Decorator, ...]) -> dict[str, tu
                 )
             if name not in _BOUNDS:
                 known = "MAX_THREADS_PER_BLOCK_METADATA"
-                body.fail(Code.UNSUPPORTED, f"'{word.name}' is no metadata of a kernel", where, f"there is '{known}'")
+                body.fail(Code.UNSUPPORTED, f"'{word.name}' is not metadata of a kernel", where, f"there is '{known}'")
             bound, most, text = _BOUNDS[name]
             numbers = _numbers(body, word.value, 3 if bound == "cluster" else 1)
             for number in numbers:
@@ -59,7 +59,7 @@ def mode_of(body: Body, fn: FunctionInfo) -> dict[str, tuple[int, ...]]:
     if not calls:
         return {}
     where = Span(fn.module.source, calls[0].start, calls[0].end)
-    if fn.inline == "always" and body.facts.lends:
+    if fn.inline == "always" and body.facts.address_taken:
         text = "'@fp_mode' above a function that is inlined and has memory of its own is not supported"
         body.fail(Code.UNSUPPORTED, text, where, "leave out '@always_inline', or write '@fp_mode' above the kernel")
     mask = 0
@@ -107,6 +107,6 @@ def _numbers(body: Body, value: ast.Expr, most: int) -> tuple[int, ...]:
     return tuple([call("Int", ast.Subscript(*at, value, (place,), ())) for place in places])
 
 
-def could_be_kernel(config: Config, fn: FunctionInfo) -> bool:
+def may_be_kernel(config: Config, fn: FunctionInfo) -> bool:
     """Could a function be a kernel: it may use what only devices have."""
     return fn.owner is None and not fn.raises and fn.node.result is None and bool(config.accelerators)

@@ -1,6 +1,7 @@
 """Launches whose constant extents no GPU of the build takes: a warning where they are written.
 
-In: the call of a launch and its keywords. Out: warnings. What is no constant is looked at when the program launches.
+Input: the call of a launch and its keywords. Output: warnings. What is no constant is looked at when the program
+launches.
 """
 
 from ktc.diag.codes import Code
@@ -31,10 +32,10 @@ def warn_refused(body: Body, callee: object, node: ast.Call) -> None:
     gpus = [one for one in targets if one.vendor != "cpu"]
     known = [limits_of(one) for one in gpus or targets]
     for keyword in node.keywords:
-        why = _refusal(body, keyword, known) if known else ""
-        if why:
+        reason = _refusal(body, keyword, known) if known else ""
+        if reason:
             span = body.at(keyword.value)
-            diagnostic = Diagnostic(Code.LAUNCH_LIMITS, span, why, severity=Severity.WARNING)
+            diagnostic = Diagnostic(Code.LAUNCH_LIMITS, span, reason, severity=Severity.WARNING)
             body.elab.reporter.sink.report(diagnostic)
 
 

@@ -1,6 +1,6 @@
 """For which of the program's targets a piece of a host function starts kernels.
 
-In: the condition of a `@parameter if` and its truth. Out: a bit for each target.
+Input: the condition of a `@parameter if` and its truth. Output: a bit for each target.
 """
 
 from ktc.elaborate.comptime import evaluation
@@ -9,7 +9,7 @@ from ktc.elaborate.model.elaboration import Body
 from ktc.syntax import ast
 
 
-def targets_where(body: Body, condition: ast.Expr, truth: bool) -> int:
+def targets_satisfying(body: Body, condition: ast.Expr, truth: bool) -> int:
     """Return for which of a body's `launch_targets` a condition has this truth, if each were the only target.
 
     What is started under `@parameter if has_nvidia_gpu_accelerator()` is not meant for the others.
@@ -19,7 +19,7 @@ def targets_where(body: Body, condition: ast.Expr, truth: bool) -> int:
     if len(config.accelerators) < 2 or body.frame.module.is_library or elab.instances.state.index >= 0:
         return int(body.site.launch_targets)
     for index, target in enumerate(config.accelerators):
-        outer = elab.instances.enter_state(instance_table.state_alone(elab, target))
+        outer = elab.instances.enter_state(instance_table.single_target_state(elab, target))
         try:
             found |= (bool(evaluation.index_of(elab, evaluation.param_arg(body, condition))) == truth) << index
         finally:

@@ -33,7 +33,7 @@ def function_address(body: Body, fn: FunctionValue, span: Span | None) -> Value:
     if instance.signature.raises or instance.signature.through_memory:
         body.fail(Code.UNSUPPORTED, f"'{instance.fn.name}' cannot be called through its address", span)
     work_queue.request(body.elab, instance)
-    body.refs.add(instance.symbol)
+    body.refer(instance.symbol)
     return nodes.GlobalAddress(instance.symbol)
 
 
@@ -80,9 +80,9 @@ def _is_kernel(body: Body, instance: Instance, target: Target) -> bool:
 def _check_kernel(body: Body, instance: Instance, target: Target, span: Span | None) -> None:
     name, signature = instance.fn.name, instance.signature
     if signature.raises:
-        why = "it is a 'def'" if instance.fn.node.is_def else "it may raise"
+        reason = "it is a 'def'" if instance.fn.node.is_def else "it may raise"
         body.fail(
-            Code.INVALID_KERNEL, f"'{name}' cannot be a kernel: {why}", span, "a kernel is an 'fn' without 'raises'"
+            Code.INVALID_KERNEL, f"'{name}' cannot be a kernel: {reason}", span, "a kernel is an 'fn' without 'raises'"
         )
     if signature.result != "none":
         help = "let it write its result to a buffer: a pointer or a tensor is an argument"
@@ -128,7 +128,7 @@ def offload(
     """Ask for a function's device code; the result names constants that the back end fills in."""
     state, instance = _kernel(body, target, fn, span, kind != IMAGE_KINDS.index("image"))
     name = _image_global(body, state, instance, kind)
-    body.refs.add(name)
+    body.refer(name)
     values: list[Value] = [
         _image(body, name),
         ir_values.string_global(body, instance.symbol),
@@ -160,14 +160,14 @@ def _image(body: Body, name: str) -> Value:
         return nodes.Const(pair, (nodes.Address(name), size))
     held = f"{name}$size"
     body.elab.instances.add_global(nodes.Global(held, types.I64, nodes.Const(types.I64, size), True))
-    body.refs.add(held)
+    body.refer(held)
     read = body.let(nodes.Load(nodes.GlobalAddress(held), types.I64), types.I64)
     return ops.build("make", (nodes.Const(types.PTR, nodes.Address(name)), read), None, pair)
 
 
 def kernel_codes(body: Body, fn: FunctionValue, targets: int, span: Span | None) -> Value:
     """Return the address of a table with two pointers for each of the program's targets: an image and the kernel's
-    name in it, or what runs blocks of it on the processor and its name (null with `-g0`). Null is what a target has
+    name in it, or what runs blocks of it on the CPU and its name (null with `-g0`). Null is what a target has
     that is not wanted.
 
     Args:
@@ -192,7 +192,7 @@ def kernel_codes(body: Body, fn: FunctionValue, targets: int, span: Span | None)
         pair = types.StructType((types.PTR, types.PTR))
         table = types.ArrayType(pair, len(rows))
         body.elab.instances.add_global(nodes.Global(name, table, nodes.Const(table, tuple(rows)), True))
-    body.refs.add(name)
+    body.refer(name)
     return nodes.GlobalAddress(name)
 
 
@@ -204,7 +204,7 @@ def _text_address(body: Body, text: str) -> nodes.Plain:
 
 def kernel_args(body: Body, fn: FunctionValue, span: Span | None) -> list[tuple[str, Ty]]:
     """Return names and types of a kernel's declared arguments."""
-    asking, targets = asking_span(body, -1) or span, body.elab.targets_of_program()
+    asking, targets = calling_span(body, -1) or span, body.elab.targets_of_program()
     if targets:  # the instance that the launch wants anyhow
         _, instance = _kernel_instance(body, targets[0], fn, asking)
     else:
@@ -269,7 +269,7 @@ def kernel_capture_size(body: Body, target: Target, fn: FunctionValue, index: in
 
 def call_location(body: Body) -> tuple[str, int, int]:
     """Return file, line and column of the innermost place in a user's file."""
-    body.site.set_placed(True)
+    body.site.set_location_read(True)
     span, at = body.frame.span, body.frame.instance
     if body.elab.is_archive and (span is None or span.source.is_library):
         raise DependsOnProgram  # the calls of the seed itself are no part of the archive
@@ -287,7 +287,7 @@ def _position(span: Span | None) -> tuple[str, int, int]:
 
 def caller_location(body: Body, calls: int) -> tuple[str, int, int]:
     """Return file, line and column of the call so many calls up; 0 is the place that asks."""
-    body.site.set_placed(True)
+    body.site.set_location_read(True)
     span, at = body.frame.span, body.frame.instance
     for _ in range(calls):
         if at is None or not at.fn.located:
@@ -304,18 +304,18 @@ def call_place(body: Body, own: bool) -> str:
     Args:
         own: of this very call; nothing where it is one of the library's.
     """
-    body.site.set_placed(True)
+    body.site.set_location_read(True)
     if own and (body.frame.span is None or body.frame.span.source.is_library):
         return ""
     return "{}:{}:{}".format(*call_location(body))
 
 
-def asking_span(body: Body, argument: int) -> Span | None:
-    """Return the place of a variadic argument of the user's call that the library is at work for.
+def calling_span(body: Body, argument: int) -> Span | None:
+    """Return the place of a variadic argument of the program's call that the library works for.
 
     The call itself where it has no such argument; None where the library was not called from a user's file.
     """
-    body.site.set_placed(True)
+    body.site.set_location_read(True)
     at = body.frame.instance
     while at is not None:
         if at.call_span is not None and not at.call_span.source.is_library:
@@ -329,13 +329,13 @@ def program_global(body: Body, name: str, type: types.Type, align: int) -> Value
     symbol = f"var${name}"
     if symbol not in body.elab.instances.globals:
         body.elab.instances.add_global(nodes.Global(symbol, type, None, False, 0, align))
-    body.refs.add(symbol)
+    body.refer(symbol)
     return nodes.GlobalAddress(symbol)
 
 
 def targets_table(body: Body) -> Value:
     """Return the address of the program's list of device targets."""
-    body.refs.add(TARGETS_TABLE)
+    body.refer(TARGETS_TABLE)
     return nodes.GlobalAddress(TARGETS_TABLE)
 
 
@@ -356,7 +356,7 @@ def shared_global(body: Body, type: types.Type, space: int, align: int, span: Sp
     known = body.elab.instances.globals.get(symbol)
     align = max(align, known.align) if known is not None else align
     body.elab.instances.add_global(nodes.Global(symbol, type, None, False, space, align))
-    body.refs.add(symbol)
+    body.refer(symbol)
     return nodes.GlobalAddress(symbol, space)
 
 

@@ -3,15 +3,120 @@
 As in `elaboration_state.py`, each part is changed by one room.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import FunctionInfo, ModuleInfo, Scope, Ty
 from ktc.elaborate.model.instance import Instance
-from ktc.elaborate.model.values import Place, Result, Val, Values, Var, Way
+from ktc.elaborate.model.values import AccessPath, Place, Result, Val, Values, Var
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 from ktc.syntax import ast
+
+
+class IrBuilder:
+    """The IR of a body so far. Only its methods change it.
+
+    Attributes:
+        statements: the innermost open list; `blocks`: those around it; `hoisted`: declarations for the whole function.
+        dead: control does not reach this place.
+        refs: symbols that the code names.
+        late_locals: locals without a destructor of which it matters whether they have a value.
+        unchanged: constants that lie in memory only to have an address.
+    """
+
+    def __init__(self) -> None:
+        self.statements: list[nodes.Statement] = []
+        self.blocks: list[list[nodes.Statement]] = []
+        self.hoisted: list[nodes.Statement] = []
+        self.next_id = 0
+        self.dead = False
+        self.refs: set[str] = set()
+        self.late_locals: set[nodes.Local] = set()
+        self.unchanged: dict[nodes.Local, nodes.Const] | None = None
+
+    def fresh(self) -> int:
+        """Return a new number for a temp, a local or a label."""
+        self.next_id += 1
+        return self.next_id
+
+    def emit(self, statement: nodes.Statement) -> None:
+        """Append a statement; what follows a jump is dropped."""
+        if not self.dead:
+            self.statements.append(statement)
+            if isinstance(statement, (nodes.Return, nodes.Break, nodes.Continue, nodes.Unreachable)):
+                self.dead = True
+
+    def open(self) -> None:
+        """Begin a nested list of statements."""
+        self.blocks.append(self.statements)
+        self.statements = []
+
+    def close(self) -> tuple[nodes.Statement, ...]:
+        """End the nested list and return it. `dead` says whether its end is reached."""
+        done = tuple(self.statements)
+        self.statements = self.blocks.pop()
+        return done
+
+    def close_list(self) -> list[nodes.Statement]:
+        """End the nested list and return it for `reopen`."""
+        done, self.statements = self.statements, self.blocks.pop()
+        return done
+
+    def reopen(self, statements: list[nodes.Statement]) -> None:
+        """Go on with a nested list."""
+        self.blocks.append(self.statements)
+        self.statements = statements
+
+    def position(self) -> tuple[int, list[nodes.Statement], bool]:
+        """Return where statements are appended now, for `return_to`."""
+        return len(self.blocks), self.statements, self.dead
+
+    def return_to(self, position: tuple[int, list[nodes.Statement], bool]) -> None:
+        """Leave all nested lists that were opened since."""
+        depth, self.statements, self.dead = position
+        del self.blocks[depth:]
+
+    def replace_from(self, start: int, statements: list[nodes.Statement]) -> None:
+        """Replace the statements of the open list from a position on."""
+        self.statements[start:] = statements
+
+    def swap_statements(self, statements: list[nodes.Statement]) -> list[nodes.Statement]:
+        """Append to another list; return the one that was open."""
+        outer, self.statements = self.statements, statements
+        return outer
+
+    def set_dead(self, dead: bool) -> None:
+        """Say whether control reaches this place."""
+        self.dead = dead
+
+    def refer(self, *symbols: str) -> None:
+        """Note that the code names symbols."""
+        self.refs.update(symbols)
+
+    def restore_names(self, refs: set[str], late_locals: set[nodes.Local]) -> None:
+        """Forget what code that is not run has named."""
+        self.refs, self.late_locals = refs, late_locals
+
+    def hoist(self, statement: nodes.Statement) -> None:
+        """Declare something for the whole function."""
+        self.hoisted.append(statement)
+
+    def note_late(self, local: nodes.Local) -> None:
+        """Note that it matters whether a local without a destructor has a value."""
+        self.late_locals.add(local)
+
+    def append(self, statements: Sequence[nodes.Statement]) -> None:
+        """Go on with statements that were emitted in a nested list."""
+        self.statements.extend(statements)
+
+    def note_unchanged(self, local: nodes.Local, value: nodes.Const) -> None:
+        """Note a constant that lies in memory only to have an address."""
+        self.unchanged = {**(self.unchanged or {}), local: value}
+
+    def finish(self) -> tuple[nodes.Statement, ...]:
+        """Return all statements."""
+        return (*self.hoisted, *self.statements)
 
 
 class LexicalFrame:
@@ -66,12 +171,13 @@ class ControlFlow:
     """Loops, handlers and ways out of a body. Owner: `statements`.
 
     Attributes:
-        loops: of each loop around: labels to leave and to continue, the depth of `finals`, how it is unrolled.
-        handlers: of each `try` around: its label and where the error goes; `handler_depths`: their depths of `finals`.
-        finals: what runs when control leaves: `finally` blocks and `__exit__`.
-        turns: how many unrolled loops are around.
-        awaited: results of calls that a `try` waits for: named, but no variables.
-        leaving: the statement that leaves, while `finals` run.
+        loops: of each loop around: labels to leave and to continue, the depth of `cleanups`, how it is unrolled.
+        handlers: of each `try` around: its label and where the error goes; `handler_depths`: their depths of
+            `cleanups`.
+        cleanups: what runs when control leaves: `finally` blocks and `__exit__`.
+        unrolled_depth: how many unrolled loops are around.
+        try_results: temporaries for the results of calls inside a `try`.
+        exit_span: the statement that leaves the block, while `cleanups` run.
         out_var: the result, where the function names it.
         error_argument, result_pointer: addresses that the caller passes.
     """
@@ -80,12 +186,12 @@ class ControlFlow:
         self.loops: list[tuple[int, int, int, type[nodes.Break | nodes.Continue]]] = []
         self.handlers: list[tuple[int, nodes.Local]] = []
         self.handler_depths: list[int] = []
-        self.finals: list[Callable[[], None]] = []
+        self.cleanups: list[Callable[[], None]] = []
         self.used_labels: set[int] = set()
         self.current_error: list[Place] = []
-        self.turns = 0
-        self.awaited: set[nodes.Local] = set()
-        self.leaving: Span | None = None
+        self.unrolled_depth = 0
+        self.try_results: set[nodes.Local] = set()
+        self.exit_span: Span | None = None
         self.out_var: Var | None = None
         self.error_argument: Value | None = None
         self.result_pointer: Value | None = None
@@ -102,13 +208,13 @@ class ControlFlow:
         """The function names its result."""
         self.out_var = var
 
-    def set_leaving(self, span: Span | None) -> None:
-        """Another statement leaves, or the end of the body."""
-        self.leaving = span
+    def set_exit_span(self, span: Span | None) -> None:
+        """Set the statement that leaves the block; None at the end of the body."""
+        self.exit_span = span
 
-    def await_result(self, local: nodes.Local) -> None:
-        """A `try` waits for this result of a call."""
-        self.awaited.add(local)
+    def note_try_result(self, local: nodes.Local) -> None:
+        """A call inside a `try` has its result in this temporary."""
+        self.try_results.add(local)
 
     def use_label(self, label: int) -> None:
         """Control reaches the end of a block."""
@@ -138,29 +244,29 @@ class OwnershipFacts:
         linear: the destructors that must not be reached (`builder/linear_types.py`).
         moved: locals from which something was moved; `trusted`: those that the library looks after.
         last_call: the last call's result, if it has a place, and its arguments.
-        lends: a primitive gave an address of one of the values.
+        address_taken: a primitive took the address of one of the values.
     """
 
     def __init__(self) -> None:
         self.local_types: dict[nodes.Local, Ty] = {}
-        self.access_paths: dict[nodes.Local, tuple[Way, ...]] = {}
+        self.access_paths: dict[nodes.Local, tuple[AccessPath, ...]] = {}
         self.linear: dict[str, tuple[str, str]] = {}
         self.moved: set[nodes.Local] = set()
         self.trusted: set[nodes.Local] = set()
         self.last_call: tuple[nodes.Local, Values] | None = None
-        self.lends = False
+        self.address_taken = False
 
     def note_call(self, call: tuple[nodes.Local, Values] | None) -> None:
         """Keep the last call's result and arguments."""
         self.last_call = call
 
-    def note_paths(self, local: nodes.Local, paths: tuple[Way, ...]) -> None:
+    def note_paths(self, local: nodes.Local, paths: tuple[AccessPath, ...]) -> None:
         """Keep the paths to what a local's value points into."""
         self.access_paths[local] = paths
 
-    def note_lent(self) -> None:
-        """A primitive gives an address of one of the values."""
-        self.lends = True
+    def note_address_taken(self) -> None:
+        """A primitive takes the address of one of the values."""
+        self.address_taken = True
 
     def trust(self, local: nodes.Local) -> None:
         """Leave a local to the library."""
@@ -199,8 +305,8 @@ class CallSite:
     Attributes:
         callee_syntax: the callee of the innermost enclosing call, as written.
         deferred_operand: the operand whose item may be fetched after the other operands (`calls/writeback.py`).
-        inferring: arguments are elaborated only for their types; `reflects`: so is the whole expression.
-        placed: it was asked where the call stands.
+        inferring: arguments are elaborated only for their types; `is_reflected`: so is the whole expression.
+        location_read: the location of the call was asked for.
         launch_targets: for which of the program's targets kernels are started here, a bit each.
     """
 
@@ -208,8 +314,8 @@ class CallSite:
         self.callee_syntax: ast.Expr | None = None
         self.deferred_operand: ast.Expr | None = None
         self.inferring = False
-        self.reflects = False
-        self.placed = False
+        self.is_reflected = False
+        self.location_read = False
         self.launch_targets = -1
 
     def set_inferring(self, inferring: bool) -> bool:
@@ -217,9 +323,9 @@ class CallSite:
         outer, self.inferring = self.inferring, inferring
         return outer
 
-    def set_placed(self, placed: bool) -> bool:
-        """Note, or forget, that it was asked where the call stands."""
-        outer, self.placed = self.placed, placed
+    def set_location_read(self, placed: bool) -> bool:
+        """Note, or forget, that the location of the call was asked for."""
+        outer, self.location_read = self.location_read, placed
         return outer
 
     def set_launch_targets(self, targets: int) -> int:

@@ -97,7 +97,7 @@ def _unpack(data: bytes, source: Callable[[str], Source]) -> Any:
 
 
 def _getter(kind: Any) -> _Getter | None:
-    if kind is not Span and kind.__module__ not in (nodes.__name__, types.__name__):
+    if kind is not Span and not kind.__module__.startswith((f"{nodes.__name__}.", types.__name__)):
         return None
     names = [name for name in field_names(kind) if not name.startswith("_")]
     if not names:

@@ -1,6 +1,6 @@
 """Where in its text a call begins its arguments: the position that `call_location` reports for a call.
 
-In: the span of a call. Out: an offset in the source.
+Input: the span of a call. Output: an offset in the source.
 """
 
 import re

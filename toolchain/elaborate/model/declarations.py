@@ -25,7 +25,7 @@ class Ty:
 
 @record
 class Arity:
-    """What a call must look like to fit a declaration, whatever the types: most overloads are put aside by it.
+    """What a call must look like to fit a declaration, whatever the types: most overloads are ruled out by it.
 
     Args:
         least, most: arguments by position, where none is named.
@@ -115,7 +115,7 @@ class FunctionInfo:
 
     @property
     def title(self) -> str:
-        """Its name in quotes, as a person speaks of it: a constructor goes by its struct's name."""
+        """Its name in quotes, as messages show it: a constructor goes by its struct's name."""
         return f"'{self.owner.name if self.name == '__init__' and self.owner is not None else self.name}'"
 
     @property
@@ -164,14 +164,14 @@ class StructInfo:
     fieldwise_implicit: bool = False
     materialized: ast.Expr | None = None
     materialized_in_packs: ast.Expr | None = None
-    first_shown: int = 0
+    first_printed: int = 0
     deprecated: str = ""
     explicit_destroy: str | None = None
     """Nothing destroys a value by itself; what to do instead, as the struct says."""
     instances: dict[tuple[object, ...], Ty] = field(default_factory=dict)
     traits: "tuple[TraitInfo, ...] | None" = None
-    lacks_trait: bool = False
-    """One of its traits has a mistake, which was reported: what the struct cannot be for want of one is not said."""
+    has_trait_error: bool = False
+    """One of its traits has a mistake, which was reported: errors that follow from it are not reported."""
     symbolic: Ty | None = None
     bound: Ty | None = None
     """Of an archetype, which stands for a type parameter: all that is known of it."""

@@ -17,6 +17,7 @@ from ktc.elaborate.model.body_state import (
     CallSite,
     Captures,
     ControlFlow,
+    IrBuilder,
     LexicalFrame,
     OwnershipFacts,
 )  # fmt: skip
@@ -34,8 +35,8 @@ from ktc.elaborate.model.elaboration_state import (
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import ArgumentSignature, DependsOnProgram, Instance, UnitState
 from ktc.elaborate.model.reporting import Reporter
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Given, Named, StructTy, Sym
-from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, Computed, Place, Result, RValue, Val
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Named, ParameterArgument, StructTy, Sym
+from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, ComputedAccess, Place, Result, RValue, Val
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 from ktc.syntax import ast
@@ -59,7 +60,7 @@ class ElaborationApi:
         """Elaborate one statement."""
         raise NotImplementedError
 
-    def alias_value(self, elab: "Elaboration", alias: AliasInfo, self_ty: StructTy | None) -> Given:
+    def alias_value(self, elab: "Elaboration", alias: AliasInfo, self_ty: StructTy | None) -> ParameterArgument:
         """Return the value of an alias without parameters (an `AliasInfo` itself if it has parameters)."""
         raise NotImplementedError
 
@@ -67,7 +68,7 @@ class ElaborationApi:
         """Elaborate statements in a scope of their own; an error in one does not stop the others."""
         raise NotImplementedError
 
-    def build_display(self, body: "Body", late: CollectionLiteral, want: Ty | None) -> Val:
+    def build_collection(self, body: "Body", late: CollectionLiteral, want: Ty | None) -> Val:
         """Make the value that a display stands for: of the wanted type where it can be, else of its own."""
         raise NotImplementedError
 
@@ -92,7 +93,7 @@ class ElaborationApi:
         body: "Body",
         fns: OverloadSet,
         self_ty: StructTy | None,
-        params: tuple[Given, ...],
+        params: tuple[ParameterArgument, ...],
         named: Named,
         pos: Sequence[Arg],
         kw: Sequence[Arg],
@@ -113,13 +114,13 @@ class ElaborationApi:
         """Make a value of a struct by its constructors."""
         raise NotImplementedError
 
-    def convert_constant(self, elab: "Elaboration", value: ConstValue, want: Ty) -> ConstValue | None:
+    def convert_constant(self, elab: "Elaboration", value: ConstValue | FunctionValue, want: Ty) -> ConstValue | None:
         """Convert a constant to another type by an implicit conversion, or return None; remembered."""
         raise NotImplementedError
 
     def declared_function(
-        self, elab: "Elaboration", param: ast.Param, value: Given, want: FunctionTy, what: str
-    ) -> Given:
+        self, elab: "Elaboration", param: ast.Param, value: ParameterArgument, want: FunctionTy, what: str
+    ) -> ParameterArgument:
         """Return a function that a parameter of function type is given, one overload of it."""
         raise NotImplementedError
 
@@ -131,7 +132,7 @@ class ElaborationApi:
         """Return the symbol of the function that destroys a value: its `__del__`, then its fields."""
         raise NotImplementedError
 
-    def display_cost(self, body: "Body", late: CollectionLiteral, want: Ty) -> int | None:
+    def collection_cost(self, body: "Body", late: CollectionLiteral, want: Ty) -> int | None:
         """Return what making a `want` of a display costs; None if it cannot be made."""
         raise NotImplementedError
 
@@ -153,11 +154,11 @@ class ElaborationApi:
 
     def evaluate(
         self, elab: "Elaboration", node: ast.Expr, scope: Scope, module: ModuleInfo, expected: Ty | None = None
-    ) -> Given:
+    ) -> ParameterArgument:
         """Compute a parameter value of an expression."""
         raise NotImplementedError
 
-    def evaluate_open(self, elab: "Elaboration", node: ast.Expr, scope: Scope, module: ModuleInfo) -> Given:
+    def evaluate_open(self, elab: "Elaboration", node: ast.Expr, scope: Scope, module: ModuleInfo) -> ParameterArgument:
         """Compute a parameter value that may be a parameter without a value."""
         raise NotImplementedError
 
@@ -165,7 +166,7 @@ class ElaborationApi:
         """Is a function of one type one of the other."""
         raise NotImplementedError
 
-    def fn_as(self, elab: "Elaboration", fn: FunctionValue, want: FunctionTy) -> FunctionValue | None:
+    def function_as(self, elab: "Elaboration", fn: FunctionValue, want: FunctionTy) -> FunctionValue | None:
         """Return the one overload, with its parameters, that a function type means; None if none fits."""
         raise NotImplementedError
 
@@ -185,15 +186,17 @@ class ElaborationApi:
         """Expand a "builtin" function once with open arguments; where that gives one pure value, calls become that."""
         raise NotImplementedError
 
-    def promised_alias(self, elab: "Elaboration", alias: AliasInfo, ty: StructTy | None, scope: Scope) -> Given:
+    def bound_alias(
+        self, elab: "Elaboration", alias: AliasInfo, ty: StructTy | None, scope: Scope
+    ) -> ParameterArgument:
         """Return what stands for an alias that the traits of an archetype only ask for."""
         raise NotImplementedError
 
-    def put_back(self, body: "Body", after: list[tuple[Computed, Place]]) -> None:
+    def write_back(self, body: "Body", after: list[tuple[ComputedAccess, Place]]) -> None:
         """Give the changed values to the setters, the last first."""
         raise NotImplementedError
 
-    def run_finals(self, body: "Body", depth: int) -> None:
+    def run_cleanups(self, body: "Body", depth: int) -> None:
         """Run the pending `finally` and `__exit__` parts down to a depth, innermost first."""
         raise NotImplementedError
 
@@ -203,15 +206,17 @@ class ElaborationApi:
 
     def typed_constant(
         self, elab: "Elaboration", type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo
-    ) -> Given:
+    ) -> ParameterArgument:
         """Compute `value`, converted to the type if one is written."""
         raise NotImplementedError
 
-    def whole_type(self, elab: "Elaboration", value: Given) -> Given:
+    def type_with_defaults(self, elab: "Elaboration", value: ParameterArgument) -> ParameterArgument:
         """Return the type that the name of a struct means alone, if all of its parameters have defaults."""
         raise NotImplementedError
 
-    def unify_function(self, elab: "Elaboration", pattern: FunctionTy, actual: Given, bound: dict[Sym, Given]) -> bool:
+    def unify_function(
+        self, elab: "Elaboration", pattern: FunctionTy, actual: ParameterArgument, bound: dict[Sym, ParameterArgument]
+    ) -> bool:
         """Bind what a function type leaves open by a function's own type."""
         raise NotImplementedError
 
@@ -260,32 +265,20 @@ class Elaboration:
         return Span(self.modules.main.source, 0, 0)
 
 
-class Body:
-    """One function, or one expression at compile time: the IR that is built, and the parts of its state.
+class Body(IrBuilder):
+    """One function, or one expression at compile time: the IR that is built, and the parts of the state.
 
     Attributes:
         state: what has been elaborated for the target.
-        statements: the innermost open list; `blocks`: those around it; `hoisted`: declarations for the whole function.
-        dead: control does not reach this place.
-        refs: symbols that the code names.
-        late_locals: locals without a destructor of which it matters whether they have a value.
-        unchanged: constants that lie in memory only to have an address.
     """
 
     def __init__(
         self, elab: Elaboration, module: ModuleInfo, scope: Scope, instance: Instance | None, comptime: bool = True
     ) -> None:
+        super().__init__()
         self.elab = elab
         self.api = elab.api
         self.state = elab.instances.state
-        self.statements: list[nodes.Statement] = []
-        self.blocks: list[list[nodes.Statement]] = []
-        self.hoisted: list[nodes.Statement] = []
-        self.next_id = 0
-        self.dead = False
-        self.refs: set[str] = set()
-        self.late_locals: set[nodes.Local] = set()
-        self.unchanged: dict[nodes.Local, nodes.Const] | None = None
         self.frame = LexicalFrame(module, scope, instance, comptime)
         self.flow = ControlFlow()
         self.assignments = Assignments()
@@ -306,18 +299,6 @@ class Body:
         """Report an error and abort the statement."""
         self.elab.fail(code, message, span or self.frame.span, help, self.frame.instance)
 
-    def fresh(self) -> int:
-        """Return a new number for a temp, a local or a label."""
-        self.next_id += 1
-        return self.next_id
-
-    def emit(self, statement: nodes.Statement) -> None:
-        """Append a statement; what follows a jump is dropped."""
-        if not self.dead:
-            self.statements.append(statement)
-            if isinstance(statement, (nodes.Return, nodes.Break, nodes.Continue, nodes.Unreachable)):
-                self.dead = True
-
     def let(self, action: nodes.Action, type: types.Type) -> Value:
         """Emit a `Let` and return its temp; for void a unit constant."""
         if isinstance(type, types.VoidType):
@@ -326,18 +307,3 @@ class Body:
         temp = nodes.Temp(self.fresh(), type)
         self.emit(nodes.Let(temp, action, self.frame.span))
         return temp
-
-    def open(self) -> None:
-        """Begin a nested list of statements."""
-        self.blocks.append(self.statements)
-        self.statements = []
-
-    def close(self) -> tuple[nodes.Statement, ...]:
-        """End the nested list and return it. `dead` says whether its end is reached."""
-        done = tuple(self.statements)
-        self.statements = self.blocks.pop()
-        return done
-
-    def finish(self) -> tuple[nodes.Statement, ...]:
-        """Return all statements."""
-        return (*self.hoisted, *self.statements)

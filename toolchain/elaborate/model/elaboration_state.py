@@ -18,7 +18,7 @@ from ktc.elaborate.model.declarations import (
     StructInfo,
     TraitInfo,
 )  # fmt: skip
-from ktc.elaborate.model.instance import Instance, Trial, UnitState
+from ktc.elaborate.model.instance import Instance, Speculation, UnitState
 from ktc.elaborate.model.types import FunctionTy, FunctionValue, PrimTy, StructTy, TraitTy
 from ktc.ir import nodes
 from ktc.ir.types import DescribedType
@@ -93,10 +93,10 @@ class Instances:
     Attributes:
         states: what has been elaborated for each target; `state`: for the one that is elaborated now.
         current: the instance that is elaborated now.
-        alone: states in which conditions of launches are computed for one target.
+        launch_states: states in which conditions of launches are computed for one target.
         elaborated: declarations of which an instance was elaborated.
         function_sets: of an overload that was chosen, the set with only it.
-        endless: declarations that instantiate themselves without end.
+        nonterminating: declarations that instantiate themselves without end.
         entry: the symbol of the program's entry.
         deferred_kernels: kernels that are elaborated one by one, by (target's number, symbol); None where they are
             elaborated with the rest.
@@ -106,11 +106,11 @@ class Instances:
         self.states: dict[str, UnitState] = {"host": host}
         self.state = host
         self.current: Instance | None = None
-        self.alone: dict[str, UnitState] = {}
+        self.launch_states: dict[str, UnitState] = {}
         self.globals: dict[str, nodes.Global] = {}
         self.elaborated: set[int] = set()
         self.function_sets: dict[FunctionInfo, OverloadSet] = {}
-        self.endless: set[int] = set()
+        self.nonterminating: set[int] = set()
         self.entry = ""
         self.deferred_kernels: dict[tuple[int, str], Instance] | None = None
 
@@ -166,13 +166,15 @@ class Coverage:
         nested: nested functions that were declared; `reached`: nested functions that were elaborated.
         arms: arms of `@parameter if` that were taken.
         only_used: only declarations that have instances are checked.
-        trial: the declaration that is elaborated by itself; `trial_state`: for which target, if not the host.
+        speculation: the declaration that is elaborated by itself now; `speculation_state`: its target, None for the
+            host.
         uncertainty: how much of what is elaborated depends on a constant that was taken for a parameter (0 to 2).
-        choice: which of the constants is taken.
-        lent, lent_around: an origin was taken to be immutable, here and around.
-        sound: bodies in which nothing was wrong: what owns their values is still to be checked.
-        unseen: where no instance has looked: what all choices of constants show there in the same words counts.
-        touched: only declarations of the main file that touch these characters are checked.
+        constant_choice: which of the constants is taken.
+        assumed_immutable, outer_assumed_immutable: an origin was taken to be immutable, here and around.
+        unchecked_bodies: bodies without errors, whose ownership is still to be checked.
+        uninstantiated_spans: code that is in no instance: an error there counts if all choices of constants show it in
+            the same words.
+        edited_range: only declarations of the main file that touch these characters are checked.
     """
 
     def __init__(self) -> None:
@@ -180,37 +182,37 @@ class Coverage:
         self.reached: set[ast.FunctionDecl] = set()
         self.arms: set[tuple[ast.If, bool]] = set()
         self.only_used = False
-        self.trial: Trial | None = None
-        self.trial_state: UnitState | None = None
+        self.speculation: Speculation | None = None
+        self.speculation_state: UnitState | None = None
         self.uncertainty = 0
-        self.choice = 0
-        self.lent = False
-        self.lent_around = False
-        self.sound: list[nodes.Function] = []
-        self.unseen: Sequence[tuple[int, int]] = ()
-        self.touched: tuple[int, int] | None = None
+        self.constant_choice = 0
+        self.assumed_immutable = False
+        self.outer_assumed_immutable = False
+        self.unchecked_bodies: list[nodes.Function] = []
+        self.uninstantiated_spans: Sequence[tuple[int, int]] = ()
+        self.edited_range: tuple[int, int] | None = None
 
     def leaves_out(self, node: ast.Node) -> bool:
         """Say whether a declaration is none of those that are checked."""
-        return self.touched is not None and (node.end < self.touched[0] or node.start > self.touched[1])
+        return self.edited_range is not None and (node.end < self.edited_range[0] or node.start > self.edited_range[1])
 
-    def set_trial(self, trial: Trial | None) -> Trial | None:
+    def set_speculation(self, trial: Speculation | None) -> Speculation | None:
         """Elaborate another declaration by itself, or none."""
-        outer, self.trial = self.trial, trial
+        outer, self.speculation = self.speculation, trial
         return outer
 
     def set_uncertainty(self, uncertainty: int) -> int:
-        """Be as sure as this."""
+        """Set how much depends on constants taken for parameters."""
         outer, self.uncertainty = self.uncertainty, uncertainty
         return outer
 
-    def doubt(self) -> None:
+    def note_uncertain(self) -> None:
         """A constant was taken for a parameter."""
         self.uncertainty = max(self.uncertainty, 1)
 
-    def note_lent(self) -> None:
+    def note_assumed_immutable(self) -> None:
         """An origin was taken to be immutable."""
-        self.lent = True
+        self.assumed_immutable = True
 
     def note_nested(self, fn: FunctionInfo) -> None:
         """A nested function was declared."""

@@ -42,11 +42,11 @@ class Mismatch(Exception):
         return suggest(*self.wrong) if self.wrong else ""
 
 
-def at_parameter(why: Mismatch, name: str, index: int = -1) -> Mismatch:
+def at_parameter(reason: Mismatch, name: str, index: int = -1) -> Mismatch:
     """Note which parameter does not fit: its name, and its place among those that are written without names."""
-    if why.param is None:
-        why.param = name, index
-    return why
+    if reason.param is None:
+        reason.param = name, index
+    return reason
 
 
 def place_of(param: ast.Param, params: Sequence[ast.Param]) -> int:

@@ -10,10 +10,10 @@ from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
 from ktc.elaborate.model.body_store import Bodies
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, Ty
-from ktc.elaborate.model.types import FunctionValue, Given, StructTy
+from ktc.elaborate.model.types import FunctionValue, ParameterArgument, StructTy
 from ktc.elaborate.model.values import Var
 from ktc.ir import nodes
-from ktc.ir.interpret import Interpreter
+from ktc.ir.interpreter.interpret import Interpreter
 from ktc.syntax import ast
 from ktc.targets.target import Target
 
@@ -55,8 +55,8 @@ class Signature:
         result: "none", "direct", "memory" or "ref"; in a raising function "direct" also goes through memory.
         out_name: the name of the result inside the function, for `out` arguments.
         changes: one of several arguments is passed to be changed.
-        lends: the arguments into which the result may point.
-        named: of these, the ones that the origin of a `ref` result names; `lent_fields`: and the fields of each.
+        borrowed_args: the arguments into which the result may point.
+        named: of these, the ones that the origin of a `ref` result names; `borrowed_fields`: and the fields of each.
     """
 
     args: tuple[ArgumentSignature, ...]
@@ -66,9 +66,9 @@ class Signature:
     out_name: str = ""
     result_mutable: bool = True
     noreturn: bool = False
-    lends: tuple[int, ...] = ()
+    borrowed_args: tuple[int, ...] = ()
     named: tuple[int, ...] = ()
-    lent_fields: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    borrowed_fields: tuple[tuple[int, tuple[str, ...]], ...] = ()
     changes: bool = False
 
     @property
@@ -82,18 +82,18 @@ class Instance:
     """One function with all parameters known.
 
     Args:
-        given: the values of its parameters.
+        param_values: the values of its parameters.
         rest_spans: where the variadic arguments of the first call stand.
         archived: its declaration, if the library's archive has the function; a body is then made only to run it at
             compile time.
-        kept: the body need not be elaborated; `Instances.recall` has it.
+        has_stored_body: the body need not be elaborated; `Instances.recall` has it.
         defaults: values of arguments that calls did not give, as far as they are the same for all calls.
-        again: it is elaborated once more, for its mistakes.
+        is_reelaborated: it is elaborated once more, to find its errors.
     """
 
     fn: FunctionInfo
     symbol: str
-    given: tuple[Given, ...]
+    param_values: tuple[ParameterArgument, ...]
     scope: Scope
     self_ty: StructTy | None
     state: "UnitState"
@@ -112,16 +112,16 @@ class Instance:
     body: Any = None
     rest_spans: tuple[Span, ...] = ()
     archived: nodes.Function | None = None
-    kept: bool = False
+    has_stored_body: bool = False
     defaults: dict[str, Any] = field(default_factory=dict)
-    again: bool = False
+    is_reelaborated: bool = False
     _title: str = ""
 
     @property
     def title(self) -> str:
         """What messages call it."""
         if not self._title:
-            params = zip(self.fn.node.params, self.given, strict=True)
+            params = zip(self.fn.node.params, self.param_values, strict=True)
             title = str(
                 FunctionValue(
                     OverloadSet(self.fn.name, [self.fn]), tuple(v for param, v in params if param.kind != "infer")
@@ -163,27 +163,27 @@ class UnitState:
 
 
 @entity
-class Trial:
+class Speculation:
     """One declaration that is elaborated by itself.
 
     Args:
         node: the declaration; what is found elsewhere does not count.
-        found: what was reported, and how sure it was then (`Archetypes.doubt`).
-        clean: nothing was reported that a constant taken for a parameter may have caused.
+        diagnostics: what was reported, each with the uncertainty at that time (`Coverage.uncertainty`).
+        is_clean: nothing was reported that a constant taken for a parameter may have caused.
         constants: those that were taken, as a message shows them.
-        made: the instances that were elaborated.
+        instances: the instances that were elaborated.
     """
 
     node: ast.Node
-    found: list[tuple[Diagnostic, int]] = field(default_factory=list)
-    clean: bool = True
+    diagnostics: list[tuple[Diagnostic, int]] = field(default_factory=list)
+    is_clean: bool = True
     constants: str = ""
-    made: list[Instance] = field(default_factory=list)
+    instances: list[Instance] = field(default_factory=list)
 
 
-def afresh(instance: Instance) -> Instance:
+def unelaborated_copy(instance: Instance) -> Instance:
     """Return an instance of the same that is not elaborated."""
     made = copy(instance)
     made.function, made.template, made.body, made.refs = None, None, None, set()
-    made.failed, made.kept, made.again = False, False, True
+    made.failed, made.has_stored_body, made.is_reelaborated = False, False, True
     return made

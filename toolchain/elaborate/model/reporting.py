@@ -52,7 +52,7 @@ class Reporter:
         self.describe = describe
 
     def enter_constant(self, span: Span, instance: Instance | None) -> None:
-        """Begin to compute a constant of the user's."""
+        """Begin to compute a constant of the program."""
         self.constants.append((span, instance))
 
     def end_constant(self) -> None:

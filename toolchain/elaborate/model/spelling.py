@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
+from types import MappingProxyType
 
 CLOSE, SHORT = 0.7, 3
 """How alike names must be; those of up to three letters a little less."""
@@ -18,6 +19,13 @@ NUMBERS = frozenset({
 
 
 TEXTS = frozenset(("String", "StringLiteral", "StringSlice", "StaticString"))
+
+
+INDICES = MappingProxyType({
+    "_ThreadIdx": "thread_idx", "_BlockIdx": "block_idx", "_GlobalIdx": "global_idx", "_BlockDim": "block_dim",
+    "_GridDim": "grid_dim",
+})  # fmt: skip
+"""By a type: what has the members `x`, `y` and `z`."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -47,12 +47,12 @@ class StructTy(Ty):
     scope: "Scope | None" = None
     symbolic: bool = False
     origins: "tuple[OriginValue, ...] | None" = None
-    slots_of: dict[str, tuple[int, int]] = field(default_factory=dict)
-    aliases: "dict[str, Given]" = field(default_factory=dict)
+    field_slots: dict[str, tuple[int, int]] = field(default_factory=dict)
+    aliases: "dict[str, ParameterArgument]" = field(default_factory=dict)
     conforms: dict[int, bool] = field(default_factory=dict)
     prim: "PrimTy | str | None" = "?"
     plain_move: bool | None = None
-    drop_name: str | None = None
+    destructor_symbol: str | None = None
     constants: dict[str, object] = field(default_factory=dict)
     shown: str = ""
     key: str = ""
@@ -60,7 +60,7 @@ class StructTy(Ty):
     def __str__(self) -> str:
         if not self.params:
             return self.info.name
-        shown = [show(value) for value in self.params[self.info.first_shown :]]
+        shown = [show(value) for value in self.params[self.info.first_printed :]]
         return f"{self.info.name}[{', '.join(shown)}]" if shown else self.info.name
 
 
@@ -99,7 +99,7 @@ class FunctionTy(Ty):
     signature: object = None
 
     @property
-    def kept(self) -> bool:
+    def is_escaping(self) -> bool:
         """Is a value of it a closure on the heap, with what it captured."""
         return "escaping" in self.effects and self.of is None and self.syntax is None
 
@@ -151,7 +151,7 @@ class FunctionValue:
         params, named: parameters that were given already, by position (None: `_` leaves it open) and by name.
         self_ty: the struct for methods.
         env: for a nested function that captures: the body in which it stands.
-        leads: of a method of an open struct: the first parameters that it is given are the struct's.
+        struct_params_first: of a method of an open struct: the first parameters that it is given are the struct's.
     """
 
     set: "OverloadSet"
@@ -159,7 +159,7 @@ class FunctionValue:
     named: tuple[tuple[str, "ParameterValue | None"], ...] = ()
     self_ty: "StructTy | None" = None
     env: Any = None
-    leads: bool = False
+    struct_params_first: bool = False
 
     def __str__(self) -> str:
         shown = [show(p) for p in self.params] + [f"{name}={show(p)}" for name, p in self.named]
@@ -268,11 +268,11 @@ class ModuleValue:
 ParameterValue = Union[
     Ty, ConstValue, FunctionValue, ParameterPack, PartialTy, Sym, Opaque, ModuleValue, AliasInfo, BoundAlias, Metatype
 ]
-Given = Union[ParameterValue, None]
+ParameterArgument = Union[ParameterValue, None]
 """What is given for a parameter: None where `_` leaves it open."""
-Actual = Union[Given, list[Given]]
+Actual = Union[ParameterArgument, list[ParameterArgument]]
 """The type of what a call passes for an argument, as far as it is known; a list of them for a variadic one."""
-Named = tuple[tuple[str, Given], ...]
+Named = tuple[tuple[str, ParameterArgument], ...]
 """Parameters that are given by their names."""
 PrimArg = Union[int, Ty, ParameterPack]
 """A parameter of a primitive type."""

@@ -18,20 +18,21 @@ FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
 
 @entity
 class RValue:
-    """A value of a directly passed type, as an IR value. `why`: it has a name that may not be changed, and why.
-    `loans`, `back`: as in `Place`; `via`: the ways to what it points into (ways.py)."""
+    """A value of a directly passed type, as an IR value. `reason`: it has a name that may not be changed, and why.
+    `loans`, `computed_from`: as in `Place`; `access_paths`: the paths to what it points into
+    (`ownership/access_paths.py`)."""
 
     ty: Ty
     ir: nodes.Value
-    why: str = ""
+    reason: str = ""
     loans: tuple[nodes.Local, ...] | None = None
-    back: "Computed | None" = None
-    via: "tuple[Way, ...]" = ()
+    computed_from: "ComputedAccess | None" = None
+    access_paths: "tuple[AccessPath, ...]" = ()
 
     @property
     def read_only(self) -> bool:
         """Has it a name: any other is a temporary, which may be changed."""
-        return bool(self.why)
+        return bool(self.reason)
 
 
 @entity
@@ -43,9 +44,11 @@ class Place:
         mutable: may it be written.
         local, path: the local that it is or is a part of, if known, and which part.
         owned: a temporary, or transferred with `^`: whoever takes the value may move it.
-        why: why it is immutable, for the message.
+        reason: why it is immutable, for the message.
         loans: the locals in which it lies or into which its value points, where no local is known; None: unknown.
-        back, via, at: the computed value's part that it is (writeback.py); the ways to it (ways.py); where it is named.
+        computed_from: the item or field that it is, if a getter gave it (`calls/writeback.py`).
+        access_paths: the paths that lead to it (`ownership/access_paths.py`).
+        at: where it is named.
     """
 
     ty: Ty
@@ -54,10 +57,10 @@ class Place:
     local: nodes.Local | None = None
     path: tuple[int, ...] = ()
     owned: bool = False
-    why: str = ""
+    reason: str = ""
     loans: tuple[nodes.Local, ...] | None = None
-    back: "Computed | None" = None
-    via: "tuple[Way, ...]" = ()
+    computed_from: "ComputedAccess | None" = None
+    access_paths: "tuple[AccessPath, ...]" = ()
     at: Span | None = None
 
     @property
@@ -116,7 +119,7 @@ class Arg:
 
 
 @entity
-class Computed:
+class ComputedAccess:
     """Where a value came from: an item of `base` at `args`, its field `name`, or what its `__getattr__` gave for it."""
 
     base: RValue | Place
@@ -136,11 +139,11 @@ class DeferredOperand:
     name: str = ""
 
 
-class Nobody:
+class UntrackedRoot:
     """The root of a place behind an untracked pointer; each is distinct."""
 
 
-Way = tuple[Union[nodes.Local, nodes.Argument, Nobody], Union[tuple[int, ...], None]]
+AccessPath = tuple[Union[nodes.Local, nodes.Argument, UntrackedRoot], Union[tuple[int, ...], None]]
 """How a place is reached: the variable or argument that it is in, and the fields that lead on from there, None if not
 known (`ownership/access_paths.py`)."""
 

@@ -1,15 +1,15 @@
 """Where places lie, field by field: what exclusive access, and the end of a replaced value, are decided by.
 
-In: a place, or a call with a result that lies in, or points into, its arguments. Out: ways: each a variable or an
-argument, and the fields that lead on from it. An item of a collection lies where the collection
-lies, whichever it is; its fields go on from there. A path that is None: somewhere inside, it is not known where.
+Input: a place, or a call with a result that lies in, or points into, its arguments. Output: ways: each a variable or an
+argument, and the fields that lead on from it. An item of a collection lies where the collection lies, whichever it is;
+its fields go on from there. A path that is None: somewhere inside, it is not known where.
 """
 
 from ktc.elaborate.builder import locals
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Signature
 from ktc.elaborate.model.types import StructTy
-from ktc.elaborate.model.values import Nobody, Place, Result, RValue, Values, Way
+from ktc.elaborate.model.values import AccessPath, Place, Result, RValue, UntrackedRoot, Values
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes
 
@@ -17,14 +17,14 @@ UNTRACKED = "__untracked_origin__"
 """A struct of the library with an alias of this name is a pointer whose user answers for what it points to."""
 
 
-def of_place(place: Place) -> tuple[Way, ...]:
+def of_place(place: Place) -> tuple[AccessPath, ...]:
     """Return the ways one of which leads to a place; none if that is not known."""
-    if place.via:
-        known: tuple[Way, ...] = place.via
+    if place.access_paths:
+        known: tuple[AccessPath, ...] = place.access_paths
         return known
     if place.local is not None:
         return ((place.local, place.path),)
-    found: list[Way] = [(local, ()) for local in place.loans or ()]
+    found: list[AccessPath] = [(local, ()) for local in place.loans or ()]
     pointer, path = place.pointer, tuple[int, ...]()
     while isinstance(pointer, nodes.Op) and pointer.name == "field" and isinstance(pointer.attr, tuple):
         path = (pointer.attr[1], *path)
@@ -34,29 +34,29 @@ def of_place(place: Place) -> tuple[Way, ...]:
     return tuple(found)
 
 
-def of_inside(body: Body, value: Result) -> tuple[Way, ...]:
+def of_inside(body: Body, value: Result) -> tuple[AccessPath, ...]:
     """Return the ways to what a value points into, as far as these are known."""
     if not isinstance(value, (Place, RValue)) or not struct_types.origins_of(body.elab, value.ty):
         return ()
-    known: tuple[Way, ...]
+    known: tuple[AccessPath, ...]
     if isinstance(value, RValue):
-        known = value.via
+        known = value.access_paths
     else:
         known = body.facts.access_paths.get(value.local, ()) if value.local is not None else ()
     return known or tuple((local, None) for local in locals.loans_of(body, value) or ())
 
 
-def of_result(body: Body, signature: Signature, values: Values) -> tuple[Way, ...]:
+def of_result(body: Body, signature: Signature, values: Values) -> tuple[AccessPath, ...]:
     """Return the ways to what the result of a call lies in, or points into."""
-    found: list[Way] = []
+    found: list[AccessPath] = []
     if signature.result == "ref" and signature.named:
-        for i, names in signature.lent_fields:
+        for i, names in signature.borrowed_fields:
             value = values[i]
             if isinstance(value, Place):
                 found += _extended(body, value, names)
         return tuple(dict.fromkeys(found))
     for i, value in enumerate(values):
-        if i in signature.lends and isinstance(value, Place):
+        if i in signature.borrowed_args and isinstance(value, Place):
             found += of_place(value)
         found += of_inside(body, value)
     if signature.result == "ref":
@@ -68,18 +68,18 @@ def note_place(body: Body, made: Result, signature: Signature, values: Values) -
     """Note where the place lies that a call gives."""
     if signature.result != "ref" or not isinstance(made, Place):
         return
-    made.via = of_result(body, signature, values)
+    made.access_paths = of_result(body, signature, values)
     owner = getattr(values[0], "ty", None) if values else None
-    if not made.via and isinstance(owner, StructTy) and UNTRACKED in owner.info.members:
-        made.via = ((Nobody(), ()),)  # its user answers for where it points to
+    if not made.access_paths and isinstance(owner, StructTy) and UNTRACKED in owner.info.members:
+        made.access_paths = ((UntrackedRoot(), ()),)  # its user answers for where it points to
 
 
 def is_untracked(place: Place) -> bool:
     """Say whether a place lies behind an untracked pointer."""
-    return any(isinstance(root, Nobody) for root, _ in place.via)
+    return any(isinstance(root, UntrackedRoot) for root, _ in place.access_paths)
 
 
-def meet(some: tuple[Way, ...], others: tuple[Way, ...]) -> bool:
+def may_overlap(some: tuple[AccessPath, ...], others: tuple[AccessPath, ...]) -> bool:
     """Say whether two places are surely the same, or one a part of the other, as far as each has but one way."""
     return any(
         root == other and (path == () if way is None else way == () if path is None else _overlap(path, way))
@@ -91,14 +91,14 @@ def meet(some: tuple[Way, ...], others: tuple[Way, ...]) -> bool:
 def are_disjoint(a: Place, b: Place) -> bool:
     """Say whether two places surely have nothing in common."""
     some, others = of_place(a), of_place(b)
-    return bool(some and others) and not meet(some, others)
+    return bool(some and others) and not may_overlap(some, others)
 
 
 def _overlap(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return all(one == other for one, other in zip(a, b, strict=False))
 
 
-def _extended(body: Body, place: Place, names: tuple[str, ...]) -> list[Way]:
+def _extended(body: Body, place: Place, names: tuple[str, ...]) -> list[AccessPath]:
     path, ty = tuple[int, ...](), place.ty
     for name in names:
         if not isinstance(ty, StructTy) or name not in dict(struct_types.fields_of(body.elab, ty)):

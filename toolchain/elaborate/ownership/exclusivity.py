@@ -1,6 +1,6 @@
 """Exclusive access: what a call changes or takes away, no other argument of it may reach.
 
-In: the arguments of a call, converted. Out: an error where two of them are surely one place, and the call writes
+Input: the arguments of a call, converted. Output: an error where two of them are surely one place, and the call writes
 through one or moves it away, or where one is what the closure that is called captures. A value that fits into registers
 is passed as such, and is no place of a variable.
 """
@@ -11,11 +11,12 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, partial_moves, place_operations, variables
 from ktc.elaborate.instances import work_queue
+from ktc.elaborate.instances.reference_mutability import is_fixed
 from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
-from ktc.elaborate.model.values import Arg, PackValue, Place, Result, RValue, Values, Way
-from ktc.elaborate.ownership.access_paths import meet, of_inside, of_place
+from ktc.elaborate.model.values import AccessPath, Arg, PackValue, Place, Result, RValue, Values
+from ktc.elaborate.ownership.access_paths import may_overlap, of_inside, of_place
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, types
 
@@ -49,13 +50,13 @@ def check_call(body: Body, instance: Instance, values: Values, slots: Sequence[A
             if not struct_types.origins_of(body.elab, value.ty):
                 continue
             # a copy in registers: where it points matters, not where it came from
-            loans, ways = locals.loans_of(body, value), of_inside(body, value)
-            value = RValue(value.ty, nodes.Const(types.UNIT, 0), loans=loans, via=ways)
+            loans, paths = locals.loans_of(body, value), of_inside(body, value)
+            value = RValue(value.ty, nodes.Const(types.UNIT, 0), loans=loans, access_paths=paths)
         for other, before in seen:
-            changes = _changed(sig, value) or _changed(before, other)
+            changes = _changed(body, instance, sig, value) or _changed(body, instance, before, other)
             if not (changes or _moved(value) or _moved(other)) or not _overlap(body, value, other):
                 continue
-            changed, same = (sig, before) if _changed(sig, value) else (before, sig)
+            changed, same = (sig, before) if _changed(body, instance, sig, value) else (before, sig)
             if changes:
                 may = "may change" if changed.convention == "ref" else "changes"
                 text = f"{title} {may} the argument '{changed.name}', and '{same.name}' is the same value"
@@ -67,18 +68,18 @@ def check_call(body: Body, instance: Instance, values: Values, slots: Sequence[A
 
 def _check_captured(body: Body, instance: Instance, values: Values, spans: Sequence[Span | None]) -> None:
     """Report an argument in a variable, or pointing into one, that the closure called captures by reference."""
-    given: list[tuple[ArgumentSignature, Span | None, tuple[Way, ...]]] = []
+    given: list[tuple[ArgumentSignature, Span | None, tuple[AccessPath, ...]]] = []
     for sig, value, at in _arguments(instance, values, spans):
         is_direct = struct_types.abi(body.elab, value.ty) == "direct" if sig.variadic else sig.passing == "direct"
         is_place = sig.convention not in _TAKEN and not is_direct
-        given.append((sig, at, (*(_lies(value) if is_place else ()), *of_inside(body, value))))
-    if not any(ways for _, _, ways in given):
+        given.append((sig, at, (*(_argument_paths(value) if is_place else ()), *of_inside(body, value))))
+    if not any(paths for _, _, paths in given):
         return
     work_queue.request(body.elab, instance)
     work_queue.drain_closures(body.elab)  # the closure's body decides what it captures
     captured = {root: name for name, place in _captured(instance.fn, set()) for root, _ in of_place(place)}
-    for sig, at, ways in given:
-        for root, _ in ways:
+    for sig, at, paths in given:
+        for root, _ in paths:
             if root in captured:
                 text = f"{instance.fn.title} captures '{captured[root]}', and the argument '{sig.name}' is in it"
                 body.fail(Code.CONFLICTING_ACCESS, text, at or body.frame.span, "pass a copy")
@@ -110,9 +111,11 @@ def _require(body: Body, place: Place, span: Span | None) -> None:
         body.emit(nodes.Mark("require", local, place.path, span))
 
 
-def _changed(sig: ArgumentSignature, value: Result) -> bool:
+def _changed(body: Body, instance: Instance, sig: ArgumentSignature, value: Result) -> bool:
     """May the call write to an argument; what a `ref` argument's function does with it is the caller's business."""
-    return sig.convention == "mut" or (sig.convention == "ref" and isinstance(value, Place) and value.mutable)
+    if sig.convention == "ref" and isinstance(value, Place) and value.mutable:
+        return not (sig.node.origin and is_fixed(body.elab, instance, sig))
+    return sig.convention == "mut"
 
 
 def _moved(value: Result) -> bool:
@@ -122,15 +125,15 @@ def _moved(value: Result) -> bool:
 
 def _overlap(body: Body, a: Result, b: Result) -> bool:
     """Do two arguments surely reach the same place."""
-    places = [_lies(x) for x in (a, b)]
-    if meet(*places):
+    places = [_argument_paths(x) for x in (a, b)]
+    if may_overlap(*places):
         return True
     if isinstance(a, Place) and isinstance(b, Place) and a.local is not None and a.local is b.local:
         return False
     inside = [of_inside(body, x) for x in (a, b)]
-    return meet(inside[1], places[0]) or meet(inside[0], places[1])
+    return may_overlap(inside[1], places[0]) or may_overlap(inside[0], places[1])
 
 
-def _lies(value: Result) -> tuple[Way, ...]:
+def _argument_paths(value: Result) -> tuple[AccessPath, ...]:
     """Return the ways to an argument that is not the callee's own."""
     return of_place(value) if isinstance(value, Place) and (not value.owned or _moved(value)) else ()

@@ -1,8 +1,8 @@
 """Whether a value points into what the type that is wanted names.
 
-In: a pointer, and the origin that a declared type names or that the old value of a variable had. Out: an error, if both
-are surely different variables. Inside a generic function an origin names nothing, and what only may differ is let
-through.
+Input: a pointer, and the origin that a declared type names or that the old value of a variable had. Output: an error,
+if both are surely different variables. Inside a generic function an origin names nothing, and what only may differ is
+let through.
 """
 
 from ktc.diag.codes import Code
@@ -34,11 +34,11 @@ def check_kept(body: Body, place: Place, value: object, span: Span) -> None:
         return
     local = place.local
     wanted = _origin(place.ty, value.ty)
-    if wanted is None or wanted.kind != "some" or local.pins_all or len(local.pins) != 1:
+    if wanted is None or wanted.kind != "some" or local.points_to_all or len(local.points_to) != 1:
         return
     given = _only_loan(body, value)
-    if given is not None and _are_disjoint(body, given, local.pins[0]):
-        _fail(body, given, local.pins[0], span)
+    if given is not None and _are_disjoint(body, given, local.points_to[0]):
+        _fail(body, given, local.points_to[0], span)
 
 
 def _origin(want: Ty, have: Ty) -> OriginValue | None:

@@ -1,7 +1,7 @@
 """References that would outlive what they point into.
 
-In: what a function returns, or stores behind one of its arguments. Out: an error, if that surely points into a variable
-of the function itself, which ends with it. What only may point there is let through.
+Input: what a function returns, or stores behind one of its arguments. Output: an error, if that surely points into a
+variable of the function itself, which ends with it. What only may point there is let through.
 """
 
 from ktc.diag.codes import Code
@@ -27,7 +27,7 @@ def check_returned(body: Body, value: Result, span: Span) -> None:
         or not struct_types.origins_of(body.elab, value.ty)
     ):
         return
-    local = _pointed(body, value)
+    local = _pointed_local(body, value)
     if local is not None:
         _fail(body, "the result points", local, span)
 
@@ -37,9 +37,9 @@ def check_returned_place(body: Body, place: Place, node: ast.Expr, span: Span) -
     if body.frame.module.is_library:
         return
     if place.local is not None:
-        if _ends(body, place.local):
+        if _is_dropped(body, place.local):
             _fail(body, "the result refers", place.local, span)
-    elif place.loans and _all_end(body, place.loans):
+    elif place.loans and _all_are_dropped(body, place.loans):
         _fail(body, "the result refers", place.loans[0], span)
     assert body.frame.instance is not None
     path, named = _path(node), [_path(origin) for origin in body.frame.instance.fn.node.result_ref or ()]
@@ -62,9 +62,11 @@ def check_stored(body: Body, place: Place, value: Result, span: Span) -> None:
         or not struct_types.origins_of(body.elab, value.ty)
     ):
         return
-    outside = place.loans == () if place.local is None else place.local.at is not None and not _ends(body, place.local)
+    outside = (
+        place.loans == () if place.local is None else place.local.at is not None and not _is_dropped(body, place.local)
+    )
     if outside:
-        local = _pointed(body, value)
+        local = _pointed_local(body, value)
         if local is not None:
             _fail(body, "this stays after the function and points", local, span)
 
@@ -92,38 +94,38 @@ def _fail(body: Body, what: str, local: nodes.Local, span: Span) -> None:
     body.fail(Code.DANGLING_REFERENCE, f"{what} {'to' if what.endswith('refers') else 'into'} {name}", span, _HELP)
 
 
-def _pointed(body: Body, value: RValue | Place) -> nodes.Local | None:
+def _pointed_local(body: Body, value: RValue | Place) -> nodes.Local | None:
     """Return the local of the function into which a value surely points."""
     origins = _origins(value.ty)
     for origin in origins:
-        if origin.local is not None and _ends(body, origin.local):
+        if origin.local is not None and _is_dropped(body, origin.local):
             return origin.local
     if any(origin.kind == "some" for origin in origins):
         loans = locals.loans_of(body, value)
-        if loans and _all_end(body, loans):
+        if loans and _all_are_dropped(body, loans):
             return loans[0]
     return None
 
 
-def _all_end(body: Body, loans: tuple[nodes.Local, ...]) -> bool:
+def _all_are_dropped(body: Body, loans: tuple[nodes.Local, ...]) -> bool:
     """Does what points into some of these locals surely point into one that ends with the function."""
-    return all(_ends(body, one) and not _passes_on(body, one) for one in loans)
+    return all(_is_dropped(body, one) and not _holds_outer_pointers(body, one) for one in loans)
 
 
-def _passes_on(body: Body, local: nodes.Local) -> bool:
+def _holds_outer_pointers(body: Body, local: nodes.Local) -> bool:
     """Does a local hold pointers into what is not of the function: then one may be a copy of such a pointer."""
     ty = body.facts.local_types.get(local)
-    return ty is not None and not local.pins and any(one.kind == "some" for one in _origins(ty))
+    return ty is not None and not local.points_to and any(one.kind == "some" for one in _origins(ty))
 
 
-def _ends(body: Body, local: nodes.Local) -> bool:
+def _is_dropped(body: Body, local: nodes.Local) -> bool:
     """Does a local end with the function: it is no value of the caller's."""
     out = (
         body.flow.out_var.value.local
         if body.flow.out_var is not None and isinstance(body.flow.out_var.value, Place)
         else None
     )
-    return not local.kept and local is not out
+    return not local.is_caller_owned and local is not out
 
 
 def _origins(ty: object, seen: set[StructTy] | None = None) -> list[OriginValue]:

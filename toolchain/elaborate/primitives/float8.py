@@ -1,9 +1,9 @@
 """Floats of one byte: what their bits mean, and the conversions between them and float32.
 
-In: the kind of a primitive type (`FORMATS`) and a value of the IR, or an exact number. Out: a value of the IR, or bits.
-The IR has no such floats: a lane is an `i8`, a conversion is written out in operations on `i32` and `f32`, which every
-target and the interpreter have, and arithmetic is done in float32 and rounded. That rounds correctly: float32 has more
-than twice the precision.
+Input: the kind of a primitive type (`FORMATS`) and a value of the IR, or an exact number. Output: a value of the IR, or
+bits. The IR has no such floats: a lane is an `i8`, a conversion is written out in operations on `i32` and `f32`, which
+every target and the interpreter have, and arithmetic is done in float32 and rounded. That rounds correctly: float32 has
+more than twice the precision.
 """
 
 import math

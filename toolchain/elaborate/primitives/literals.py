@@ -67,8 +67,8 @@ def _integer_binary(use: Use) -> Result:
     if b == 0 and how in ("//", "%"):
         return use.literal(0)  # as at run time
     if b < 0 and how in ("<<", ">>", "**"):
-        why = "raised to a negative power" if how == "**" else "shifted by a negative number"
-        use.fail(Code.COMPILE_TIME_EVALUATION_FAILED, f"a whole literal is {why}")
+        reason = "raised to a negative power" if how == "**" else "shifted by a negative number"
+        use.fail(Code.COMPILE_TIME_EVALUATION_FAILED, f"a whole literal is {reason}")
     bits = {"<<": a.bit_length() + b if a else 0, "**": a.bit_length() * b if abs(a) > 1 else 0}.get(how, 0)
     if bits > MAX_BITS:
         use.fail(Code.COMPILE_TIME_EVALUATION_LIMIT, f"a literal would have more than {MAX_BITS} bits")
@@ -247,7 +247,7 @@ def _real_to(use: Use) -> Result:
 def _real_to_int(use: Use) -> Result:
     value = _real(use, 0)
     if not math.isfinite(value):
-        use.fail(Code.COMPILE_TIME_EVALUATION_FAILED, f"{value} is no whole number")
+        use.fail(Code.COMPILE_TIME_EVALUATION_FAILED, f"{value} is not an integer")
     return use.literal(math.trunc(value))
 
 

@@ -128,7 +128,7 @@ def _array(use: Use) -> types.ArrayType:
 
 
 def _stack_alloc(use: Use) -> Result:
-    use.body.facts.note_lent()
+    use.body.facts.note_address_taken()
     return use.address(locals.stack_slot(use.body, _array(use), use.number("alignment", 0)))
 
 
@@ -136,7 +136,7 @@ def _global_alloc(use: Use) -> Result:
     space, align = use.number("space", 3), use.number("alignment", 0)
     name = use.text("name") if "name" in use.attrs else ""
     if not name:
-        use.body.facts.note_lent()
+        use.body.facts.note_address_taken()
     return use.address(launches.shared_global(use.body, _array(use), space, align, use.span, name))
 
 

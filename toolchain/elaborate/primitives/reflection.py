@@ -133,7 +133,7 @@ def _pack_get(use: Use) -> Result:
         pointer = use.op("field", (pointer,), None, (kind, indices[at]))
     # the members share the fate of the whole: only the first two steps of a path are distinguished
     path = (*(place.path or (0,)), at) if place.local is not None else ()
-    return Place(members[at], pointer, place.mutable, place.local, path, why=place.why)
+    return Place(members[at], pointer, place.mutable, place.local, path, reason=place.reason)
 
 
 def _constrained(use: Use) -> Result:
@@ -143,7 +143,7 @@ def _constrained(use: Use) -> Result:
 
 
 def _compile_error(use: Use) -> Result:
-    if use.elab.coverage.trial is not None and use.body.frame.module is use.elab.modules.main:
+    if use.elab.coverage.speculation is not None and use.body.frame.module is use.elab.modules.main:
         raise Symbolic  # a generic function says it of a parameter of its own, which is not known here
     named = use.text("code", Code.UNSATISFIED_CONSTRAINT.id)
     code = next((code for code in Code if code.id == named), None)
@@ -153,14 +153,14 @@ def _compile_error(use: Use) -> Result:
     if asked is None:
         use.fail(code, use.text("message"))
     given = use.type_of("given") if "given" in use.attrs else None
-    if isinstance(given, StructTy) and given.info.lacks_trait:
+    if isinstance(given, StructTy) and given.info.has_trait_error:
         raise ErrorReported
     pair = [type_printer.type_name(use.elab, use.type_of(key)) for key in ("given", "wanted") if key in use.attrs]
     help = (kernel_argument_hint(*pair) or conversion_help(*pair)) if len(pair) == 2 else ""
     text = use.text("message")
     if len(set(pair)) == 1:  # the same type twice
         text = text.partition("; the kernel declares ")[0]
-    use.body.fail(code, text, launches.asking_span(use.body, use.number("argument")), help)
+    use.body.fail(code, text, launches.calling_span(use.body, use.number("argument")), help)
 
 
 def _env_has(use: Use) -> Result:

@@ -1,7 +1,7 @@
 """The primitives as packages spell them: attributes, types and operations of the reference's dialects.
 
-In: what is written behind `__mlir_attr`, `__mlir_type` and `__mlir_op`. Out: the primitive of the closed tables that it
-means. What none of them means is reported by its name.
+Input: what is written after `__mlir_attr`, `__mlir_type` and `__mlir_op`. Output: the primitive of the closed tables
+that it means. What none of them means is reported by its name.
 """
 
 import re
@@ -10,18 +10,24 @@ from types import MappingProxyType
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import ConstValue, PrimTy
+from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.types import ConstValue, Opaque, ParameterArgument, PrimTy, Sym
 from ktc.elaborate.model.values import Result, RValue
 from ktc.elaborate.primitives.arithmetic import Handler, convert
 from ktc.elaborate.primitives.use import Use
 from ktc.elaborate.types import primitive_types
 from ktc.ir import nodes, types
+from ktc.syntax import ast
 
 _NUMBER = re.compile(r"(-?\d+)(?:\s*:\s*([\w!.<>]+))?")
 _TEXT = re.compile(r'"(.*)"(?:\s*:\s*!kgen\.string)?')
 _WORD = re.compile(r"#[\w.]+<\w+ (\w+)>")
 _VECTOR = re.compile(r"!pop\.(?:scalar<(\w+)>|simd<(\d+), ?(\w+)>)")
+_DTYPE = re.compile(r"#kgen\.dtype\.constant<(\w+)>(?:\s*:\s*!kgen\.dtype)?")
+_COMPOSED = re.compile(r"(!pop\.array|!pop\.simd|!pop\.scalar|!kgen\.pointer)<([^<>,]+)(?:, *([^<>,]+))?>")
+_HOLE = "$"
 
 _ELEMENTS: Mapping[str, int] = MappingProxyType(
     {
@@ -42,7 +48,7 @@ _TYPES: Mapping[str, str] = MappingProxyType(
 
 
 def type_named(body: Body, name: str, span: Span) -> PrimTy:
-    """Return the primitive type of a name as it stands behind `__mlir_type`; report what is none."""
+    """Return the primitive type of a name as it stands after `__mlir_type`; report what is none."""
     plain = _TYPES.get(name, name)
     args: tuple[int, ...] = ()
     vector = _VECTOR.fullmatch(name)
@@ -52,12 +58,49 @@ def type_named(body: Body, name: str, span: Span) -> PrimTy:
         plain = "!kgen.pointer"
     try:
         return primitive_types.prim(body.elab, plain, args)
-    except ValueError as why:
-        body.fail(Code.UNDEFINED_NAME, str(why), span)
+    except ValueError as reason:
+        body.fail(Code.UNDEFINED_NAME, str(reason), span)
+
+
+def composed_type(body: Body, node: ast.Subscript) -> PrimTy:
+    """Return the type of ``__mlir_type[`!pop.array<`, n, `, `, T, `>`]``: names in backquotes are text."""
+    text, values, span = "", list[ParameterArgument](), body.at(node)
+    for arg in node.args:
+        if isinstance(arg, ast.Name) and not arg.id.isidentifier():
+            text += arg.id
+        else:
+            text += _HOLE
+            values.append(evaluation.param_arg(body, arg))
+    if any(isinstance(one, (Sym, Opaque)) or getattr(one, "symbolic", False) for one in values):
+        raise Symbolic
+    if not values:
+        return type_named(body, text, span)
+    found = _COMPOSED.fullmatch(text)
+    if found is None:
+        body.fail(Code.UNDEFINED_NAME, f"there is no primitive type '{text}'", span)
+    given = iter(values)
+    parts = [
+        next(given) if one.strip() == _HOLE else _written(body, one.strip(), span) for one in found.groups()[1:] if one
+    ]
+    name = found[1]
+    if name == "!pop.scalar":
+        name, parts = "!pop.simd", [1, *parts]
+    elif name == "!kgen.pointer":
+        parts = parts[1:]
+    try:
+        return primitive_types.prim(body.elab, name, tuple(parts))
+    except ValueError as reason:
+        body.fail(Code.TYPE_MISMATCH, str(reason), span)
+
+
+def _written(body: Body, part: str, span: Span) -> int | PrimTy:
+    if part.isdigit():
+        return int(part)
+    return _ELEMENTS[part] if part in _ELEMENTS else type_named(body, part, span)
 
 
 def attribute(body: Body, name: str, span: Span) -> Result:
-    """Return the value of an attribute as it stands behind `__mlir_attr`; report what is none."""
+    """Return the value of an attribute as it stands after `__mlir_attr`; report what is none."""
     if name in ("true", "false"):
         return ConstValue(primitive_types.prim(body.elab, "i1"), int(name == "true"))
     if (number := _NUMBER.fullmatch(name)) is not None:
@@ -68,6 +111,8 @@ def attribute(body: Body, name: str, span: Span) -> Result:
             return ConstValue(ty, int(number[1]))
     if (text := _TEXT.fullmatch(name) or _WORD.fullmatch(name)) is not None:
         return ConstValue(primitive_types.prim(body.elab, "!kgen.string"), text[1])
+    if (kind := _DTYPE.fullmatch(name)) is not None and kind[1] in _ELEMENTS:
+        return ConstValue(primitive_types.prim(body.elab, "!pop.simd", (1, _ELEMENTS["ui8"])), _ELEMENTS[kind[1]])
     if name == "unit":
         return ConstValue(primitive_types.prim(body.elab, "!kgen.none"), ())
     body.fail(Code.UNDEFINED_NAME, f"there is no primitive attribute '{name}'", span)

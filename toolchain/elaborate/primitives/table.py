@@ -1,7 +1,7 @@
 """The closed table of primitive operations: what ``__mlir_op.`name`[attributes](operands)`` does.
 
-In: the name, attributes and operands of one use, and the function body in which it stands. Out: its value. The types
-are in `builtin_types`; docs/primitives.md describes both. Only the standard library is written over them.
+Input: the name, attributes and operands of one use, and the function body in which it stands. Output: its value. The
+types are in `builtin_types`; docs/primitives.md describes both. Only the standard library is written over them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from ktc.base.records import record
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import Given
+from ktc.elaborate.model.types import ParameterArgument
 from ktc.elaborate.model.values import Result
 from ktc.elaborate.primitives.arithmetic import ARITHMETIC
 from ktc.elaborate.primitives.literals import LITERALS
@@ -50,7 +50,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
 
 
 def operation(
-    body: Body, name: str, attrs: Mapping[str, Given], args: Sequence[Result], span: Span | None = None
+    body: Body, name: str, attrs: Mapping[str, ParameterArgument], args: Sequence[Result], span: Span | None = None
 ) -> Result:
     """Perform one primitive operation and return its value.
 

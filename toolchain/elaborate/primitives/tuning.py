@@ -1,6 +1,6 @@
 """The choices that `ktc tune` searches: `tuning.tunable` of the library.
 
-In: a name, its values, and what it is chosen for. Out: one of the values; the elaboration notes the choice.
+Input: a name, its values, and what it is chosen for. Output: one of the values; the elaboration notes the choice.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ def _tunable(use: Use) -> Result:
         use.fail(Code.UNSATISFIED_CONSTRAINT, f"the choice '{name}' has no values")
     if len(set(choices)) < len(choices):
         use.fail(Code.UNSATISFIED_CONSTRAINT, f"the choice '{name}' has a value twice: {_listed(choices)}")
-    if use.elab.coverage.trial is None:
+    if use.elab.coverage.speculation is None:
         known = use.elab.comptime.note_tunable(name, choices)
         if known != choices:
             text = f"the choice '{name}' has the values {_listed(choices)} here, and {_listed(known)} elsewhere"

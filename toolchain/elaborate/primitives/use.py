@@ -1,6 +1,6 @@
 """What the primitives ask of the elaborator: its two faces as protocols, and `Use`, one use of an operation.
 
-In: the attributes and operands of one use. Out: them again, checked and unwrapped; what does not fit is reported.
+Input: the attributes and operands of one use. Output: them again, checked and unwrapped; what does not fit is reported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.types import ConstValue, FunctionValue, Given, ParameterPack, PrimTy
+from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, ParameterPack, PrimTy
 from ktc.elaborate.model.values import Place, Result, RValue, Val
 from ktc.elaborate.tree.operator_names import operator_of
 from ktc.elaborate.types import primitive_types, struct_types, type_printer
@@ -47,7 +47,7 @@ class Use:
 
     body: Body
     name: str
-    attrs: Mapping[str, Given]
+    attrs: Mapping[str, ParameterArgument]
     args: Sequence[Result]
     span: Span | None
 
@@ -60,9 +60,9 @@ class Use:
         """Report that this use is wrong and give up the statement."""
         self.body.fail(code, message, self.span)
 
-    def mismatch(self, why: str) -> NoReturn:
+    def mismatch(self, reason: str) -> NoReturn:
         """Report an operand or attribute of a wrong type."""
-        self.fail(Code.TYPE_MISMATCH, f"primitive operation '{self.name}': {why}")
+        self.fail(Code.TYPE_MISMATCH, f"primitive operation '{self.name}': {reason}")
 
     def wrong_kind(self, prim: PrimTy) -> NoReturn:
         """Report operands of a kind that the operation is not for; in a method of the library's the method is named."""
@@ -81,7 +81,7 @@ class Use:
 
     # ---- attributes --------------------------------------------------------------------------------
 
-    def attr(self, key: str) -> Given:
+    def attr(self, key: str) -> ParameterArgument:
         """Return an attribute that must be there."""
         if key not in self.attrs:
             self.fail(Code.MISSING_ARGUMENT, f"primitive operation '{self.name}' needs the attribute '{key}'")
@@ -150,7 +150,7 @@ class Use:
             self.mismatch(f"attribute '{key}' must be a target that is known at compile time")
         return value.data
 
-    def items(self, key: str) -> tuple[Given, ...]:
+    def items(self, key: str) -> tuple[ParameterArgument, ...]:
         """Return an attribute that is the values of a variadic parameter."""
         value = self.attr(key)
         if not isinstance(value, ParameterPack):

@@ -1,7 +1,7 @@
 """Hints by type and intent: what to write where a person brings a habit from CUDA, NumPy, Triton, Numba or Python.
 
-In: types and names as shown in messages, and the text of the receiver. Out: the text of a help line, or "". Only asked
-for when an error is reported.
+Input: types and names as shown in messages, and the text of the receiver. Output: the text of a help line, or "". Only
+asked for when an error is reported.
 """
 
 import re
@@ -30,6 +30,7 @@ _MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({
         "data": "write '{x}.unsafe_ptr()'", "data_ptr": "write '{x}.unsafe_ptr()'", "ptr": "write '{x}.unsafe_ptr()'",
         "free": "a buffer is freed after its last use", "release": "a buffer is freed after its last use",
         "shape": "a buffer has one dimension: 'len({x})'; a shape is a 'LayoutTensor's over it",
+        "copy_from": "write '{x}.enqueue_copy_from(source)'", "copy_to": "write '{x}.enqueue_copy_to(target)'",
     },
     "DeviceContext": {
         **dict.fromkeys(("sync", "wait", "device_synchronize", "finish", "barrier"), _WAIT),
@@ -39,6 +40,13 @@ _MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({
             ("malloc", "alloc", "allocate", "create_buffer", "empty", "zeros", "device_array"),
             "write 'ctx.enqueue_create_buffer[DType.float32](count)'",
         ),
+        "empty_cache": "a buffer is freed after its last use; leave it out",
+        **dict.fromkeys(("get_device_properties", "properties"), "ask for one: '{x}.get_attribute(DeviceAttribute.…)'"),
+        "device_name": "write '{x}.name()'", "device_count": "write 'DeviceContext.number_of_devices()'",
+    },
+    "DeviceEvent": {
+        "record": "write 'ctx.stream().record_event(event)'",
+        **dict.fromkeys(("elapsed_time", "elapsed"), "write 'ctx.execution_time[function](count)' to measure"),
     },
     "Optional": {
         **dict.fromkeys(("get", "unwrap", "expect"), _UNWRAP),
@@ -67,7 +75,8 @@ _MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({
         "add": "write '{x} + count'", "is_null": "write 'not {x}'",
     },
     "LayoutTensor": {
-        **dict.fromkeys(("numel", "nelems", "__len__"), "write '{x}.size()'"),
+        **dict.fromkeys(("numel", "nelems", "__len__"), "write '{x}.size()'"), "at": "write '{x}[row, column]'",
+        "data_ptr": "write '{x}.ptr'", "copy_to_host": "copy its buffer: 'ctx.enqueue_copy(to, of)'",
         **dict.fromkeys(("reshape_", "view"), "write '{x}.reshape[layout]()'"),
         **dict.fromkeys(("T", "t"), "write '{x}.transpose()'"),
         "ndim": "write '{x}.rank'", "data": "write '{x}.ptr'", "unsafe_ptr": "write '{x}.ptr'",
@@ -94,7 +103,7 @@ _MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({
         **dict.fromkeys(("x", "y", "z", "w"), "write '{x}[0]', '{x}[1]' and so on for its lanes"),
     },
 })  # fmt: skip
-"""By the family of a type: what to write for a member that it has not. `{x}` is the receiver."""
+"""By the family of a type: what to write for a member that it does not have. `{x}` is the receiver."""
 
 _INDEX: Mapping[str, str] = MappingProxyType({
     "DeviceBuffer": _MAP,
@@ -186,7 +195,7 @@ def _receiver(text: str) -> str:
 
 
 def member_hint(type: str, name: str, receiver: str) -> str:
-    """Return what to write for a member that a type has not.
+    """Return what to write for a member that a type does not have.
 
     Args:
         type: as shown in messages.
@@ -215,7 +224,7 @@ def module_hint(dotted: str, known: Sequence[str]) -> str:
     head = dotted.partition(".")[0]
     around, _, name = dotted.rpartition(".")
     if around in known:
-        return f"it is no module; a name of '{around}' is imported with 'from {around} import {name}'"
+        return f"it is not a module; a name of '{around}' is imported with 'from {around} import {name}'"
     if head not in _MODULES:
         return ""
     own = _MODULES[head]
@@ -226,7 +235,7 @@ def module_hint(dotted: str, known: Sequence[str]) -> str:
 
 
 def import_hint(module: str, name: str) -> str:
-    """Return what to write for a name that a module has not."""
+    """Return what to write for a name that a module does not have."""
     return _IMPORTS.get((module, name), "")
 
 
@@ -259,7 +268,10 @@ def kernel_argument_hint(have: str, want: str) -> str:
 
 
 def direct_call_hint(function: str, have: str) -> str:
-    """Return what to write for a kernel that is called as a function with a buffer."""
+    """Return what to write for a kernel that is called as a function with a buffer, or launched as an argument."""
+    if function.startswith("enqueue_function"):
+        text = "a launch names its kernel twice, in brackets: 'enqueue_function_checked[kernel, kernel](…)'"
+        return text if have.startswith(("fn(", "def(")) else ""
     if _family(have) not in ("DeviceBuffer", "HostBuffer"):
         return ""
     return f"a kernel is launched: 'ctx.enqueue_function_checked[{function}, {function}](…, grid_dim=…, block_dim=…)'"
@@ -293,7 +305,10 @@ _OF_TRAITS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({
         ("Float", "convert it with 'Int(…)'"), ("Optional", "take its value out with '.value()'"),
     ),
     "Comparable": (("List", "for the largest or smallest item, go through the list in a loop"),),
-    "Sized": (("Int", "a number has no length"), ("Float", "a number has no length")),
+    "Sized": (
+        ("LayoutTensor", "write 't.size()', or 't.dim(0)' for one extent"),
+        ("Int", "a number has no length"), ("Float", "a number has no length"),
+    ),
     "Boolable": (("DeviceBuffer", "write 'len(…) > 0'"),),
     **dict.fromkeys(
         ("Roundable", "Absable", "Powable", "CeilDivable", "Intable", "Floatable"),
@@ -311,6 +326,11 @@ def trait_hint(type: str, traits: Sequence[str]) -> str:
     """Return what to write where a type does not conform to traits."""
     rows = (row for trait in traits for row in _OF_TRAITS.get(trait, ()))
     return next((text for start, text in rows if type.startswith(start)), "")
+
+
+def function_hint(name: str) -> str:
+    """Return what to write where a function is asked for a member."""
+    return _LAUNCH if name in ("launch", "run", "forall", "configure", "warmup", "compile") else ""
 
 
 def call_hint(function: str, given: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Modules, imports and the look-up of names.
 
-In: the `Package`. Out: bindings of names (`scope.py`). Modules are entered when a name of theirs is asked for; an
+Input: the `Package`. Output: bindings of names (`scope.py`). Modules are entered when a name of theirs is asked for; an
 unused import that is broken costs and reports nothing, but in the main file all imports are checked.
 """
 
@@ -24,7 +24,7 @@ from ktc.elaborate.model.spelling import suggest
 from ktc.elaborate.model.types import ModuleValue
 from ktc.elaborate.model.values import Binding
 from ktc.elaborate.resolve.hints import import_hint, module_hint
-from ktc.elaborate.resolve.suggestions import missing_in_library, module_names
+from ktc.elaborate.resolve.suggestions import missing_in_library, module_names, passed_on
 from ktc.elaborate.tree import async_functions
 from ktc.elaborate.tree.decorators import check_form, check_parameters, decorate_function, decorate_struct
 from ktc.syntax import ast
@@ -86,7 +86,7 @@ def _add(
     module: ModuleInfo,
 ) -> None:
     old = names.get(name)
-    if old is not None and (not isinstance(old, ImportRef) or _is_chosen(old)):
+    if old is not None and (not isinstance(old, ImportRef) or _is_named_import(old)):
         duplicate(elab, name, Span(module.source, node.name_start, node.name_start + len(name)), old)
         return
     names[name] = value
@@ -111,7 +111,7 @@ def add_function(elab: Elaboration, names: dict[str, Binding] | dict[str, Member
                 duplicate(elab, fn.name, fn.span())
                 return
         old.functions.append(fn)
-    elif old is None or (isinstance(old, ImportRef) and not _is_chosen(old)):
+    elif old is None or (isinstance(old, ImportRef) and not _is_named_import(old)):
         names[fn.name] = OverloadSet(fn.name, [fn])
     else:
         duplicate(elab, fn.name, fn.span(), old)
@@ -196,7 +196,7 @@ def _struct(elab: Elaboration, node: ast.StructDecl, module: ModuleInfo) -> Stru
         decorate_struct(info, decorator, elab.reporter.sink)
     if not module.is_library:
         _check_names(elab, info)
-    info.first_shown = sum(param.kind == "infer" for param in node.params)
+    info.first_printed = sum(param.kind == "infer" for param in node.params)
     for statement in node.body:
         match statement:
             case ast.VarDecl(target=ast.Name(id=name)):
@@ -266,13 +266,10 @@ def module_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding:
 
 def follow(elab: Elaboration, ref: ImportRef) -> Binding:
     """Return what an import stands for; None after an error that was reported."""
-    if not ref.name:
-        module = _module_of(elab, ref)
-        return ModuleValue(module) if module else None
     # `from . import x` and `from pkg import x` may mean a module inside the package
     module = _module_of(elab, ref)
-    if module is None:
-        return None
+    if module is None or not ref.name:
+        return None if module is None else ModuleValue(module)
     if ref in elab.modules.followed:
         text = f"the import of '{ref.name}' is circular: no module of the cycle declares it"
         elab.reporter.sink.report(Diagnostic(Code.UNRESOLVED_IMPORT, name_place(ref.span, ref.name), text))
@@ -283,7 +280,8 @@ def follow(elab: Elaboration, ref: ImportRef) -> Binding:
     finally:
         elab.modules.followed.discard(ref)
     if value is None and module.is_library and not ref.importer.is_library and "." in module.name:
-        value = prelude_name(elab, ref.name)  # which the files of the library see: they are imported from there too
+        # what the files of the library see, or import in the reference's, is imported from there too
+        value = follow(elab, to) if (to := passed_on(elab.config.stdlib, ref)) else prelude_name(elab, ref.name)
     if value is None:
         sub = elab.modules.package.find(f"{module.name}.{ref.name}", ref.importer.node)
         if sub is not None:
@@ -379,7 +377,7 @@ def _shape(node: object) -> object:
     return node
 
 
-def _is_chosen(ref: ImportRef) -> bool:
+def _is_named_import(ref: ImportRef) -> bool:
     """Whether a program's import names what it brings; what `*` brings gives way to declarations."""
     source = ref.span.source
     return not (source.is_library or ref.implied or source.text[ref.span.start : ref.span.end].endswith("*"))

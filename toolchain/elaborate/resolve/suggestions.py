@@ -1,6 +1,6 @@
 """What was perhaps meant: names that look alike, and modules of the library that have a name.
 
-In: a name that means nothing. Out: the text of a help line, or "". Only asked for when an error is reported.
+Input: a name that means nothing. Output: the text of a help line, or "". Only asked for when an error is reported.
 """
 
 import re
@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
-from ktc.elaborate.model.spelling import NUMBERS, SHORT, TEXTS, suggest
+from ktc.elaborate.model.declarations import ImportRef
+from ktc.elaborate.model.spelling import INDICES, NUMBERS, SHORT, TEXTS, suggest
 from ktc.elaborate.tree.foreign_keywords import FOREIGN_MEMBERS, FOREIGN_NAMES
 
 _MISSPELT = 0.8
@@ -32,7 +33,7 @@ _FROM = re.compile(r"from\s+\.+[\w.]*\s+import\s+(\([^)]*\)|[^\n]*)")
 
 
 def suggest_member(name: str, names: Collection[str]) -> str:
-    """Return a help text for a member that a type with these members has not."""
+    """Return a help text for a member that a type with these members does not have."""
     for word in (name, *get_close_matches(name, FOREIGN_MEMBERS, n=1, cutoff=_MISSPELT)):
         for needed, help in FOREIGN_MEMBERS.get(word, ()) if not (word != name and suggest(name, names)) else ():
             if needed in names:
@@ -47,17 +48,17 @@ def read_only_argument(name: str) -> str:
     return f"the argument '{name}', which is read only"
 
 
-def mutability_help(why: str) -> str:
+def mutability_help(reason: str) -> str:
     """Return what to do where `read_only_argument` says why something cannot be changed."""
-    found = _READ_ONLY.fullmatch(why)
-    if why == A_LOOP_VARIABLE:
+    found = _READ_ONLY.fullmatch(reason)
+    if reason == A_LOOP_VARIABLE:
         return "write 'for ref …' to change the item, 'for var …' to change a copy of it"
     return f"declare it 'mut {found[1]}'" if found else ""
 
 
-def loop_help(name: str, why: str) -> str:
-    """Return what to do about a change of a loop's variable, which `why` says is read only."""
-    if why != A_LOOP_VARIABLE:
+def loop_help(name: str, reason: str) -> str:
+    """Return what to do about a change of a loop's variable, which `reason` says is read only."""
+    if reason != A_LOOP_VARIABLE:
         return ""
     return f"write 'for ref {name} in …' to change the item, 'for var {name} in …' to change a copy of it"
 
@@ -96,6 +97,9 @@ def operand_help(op: str, left: str, right: str) -> str:
         return "work on its items in a loop; 'SIMD' has operators for all lanes"
     if "DeviceBuffer" in kinds:
         return "a buffer lives on the device: compute in a kernel, or in 'with buffer.map_to_host() as host:'"
+    threads = [name for kind in kinds if (name := INDICES.get(kind))]
+    if threads:
+        return f"write '{threads[0]}.x', '{threads[0]}.y' or '{threads[0]}.z'"
     return "" if all(texts) else "convert one of them"
 
 
@@ -137,7 +141,7 @@ def module_names(folders: Iterable[Path], library: Path) -> list[str]:
 
 
 def missing_in_library(library: Path, module: str, name: str = "") -> bool:
-    """Whether the reference's library has a module, or a name in it, that this library has not yet."""
+    """Whether the reference's library has a module, or a name in it, that this library does not have yet."""
     try:
         text = (library / "missing.txt").read_text("utf-8")
     except OSError:
@@ -145,9 +149,25 @@ def missing_in_library(library: Path, module: str, name: str = "") -> bool:
     plain = module.removeprefix("std.")
     for line in text.splitlines():
         listed, colon, names = line.partition(":")
-        if colon and (listed == plain or (not name and listed.startswith(plain + "."))):
-            return not name or name in names.split()
+        if not colon or not (listed == plain or (not name and listed.startswith(plain + "."))):
+            continue
+        if not name or name in names.split():
+            return True
     return False
+
+
+def passed_on(library: Path, ref: ImportRef) -> ImportRef | None:
+    """Return the import from where a name is declared which the reference's module has because it imports it."""
+    try:
+        text = (library / "passed_on.txt").read_text("utf-8")
+    except OSError:
+        return None
+    plain = ref.module.removeprefix("std.")
+    for line in text.splitlines():
+        places, _, names = line.partition(": ")
+        if places.startswith(plain + " ") and ref.name in names.split():
+            return ImportRef(places.split()[1], 0, ref.name, ref.importer, ref.span, ref.weak)
+    return None
 
 
 def _public_names(path: Path) -> set[str]:

@@ -8,7 +8,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate.builder import locals, materialization, variables
 from ktc.elaborate.builder.linear_types import check_dropped
 from ktc.elaborate.calls import conversions
-from ktc.elaborate.calls.writeback import taken
+from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.expressions import literals, operands
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
@@ -26,7 +26,7 @@ def store(body: Body, target: ast.Expr, value: Result, node: ast.Node) -> None:
     span = body.at(target)
     if isinstance(target, ast.Name):
         if target.id == "_":
-            locals.effect(body, value)
+            locals.discard(body, value)
             if isinstance(value, Place) and value.local is not None:
                 if value.owned and not value.path:
                     check_dropped(body, value.ty, span)
@@ -35,8 +35,8 @@ def store(body: Body, target: ast.Expr, value: Result, node: ast.Node) -> None:
         found = variables.find(body, target.id)
         if not isinstance(found, Var) or (found.body is not body and found.kind != "out"):
             if isinstance(found, Var) and found.body is not None:
-                place = variables.foreign(body, found, target)
-                if isinstance(place, Place) and place.why != "foreign":
+                place = variables.outer_variable(body, found, target)
+                if isinstance(place, Place) and place.reason != "foreign":
                     if not place.mutable:
                         body.fail(Code.CANNOT_MUTATE, f"'{target.id}' is read only", span)
                     overwrites.store_place(body, place, value, span, "")
@@ -59,8 +59,8 @@ def store(body: Body, target: ast.Expr, value: Result, node: ast.Node) -> None:
     else:
         there = body.api.expr(body, target)
         if not isinstance(there, Place) or not there.mutable or there.owned:
-            why = f": it is {there.why}" if isinstance(there, Place) and there.why else ""
-            body.fail(Code.CANNOT_MUTATE, f"this cannot be assigned to{why}", span)
+            reason = f": it is {there.reason}" if isinstance(there, Place) and there.reason else ""
+            body.fail(Code.CANNOT_MUTATE, f"this cannot be assigned to{reason}", span)
         overwrites.store_place(body, there, value, span, "")
 
 
@@ -77,11 +77,11 @@ def unpack(body: Body, target: ast.TupleLit, value: ast.Expr | None, node: ast.N
             operands.operand(body, item, lambda one: conversions.materialize(body, body.api.expr(body, one)))
             for item in value.items
         ]
-        values = [conversions.materialize(body, taken(body, one)) for one in given]
+        values = [conversions.materialize(body, fetched(body, one)) for one in given]
         if any(map(partial(_is_made_whole, body), values)):
-            held: Sequence[Result] = items_of(body, literals.tuple_made(body, values, value), len(values), node)
+            held: Sequence[Result] = items_of(body, literals.make_tuple(body, values, value), len(values), node)
         else:
-            held = [variable_declarations.held(body, v) for v in values]
+            held = [variable_declarations.snapshot(body, v) for v in values]
         for part, place, one in zip(target.items, places, held, strict=True):
             if place is not None and isinstance(part, ast.Subscript):
                 item_assignments.put(body, *place, one, part)
@@ -117,7 +117,7 @@ def unpack_value(body: Body, target: ast.TupleLit, whole: Result, node: ast.Node
         text = f"{len(pack.items)} values cannot be unpacked into {len(target.items)} names"
         body.fail(Code.TYPE_MISMATCH, text, body.at(target))
     if not is_tuple:
-        text = f"a value of type '{type_printer.type_name(body.elab, whole.ty)}' cannot be unpacked: it is no tuple"
+        text = f"a value of type '{type_printer.type_name(body.elab, whole.ty)}' cannot be unpacked: it is not a tuple"
         body.fail(Code.TYPE_MISMATCH, text, body.at(target), _items_help(body, whole.ty, node))
     for i, part in enumerate(target.items):
         bind_target(body, part, item_of(body, whole, i, node), node, declare)
@@ -159,7 +159,7 @@ def bind_target(body: Body, target: ast.Expr, value: Result, node: ast.Node, dec
     elif declare and isinstance(target, ast.Name) and target.id != "_":
         if isinstance(node, ast.For) and isinstance(value, Place) and node.convention != "var":
             # parts of a loop's value stay in it
-            value = replace(value, mutable=False, owned=False, why=A_LOOP_VARIABLE)
+            value = replace(value, mutable=False, owned=False, reason=A_LOOP_VARIABLE)
             body.frame.scope.names[target.id] = Var(target.id, value.ty, value, body.at(target), "loop", body=body)
             return
         variable_declarations.declare_var(body, target.id, value, body.at(target))

@@ -8,7 +8,7 @@ from ktc.elaborate.expressions import collection_literals
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
-from ktc.elaborate.model.types import FunctionTy, FunctionValue, Given, StructTy
+from ktc.elaborate.model.types import FunctionTy, FunctionValue, ParameterArgument, StructTy
 from ktc.elaborate.model.values import Binding, CollectionLiteral, Place, Result, RValue, Var
 from ktc.elaborate.statements import assignment_targets, item_assignments, overwrites, variable_declarations
 from ktc.elaborate.types import struct_types
@@ -17,7 +17,7 @@ from ktc.syntax import ast
 
 def assign(body: Body, node: ast.Assign) -> None:
     """Elaborate `t = v`."""
-    want: Given = None
+    want: ParameterArgument = None
     if node.type is not None:
         want = variable_declarations.variable_type(body, node.type)
         if not isinstance(node.targets[0], ast.Name):
@@ -32,12 +32,16 @@ def assign(body: Body, node: ast.Assign) -> None:
     if isinstance(last, ast.Call) and len(node.targets) == 1:
         _store_result(body, last, node.value)
         return
-    if isinstance(last, ast.Attribute) and len(node.targets) == 1 and item_assignments.is_reached(body, last.value):
-        item_assignments.store_reached(body, last, node.value, node)
+    if (
+        isinstance(last, ast.Attribute)
+        and len(node.targets) == 1
+        and item_assignments.is_computed_path(body, last.value)
+    ):
+        item_assignments.store_computed_path(body, last, node.value, node)
         return
     if want is None and isinstance(last, ast.Name):
         known = variables.find(body, last.id)
-        if len(node.targets) == 1 and _replaces_behind(body, known, last, node.value):
+        if len(node.targets) == 1 and _assign_through_reference(body, known, last, node.value):
             return
         want = known.ty if isinstance(known, Var) else None
     elif want is None and isinstance(last, ast.Attribute):
@@ -49,7 +53,7 @@ def assign(body: Body, node: ast.Assign) -> None:
         overwrites.note_temporary_result(body, last, value, node.value)
     *others, last = node.targets
     for target in others:
-        value, lent = _lent(body, value)
+        value, lent = _borrowed(body, value)
         assignment_targets.store(body, target, lent, node)
     assignment_targets.store(body, last, value, node)
 
@@ -58,31 +62,31 @@ def _store_result(body: Body, target: ast.Call, value: ast.Expr) -> None:
     """Elaborate `f(x) = v`: the place is computed before the value."""
     place = body.api.expr(body, target)
     if not isinstance(place, Place) or not place.mutable or place.owned:
-        why = f": it is {place.why}" if isinstance(place, Place) and place.why else ""
-        body.fail(Code.CANNOT_MUTATE, f"this cannot be assigned to{why}", body.at(target))
-    if not overwrites.replace_first(body, place, target, value):
+        reason = f": it is {place.reason}" if isinstance(place, Place) and place.reason else ""
+        body.fail(Code.CANNOT_MUTATE, f"this cannot be assigned to{reason}", body.at(target))
+    if not overwrites.destroy_then_store(body, place, target, value):
         made = conversions.convert(body, body.api.expr(body, value, place.ty), place.ty, body.at(value))
         overwrites.store_place(body, place, made, body.at(target), "")
 
 
-def _lent(body: Body, value: Result) -> tuple[Result, Result]:
+def _borrowed(body: Body, value: Result) -> tuple[Result, Result]:
     """Return a value that is wanted once more, and as what it is copied from until then."""
     if isinstance(value, CollectionLiteral):
-        value = collection_literals.build_display(body, value, None)
+        value = collection_literals.build_collection(body, value, None)
     if not isinstance(value, (RValue, Place)) or struct_types.is_trivial(body.elab, value.ty):
         return value, value
     value = materialization.as_place(body, value)
     return value, replace(value, owned=False)
 
 
-def _replaces_behind(body: Body, var: Binding, target: ast.Expr, value: ast.Expr) -> bool:
+def _assign_through_reference(body: Body, var: Binding, target: ast.Expr, value: ast.Expr) -> bool:
     """Assign to what a reference stands for, if its old value can be destroyed first."""
     if not isinstance(var, Var) or var.kind not in ("ref", "loop") or var.body is not body:
         return False
     place = var.value
     if not isinstance(place, Place) or not place.mutable or place.owned:
         return False
-    return overwrites.replace_first(body, place, target, value, is_behind=True)
+    return overwrites.destroy_then_store(body, place, target, value, is_behind=True)
 
 
 def walrus(body: Body, node: ast.Walrus) -> Result:
@@ -108,7 +112,7 @@ def var_decl(body: Body, node: ast.VarDecl) -> None:
         body.fail(Code.DUPLICATE_DEFINITION, f"'{name}' is already declared in this block", body.at(node.target))
     variable_declarations.check_new(body, name, node.target.start)
     if node.value is None:
-        variable_declarations.late(body, name, want, node)
+        variable_declarations.declare_uninitialized(body, name, want, node)
         return
     try:
         value = body.api.expr(body, node.value, want if isinstance(want, Ty) else None)
@@ -123,7 +127,7 @@ def var_decl(body: Body, node: ast.VarDecl) -> None:
             value = conversions.materialize(body, value)
     except ErrorReported:
         if isinstance(want, StructTy) and not body.frame.module.is_library:
-            variable_declarations.late(
+            variable_declarations.declare_uninitialized(
                 body, name, want, node
             )  # what follows is wrong only if it does not fit this type
         raise

@@ -1,5 +1,5 @@
-"""`t op= v`. In: its syntax. Out: a call of the method that changes the value in place, or the result of the operator
-stored in its place."""
+"""`t op= v`. Input: its syntax. Output: a call of the method that changes the value in place, or the operator's
+result, stored in its place."""
 
 from functools import partial
 from typing import NoReturn
@@ -7,15 +7,15 @@ from typing import NoReturn
 from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import materialization, variables
-from ktc.elaborate.calls.writeback import runs_after_operands, taken, writeback_place
+from ktc.elaborate.calls.writeback import fetched, runs_after_operands, writeback_place
 from ktc.elaborate.expressions import collection_literals, operands, operators
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import ConstValue, StructTy
-from ktc.elaborate.model.values import Arg, Computed, DeferredOperand, Place, Result, RValue, Val, Var
+from ktc.elaborate.model.values import Arg, ComputedAccess, DeferredOperand, Place, Result, RValue, Val, Var
 from ktc.elaborate.resolve.suggestions import loop_help
 from ktc.elaborate.statements import item_assignments, overwrites, variable_declarations
-from ktc.elaborate.statements.item_assignments import put_back
+from ktc.elaborate.statements.item_assignments import write_back
 from ktc.elaborate.tree.operator_names import BINARY
 from ktc.elaborate.types import struct_members, type_printer
 from ktc.syntax import ast
@@ -39,10 +39,10 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
             and runs_after_operands(body, base, target)
         )
         body.site.defer(outer)
-        value = collection_literals.late_operand(body, node.value) if late else None
+        value = collection_literals.operand_or_literal(body, node.value) if late else None
         old = item_assignments.apply_index(body, base, args, target)
         if setter is not None and isinstance(base, (RValue, Place, ConstValue)) and not _changes_there(body, old):
-            value = value if late else collection_literals.late_operand(body, node.value)
+            value = value if late else collection_literals.operand_or_literal(body, node.value)
             item_assignments.put_item(
                 body, base, setter, args, Arg(_changed(body, old, value, node), body.at(target)), target
             )
@@ -50,13 +50,13 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
         found: Result = old
     else:
         found = operands.operand(body, target, partial(body.api.expr, body))
-    after: list[tuple[Computed, Place]] = []
+    after: list[tuple[ComputedAccess, Place]] = []
     late = isinstance(found, DeferredOperand)
-    value = collection_literals.late_operand(body, node.value) if late else None
-    place = taken(body, found)
-    if isinstance(place, (RValue, Place)) and place.back is not None:
+    value = collection_literals.operand_or_literal(body, node.value) if late else None
+    place = fetched(body, found)
+    if isinstance(place, (RValue, Place)) and place.computed_from is not None:
         place = writeback_place(body, place, after)
-    value = value if late else collection_literals.late_operand(body, node.value)
+    value = value if late else collection_literals.operand_or_literal(body, node.value)
     if isinstance(place, (RValue, ConstValue)) or (isinstance(place, Place) and not place.mutable):
         _read_only(body, place, target)
     if not isinstance(place, Place):
@@ -67,9 +67,11 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
         _check_in_place(body, place.ty, name, node)
         if not struct_members.is_copied_implicitly(body.elab, place.ty) and _has(body, place.ty, name):
             operators.no_operator(body, f"{node.op}=", place, value, node)
-        current = variable_declarations.held(body, Place(place.ty, place.pointer, True, place.local, place.path))
-        overwrites.store_place(body, place, operators.operate(body, node.op, current, value, node), body.at(target), "")
-    put_back(body, after)
+        current = variable_declarations.snapshot(body, Place(place.ty, place.pointer, True, place.local, place.path))
+        overwrites.store_place(
+            body, place, operators.apply_operator(body, node.op, current, value, node), body.at(target), ""
+        )
+    write_back(body, after)
 
 
 def _changes_there(body: Body, old: object) -> bool:
@@ -85,14 +87,14 @@ def _has(body: Body, ty: Ty, name: str) -> bool:
 
 def _changed(body: Body, old: Val, value: Result, node: ast.AugAssign) -> Result:
     """Return the new value of an item that `__setitem__` stores: the old one is changed, if it can be."""
-    held = variable_declarations.held(body, old)
+    held = variable_declarations.snapshot(body, old)
     name = f"__i{BINARY[node.op]}__"
     if isinstance(held.ty, StructTy) and not held.ty.info.module.is_library:
         held = materialization.as_place(body, held)
         if operators.dunder(body, replace(held, mutable=True, owned=False), name, [value], node) is not None:
             return held
         _check_in_place(body, held.ty, name, node)
-    return operators.operate(body, node.op, held, value, node)
+    return operators.apply_operator(body, node.op, held, value, node)
 
 
 def _check_in_place(body: Body, ty: Ty, name: str, node: ast.AugAssign) -> None:
@@ -111,12 +113,12 @@ def _read_only(body: Body, place: Result, target: ast.Expr) -> NoReturn:
     item = isinstance(target, ast.Subscript)
     name = f"'{target.id if isinstance(target, ast.Name) else getattr(target, 'name', '')}'"
     name = "this item" if item else name
-    why = "" if item else getattr(place, "why", "")
-    text = f"{name} is read only" if isinstance(target, ast.Name) or not why else f"{name} is part of {why}"
+    reason = "" if item else getattr(place, "reason", "")
+    text = f"{name} is read only" if isinstance(target, ast.Name) or not reason else f"{name} is part of {reason}"
     owner = target
     while isinstance(owner, (ast.Attribute, ast.Subscript)):
         owner = owner.value if isinstance(owner, ast.Attribute) else owner.base
     var = variables.find(body, owner.id) if isinstance(owner, ast.Name) else None
-    help = loop_help(var.name, getattr(var.value, "why", "")) if isinstance(var, Var) else ""
+    help = loop_help(var.name, getattr(var.value, "reason", "")) if isinstance(var, Var) else ""
     help = f"declare it 'mut {var.name}'" if isinstance(var, Var) and var.kind == "arg" else help
     body.fail(Code.CANNOT_MUTATE, text, body.at(target), help)

@@ -7,7 +7,7 @@ from ktc.elaborate.builder import ir_values, locals, type_warnings, variables
 from ktc.elaborate.closures import captures
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import conditions
-from ktc.elaborate.kernels.launch_targets import targets_where
+from ktc.elaborate.kernels.launch_targets import targets_satisfying
 from ktc.elaborate.model.declarations import AliasInfo, Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
@@ -26,14 +26,14 @@ def block(body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Binding
         len(body.blocks),
         len(body.flow.loops),
         len(body.flow.handlers),
-        len(body.flow.finals),
+        len(body.flow.cleanups),
         len(body.flow.current_error),
     )
     try:
         for i, statement in enumerate(statements):
             if body.dead:
                 if i and unreachable.is_checked(body, statements[i - 1]):
-                    with unreachable.looked_at(body):
+                    with unreachable.check_unreachable(body):
                         block(body, statements[i:], body.frame.scope.names)
                 break
             body.frame.span = body.at(statement)
@@ -44,19 +44,19 @@ def block(body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Binding
                     body.frame.instance.failed = True
                 if body.frame.module.is_library or (body.frame.comptime and body.frame.inline_result is None):
                     raise  # what else is wrong in the library then follows from the first mistake
-                _give_up(body, statement, depths)
+                _recover(body, statement, depths)
     finally:
         body.frame.scope = outer
 
 
-def _give_up(body: Body, statement: ast.Stmt, depths: tuple[int, ...]) -> None:
-    """After an error: go on behind the statement; nothing is said about names that it would have declared."""
-    blocks, loops, handlers, finals, errors = depths
+def _recover(body: Body, statement: ast.Stmt, depths: tuple[int, ...]) -> None:
+    """After an error: go on after the statement; nothing is said about names that it would have declared."""
+    blocks, loops, handlers, cleanups, errors = depths
     while len(body.blocks) > blocks:
         body.close()
     del body.flow.loops[loops:], body.flow.handlers[handlers:], body.flow.handler_depths[handlers:]
-    del body.flow.finals[finals:], body.flow.current_error[errors:]
-    body.dead = False
+    del body.flow.cleanups[cleanups:], body.flow.current_error[errors:]
+    body.set_dead(False)
     inner, whole = declared_names(statement)
     for scope, found in ((body.frame.scope, inner), (body.frame.function_scope, whole)):
         for name in found:
@@ -70,11 +70,11 @@ def if_(body: Body, node: ast.If) -> None:
         condition = evaluation.index_of(body.elab, evaluation.param_arg(body, node.condition))
         if not body.frame.module.is_library:
             body.elab.coverage.note_arm(node, bool(condition))
-        taken = node.body if condition else node.orelse
-        outer = body.site.set_launch_targets(targets_where(body, node.condition, bool(condition)))
-        block(body, taken) if taken else None
+        fetched = node.body if condition else node.orelse
+        outer = body.site.set_launch_targets(targets_satisfying(body, node.condition, bool(condition)))
+        block(body, fetched) if fetched else None
         body.site.set_launch_targets(outer)
-        if body.elab.coverage.trial is not None and _is_tried(body, node):
+        if body.elab.coverage.speculation is not None and _is_speculated(body, node):
             _other_arm(body, node.orelse if condition else node.body)
         return
     try:
@@ -89,7 +89,8 @@ def if_(body: Body, node: ast.If) -> None:
     block(body, node.body)
     then, dead_then = body.close(), body.dead
     after = body.assignments.assigned
-    body.dead, body.assignments.assigned = False, before
+    body.set_dead(False)
+    body.assignments.assigned = before
     orelse: tuple[nodes.Statement, ...] = ()
     dead_else = False
     if node.orelse:
@@ -98,34 +99,35 @@ def if_(body: Body, node: ast.If) -> None:
         orelse, dead_else = body.close(), body.dead
     now = body.assignments.assigned
     body.assignments.assigned = after if dead_else else now if dead_then else now | after
-    body.dead = False
+    body.set_dead(False)
     if isinstance(value, nodes.Const):  # only this arm gives variables their values, and returns
-        body.statements += then if value.value else orelse
-        body.dead = dead_then if value.value else dead_else
+        body.append(then if value.value else orelse)
+        body.set_dead(dead_then if value.value else dead_else)
         return
     body.emit(nodes.If(value, then, orelse, body.at(node)))
-    body.dead = dead_then and dead_else
+    body.set_dead(dead_then and dead_else)
 
 
-def _is_tried(body: Body, node: ast.If) -> bool:
+def _is_speculated(body: Body, node: ast.If) -> bool:
     """Does a statement stand in the declaration that is elaborated by itself."""
-    trial = body.elab.coverage.trial
+    speculation = body.elab.coverage.speculation
     return (
         body.frame.module is body.elab.modules.main
-        and trial is not None
-        and trial.node.start <= node.start < trial.node.end
+        and speculation is not None
+        and speculation.node.start <= node.start < speculation.node.end
     )
 
 
 def _other_arm(body: Body, content: tuple[ast.Stmt, ...]) -> None:
     """Look at the arm that is not taken: a body is checked for all values of its parameters."""
     doubt, assigned, dead = body.elab.coverage.uncertainty, set(body.assignments.assigned), body.dead
-    body.elab.coverage.set_uncertainty(2 if doubt or body.flow.turns else 0)
-    body.dead = False
+    body.elab.coverage.set_uncertainty(2 if doubt or body.flow.unrolled_depth else 0)
+    body.set_dead(False)
     body.open()
     block(body, content)
     body.close()
-    body.assignments.assigned, body.dead = assigned, dead
+    body.assignments.assigned = assigned
+    body.set_dead(dead)
     body.elab.coverage.set_uncertainty(doubt)
 
 
@@ -172,7 +174,7 @@ def expression_statement(body: Body, node: ast.ExprStmt) -> None:
     made = body.api.expr(body, node.value)
     if isinstance(made, Method) and made.base is not None:
         ir_values.fail_no_value(body, made, body.at(node.value))
-    locals.effect(body, made)
+    locals.discard(body, made)
     if not body.frame.module.is_library:
         type_warnings.warn_unused(body.elab, body, made, node.value)
 

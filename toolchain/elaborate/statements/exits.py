@@ -35,7 +35,7 @@ from ktc.syntax import ast
 
 def return_(body: Body, node: ast.Return) -> None:
     """Elaborate `return`."""
-    body.flow.leaving = body.at(node)
+    body.flow.exit_span = body.at(node)
     if body.frame.inline_result is not None and (body.frame.instance is None or body.frame.instance.busy):
         _return_inline(body, node)
         return
@@ -103,9 +103,9 @@ def _check_result(body: Body, value: RValue | Place | ConstValue, want: Ty, node
 
 def _is_own(value: Val, body: Body) -> TypeGuard[Place]:
     """Say whether a value is a variable that the result may take away: no 'finally' that will still run names it."""
-    if not isinstance(value, Place) or value.local is None or value.path or value.local.kept or value.owned:
+    if not isinstance(value, Place) or value.local is None or value.path or value.local.is_caller_owned or value.owned:
         return False
-    waiting = (one.args for one in body.flow.finals if isinstance(one, partial))
+    waiting = (one.args for one in body.flow.cleanups if isinstance(one, partial))
     return not any(value.local.name in names_in(args) for args in waiting)
 
 
@@ -117,11 +117,11 @@ def _return_inline(body: Body, node: ast.Return) -> None:
         value: Val
         if signature.result == "ref":
             place = materialization.as_place(body, given)
-            value = replace(place, mutable=place.mutable and signature.result_mutable, owned=False, why="")
+            value = replace(place, mutable=place.mutable and signature.result_mutable, owned=False, reason="")
         else:
             value = conversions.convert_value(body, given, signature.result_ty, body.at(node.value))
             if isinstance(value, Place):
-                value = variable_declarations.held(body, value)
+                value = variable_declarations.snapshot(body, value)
         if body.frame.builtin_self is not None:
             body.frame.builtin_whole = value
         body.frame.inline_result.append(value)
@@ -132,8 +132,8 @@ def leave(body: Body, value: RValue | None) -> None:
     instance = body.frame.instance
     assert instance is not None
     signature = instance.signature
-    run_finals(body, 0)
-    give_result(body)
+    run_cleanups(body, 0)
+    return_named_result(body)
     if body.flow.out_var is not None and value is None and signature.result == "direct":
         assert isinstance(body.flow.out_var.value, Place)
         value = RValue(signature.result_ty, ir_values.rvalue(body, body.flow.out_var.value))
@@ -146,22 +146,22 @@ def leave(body: Body, value: RValue | None) -> None:
         body.emit(nodes.Return(value.ir if value is not None else None, body.frame.span))
 
 
-def give_result(body: Body) -> None:
+def return_named_result(body: Body) -> None:
     """The named result leaves with the function: it must be complete."""
     out = body.flow.out_var
     if out is not None and isinstance(out.value, Place) and out.value.local is not None:
         place = out.value
-        at = body.flow.leaving or (body.frame.instance.fn.span() if body.frame.instance is not None else out.span)
+        at = body.flow.exit_span or (body.frame.instance.fn.span() if body.frame.instance is not None else out.span)
         variables.require(body, place, ast.Pass(at.start, at.end), leaves=True)
         partial_moves.mark(body, "consume", place)
 
 
-def run_finals(body: Body, depth: int) -> None:
+def run_cleanups(body: Body, depth: int) -> None:
     """Run the pending `finally` and `__exit__` parts down to a depth, innermost first."""
-    saved = list(body.flow.finals)
-    while len(body.flow.finals) > depth:
-        body.flow.finals.pop()()
-    body.flow.finals = saved
+    saved = list(body.flow.cleanups)
+    while len(body.flow.cleanups) > depth:
+        body.flow.cleanups.pop()()
+    body.flow.cleanups = saved
 
 
 def raise_(body: Body, node: ast.Raise) -> None:
@@ -181,19 +181,19 @@ def raise_(body: Body, node: ast.Raise) -> None:
             value = converted
         else:
             value = conversions.convert_value(body, given, error_ty, body.at(node.value))
-    way = error_trace.way(body)
+    way = error_trace.error_target(body)
     if way is None:
         body.fail(Code.UNHANDLED_RAISE, "nothing may raise here", body.at(node), "declare this function with 'raises'")
     label, local, pointer = way
     place_operations.init_place(body, error_ty, pointer, value, body.at(node))
-    error_trace.raised(body, body.at(node), bool(body.flow.current_error) and not isinstance(node.value, ast.Call))
+    error_trace.begin_trace(body, body.at(node), bool(body.flow.current_error) and not isinstance(node.value, ast.Call))
     argument_passing.leave_raising(body, label, local)
 
 
 def try_(body: Body, node: ast.Try) -> None:
     """Elaborate `try … except … else … finally`."""
     if node.final:
-        body.flow.finals.append(partial(partial(body.api.block, body), node.final))
+        body.flow.cleanups.append(partial(partial(body.api.block, body), node.final))
     end = body.fresh()
     body.open()
     caught = None
@@ -206,29 +206,29 @@ def try_(body: Body, node: ast.Try) -> None:
     elif node.handler is not None and not body.frame.module.is_library:
         type_warnings.warn_unreached(body.elab, body, node.handler)
         if unreachable.is_checked(body, node):
-            with unreachable.looked_at(body):
+            with unreachable.check_unreachable(body):
                 error_ty = well_known.error_type(body.elab)
                 _handle(
                     body, node, locals.new_local(body, struct_types.ir_type(body.elab, error_ty), "error", error_ty)
                 )
     inside = body.close()
     reaches = not body.dead or end in body.flow.used_labels
-    body.dead = False
+    body.set_dead(False)
     body.emit(nodes.Block(end, inside))
-    body.dead = not reaches
+    body.set_dead(not reaches)
     if node.final:
-        body.flow.finals.pop()
+        body.flow.cleanups.pop()
         if not body.dead:
             body.api.block(body, node.final)
 
 
 def _guarded(body: Body, content: Callable[[], None], end: int, orelse: tuple[ast.Stmt, ...]) -> nodes.Local | None:
-    """Emit a part whose errors come to the statements behind it; returns the error's local, None if none comes."""
+    """Emit a part whose errors come to the statements after it; returns the error's local, None if none comes."""
     label = body.fresh()
     error_ty = well_known.error_type(body.elab)
     error = locals.new_local(body, struct_types.ir_type(body.elab, error_ty), "error", error_ty)
     body.flow.handlers.append((label, error))
-    body.flow.handler_depths.append(len(body.flow.finals))
+    body.flow.handler_depths.append(len(body.flow.cleanups))
     body.open()
     content()
     body.flow.handlers.pop()
@@ -239,10 +239,10 @@ def _guarded(body: Body, content: Callable[[], None], end: int, orelse: tuple[as
         body.flow.used_labels.add(end)
         body.emit(nodes.Break(end))
     inside = body.close()
-    body.dead = False
+    body.set_dead(False)
     body.emit(nodes.Block(label, inside))
     if label not in body.flow.used_labels:
-        body.dead = True
+        body.set_dead(True)
         return None
     return error
 
@@ -251,17 +251,17 @@ def _handle(body: Body, node: ast.Try, error: nodes.Local) -> None:
     error_ty = well_known.error_type(body.elab)
     place = Place(error_ty, nodes.LocalAddress(error), True, error)
     if node.handler is None:
-        outer = body.flow.finals.pop() if node.final else None
+        outer = body.flow.cleanups.pop() if node.final else None
         if outer is not None:
             outer()
         _reraise(body, place)
         if outer is not None:
-            body.flow.finals.append(outer)
+            body.flow.cleanups.append(outer)
         return
     names: dict[str, Binding] = {}
     if node.handler.name:
         names[node.handler.name] = Var(node.handler.name, error_ty, place, body.at(node.handler), "var", error, body)
-    error_trace.caught(body)
+    error_trace.end_trace(body)
     body.flow.current_error.append(place)
     body.api.block(body, node.handler.body, names)
     body.flow.current_error.pop()
@@ -269,7 +269,7 @@ def _handle(body: Body, node: ast.Try, error: nodes.Local) -> None:
 
 def _reraise(body: Body, place: Place) -> None:
     moved = Place(place.ty, place.pointer, True, place.local, (), True)
-    way = error_trace.way(body)
+    way = error_trace.error_target(body)
     if way is None:
         body.fail(Code.UNHANDLED_RAISE, "an error may leave this block, and nothing may raise here", body.frame.span)
     label, local, pointer = way
@@ -281,7 +281,7 @@ def _manager(body: Body, value: Result, span: Span) -> Place:
     """Return a context manager of the statement's own: a variable is copied, or moved."""
     is_own = isinstance(value, Place) and value.owned and value.local is not None and not value.local.name
     if is_own or not isinstance(value, Place):
-        return argument_passing.own(body, value, span)
+        return argument_passing.owned_place(body, value, span)
     place_operations.check_copy(body, value, span)
     made = locals.temporary(body, value.ty, "", locals.loans_of(body, value))
     place_operations.init_place(body, value.ty, made.pointer, value, span)
@@ -303,12 +303,12 @@ def with_(body: Body, items: tuple[ast.WithItem, ...], content: tuple[ast.Stmt, 
         if isinstance(ty, StructTy) and not ty.info.module.is_library:
             help = f"give '{ty.info.name}' the methods '__enter__' and '__exit__'"
         body.fail(Code.NO_MEMBER, f"'{type_printer.type_name(body.elab, manager.ty)}' has no '__enter__'", span, help)
-    taken = enter.functions[0].node.args[0].convention in ("var", "owned", "deinit")
-    if taken and leave is not None and not body.frame.module.is_library:
+    fetched = enter.functions[0].node.args[0].convention in ("var", "owned", "deinit")
+    if fetched and leave is not None and not body.frame.module.is_library:
         kind = type_printer.type_name(body.elab, manager.ty)
         text = f"'__enter__' of '{kind}' consumes its value, and '__exit__' needs it"
         body.fail(Code.TYPE_MISMATCH, text, span, "let '__enter__' take 'self', or leave '__exit__' out")
-    subject = Place(manager.ty, manager.pointer, True, manager.local, manager.path, taken)
+    subject = Place(manager.ty, manager.pointer, True, manager.local, manager.path, fetched)
     bound = call_lowering.call_fn(body, FunctionValue(enter, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
     outer, body.frame.scope = body.frame.scope, Scope(body.frame.scope, "block", {}, body=body)
     try:
@@ -316,7 +316,7 @@ def with_(body: Body, items: tuple[ast.WithItem, ...], content: tuple[ast.Stmt, 
             variable_declarations.declare_var(
                 body, item.name, conversions.materialize(body, bound), span, "with"
             ) if not isinstance(bound, Place) or bound.owned else _alias_place(body, item.name, bound, span)
-        if leave is None or taken:
+        if leave is None or fetched:
             with_(body, items[1:], content, node)
             held = body.frame.scope.names[item.name] if item.name else bound
             if isinstance(held, (Var, Place)) and held.local is not None and not body.dead:
@@ -348,28 +348,28 @@ def _with_exit(
     done, end = body.fresh(), body.fresh()
     body.open()
     body.open()
-    body.flow.finals.append(close)
+    body.flow.cleanups.append(close)
     error = _guarded(body, lambda: with_(body, items[1:], content, node), end, ())
-    body.flow.finals.pop()
+    body.flow.cleanups.pop()
     if error is not None:
         _exit_with_error(body, leave, manager, error, subject, span)
         if not body.dead:  # the error was handled: `__exit__` has been called
             body.flow.used_labels.add(done)
             body.emit(nodes.Break(done))
-    body.emit(nodes.Block(end, _reopen(body)))
-    body.dead = end not in body.flow.used_labels
+    body.emit(nodes.Block(end, _close_list(body)))
+    body.set_dead(end not in body.flow.used_labels)
     if not body.dead:
         close()
     inside, reaches = body.close(), not body.dead or done in body.flow.used_labels
-    body.dead = False
+    body.set_dead(False)
     body.emit(nodes.Block(done, inside))
-    body.dead = not reaches
+    body.set_dead(not reaches)
 
 
-def _reopen(body: Body) -> tuple[nodes.Statement, ...]:
+def _close_list(body: Body) -> tuple[nodes.Statement, ...]:
     """End a nested list; what comes next is reached."""
     inside = body.close()
-    body.dead = False
+    body.set_dead(False)
     return inside
 
 
@@ -387,8 +387,9 @@ def _exit_with_error(
         body.open()
         _reraise(body, place)
         done = body.close()
-        body.dead = False
+        body.set_dead(False)
         body.emit(nodes.If(ops.build("xor", (handled, NOT)), done))
+        error_trace.end_trace(body)
     else:
         call_lowering.call_fn(body, FunctionValue(leave, (), (), manager.ty), [Arg(subject, span)], [], span, True)  # type: ignore[arg-type]
         _reraise(body, place)

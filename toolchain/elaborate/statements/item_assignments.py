@@ -8,8 +8,8 @@ from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals, members, operands
 from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import ConstValue, FunctionValue, Given, StructTy
-from ktc.elaborate.model.values import Arg, Computed, Place, Result, RValue, Val, Var
+from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, StructTy
+from ktc.elaborate.model.values import Arg, ComputedAccess, Place, Result, RValue, Val, Var
 from ktc.elaborate.resolve.hints import index_hint, origin_hint
 from ktc.elaborate.resolve.suggestions import mutability_help
 from ktc.elaborate.statements import overwrites
@@ -17,7 +17,7 @@ from ktc.elaborate.types import struct_members, struct_types, type_printer, well
 from ktc.syntax import ast
 
 
-def is_reached(body: Body, node: ast.Expr) -> bool:
+def is_computed_path(body: Body, node: ast.Expr) -> bool:
     """Say whether an expression is a path of fields that begins with an index, a call or a reference."""
     while isinstance(node, ast.Attribute):
         node = node.value
@@ -38,16 +38,16 @@ def attribute_type(body: Body, node: ast.Attribute) -> Ty | None:
     return None
 
 
-def store_reached(body: Body, target: ast.Attribute, value: ast.Expr, node: ast.Node) -> None:
+def store_computed_path(body: Body, target: ast.Attribute, value: ast.Expr, node: ast.Node) -> None:
     """Elaborate `a[i].x = v`: what has the field is evaluated before the value."""
-    base = members.part(body, target.value)
+    base = members.place_or_value(body, target.value)
     member = None
     if isinstance(base, Place) and isinstance(base.ty, StructTy):
         member = struct_members.member(body.elab, base.ty, target.name)
     want: Ty | None = None
     if isinstance(base, Place) and isinstance(member, ast.VarDecl):
         place = place_operations.field(body, base, target.name)
-        if base.mutable and overwrites.replace_first(body, place, target, value):
+        if base.mutable and overwrites.destroy_then_store(body, place, target, value):
             return
         want = place.ty
     store_attribute(body, target, body.api.expr(body, value, want), node, base)
@@ -55,9 +55,9 @@ def store_reached(body: Body, target: ast.Attribute, value: ast.Expr, node: ast.
 
 def store_attribute(body: Body, target: ast.Attribute, value: Result, node: ast.Node, base: Result = None) -> None:
     """Store a value in a field."""
-    base = base or members.part(body, target.value)
-    if isinstance(target.value, ast.Attribute) and not _stands_alone(body, base, target.name):
-        members.required(body, base, target.value)
+    base = base or members.place_or_value(body, target.value)
+    if isinstance(target.value, ast.Attribute) and not _is_independent_field(body, base, target.name):
+        members.require_place(body, base, target.value)
     if body.frame.builtin_self is not None and isinstance(target.value, ast.Name):
         var = variables.find(body, target.value.id)
         if isinstance(var, Var) and var.kind == "out":
@@ -75,12 +75,12 @@ def store_attribute(body: Body, target: ast.Attribute, value: Result, node: ast.
         if set_attribute(body, base, target.name, value, node):
             return
         members.no_member(body, base.ty, target.name, target)
-    after: list[tuple[Computed, Place]] = []
-    if not isinstance(base, ConstValue) and base.back is not None:
+    after: list[tuple[ComputedAccess, Place]] = []
+    if not isinstance(base, ConstValue) and base.computed_from is not None:
         base = writeback_place(body, base, after)
     if not isinstance(base, Place) or not base.mutable:
-        why = base.why if isinstance(base, Place) and base.why else "read only"
-        body.fail(Code.CANNOT_MUTATE, f"'{target.name}' cannot be changed: its owner is {why}", body.at(target))
+        reason = base.reason if isinstance(base, Place) and base.reason else "read only"
+        body.fail(Code.CANNOT_MUTATE, f"'{target.name}' cannot be changed: its owner is {reason}", body.at(target))
     key = ""
     if (
         body.flow.out_var is not None
@@ -89,10 +89,10 @@ def store_attribute(body: Body, target: ast.Attribute, value: Result, node: ast.
     ):
         key = target.name if "*" not in body.assignments.assigned else "*"
     overwrites.store_place(body, place_operations.field(body, base, target.name), value, body.at(target), key)
-    put_back(body, after)
+    write_back(body, after)
 
 
-def _stands_alone(body: Body, base: Result, name: str) -> bool:
+def _is_independent_field(body: Body, base: Result, name: str) -> bool:
     """Say whether a field of a field may get a value while others beside it have none."""
     if not isinstance(base, Place) or base.local is None or not isinstance(base.ty, StructTy):
         return False
@@ -114,7 +114,7 @@ def set_attribute(body: Body, base: Val, name: str, value: Result, node: ast.Nod
         return False
     text = well_known.literal(body.elab, "StringLiteral", "!kgen.string", name)
     span = body.at(node)
-    parameters: tuple[Given, ...] = (text,) if setter.functions[0].node.params else ()
+    parameters: tuple[ParameterArgument, ...] = (text,) if setter.functions[0].node.params else ()
     pos = [Arg(base, span), *([] if parameters else [Arg(text, span)]), Arg(value, span)]
     call_lowering.call_fn(body, FunctionValue(setter, parameters, (), base.ty), pos, [], span, True)
     return True
@@ -130,14 +130,14 @@ def store_item(body: Body, target: ast.Subscript, value: ast.Expr, node: ast.Nod
         else None
     )
     if setter is not None and isinstance(base, (RValue, Place, ConstValue)):
-        put_item(body, base, setter, args, collection_literals.late_arg(body, value), target)
+        put_item(body, base, setter, args, collection_literals.argument_or_literal(body, value), target)
         return
     place = apply_index(body, base, args, target)
     if (
         isinstance(place, Place)
         and place.mutable
         and not place.owned
-        and overwrites.replace_first(body, place, target, value)
+        and overwrites.destroy_then_store(body, place, target, value)
     ):
         return
     made = body.api.expr(body, value, place.ty if isinstance(place, Place) else None)
@@ -156,7 +156,7 @@ def index_arg(body: Body, item: ast.Expr) -> Arg:
 def apply_index(body: Body, base: Result, args: list[Arg], node: ast.Node) -> Val:
     """Index a value with elaborated arguments."""
     if not isinstance(base, (RValue, Place, ConstValue)) or not isinstance(base.ty, StructTy):
-        body.fail(Code.TYPE_MISMATCH, "this is no value that has items", body.at(node))
+        body.fail(Code.TYPE_MISMATCH, "this is not a value with items", body.at(node))
     getter = struct_members.method_set(body.elab, base.ty, "__getitem__")
     if getter is None:
         name, receiver = type_printer.type_name(body.elab, base.ty), getattr(node, "base", node)
@@ -172,11 +172,11 @@ def apply_index(body: Body, base: Result, args: list[Arg], node: ast.Node) -> Va
 def assign_item(body: Body, place: Result, value: Result, node: ast.Node, base: Result) -> None:
     """Store to what an index gave."""
     if not isinstance(place, Place) or not place.mutable or place.owned:
-        help, why, ty = "", "", None
+        help, reason, ty = "", "", None
         if isinstance(base, (RValue, Place, ConstValue)):
-            ty, why = base.ty, "" if isinstance(base, ConstValue) else base.why
-            help = "" if struct_types.is_trivial(body.elab, ty) else mutability_help(why)
-        text = f"this item cannot be assigned to{f': it is part of {why}' if help else ''}"
+            ty, reason = base.ty, "" if isinstance(base, ConstValue) else base.reason
+            help = "" if struct_types.is_trivial(body.elab, ty) else mutability_help(reason)
+        text = f"this item cannot be assigned to{f': it is part of {reason}' if help else ''}"
         if not help and isinstance(place, RValue) and ty is not None:
             text += f": '{type_printer.type_name(body.elab, ty)}' has no '__setitem__'"
         if ty is not None and (origin := origin_hint(type_printer.type_name(body.elab, ty))):
@@ -230,18 +230,18 @@ def put_item(body: Body, base: Val, setter: OverloadSet, args: list[Arg], value:
 
 def _value_keyword(setter: OverloadSet, count: int) -> str:
     """Return the name of the value where `__setitem__` takes any number of indices before it."""
-    by_name = ""
+    by_name, others = "", set[str]()
     for fn in setter.functions:
         formals = fn.node.args
         kinds = [formal.kind for formal in formals]
         if "star" in kinds:
             by_name = formals[-1].name if kinds[-1] != "star" else ""
         elif len(formals) == count + 2:
-            return ""
-    return by_name
+            others.add(formals[-1].name)
+    return by_name if others <= {by_name} else ""
 
 
-def put_back(body: Body, after: list[tuple[Computed, Place]]) -> None:
+def write_back(body: Body, after: list[tuple[ComputedAccess, Place]]) -> None:
     """Give the changed values to the setters, the last first."""
     for item, place in reversed(after):
         if item.name:

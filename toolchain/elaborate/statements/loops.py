@@ -37,7 +37,7 @@ def while_(body: Body, node: ast.While) -> None:
         body.open()
         exit_()
         done = body.close()
-        body.dead = False
+        body.set_dead(False)
         body.emit(nodes.If(ops.build("xor", (value, NOT)), done))
 
     loop(body, head, lambda: body.api.block(body, node.body), node.orelse, node)
@@ -64,18 +64,18 @@ def loop(
             leaves.append(True)
             body.emit(nodes.Break(outer))
 
-    body.flow.loops.append((outer, label, len(body.flow.finals), nodes.Continue))
+    body.flow.loops.append((outer, label, len(body.flow.cleanups), nodes.Continue))
     body.open()
     head(exit_)
     turn()
     inside = body.close()
-    body.dead = False
+    body.set_dead(False)
     body.flow.loops.pop()
     statement: nodes.Statement = nodes.Loop(label, inside, body.at(node))
     if orelse:
         statement = nodes.Block(outer, (statement,))
     body.emit(statement)
-    body.dead = not leaves and outer not in body.flow.used_labels
+    body.set_dead(not leaves and outer not in body.flow.used_labels)
 
 
 def jump(body: Body, leave: bool, node: ast.Node) -> None:
@@ -83,8 +83,8 @@ def jump(body: Body, leave: bool, node: ast.Node) -> None:
     if not body.flow.loops:
         body.fail(Code.SYNTAX_ERROR, f"'{'break' if leave else 'continue'}' outside a loop", body.at(node))
     outer, label, depth, again = body.flow.loops[-1]
-    body.api.run_finals(body, depth)
-    if leave or again is nodes.Break:  # else control comes back to the loop's head, and not behind the loop
+    body.api.run_cleanups(body, depth)
+    if leave or again is nodes.Break:  # else control comes back to the loop's head, and not after the loop
         body.flow.used_labels.add(outer if leave else label)
     body.emit(nodes.Break(outer) if leave else again(label))
 
@@ -107,14 +107,14 @@ def for_(body: Body, node: ast.For) -> None:
     place = held.value
     assert isinstance(place, Place)
     if isinstance(iterable, Place) and iterable.local is not None and held.local is not None:
-        held.local.pins = (*held.local.pins, iterable.local)
+        held.local.points_to = (*held.local.points_to, iterable.local)
 
     def head(exit_: Callable[[], None]) -> None:
         more = conditions.condition(body, operators.dunder(body, place, "__has_next__", [], node.iter), node.iter)
         body.open()
         exit_()
         done = body.close()
-        body.dead = False
+        body.set_dead(False)
         body.emit(nodes.If(ops.build("xor", (more, NOT)), done))
 
     def turn() -> None:
@@ -136,7 +136,7 @@ def _iterator(body: Body, iterable: Val, node: ast.Expr) -> Val:
     name = type_printer.type_name(body.elab, iterable.ty)
     text = f"a value of type '{name}' cannot be iterated over"
     if iterator is None:
-        place_operations.promised(body, iterable, "__iter__", node)
+        place_operations.require_bound(body, iterable, "__iter__", node)
         own = isinstance(iterable.ty, StructTy) and not iterable.ty.info.module.is_library
         body.fail(
             Code.TYPE_MISMATCH,
@@ -146,7 +146,7 @@ def _iterator(body: Body, iterable: Val, node: ast.Expr) -> Val:
         )
     for method in ("__has_next__", "__next__"):
         if struct_members.method_set(body.elab, iterator.ty, method) is None:
-            place_operations.promised(body, iterator, method, node)
+            place_operations.require_bound(body, iterator, method, node)
             given = type_printer.type_name(body.elab, iterator.ty)
             text += f": its '__iter__' gives '{given}', which has no '{method}'"
             body.fail(Code.TYPE_MISMATCH, text, body.at(node))
@@ -166,7 +166,7 @@ def loop_body(body: Body, node: ast.For, item: Result) -> None:
         elif isinstance(target, ast.Name) and target.id != "_":
             if isinstance(item, Place) and node.convention != "var" and not item.owned:
                 if node.convention != "ref":
-                    item = replace(item, mutable=False, owned=False, why=A_LOOP_VARIABLE)
+                    item = replace(item, mutable=False, owned=False, reason=A_LOOP_VARIABLE)
                 body.frame.scope.names[target.id] = Var(target.id, item.ty, item, body.at(target), "loop", body=body)
             else:
                 if node.convention == "ref":
@@ -194,7 +194,7 @@ def unrolled(body: Body, node: ast.For) -> None:
         if body.dead:
             break
         label = body.fresh()
-        body.flow.loops.append((outer, label, len(body.flow.finals), nodes.Break))
+        body.flow.loops.append((outer, label, len(body.flow.cleanups), nodes.Break))
         body.open()
         turn(body, node, value)
         emit_joined(body, label)
@@ -207,18 +207,18 @@ def unrolled(body: Body, node: ast.For) -> None:
 def emit_joined(body: Body, label: int) -> None:
     """End a nested list of statements, which `label` leaves."""
     inside, reaches = body.close(), not body.dead or label in body.flow.used_labels
-    body.dead = False
+    body.set_dead(False)
     body.emit(nodes.Block(label, inside))
-    body.dead = not reaches
+    body.set_dead(not reaches)
 
 
 def turn(body: Body, node: ast.For, value: Result) -> None:
     """Elaborate the body of `@parameter for` for one value."""
     names: dict[str, Binding] = {}
     _name_parts(body, node.target, value, names, body.at(node.iter))
-    body.flow.turns += 1
+    body.flow.unrolled_depth += 1
     body.api.block(body, node.body, names)
-    body.flow.turns -= 1
+    body.flow.unrolled_depth -= 1
 
 
 def _name_parts(body: Body, target: ast.Expr, value: Result, names: dict[str, Binding], span: Span) -> None:
@@ -245,12 +245,15 @@ def comprehension(body: Body, node: ast.Comprehension) -> Result:
         if node.value is not None:
             parts.append(conversions.materialize_value(body, body.api.expr(body, node.value)))
         if not made:
-            inner, body.statements = body.statements, before
+            inner = body.swap_statements(before)
             ty = parameter_binding.library_struct(body.elab, struct, tuple(p.ty for p in parts))
             made.append(materialization.as_place(body, call_lowering.call(body, ty, [], [], body.at(node))))
-            body.statements = inner
+            body.swap_statements(inner)
         target = Place(made[0].ty, made[0].pointer, True, made[0].local)
-        if operators.dunder(body, target, method, [variable_declarations.held(body, p) for p in parts], node) is None:
+        if (
+            operators.dunder(body, target, method, [variable_declarations.snapshot(body, p) for p in parts], node)
+            is None
+        ):
             body.fail(Code.TYPE_MISMATCH, "this item cannot be added to the collection", body.at(node.item))
 
     nested: ast.Stmt = ast.CollectItem(node.start, node.end, add)

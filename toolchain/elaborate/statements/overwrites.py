@@ -12,11 +12,11 @@ from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import FunctionValue
 from ktc.elaborate.model.values import PackValue, Place, Result, RValue, Var
 from ktc.elaborate.ownership import origin_agreement
-from ktc.elaborate.ownership.access_paths import are_disjoint, is_untracked, meet, of_inside, of_place
+from ktc.elaborate.ownership.access_paths import are_disjoint, is_untracked, may_overlap, of_inside, of_place
 from ktc.elaborate.ownership.reference_escapes import check_stored
 from ktc.elaborate.resolve.suggestions import loop_help
 from ktc.elaborate.statements import variable_declarations
-from ktc.elaborate.tree.argument_uses import is_call, names_in, sees
+from ktc.elaborate.tree.argument_uses import is_call, names_in, overlaps_argument
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes
 from ktc.ir.types import has_pointer
@@ -35,7 +35,7 @@ def note_temporary_result(
         return
     if body.frame.module.is_library or made.local.name or made.path or struct_types.moves_plainly(body.elab, made.ty):
         return
-    if sees(node, target) and not (place is not None and is_untracked(place)):
+    if overlaps_argument(node, target) and not (place is not None and is_untracked(place)):
         body.assignments.pending_result = made.local, False
     elif _raises(body.statements, made.local):
         body.assignments.pending_result = made.local, True
@@ -47,12 +47,12 @@ def temporary_result(body: Body, place: Place, is_first: bool = False) -> nodes.
     aside, body.assignments.pending_result = body.assignments.pending_result, None
     if aside is None:
         return None
-    own = is_first or (place.local is not None and not place.path and not place.local.kept)
+    own = is_first or (place.local is not None and not place.path and not place.local.is_caller_owned)
     return None if aside[1] and own else aside[0]
 
 
-def replace_first(body: Body, place: Place, target: ast.Expr, value: ast.Expr, is_behind: bool = False) -> bool:
-    """Replace what lies behind a reference by the result of a call, or by a copy. An old value that the call does
+def destroy_then_store(body: Body, place: Place, target: ast.Expr, value: ast.Expr, is_behind: bool = False) -> bool:
+    """Replace what a reference points to by the result of a call, or by a copy. An old value that the call does
     surely not see is destroyed before it, if it does not raise. False for other values; nothing is made then.
 
     Args:
@@ -60,7 +60,7 @@ def replace_first(body: Body, place: Place, target: ast.Expr, value: ast.Expr, i
     """
     if body.frame.module.is_library or struct_types.is_trivial(body.elab, place.ty):
         return False
-    if place.local is not None and len(place.path) <= 1 and not (is_behind or place.via):
+    if place.local is not None and len(place.path) <= 1 and not (is_behind or place.access_paths):
         return False
     if isinstance(value, ast.Name):
         return _replace_by_copy(body, place, value)
@@ -78,10 +78,10 @@ def replace_first(body: Body, place: Place, target: ast.Expr, value: ast.Expr, i
             body.emit(statement)
         store_place(body, place, conversions.convert(body, result, place.ty, span), body.at(target), "")
         return True
-    fresh = argument_passing.own(body, conversions.convert(body, result, place.ty, span), span)
+    fresh = argument_passing.owned_place(body, conversions.convert(body, result, place.ty, span), span)
     note_temporary_result(body, target, fresh, value, place)
     made = body.close()
-    at = _end_of_old(body, place, value, fresh, made)
+    at = _last_use_of_old(body, place, value, fresh, made)
     for statement in made[:at]:
         body.emit(statement)
     check_dropped(body, place.ty, span)
@@ -95,14 +95,14 @@ def replace_first(body: Body, place: Place, target: ast.Expr, value: ast.Expr, i
     return True
 
 
-def _end_of_old(body: Body, place: Place, value: ast.Expr, fresh: Place, made: tuple[nodes.Statement, ...]) -> int:
+def _last_use_of_old(body: Body, place: Place, value: ast.Expr, fresh: Place, made: tuple[nodes.Statement, ...]) -> int:
     """Return before which of the statements that make a new value the old one ends."""
     if body.assignments.pending_result is not None:
         return len(made)
     at = _call_of(made, fresh.local)
     if at is not None:
         result, given = body.facts.last_call or (None, ())
-        others = result is fresh.local and not any(_sees(body, one, place) for one in given)
+        others = result is fresh.local and not any(_may_access(body, one, place) for one in given)
         return at if others and not any(isinstance(one, _BRANCHES) for one in made[at + 1 :]) else len(made)
     if all(map(partial(_is_disjoint, body), names_in(value))) and not any(isinstance(one, _BRANCHES) for one in made):
         return 0
@@ -110,7 +110,7 @@ def _end_of_old(body: Body, place: Place, value: ast.Expr, fresh: Place, made: t
 
 
 def _copy_from(body: Body, place: Place, value: Place, node: ast.Expr) -> None:
-    """Replace what lies behind a reference by a copy of what lies in another place, which was found in the open
+    """Replace what a reference points to by a copy of what lies in another place, which was found in the open
     block. The old value is destroyed first where these are surely two; else the copy is made aside."""
     span = body.at(node)
     place_operations.check_copy(body, value, span)
@@ -121,14 +121,14 @@ def _copy_from(body: Body, place: Place, value: Place, node: ast.Expr) -> None:
         place_operations.destroy_place(body, place.ty, place.pointer, span)
         place_operations.init_place(body, place.ty, place.pointer, value, span)
         return
-    fresh = argument_passing.own(body, value, span)
+    fresh = argument_passing.owned_place(body, value, span)
     check_dropped(body, place.ty, span)
     place_operations.destroy_place(body, place.ty, place.pointer, span)
     place_operations.init_moved(body, place.ty, place.pointer, fresh, span)
 
 
 def _replace_by_copy(body: Body, place: Place, node: ast.Name) -> bool:
-    """Replace what lies behind a reference by a copy of a variable that is surely another place."""
+    """Replace what a reference points to by a copy of a variable that is surely another place."""
     found = variables.find(body, node.id)
     if not isinstance(found, Var) or found.body is not body:
         return False
@@ -145,16 +145,16 @@ def _replace_by_copy(body: Body, place: Place, node: ast.Name) -> bool:
     return True
 
 
-def _sees(body: Body, value: Result, place: Place) -> bool:
+def _may_access(body: Body, value: Result, place: Place) -> bool:
     """Say whether a function may see a place through an argument."""
     if isinstance(value, PackValue):
-        return any(_sees(body, one, place) for one in value.items)
+        return any(_may_access(body, one, place) for one in value.items)
     if isinstance(value, FunctionValue):
         return value.env is not None
     if not isinstance(value, (Place, RValue)):
         return False
     inside = of_inside(body, value)
-    if struct_types.origins_of(body.elab, value.ty) and (not inside or meet(inside, of_place(place))):
+    if struct_types.origins_of(body.elab, value.ty) and (not inside or may_overlap(inside, of_place(place))):
         return True
     if isinstance(value, RValue):
         return has_pointer(struct_types.ir_type(body.elab, value.ty)) and not inside
@@ -193,12 +193,19 @@ def _raises(made: Sequence[nodes.Statement], result: nodes.Local) -> bool:
 
 
 def is_not_declared_by(body: Body, target: ast.Name) -> bool:
-    """Whether a declaration of the name failed, so that this one is none; an error if it is a parameter's."""
+    """Whether a declaration of the name failed, so that this one is none; an error if it is a parameter or an alias."""
     for scope in body.frame.scope.chain():
-        if target.id in scope.names and scope.names[target.id] is None:
+        if scope.kind in ("module", "struct") or scope.body not in (None, body):
+            return False
+        if target.id not in scope.names:
+            continue
+        found = scope.names[target.id]
+        if found is None:
             return True
-        if scope.kind == "function" and target.id in scope.names:
+        if scope.kind == "function":
             body.fail(Code.CANNOT_MUTATE, f"'{target.id}' is a parameter, known at compile time", body.at(target))
+        if not isinstance(found, Var):
+            body.fail(Code.CANNOT_MUTATE, f"'{target.id}' is not a variable of this function", body.at(target))
     return False
 
 
@@ -209,10 +216,10 @@ def store_var(body: Body, var: Var, value: Result, target: ast.Name) -> None:
         return
     place = var.value
     if not isinstance(place, Place) or not place.mutable:
-        why = f"argument '{var.name}' is read only" if var.kind == "arg" else f"'{var.name}' is read only"
+        reason = f"argument '{var.name}' is read only" if var.kind == "arg" else f"'{var.name}' is read only"
         help_text = f"declare it 'mut {var.name}' or 'var {var.name}'" if var.kind == "arg" else ""
-        help_text = help_text or loop_help(var.name, getattr(place, "why", ""))
-        body.fail(Code.CANNOT_MUTATE, why, body.at(target), help_text)
+        help_text = help_text or loop_help(var.name, getattr(place, "reason", ""))
+        body.fail(Code.CANNOT_MUTATE, reason, body.at(target), help_text)
     store_place(body, place, value, body.at(target), "*" if var is body.flow.out_var else "")
 
 
@@ -222,8 +229,8 @@ def store_place(body: Body, place: Place, value: Result, span: Span, out_key: st
     origin_agreement.check_kept(body, place, value, span)
     value = conversions.convert_value(body, value, place.ty, span)
     if place.local is not None:
-        locals.pin_more(body, place.local, place.ty, locals.loans_of(body, value))
-        if place.local in body.assignments.assigned_once or place.path or place.local.kept:
+        locals.add_points_to(body, place.local, place.ty, locals.loans_of(body, value))
+        if place.local in body.assignments.assigned_once or place.path or place.local.is_caller_owned:
             place.local.is_shared = True
         body.assignments.assigned_once.add(place.local)
     if struct_types.is_trivial(body.elab, place.ty):
@@ -238,12 +245,14 @@ def store_place(body: Body, place: Place, value: Result, span: Span, out_key: st
         is_itself
         and isinstance(value, Place)
         and value.path == place.path
-        and not value.via
+        and not value.access_paths
         and not body.frame.module.is_library
     )
     if not out_key and not is_itself:
         place_operations.mark_copied(body, place, value)
-    fresh = variable_declarations.held(body, value) if is_itself else argument_passing.own(body, value, span)
+    fresh = (
+        variable_declarations.snapshot(body, value) if is_itself else argument_passing.owned_place(body, value, span)
+    )
     assert isinstance(fresh, Place)  # for its type is not trivial
     if place.local is not None and partial_moves.split_into_fields(body, place.local, place.path):
         partial_moves.mark(body, "overwrite", place, span)

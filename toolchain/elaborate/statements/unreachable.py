@@ -1,7 +1,7 @@
 """Statements that control does not reach: they are checked like all others, and nothing of them becomes code.
 
-In: the statements behind a `return`, a jump or what else does not go on. Out: their mistakes (`syntax/lint_flow.py`
-warns of them).
+Input: the statements after a `return`, a jump or what else does not go on. Output: their mistakes
+(`syntax/linting/flow.py` warns of them).
 """
 
 import contextlib
@@ -25,14 +25,14 @@ def is_checked(body: Body, before: ast.Stmt) -> bool:
 
 
 @contextlib.contextmanager
-def looked_at(body: Body) -> Iterator[None]:
+def check_unreachable(body: Body) -> Iterator[None]:
     """Elaborate statements for their mistakes alone."""
     assigned, moved = set(body.assignments.assigned), set(body.facts.moved)
     refs, late_locals, used_labels = set(body.refs), set(body.late_locals), set(body.flow.used_labels)
     queues = [(state.queue, len(state.queue)) for state in body.elab.instances.states.values()]
     depth = len(body.blocks)
     body.open()
-    body.dead = False
+    body.set_dead(False)
     try:
         yield
     finally:
@@ -40,10 +40,11 @@ def looked_at(body: Body) -> Iterator[None]:
             body.close()
         body.assignments.assigned = assigned
         body.facts.restore_moved(moved)
-        body.refs, body.late_locals, body.flow.used_labels = refs, late_locals, used_labels
+        body.restore_names(refs, late_locals)
+        body.flow.used_labels = used_labels
         for queue, length in queues:
             del queue[length:]
-        body.dead = True
+        body.set_dead(True)
 
 
 def _chooses(node: object) -> bool:

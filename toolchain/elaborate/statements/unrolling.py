@@ -1,4 +1,4 @@
-"""The values over which a loop is unrolled. In: a compile-time iterable. Out: its values as constants."""
+"""The values over which a loop is unrolled. Input: a compile-time iterable. Output: its values as constants."""
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
@@ -6,18 +6,18 @@ from ktc.elaborate.builder import place_operations
 from ktc.elaborate.comptime import evaluation, running
 from ktc.elaborate.expressions import conditions, operators
 from ktc.elaborate.model.elaboration import Body, Elaboration
-from ktc.elaborate.model.types import ConstValue, Given, ParameterPack
+from ktc.elaborate.model.types import ConstValue, ParameterArgument, ParameterPack
 from ktc.elaborate.model.values import Place, Result
 from ktc.elaborate.types import struct_types, type_printer
 from ktc.ir import nodes, types
-from ktc.ir.interpret import EvaluationError
+from ktc.ir.interpreter.interpret import EvaluationError
 from ktc.syntax import ast
 
 MAX_TURNS = 100_000
 """How often a loop may be unrolled."""
 
 
-def iterate(elab: Elaboration, value: Result, span: Span, asking: Body) -> list[Given]:
+def iterate(elab: Elaboration, value: Result, span: Span, asking: Body) -> list[ParameterArgument]:
     """Return the values that a compile-time iterable gives."""
     if isinstance(value, ParameterPack):
         return list(value.items)

@@ -11,12 +11,12 @@ from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
-from ktc.elaborate.model.types import ConstValue, FunctionValue, Given, ParameterPack, PartialTy, StructTy
+from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, ParameterPack, PartialTy, StructTy
 from ktc.elaborate.model.values import Method, Place, Result, RValue, Val, Var
 from ktc.elaborate.ownership.access_paths import of_inside
 from ktc.elaborate.tree.argument_uses import moved
 from ktc.elaborate.types import primitive_types, struct_types, type_printer, well_known
-from ktc.elaborate.types.type_printer import said
+from ktc.elaborate.types.type_printer import operand_text
 from ktc.ir import nodes
 from ktc.syntax import ast
 
@@ -40,17 +40,17 @@ def declare_var(
             )
         if isinstance(value, Method):
             ir_values.fail_no_value(body, value, value_span or span)
-        body.fail(Code.TYPE_MISMATCH, f"'{name}' cannot hold {said(value)}", span)
+        body.fail(Code.TYPE_MISMATCH, f"'{name}' cannot hold {operand_text(value)}", span)
     ty = value.ty
     local = nodes.Local(body.fresh(), struct_types.ir_type(body.elab, ty), name, span=span)
     local.drop = locals.drop_symbol(body, ty)
-    locals.pin(body, local, ty, locals.loans_of(body, value))
+    locals.note_points_to(body, local, ty, locals.loans_of(body, value))
     if not body.frame.module.is_library and (ways := of_inside(body, value)):
         body.facts.note_paths(local, ways)
     if function_scope and body.blocks:
-        body.hoisted.append(nodes.Declare(local))
+        body.hoist(nodes.Declare(local))
         if not body.frame.module.is_library:
-            body.late_locals.add(local)  # it is a variable of the whole function, and may get no value there
+            body.note_late(local)  # it is a variable of the whole function, and may get no value there
     else:
         body.emit(nodes.Declare(local))
     place = Place(ty, nodes.LocalAddress(local), True, local)
@@ -60,7 +60,7 @@ def declare_var(
         and body.frame.instance
         and name in moved(body.frame.instance.fn)
     ):
-        body.late_locals.add(local)  # whether there is still a value matters here, too
+        body.note_late(local)  # whether there is still a value matters here, too
     place_operations.mark_copied(body, place, value)
     body.assignments.assigned_once.add(local)
     place_operations.init_place(body, ty, place.pointer, value, value_span or span)
@@ -104,29 +104,29 @@ def check_function(body: Body, value: FunctionValue, span: Span) -> None:
     """Report a function that a variable cannot hold: it is known at compile time only, or is not one alone."""
     info = value.set.functions[0]
     if len(value.set.functions) > 1:
-        why, help = "has several overloads", "declare the variable with the function's type"
+        reason, help = "has several overloads", "declare the variable with the function's type"
     elif info.parameter and info.parent is not None:
-        why, help = "captures by reference and is known only at compile time", "leave '@parameter' out"
+        reason, help = "captures by reference and is known only at compile time", "leave '@parameter' out"
     elif info.node.params and len(value.params) + len(value.named) < len(info.node.params):
-        why, help = "has parameters that are not given", f"write '{value.set.name}[…]'"
+        reason, help = "has parameters that are not given", f"write '{value.set.name}[…]'"
     else:
         return
-    body.fail(Code.TYPE_MISMATCH, f"a variable cannot hold '{value.set.name}', which {why}", span, help)
+    body.fail(Code.TYPE_MISMATCH, f"a variable cannot hold '{value.set.name}', which {reason}", span, help)
 
 
-def variable_type(body: Body, node: ast.Expr) -> Given:
+def variable_type(body: Body, node: ast.Expr) -> ParameterArgument:
     """Return the type that is written for a variable; its value says nothing of parameters that are left out."""
     want = declared_type(body, node)
     if not isinstance(want, PartialTy) or body.frame.module.is_library:
         return want
     try:
         return parameter_binding.settle_struct(body.elab, want)
-    except Mismatch as why:
-        text = f"'{want.info.name}' is not complete here: {why.message}"
+    except Mismatch as reason:
+        text = f"'{want.info.name}' is not complete here: {reason.message}"
         body.fail(Code.CANNOT_INFER_PARAMETER, text, body.at(node), "write its parameters, or leave the type out")
 
 
-def declared_type(body: Body, node: ast.Expr) -> Given:
+def declared_type(body: Body, node: ast.Expr) -> ParameterArgument:
     """Return the type that an annotation names; it may be a partial one."""
     value = evaluation.param_arg(body, node)
     if value is not None and not isinstance(value, Ty) and not hasattr(value, "info"):
@@ -136,27 +136,27 @@ def declared_type(body: Body, node: ast.Expr) -> Given:
     return value
 
 
-def late(body: Body, name: str, want: Given, node: ast.VarDecl) -> None:
+def declare_uninitialized(body: Body, name: str, want: ParameterArgument, node: ast.VarDecl) -> None:
     """Declare a variable without a value."""
     if not isinstance(want, Ty):
         body.fail(Code.CANNOT_INFER_PARAMETER, f"'{name}' needs a type or a value", body.at(node))
     local = locals.new_local(body, struct_types.ir_type(body.elab, want), name, want)
     place = Place(want, nodes.LocalAddress(local), True, local)
-    body.late_locals.add(local)
+    body.note_late(local)
     body.frame.scope.names[name] = Var(name, want, place, body.at(node.target), "late", local, body)
 
 
 @overload
-def held(body: Body, value: Val) -> Val: ...
+def snapshot(body: Body, value: Val) -> Val: ...
 @overload
-def held(body: Body, value: Result) -> Result: ...
-def held(body: Body, value: Result) -> Result:
+def snapshot(body: Body, value: Result) -> Result: ...
+def snapshot(body: Body, value: Result) -> Result:
     """Return a value that a later store cannot change."""
     span = body.frame.span or body.elab.main_span()
     if isinstance(value, Place) and not value.owned:
         if struct_types.abi(body.elab, value.ty) == "direct":
             return RValue(value.ty, ir_values.rvalue(body, value), loans=locals.loans_of(body, value))
-        return argument_passing.own(body, value, span)
+        return argument_passing.owned_place(body, value, span)
     if isinstance(value, Place) and value.local is not None:  # moved out of a variable, which may be a target
         local = locals.new_local(body, struct_types.ir_type(body.elab, value.ty), "moved", value.ty)
         place = Place(value.ty, nodes.LocalAddress(local), True, local, owned=True, loans=value.loans)

@@ -1,7 +1,7 @@
 """What the text of a function says of its arguments and variables, before anything of it is elaborated.
 
-In: a declaration. Out: the arguments into which its result may point, the names whose values it replaces or moves away.
-Each answer is computed once for a declaration.
+Input: a declaration. Output: the arguments into which its result may point, the names whose values it replaces or moves
+away. Each answer is computed once for a declaration.
 """
 
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def _replaced_in(node: object, found: set[str], whole: set[str] | None = None) -
 Lent = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, tuple[str, ...]], ...]]
 
 
-def lenders(fn: FunctionInfo) -> Lent:
+def borrowed_arguments(fn: FunctionInfo) -> Lent:
     """Return which arguments the result may point into as its type says, those of them that `ref [...]` names, and the
     fields of these that it names."""
     known: Lent | None = fn.patterns.get("lends")
@@ -74,20 +74,20 @@ def lenders(fn: FunctionInfo) -> Lent:
         mentioned |= named
         _names(fn.node.result, mentioned)
         whole = fn.name == "__init__" or fn.node.result_ref == ()
-        lends, direct = [], []
+        borrowed, direct = [], []
         for i, arg in enumerate(fn.node.args):
             origins: set[str] = set()
             for origin in arg.origin or ():
                 _names(origin, origins)
             if arg.name in mentioned or origins & mentioned or (whole and origins):
-                lends.append(i)
+                borrowed.append(i)
             if arg.name in named:
                 direct.append(i)
-        known = fn.patterns["lends"] = tuple(lends), tuple(direct), tuple(_fields_lent(fn, direct))
+        known = fn.patterns["lends"] = tuple(borrowed), tuple(direct), tuple(_borrowed_fields(fn, direct))
     return known
 
 
-def _fields_lent(fn: FunctionInfo, direct: list[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _borrowed_fields(fn: FunctionInfo, direct: list[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
     places = {fn.node.args[i].name: i for i in direct}
     for origin in fn.node.result_ref or () if places else ():
         path = _steps(origin)
@@ -132,7 +132,7 @@ def dereferences(node: ast.Node) -> bool:
     return False
 
 
-def sees(call: ast.Expr, target: ast.Expr) -> bool:
+def overlaps_argument(call: ast.Expr, target: ast.Expr) -> bool:
     """Say whether an argument of a call is the call's target, or a part of it, or what it is a part of."""
     given: list[ast.Expr] = []
     match call:
@@ -183,7 +183,7 @@ def _names(node: object, found: set[str]) -> None:
             _names(getattr(node, name), found)
 
 
-def gives(node: ast.Node) -> set[str]:
+def assigned_names(node: ast.Node) -> set[str]:
     """Return the names that statements anywhere in a declaration assign or declare."""
     found: set[str] = set()
     _given_in(node, found)

@@ -1,6 +1,6 @@
 """What a statement with a mistake would have declared.
 
-In: the statement. Out: names of its block, and names of the whole function.
+Input: the statement. Output: names of its block, and names of the whole function.
 """
 
 from ktc.syntax import ast

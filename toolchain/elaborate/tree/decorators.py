@@ -1,6 +1,6 @@
 """What decorators say about a declaration, and what the form of a method must be.
 
-In: a declaration's info, just made. Out: the same with its facts filled in; mistakes in the sink.
+Input: a declaration's info, just made. Output: the same with its facts filled in; mistakes in the sink.
 """
 
 from collections.abc import Collection, Sequence
@@ -180,7 +180,7 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
 
 
 def check_form(fn: FunctionInfo, sink: Sink) -> None:
-    """Report what is wrong with the form of a declaration of the user's."""
+    """Report what is wrong with the form of a declaration of the program."""
     source, optional = fn.module.source, False
     outer = {param.name for param in fn.owner.node.params} if isinstance(fn.owner, StructInfo) else set[str]()
     seen = check_parameters(fn.node.params, source, sink, outer)
@@ -209,7 +209,7 @@ def check_form(fn: FunctionInfo, sink: Sink) -> None:
 
 
 def _check_out(fn: FunctionInfo, arg: ast.Param, sink: Sink) -> None:
-    """Report a second result: of another 'out', or behind '->'."""
+    """Report a second result: of another 'out', or after '->'."""
     source, text = fn.module.source, ""
     outs = [one for one in fn.node.args if one.convention == "out"]
     if arg is not outs[0]:

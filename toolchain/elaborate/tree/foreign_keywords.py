@@ -151,6 +151,58 @@ FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
         "int4": "write 'SIMD[DType.int32, 4]'",
         "make_float4": "write 'SIMD[DType.float32, 4](a, b, c, d)'",
         "__syncwarp": "write 'syncwarp()', from the module 'gpu'",
+        "__activemask": "write 'warp.vote[DType.uint32](True)', with 'warp' from the module 'gpu'",
+        "__trap": "write 'abort()', from the module 'os'",
+        **dict.fromkeys(("fmaf", "__fmaf_rn"), "write 'fma', from the module 'math'"),
+        **dict.fromkeys(("__expf", "expf"), "write 'exp', from the module 'math'"),
+        **dict.fromkeys(("__logf", "logf"), "write 'log', from the module 'math'"),
+        **dict.fromkeys(("__sinf", "sinf"), "write 'sin', from the module 'math'"),
+        **dict.fromkeys(("__cosf", "cosf"), "write 'cos', from the module 'math'"),
+        **dict.fromkeys(("rsqrtf", "__frsqrt_rn"), "write 'rsqrt', from the module 'math'"),
+        "tanhf": "write 'tanh', from the module 'math'",
+        "floorf": "write 'floor', from the module 'math'",
+        "ceilf": "write 'ceil', from the module 'math'",
+        "__powf": "write 'x ** y'",
+        **dict.fromkeys(("INFINITY", "CUDART_INF_F"), "write 'inf[DType.float32]()', from the module 'utils.numerics'"),
+        "FLT_MAX": "write 'Float32.MAX_FINITE'",
+        "NAN": "write 'nan[DType.float32]()', from the module 'utils.numerics'",
+        **dict.fromkeys(("__half2float", "__bfloat162float"), "write 'x.cast[DType.float32]()'"),
+        "__float2half": "write 'x.cast[DType.float16]()'",
+        **dict.fromkeys(
+            ("cooperative_groups", "this_thread_block"),
+            "write 'barrier()' for a block, 'syncwarp()' for a warp, from the module 'gpu'",
+        ),
+        **dict.fromkeys(
+            ("memcpy_async", "__pipeline_memcpy_async"), "write 'async_copy', from the module 'gpu.memory'"
+        ),
+        **dict.fromkeys(
+            ("SharedArray", "shared_array"),
+            "write 'stack_allocation[count, Float32, address_space = AddressSpace.SHARED]()', from the module 'memory'",
+        ),
+        "get_global_id": "write 'global_idx.x', with 'global_idx' from the module 'gpu'",
+        **dict.fromkeys(
+            ("get_local_id", "hipThreadIdx_x"), "write 'thread_idx.x', with 'thread_idx' from the module 'gpu'"
+        ),
+        **dict.fromkeys(
+            ("get_group_id", "hipBlockIdx_x"), "write 'block_idx.x', with 'block_idx' from the module 'gpu'"
+        ),
+        **dict.fromkeys(
+            ("get_local_size", "hipBlockDim_x"), "write 'block_dim.x', with 'block_dim' from the module 'gpu'"
+        ),
+        **dict.fromkeys(
+            ("get_num_groups", "hipGridDim_x"), "write 'grid_dim.x', with 'grid_dim' from the module 'gpu'"
+        ),
+        "hipMalloc": "write 'ctx.enqueue_create_buffer[dtype](size)'",
+        "hipMemcpy": "write 'ctx.enqueue_copy(to, of)'",
+        "hipFree": "a buffer is freed after its last use; leave it out",
+        "hipDeviceSynchronize": "write 'ctx.synchronize()'",
+        "cudaMallocManaged": "write 'ctx.enqueue_create_buffer[dtype](size)'; 'map_to_host' gives the host its items",
+        "cudaMallocHost": "write 'ctx.enqueue_create_host_buffer[dtype](size)'",
+        **dict.fromkeys(
+            ("cudaEventCreate", "cudaEventElapsedTime"), "write 'ctx.execution_time[function](count)' to measure"
+        ),
+        "clock": "write 'perf_counter_ns()', from 'time'",
+        "numba": "kernels are plain 'fn's that 'DeviceContext', from 'gpu.host', launches; ids of threads are in 'gpu'",
         "__shfl_down_sync": "write 'warp.shuffle_down', from the module 'gpu'",
         "__shfl_xor_sync": "write 'warp.shuffle_xor', from the module 'gpu'",
         "__shfl_sync": "write 'warp.shuffle_idx', from the module 'gpu'",
@@ -175,8 +227,6 @@ FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
         "clock64": "write 'perf_counter_ns()', from 'time'",
         "cudaDeviceSynchronize": "write 'ctx.synchronize()'",
         "sqrtf": "write 'sqrt', from the module 'math'",
-        "expf": "write 'exp', from the module 'math'",
-        "logf": "write 'log', from the module 'math'",
         "fabs": "write 'abs'",
         "fabsf": "write 'abs'",
         "fmaxf": "write 'max'",

@@ -1,6 +1,6 @@
 """Which names of the functions around it a nested function uses.
 
-In: the syntax of a nested function. Out: the names that it reads or writes and does not declare itself.
+Input: the syntax of a nested function. Output: the names that it reads or writes and does not declare itself.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Operators, and the methods that they call. In: one of them. Out: the other."""
+"""Operators, and the methods that they call. Input: one of them. Output: the other."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

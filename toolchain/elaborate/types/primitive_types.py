@@ -1,7 +1,7 @@
 """The primitive types.
 
-In: a type's name and its parameters as parameter values. Out: the `PrimTy`. Also how an aggregate of language types
-becomes one IR type (`erase`), and how a number is read out of a parameter value.
+Input: a type's name and its parameters as parameter values. Output: the `PrimTy`. Also how an aggregate of language
+types becomes one IR type (`erase`), and how a number is read out of a parameter value.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Structs without end: those that hold themselves, and those whose fields are of ever more types.
 
-In: a struct's type. Out: the error; the second kind ends the build.
+Input: a struct's type. Output: the error; the second kind ends the build.
 """
 
 from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ def _is_reported(ty: StructTy, sink: Sink) -> bool:
 
 
 def _of_the_program(ty: object) -> StructTy | None:
-    """Return the struct of the user's that a type of the library's is about: `Optional[Node]` holds nodes."""
+    """Return the struct of the program that a library type is about: `Optional[Node]` holds nodes."""
     match ty:
         case StructTy(info=info) if not info.module.is_library:
             return ty

@@ -71,7 +71,7 @@ def traits_of(elab: Elaboration, info: StructInfo) -> tuple[TraitInfo, ...]:
         info.traits, found = (), list[TraitInfo]()
         for node in info.node.traits:
             # a trait may depend on the struct's parameters only through its own; names suffice
-            info.lacks_trait |= not _collect_traits(elab, node, info.scope, info.module, found)
+            info.has_trait_error |= not _collect_traits(elab, node, info.scope, info.module, found)
         info.traits = tuple(found)
         info.inherited.clear()  # what was looked for meanwhile
         if not info.module.is_library:

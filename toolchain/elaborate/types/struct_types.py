@@ -14,8 +14,8 @@ from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
-    Given,
     OriginValue,
+    ParameterArgument,
     ParameterPack,
     ParameterValue,
     PrimTy,
@@ -66,7 +66,7 @@ def fields_of(elab: Elaboration, ty: StructTy) -> tuple[tuple[str, Ty], ...]:
 def _find_field(elab: Elaboration, ty: StructTy, node: ast.VarDecl) -> tuple[str, Ty]:
     assert ty.scope is not None and isinstance(node.target, ast.Name)
     kind = elab.api.evaluate(elab, node.type, ty.scope, ty.info.module) if node.type is not None else None
-    kind = elab.api.whole_type(elab, kind)
+    kind = elab.api.type_with_defaults(elab, kind)
     if not isinstance(kind, Ty) or isinstance(kind, TraitTy):
         span = Span(ty.info.module.source, (node.type or node).start, (node.type or node).end)
         text = f"the type of field '{node.target.id}' is not complete"
@@ -84,7 +84,7 @@ def ir_type(elab: Elaboration, ty: Ty) -> types.Type:
                 report_recursive(ty, True, elab.reporter.sink)
             check_finite(ty, partial(fields_of, elab), elab.reporter.sink)
             kind, slots = erase([ir_type(elab, field) for _, field in fields])
-            ty.slots_of = {name: (i, slot) for i, ((name, _), slot) in enumerate(zip(fields, slots, strict=True))}
+            ty.field_slots = {name: (i, slot) for i, ((name, _), slot) in enumerate(zip(fields, slots, strict=True))}
             ty.ir_type = kind
         return ty.ir_type
     if isinstance(ty, PrimTy):
@@ -97,7 +97,7 @@ def ir_type(elab: Elaboration, ty: Ty) -> types.Type:
 def slot_of(elab: Elaboration, ty: StructTy, name: str) -> tuple[int, int]:
     """Return (number of the field, index in the IR's struct; -1 no memory, -2 the whole)."""
     ir_type(elab, ty)
-    found = ty.slots_of.get(name)
+    found = ty.field_slots.get(name)
     if found is None:
         raise ErrorReported  # a field's type is wrong, which has been said
     return found
@@ -129,7 +129,7 @@ def abi(elab: Elaboration, ty: Ty) -> str:
 def is_trivial(elab: Elaboration, ty: Ty) -> bool:
     """Is a value copied, moved and destroyed bit by bit."""
     if not isinstance(ty, StructTy):
-        return not isinstance(ty, FunctionTy) or not ty.kept
+        return not isinstance(ty, FunctionTy) or not ty.is_escaping
     if ty.trivial is None:
         ty.trivial = True  # a type that holds itself through a pointer
         if ty.info.register_trivial:
@@ -184,7 +184,7 @@ def _find_origins(elab: Elaboration, ty: StructTy) -> tuple[OriginValue, ...]:
     return tuple(dict.fromkeys(o for o in found if o.kind in ("any", "local", "some")))
 
 
-def _origins_in(elab: Elaboration, value: Given, found: list[OriginValue]) -> None:
+def _origins_in(elab: Elaboration, value: ParameterArgument, found: list[OriginValue]) -> None:
     match value:
         case ConstValue(_, OriginValue() as origin):
             found.append(origin)
@@ -197,7 +197,7 @@ def _origins_in(elab: Elaboration, value: Given, found: list[OriginValue]) -> No
             pass
 
 
-def canonical(elab: Elaboration, value: Given) -> Given:
+def canonical(elab: Elaboration, value: ParameterArgument) -> ParameterArgument:
     """Return a parameter value with the origins of locals replaced by one that names none, so that an instance does
     not depend on whose variables it was called with."""
     match value:

@@ -15,10 +15,10 @@ FLAGS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "__moveinit__is_trivial": ("__moveinit__", "Movable"),
     }
 )
-"""Each flag with the method that it speaks of and the trait that promises it."""
+"""Each flag with the method that it stands for and the trait that promises it."""
 
 
-def promises(elab: Elaboration, ty: StructTy, flag: str) -> bool:
+def bound_promises(elab: Elaboration, ty: StructTy, flag: str) -> bool:
     """Does the bound of an archetype promise a flag."""
     trait = FLAGS[flag][1]
     return trait == "AnyType" or any(one.name == trait for one in struct_members.traits_of(elab, ty.info))
@@ -27,7 +27,7 @@ def promises(elab: Elaboration, ty: StructTy, flag: str) -> bool:
 def is_trivial(elab: Elaboration, ty: Ty, flag: str) -> bool:
     """Say whether a type has no such method, nor any of its fields; an alias of the type decides."""
     if not isinstance(ty, StructTy):
-        return not isinstance(ty, FunctionTy) or not ty.kept
+        return not isinstance(ty, FunctionTy) or not ty.is_escaping
     own = ty.info.members.get(flag)
     if isinstance(own, AliasInfo):
         return bool(getattr(elab.api.alias_value(elab, own, ty), "data", False))

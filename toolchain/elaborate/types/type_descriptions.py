@@ -1,11 +1,11 @@
 """Descriptions of types for debuggers: names, fields and their offsets, what pointers point to.
 
-In: types. Out: `ir.described.DescribedType`s in the table of the elaboration, by key; called for `-g2` only.
+Input: types. Output: `ir.described.DescribedType`s in the table of the elaboration, by key; called for `-g2` only.
 """
 
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.types import FunctionTy, Given, ParameterPack, PrimTy, StructTy
+from ktc.elaborate.model.types import FunctionTy, ParameterArgument, ParameterPack, PrimTy, StructTy
 from ktc.elaborate.types import mangling, struct_types, type_printer
 from ktc.ir import types
 from ktc.ir.types import DescribedType
@@ -105,7 +105,7 @@ def _lane(elab: Elaboration, ty: PrimTy, kind: types.VectorType) -> str:
     return key
 
 
-def _members(elab: Elaboration, items: tuple[Given, ...], made: DescribedType) -> None:
+def _members(elab: Elaboration, items: tuple[ParameterArgument, ...], made: DescribedType) -> None:
     """Describe the members of a tuple: `_0`, `_1` …"""
     kinds = [item for item in items if isinstance(item, Ty)]
     whole, at = struct_types.erase([struct_types.ir_type(elab, kind) for kind in kinds])

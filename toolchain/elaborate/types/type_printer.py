@@ -10,8 +10,8 @@ from ktc.elaborate.model.instance import Instance
 from ktc.elaborate.model.types import (
     ConstValue,
     FunctionValue,
-    Given,
     OriginValue,
+    ParameterArgument,
     ParameterPack,
     PrimTy,
     StructTy,
@@ -152,20 +152,20 @@ def _struct(elab: Elaboration, ty: StructTy) -> str:
                 return "BFloat16" if prim.ir == types.BF16 else f"{word}{prim.ir.bits}"
             if prim.kind == "b":
                 return "Scalar[DType.bool]"
-    params = list(zip(ty.info.node.params, ty.params, strict=True))[ty.info.first_shown :]
+    params = list(zip(ty.info.node.params, ty.params, strict=True))[ty.info.first_printed :]
     return name + _in_brackets(elab, params, ty.scope, ty.info.module)
 
 
 def printed_instance(elab: Elaboration, instance: "Instance") -> str:
     """Return a function with the parameters of an instance for a message."""
     fn = instance.fn
-    params = [(p, value) for p, value in zip(fn.node.params, instance.given, strict=True) if p.kind != "infer"]
+    params = [(p, value) for p, value in zip(fn.node.params, instance.param_values, strict=True) if p.kind != "infer"]
     name = fn.name if fn.owner is None else f"{fn.owner.name}.{fn.name}"
     return name + _in_brackets(elab, params, instance.scope, fn.module)
 
 
 def _in_brackets(
-    elab: Elaboration, params: list[tuple[ast.Param, Given]], scope: Scope | None, module: ModuleInfo
+    elab: Elaboration, params: list[tuple[ast.Param, ParameterArgument]], scope: Scope | None, module: ModuleInfo
 ) -> str:
     while params and _is_default(elab, params[-1], scope, module):
         params = params[:-1]
@@ -174,7 +174,9 @@ def _in_brackets(
     return f"[{inside}]" if inside else ""
 
 
-def _is_default(elab: Elaboration, given: tuple[ast.Param, Given], scope: Scope | None, module: ModuleInfo) -> bool:
+def _is_default(
+    elab: Elaboration, given: tuple[ast.Param, ParameterArgument], scope: Scope | None, module: ModuleInfo
+) -> bool:
     """Has a parameter the value of its default, which may depend on those before it."""
     param, value = given
     if param.default is None or param.kind == "star" or scope is None or not isinstance(value, (ConstValue, StructTy)):
@@ -209,7 +211,7 @@ def _cut(text: str, limit: int = _MAX_TEXT, quoted: bool = True) -> str:
     return '"' + text.replace("\n", "\\n") + '"' if quoted else text
 
 
-def said(value: object) -> str:
+def operand_text(value: object) -> str:
     """Return what a message calls an operand that has no type: a type, a function, a module, a method."""
     if type(value).__str__ is not object.__str__:
         return str(value)

@@ -3,7 +3,15 @@
 from ktc.base.records import replace
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.types import ConstValue, FunctionTy, Opaque, OriginValue, ParameterValue, StructTy
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    Opaque,
+    OriginValue,
+    ParameterPack,
+    ParameterValue,
+    StructTy,
+)
 from ktc.elaborate.types import struct_types
 
 
@@ -19,8 +27,24 @@ def is_static(value: object) -> bool:
 
 
 def same_type(elab: Elaboration, a: Ty, b: Ty) -> bool:
-    """Are two types one."""
-    return a is b
+    """Are two types one, wherever they point."""
+    if a is b:
+        return True
+    if not isinstance(a, StructTy) or not isinstance(b, StructTy) or a.info is not b.info:
+        return False
+    return all(same_parameter(elab, x, y) for x, y in zip(a.params, b.params, strict=True))
+
+
+def same_parameter(elab: Elaboration, a: ParameterValue | None, b: ParameterValue | None) -> bool:
+    """Are the parameters of two types one but for the origins, which no instance knows."""
+    if isinstance(a, Ty) and isinstance(b, Ty):
+        return same_type(elab, a, b)
+    if isinstance(a, ParameterPack) and isinstance(b, ParameterPack) and len(a.items) == len(b.items):
+        return all(same_parameter(elab, x, y) for x, y in zip(a.items, b.items, strict=True))
+    both = isinstance(a, ConstValue) and isinstance(b, ConstValue) and (a.data, b.data)
+    if both and isinstance(both[0], OriginValue) and isinstance(both[1], OriginValue):
+        return both[0].mutable == both[1].mutable
+    return a == b
 
 
 def fits(elab: Elaboration, have: Ty, want: Ty) -> bool:
@@ -42,8 +66,8 @@ def param_fits(elab: Elaboration, a: ParameterValue | None, b: ParameterValue | 
             kinds = a.data.kind, b.data.kind
             if kinds == ("local", "local") and a.data.local is not b.data.local:
                 return False
-            if kinds in (("local", "external"), ("some", "external"), ("external", "local")):
-                return False  # a variable is no memory from elsewhere
+            if kinds == ("external", "local") or (kinds[1] == "external" and kinds[0] != "external"):
+                return False  # a variable is no memory from elsewhere, and what points anywhere may be one
             # what points anywhere points to no constant of the program
             return (a.data.mutable or not b.data.mutable) and (is_static(a) or not is_static(b))
         prim = struct_types.base_prim(elab, a.ty)

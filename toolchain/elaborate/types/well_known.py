@@ -8,7 +8,15 @@ from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import OverloadSet, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.instance import ArgumentSignature
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Given, OriginValue, ParameterPack, StructTy
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    OriginValue,
+    ParameterArgument,
+    ParameterPack,
+    StructTy,
+)
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import primitive_types, struct_members, struct_types
 
@@ -95,7 +103,7 @@ def known_methods(elab: Elaboration, ty: StructTy, name: str) -> OverloadSet:
     return found
 
 
-def pack_items(elab: Elaboration, ty: Ty) -> tuple[Given, ...] | None:
+def pack_items(elab: Elaboration, ty: Ty) -> tuple[ParameterArgument, ...] | None:
     """Return the types of a `VariadicPack`, owned or not, or None."""
     if isinstance(ty, StructTy) and ty.info in map(partial(library_info, elab), ("VariadicPack", "_OwnedVariadicPack")):
         pack = ty.params[0]
@@ -148,6 +156,6 @@ def startup_function(elab: Elaboration, name: str, module: str = "std.builtin._s
     return FunctionValue(found)
 
 
-def settled_type(elab: Elaboration, ty: Given) -> Given:
+def settled_type(elab: Elaboration, ty: ParameterArgument) -> ParameterArgument:
     """Return the type that a parameter of this type says for another one: a literal's run-time type."""
     return materialized(elab, ty) if isinstance(ty, StructTy) else ty

@@ -1,7 +1,7 @@
 """Atomic instructions as AIR's functions.
 
-In: the operands of an `atomicrmw`, or of an atomic load or store, in text with typed pointers. Out: lines that call,
-and what the module must declare for it.
+Input: the operands of an `atomicrmw`, or of an atomic load or store, in text with typed pointers. Output: lines that
+call, and what the module must declare for it.
 
 AIR's functions order no other memory: Metal has no stronger order before its version 4.1.
 """

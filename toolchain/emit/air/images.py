@@ -1,11 +1,12 @@
 """AIR, the code of Apple's GPUs: text, bitcode and the container that Metal loads.
 
-In: the text of an optimised module with AIR's triple, layout and metadata. Out: the kinds that are wanted:
-"asm" is AIR as LLVM text with typed pointers; "object" its bitcode, in the form that Apple's compilers read; "image"
-the metallib around it.
+Input: the text of an optimised module with AIR's triple, layout and metadata. Output: the kinds that are wanted: "asm"
+is AIR as LLVM text with typed pointers; "object" its bitcode, in the form that Apple's compilers read; "image" the
+metallib around it, after what the launcher must know.
 """
 
 import re
+import struct
 from collections.abc import Set
 
 from ktc.emit.air import metallib
@@ -19,28 +20,64 @@ _WRAPPER_BYTES = 20
 _ANY_PROCESSOR = 0xFFFFFFFF
 
 LACKS = "lacks"
-"""The kind of image that says which numbers of a kernel the GPU has not; there is no other then."""
+"""The kind of image that says which numbers of a kernel the GPU does not have; there is no other then."""
+
+MAGIC = 0x4C54454D_4354_4B7F
+"""What an image begins with ("\\x7fKTC" "METL"). In 64 bits each follow the metallib's length in bytes, the number of
+arguments, and how many bytes of shared memory a launch may add; then a byte for each argument, its kind, filled up to
+a multiple of 8; then the metallib."""
+
+_POINTER, _BYTES = 1, 2
+"""Kinds of arguments: the address of memory of the device, and a value in constant memory."""
+
+_ARGUMENT = re.compile(r'!\{i32 (\d+), !"air\.buffer".*!"air\.arg_type_name", !"(\w+)"')
+_SIZED_BY_LAUNCH = re.compile(r"= external (?:hidden )?(addrspace\(3\) global )\[0 x i8\]")
 
 _TYPES = re.compile(r"(?<![%@.\w])(?:i(?P<bits>\d+)|(?P<double>double))\b")
 _WIDEST = 64
 
 
-def emit(optimised: str, target: Target, kernel: str, kinds: Set[str]) -> dict[str, bytes]:
-    """Return the kernel in each of `kinds` ("asm", "object", "image")."""
-    text = typed_text(optimised)
-    lacking = lacks(text)
+def emit(optimised: str, target: Target, kernel: str, kinds: Set[str], shared_bytes: int = 0) -> dict[str, bytes]:
+    """Return the kernel in each of `kinds` ("asm", "object", "image").
+
+    Args:
+        shared_bytes: how much shared memory the kernel names itself.
+    """
+    room = max(target.shared_bytes - shared_bytes, 0)
+    text = typed_text(with_room(optimised, room))
+    lacking = unsupported_number(text)
     if lacking:
         return {LACKS: lacking.encode()}
     made: dict[str, bytes] = {"asm": text.encode()} if "asm" in kinds else {}
     if kinds & {"object", "image"}:
         code = wrap(bitcode(text))
         made |= {"object": code} if "object" in kinds else {}
-        made |= {"image": metallib.write(kernel, code, versions(target))} if "image" in kinds else {}
+        if "image" in kinds:
+            made["image"] = wrapped(metallib.write(kernel, code, versions(target)), argument_kinds(text), room)
     return made
 
 
-def lacks(text: str) -> str:
-    """Return the type of numbers among a module's instructions that Metal has not: "float64", "int128" …, or ""."""
+def with_room(text: str, room: int) -> str:
+    """Return a module in which shared memory that a launch sizes is as large as it can be.
+
+    Metal gives such memory as a further argument; a variable needs no other code, and takes all that a block has.
+    """
+    return _SIZED_BY_LAUNCH.sub(rf"= internal \1[{room} x i8] undef" if room else r"= internal \1[16 x i8] undef", text)
+
+
+def argument_kinds(text: str) -> bytes:
+    """Return the kind of each argument of a module's kernel, which its metadata tells."""
+    found = {int(number): name for number, name in _ARGUMENT.findall(text)}
+    return bytes([_POINTER if found[number] == "uchar" else _BYTES for number in sorted(found)])
+
+
+def wrapped(library: bytes, kinds: bytes, room: int) -> bytes:
+    """Return a metallib as the launcher reads it."""
+    return struct.pack("<4Q", MAGIC, len(library), len(kinds), room) + kinds + bytes(-len(kinds) % 8) + library
+
+
+def unsupported_number(text: str) -> str:
+    """Return the type of numbers in a module's instructions that Metal does not have: "float64", "int128" …, or ""."""
     for line in text.splitlines():
         if not line.startswith("  "):
             continue

@@ -1,6 +1,7 @@
 """One instruction of AIR text as one record of LLVM 14's bitcode.
 
-In: a line of typed text and what its labels are numbered. Out: the record's code and items; an operand is a `Use`.
+Input: a line of typed text and what its labels are numbered. Output: the record's code and items; an operand is a
+`Use`.
 
 Source: LLVM 14, `BitcodeWriter.cpp`, `writeInstruction`.
 """

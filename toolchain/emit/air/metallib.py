@@ -1,6 +1,6 @@
 """Apple's container of compiled kernels.
 
-In: a kernel's name, its AIR bitcode and the versions it was compiled for. Out: a metallib for macOS.
+Input: a kernel's name, its AIR bitcode and the versions it was compiled for. Output: a metallib for macOS.
 
 Source: Metal.jl, `library.jl`, which was checked against Apple's own files.
 """

@@ -1,7 +1,7 @@
 """LLVM text of today to the LLVM text of AIR: typed pointers, and only what LLVM 14 knows.
 
-In: an optimised module as LLVM 22 prints it, for example `%x = load float, ptr addrspace(1) %p, align 4`.
-Out: the same with every pointer an `i8*` of its address space, which is cast where memory is touched:
+Input: an optimised module as LLVM 22 prints it, for example `%x = load float, ptr addrspace(1) %p, align 4`. Output:
+the same with every pointer an `i8*` of its address space, which is cast where memory is touched:
 
     %x.p = bitcast i8 addrspace(1)* %p to float addrspace(1)*
     %x = load float, float addrspace(1)* %x.p, align 4

@@ -77,11 +77,11 @@ class Body:
         return f"%ktc.{self._fresh}"
 
     def put_before(self, one: Instruction, *lines: str) -> None:
-        """Put lines before an instruction, behind those that are there."""
+        """Put lines before an instruction, after those that are there."""
         self.before.setdefault(one.line, []).extend(f"  {line}{_suffix(one, line)}" for line in lines)
 
     def put_after(self, one: Instruction, *lines: str) -> None:
-        """Put lines behind an instruction."""
+        """Put lines after an instruction."""
         self.after.setdefault(one.line, []).extend(f"  {line}{_suffix(one, line)}" for line in lines)
 
     def spill(self, kind: str) -> str:

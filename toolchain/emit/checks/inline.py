@@ -1,10 +1,10 @@
 """Bounds alone (`--check=bounds`): tests in the kernel's own code, which stays loops over threads, made vectors.
 
-In: a kernel of the CPU device, whole, before it is cut into loops. Out: the same with a comparison before each access;
-an access that is outside is left out, and the thread remembers the place of the first one. When it ends it writes that
-to its row of a table (`stdlib/_check/found.kpy`), which the library looks through when the launch has ended. There is
-no call and no way out of a loop, so nothing hinders the vectoriser; where a pointer's memory begins and how long it is
-say functions without side effects, once for what all threads have alike.
+Input: a kernel of the CPU device, whole, before it is cut into loops. Output: the same with a comparison before each
+access; an access that is outside is left out, and the thread remembers the place of the first one. When it ends it
+writes that to its row of a table (`stdlib/_check/found.kpy`), which the library looks through when the launch has
+ended. There is no call and no way out of a loop, so nothing hinders the vectoriser; where a pointer's memory begins and
+how long it is say functions without side effects, once for what all threads have alike.
 """
 
 import re
@@ -24,20 +24,20 @@ INDEX, RANGE, SHARED, ARRAY, MISALIGNED = 128, 256, 512, 1024, 2048
 ALIGN_SHIFT = 16
 """Where in the flags the alignment of an access to a buffer is, as a power of two."""
 THREADS = 1024
-"""Rows of the table: a site's number and, from bit 16 on, that of the block; behind them the sites' table's address."""
+"""Rows of the table: a site's number and, from bit 16 on, that of the block; after them the sites' table's address."""
 
 _SHARED = re.compile(r"^; ktc\.shared (\d+) (\d+)$", re.MULTILINE)
 _SITES = "@ktc.sites"
 _TABLE = '@"var$ktc.check.found"'
-_DECLARED = (
+DECLARED = (
     "declare i64 @__ktc_check_start(i64) nounwind willreturn speculatable memory(none)",
     "declare i64 @__ktc_check_size(i64) nounwind willreturn speculatable memory(none)",
     "declare i64 @__ktc_check_added() nounwind willreturn speculatable memory(none)",
     "declare i64 @llvm.usub.sat.i64(i64, i64)",
-    f"{_TABLE} = external hidden global [{THREADS + 1} x i64], align 8",
 )
+"""Functions of the library without side effects."""
+_TABLE_DECLARED = f"{_TABLE} = external hidden global [{THREADS + 1} x i64], align 8"
 _OURS = re.compile(r"^declare .*@ktc\.check\.\w+\(.*\n", re.MULTILINE)
-_ARGUMENT = re.compile(r"%a(\d+)$")
 _LABEL = re.compile(r'("[^"]+"|[\w.$-]+):')
 _COPY = re.compile(r"call void @llvm\.(memcpy|memmove|memset)\.")
 _OWN = "%ktc.right."
@@ -58,19 +58,21 @@ def with_bounds(text: str, kernel: str, machine: object) -> str:
     sites = Sites()
     body = Body(lines[start : end + 1])
     places = Nearest(body, Places(lines))
-    made = _Kernel(body, Pointers(body, constants_of(text)), places.of, sites, variables).text()
+    made = Tests(body, Pointers(body, constants_of(text)), places.of, sites, variables).text()
     whole = _with_sites("\n".join([*lines[:start], made, *lines[end + 1 :]]), kernel)
-    return f"{_OURS.sub('', whole)}\n" + "\n".join([*sites.text(), sites.table(_SITES), *_DECLARED]) + "\n"
+    return (
+        f"{_OURS.sub('', whole)}\n" + "\n".join([*sites.text(), sites.table(_SITES), *DECLARED, _TABLE_DECLARED]) + "\n"
+    )
 
 
 def _with_sites(text: str, kernel: str) -> str:
-    """Have the kernel's entry say where its sites are, behind the table's rows."""
+    """Have the kernel's entry say where its sites are, after the table's rows."""
     place = f"getelementptr (i8, ptr {_TABLE}, i64 {8 * THREADS})"
     entry = re.compile(rf'(define [^\n]*@"?{re.escape(kernel)}"?\([^\n]*\n(?:[^\n ]*:[^\n]*\n)?)')
     return entry.sub(rf"\1  store ptr {_SITES}, ptr {place}, align 8\n", text, count=1)
 
 
-class _Kernel:
+class Tests:
     """One kernel's function."""
 
     def __init__(
@@ -159,7 +161,7 @@ class _Kernel:
             body.put_before(one, f"{size} = call i64 @__ktc_check_added()")
         else:
             start, before, size = self._extent(one, root)
-            origin = self._argument_of(root)
+            origin = self._pointers.argument_of(root)
             if align > 1:
                 low, is_even = self._names(2)
                 body.put_before(one, f"{low} = and i64 {start}, {align - 1}", f"{is_even} = icmp eq i64 {low}, 0")
@@ -214,19 +216,6 @@ class _Kernel:
         else:
             body.put_before(one, *lines)
         return number, before, size
-
-    def _argument_of(self, root: str) -> int:
-        """Return which argument of the kernel a pointer is, from 1 on, and at which byte of it, shifted; 0: none."""
-        one, offset = self._body.defined.get(root), 0
-        if one is not None and one.code == "load":
-            access = access_of(one)
-            held = self._body.defined.get(access.pointer) if access is not None else None
-            root = access.pointer if access is not None else ""
-            step = step_of(held) if held is not None and held.code == "getelementptr" else None
-            if step is not None:
-                root, offset = step.base, step.distance if step.distance is not None else -1
-        match = _ARGUMENT.match(root)
-        return 0 if match is None or not 0 <= offset < 1 << 16 else (int(match.group(1)) + 1) | offset << 8
 
     def _call(self, one: Instruction, place: Place) -> None:
         text = one.text

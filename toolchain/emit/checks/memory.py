@@ -65,7 +65,7 @@ def _order(text: str) -> int:
 
 
 def _words(text: str, code: str) -> tuple[str, int]:
-    """Return the text behind the words that say that an access is atomic, and flags."""
+    """Return the text after the words that say that an access is atomic, and flags."""
     rest, flags = text[len(code) + 1 :], 0
     for word in ("atomic ", "volatile "):
         if rest.startswith(word):

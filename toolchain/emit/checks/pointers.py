@@ -5,10 +5,12 @@ import re
 from ktc.base.records import record
 from ktc.emit.checks.body import Body, Instruction, incoming
 from ktc.emit.checks.layout import constant_offset, size_of, split, type_end
+from ktc.emit.checks.memory import access_of
 
 _GEP = re.compile(r"getelementptr (?:inbounds |nuw |nusw |inrange\([^)]*\) )*")
 _SHARED = re.compile(r"%shared(?:\.i\d*)*$")
 _GLOBAL = re.compile(r'@(?:"[^"]+"|[\w.$-]+)')
+_ARGUMENT = re.compile(r"%a(\d+)$")
 _PLAIN = ("freeze", "bitcast", "addrspacecast")
 
 
@@ -128,3 +130,16 @@ class Pointers:
                 elif use.code != "call" or "@llvm." not in use.text:
                     return True
         return False
+
+    def argument_of(self, root: str) -> int:
+        """Return which argument of the kernel a pointer is, from 1 on, and at which byte of it, shifted; 0: none."""
+        one, offset = self._body.defined.get(root), 0
+        if one is not None and one.code == "load":
+            access = access_of(one)
+            held = self._body.defined.get(access.pointer) if access is not None else None
+            root = access.pointer if access is not None else ""
+            step = step_of(held) if held is not None and held.code == "getelementptr" else None
+            if step is not None:
+                root, offset = step.base, step.distance if step.distance is not None else -1
+        match = _ARGUMENT.match(root)
+        return 0 if match is None or not 0 <= offset < 1 << 16 else (int(match.group(1)) + 1) | offset << 8

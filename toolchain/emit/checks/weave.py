@@ -25,6 +25,8 @@ _HOOKS = {
     "leave": "void ()", "tire": "void ()", "host": "void (i64, i64, ptr)",
     "host_bytes": "void (i64, i64, i64, ptr)", "passed": "void (i64, ptr)",
     "alloc": "i64 (i64)", "free": "i64 (i64)", "start": "i64 (i64)", "size": "i64 (i64)", "added": "i64 ()",
+    "own": "i64 (i64)", "shared_own": "i64 ()", "base": "i64 ()", "claim": "i32 (i64, i32, i32, i32, i32)",
+    "begin_block": "void ()",
 }  # fmt: skip
 """The library's functions and their types."""
 
@@ -67,6 +69,16 @@ def expanded(text: str, is_kernel: bool, machine: Any) -> str:
         manager.add_always_inliner_pass()
         manager.add_sroa_pass()
         manager.add_global_dead_code_eliminate_pass()
+        manager.run(module, builder)
+        return str(module)
+
+
+def tidied(text: str, machine: object) -> str:
+    """Leave out what is not used."""
+    with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
+        manager = llvm.create_new_module_pass_manager()
+        manager.add_dead_code_elimination_pass()
         manager.run(module, builder)
         return str(module)
 

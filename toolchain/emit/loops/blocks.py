@@ -1,4 +1,4 @@
-"""The basic blocks of a function in LLVM's text. In: the text of a function. Out: blocks, and text again."""
+"""The basic blocks of a function in LLVM's text. Input: the text of a function. Output: blocks, and text again."""
 
 import re
 from collections.abc import Iterator

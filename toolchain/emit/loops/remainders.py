@@ -1,6 +1,6 @@
 """Comparisons of remainders with 0.
 
-The language's remainder has the sign of the divisor, so the processor's is corrected: by `d` where the signs differ.
+The language's remainder has the sign of the divisor, so the machine's is corrected: by `d` where the signs differ.
 What is compared with 0 needs no correction, for a remainder is never `-d`, but LLVM does not know that.
 
     %r = srem i32 %n, %d                           %r = srem i32 %n, %d

@@ -5,7 +5,7 @@ adds, compares and converts 64 bits in several instructions (`narrowed`). And it
 it cannot compute cheaply, as of a loop that strides over an array by the size of the grid, so that one load waits for
 the one before it (`unrolled`).
 
-In: the text of an optimised module. Out: the same program.
+Input: the text of an optimised module. Output: the same program.
 """
 
 import re

@@ -68,7 +68,7 @@ def _repeat(block: Block) -> bool:
     phis = list(block.phis())
     turn = {name: next(value for value, origin in pairs if origin == block.name) for name, _, pairs in phis}
     own = {defined(line) for line in block.lines} - {""}
-    # What is used behind the loop keeps its name: it is the last turn that has it.
+    # What is used after the loop keeps its name: it is the last turn that has it.
     lines, now = _turns(block, phis, turn, times, _indices(block, branch[0]))
     last = {name: made for made, name in now.items() if made in own and made not in turn}
     heads = [line for line in block.lines if " = phi " in line]

@@ -1,8 +1,9 @@
 """A linker for one AMD code object: LLVM's relocatable file to the shared object that the HIP runtime loads.
 
-In: an ELF object whose functions and globals are internal or hidden, but for the kernels. Out: an ELF shared object:
-notes, dynamic symbols, kernel descriptors and constants read-only at 0; code; the dynamic table; data. The runtime
-takes segments and the dynamic symbols, so a relocatable file will not do; no linker of a system knows this machine.
+Input: an ELF object whose functions and globals are internal or hidden, but for the kernels. Output: an ELF shared
+object: notes, dynamic symbols, kernel descriptors and constants read-only at 0; code; the dynamic table; data. The
+runtime takes segments and the dynamic symbols, so a relocatable file will not do; no linker of a system knows this
+machine.
 
 Source: LLVM's AMDGPUUsage, "Code Object" (sections, relocations); ROCR-Runtime, `amd_hsa_code.cpp` (what is read).
 """

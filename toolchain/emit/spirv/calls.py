@@ -1,6 +1,6 @@
 """Calls of intrinsics with values that SPIR-V's back end cannot hold: lane by lane.
 
-In: the call. Out: calls of the same intrinsic with the parts.
+Input: the call. Output: calls of the same intrinsic with the parts.
 """
 
 import re

@@ -1,7 +1,7 @@
 """SPIR-V, the code that OpenCL's drivers take: its disassembly, the module, and the image that the launcher reads.
 
-In: the text of an optimised module with the address spaces of `targets.spirv.LAYOUT`. Out: the kinds that
-are wanted: "asm" is the disassembly as LLVM prints it, "object" the module, "image" the module behind what the launcher
+Input: the text of an optimised module with the address spaces of `targets.spirv.LAYOUT`. Output: the kinds that are
+wanted: "asm" is the disassembly as LLVM prints it, "object" the module, "image" the module after what the launcher
 must know.
 """
 
@@ -16,7 +16,7 @@ from ktc.targets.target import Target
 
 MAGIC = 0x56525053_4354_4B7F
 """What an image begins with ("\\x7fKTC" "SPRV"). In 64 bits each follow the module's length in bytes and which
-arguments stand behind the kernel's own (`text.HAS_MAILBOX`, `text.HAS_SHARED`)."""
+arguments stand after the kernel's own (`text.HAS_MAILBOX`, `text.HAS_SHARED`)."""
 
 
 REFUSED = "refused"
@@ -42,15 +42,15 @@ def emit(optimised: str, target: Target, kernel: str, level: int, kinds: Set[str
     text, arguments = for_spirv(optimised)
     made: dict[str, bytes] = {}
     if "asm" in kinds:
-        made["asm"] = _sound(lambda: _assembly(text, kernel, target, level), _doubled_names)
+        made["asm"] = _retried(lambda: _assembly(text, kernel, target, level), _doubled_names)
     if kinds & {"object", "image"}:
-        code = _sound(lambda: _object(text, kernel, target, level), _doubled_ids)
+        code = _retried(lambda: _object(text, kernel, target, level), _doubled_ids)
         made |= {"object": code} if "object" in kinds else {}
         made |= {"image": wrapped(code, arguments)} if "image" in kinds else {}
     return made
 
 
-def _sound(make: Callable[[], bytes], is_doubled: Callable[[bytes], bool]) -> bytes:
+def _retried(make: Callable[[], bytes], is_doubled: Callable[[bytes], bool]) -> bytes:
     """Return what LLVM makes, once more where a label has the number of another result.
 
     LLVM 22 keeps the numbers of results by a function's address in memory, beyond the end of a module. A function that
@@ -87,7 +87,7 @@ def _doubled_ids(code: bytes) -> bool:
     """Say whether two results of a module have one number.
 
     Source: SPIR-V 1.4, sections 2.3 and 3.32: five words of header; an instruction's first word has its length above
-    its code, and its result stands behind its type if it has one.
+    its code, and its result stands after its type if it has one.
     """
     words = struct.unpack(f"<{len(code) // 4}I", code)
     seen: set[int] = set()

@@ -1,6 +1,6 @@
-"""Types that SPIR-V's back end has not, as numbers that it has: structs, arrays, vectors of odd lengths, 128 bits.
+"""Types that SPIR-V's back end lacks, as numbers that it has: structs, arrays, vectors of odd lengths, 128 bits.
 
-In: a type, or a constant of it. Out: the types, or the texts, of its leaves: what stands for it.
+Input: a type, or a constant of it. Output: the types, or the texts, of its leaves: what stands for it.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Modules with values that LLVM's SPIR-V back end cannot translate, rewritten without them.
 
-In: an optimised module's text, its functions one kernel. Out: the same with the types that SPIR-V has.
+Input: an optimised module's text, its functions one kernel. Output: the same with the types that SPIR-V has.
 """
 
 import re
@@ -42,7 +42,7 @@ def _named(line: str) -> str:
 
 
 def _after_phis(lines: list[str]) -> list[str]:
-    """Return the lines with a block's phis at its beginning: those of a value's parts may stand behind others' uses."""
+    """Return the lines with a block's phis at its beginning: those of a value's parts may stand after others' uses."""
     out: list[str] = []
     phis: list[str] = []
     others: list[str] = []

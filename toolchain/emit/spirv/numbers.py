@@ -1,8 +1,9 @@
-"""Numbers that SPIR-V has not, as others: integers of odd widths (LLVM's optimiser makes `i33`), and bfloat.
+"""Numbers that SPIR-V does not have, as others: integers of odd widths (LLVM's optimiser makes `i33`), and bfloat.
 
-In: lines of a function, all vectors of such numbers in lanes. Out: lines with integers of 8 to 64 bits. An odd integer
-lies in the next wider one, whose upper bits mean nothing: an instruction that looks at them clears or copies the sign
-first. LLVM's back end only renames the type and would let them count. A bfloat is an `i16`; arithmetic is float's.
+Input: lines of a function, all vectors of such numbers in lanes. Output: lines with integers of 8 to 64 bits. An odd
+integer lies in the next wider one, whose upper bits mean nothing: an instruction that looks at them clears or copies
+the sign first. LLVM's back end only renames the type and would let them count. A bfloat is an `i16`; arithmetic is
+float's.
 """
 
 import re

@@ -1,7 +1,7 @@
 """What LLVM's SPIR-V back end has no instruction for, as functions.
 
-In: a kernel's module as `codegen` wrote it. Out: the same, with calls of functions that stand at its end and
-that LLVM's optimiser makes part of the kernel; it would find the reversal of bits again, so that comes after it.
+Input: a kernel's module as `codegen` wrote it. Output: the same, with calls of functions that stand at its end and that
+LLVM's optimiser makes part of the kernel; it would find the reversal of bits again, so that comes after it.
 """
 
 import re
@@ -51,7 +51,7 @@ def _function(head: str, lines: list[str]) -> str:
 
 
 def _changed(name: str, op: str, pointer: str, kind: str, scope: str, order: str) -> str:
-    """A change of a float: computed anew until no other thread has changed it meanwhile."""
+    """A change of a float: recomputed until no other thread has changed it meanwhile."""
     bits = _INTEGERS[kind]
     failure = {"acq_rel": "acquire", "release": "monotonic"}.get(order, order)
     letter = "f32" if kind == "float" else "f64"

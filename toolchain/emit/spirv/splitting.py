@@ -1,7 +1,7 @@
 """Values that SPIR-V's back end cannot hold, in parts: structs, arrays, vectors of odd lengths, numbers of 128 bits.
 
-In: the lines of a function. Out: lines in which each such value is one value for each of its leaves. A part that an
-instruction only passes on (`insertvalue`, `extractelement`) gets no name of its own: `Parts.alias` says what it is.
+Input: the lines of a function. Output: lines in which each such value is one value for each of its leaves. A part that
+an instruction only passes on (`insertvalue`, `extractelement`) gets no name of its own: `Parts.alias` says what it is.
 """
 
 import re
@@ -151,7 +151,7 @@ def _memory(parts: Parts, kind: str, place: str, rest: list[str]) -> list[tuple[
     found = []
     packed = kind.startswith("<{")
     for index, member in enumerate(members(kind)):
-        # A vector's lanes lie one behind the other, as an array's elements do.
+        # A vector's lanes lie one after the other, as an array's elements do.
         shape = f"[{len(members(kind))} x {member}]" if kind[0] == "<" and not packed else kind
         at = parts.new(f"getelementptr inbounds {shape}, {place}, i32 0, i32 {index}")
         where = f"{take_type(place)[0]} {at}"

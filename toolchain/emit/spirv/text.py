@@ -1,7 +1,7 @@
 """LLVM text with the numbers of AMD's address spaces to the text that LLVM's SPIR-V back end takes.
 
-In: an optimised module as LLVM prints it, all of it one kernel. Out: text with SPIR-V's layout and address spaces, and
-what the launcher must pass behind the kernel's own arguments.
+Input: an optimised module as LLVM prints it, all of it one kernel. Output: text with SPIR-V's layout and address
+spaces, and what the launcher must pass after the kernel's own arguments.
 
 OpenCL has neither shared memory whose size a launch gives, but as an argument, nor a way for a kernel to end with an
 error. The kernel gets arguments for both: the address of the mailbox (`MAILBOX`), in which it leaves what it prints and

@@ -1,6 +1,7 @@
 """Numbers of 128 bits as two of 64, the lower one first.
 
-In: a function that writes an instruction and returns its value, and the halves of the operands. Out: the result's.
+Input: a function that writes an instruction and returns its value, and the halves of the operands. Output: the
+result's.
 """
 
 import re

@@ -1,7 +1,8 @@
 """Work-group compilation: a kernel whose threads wait for one another, as loops over the threads between its stops.
 
-In: a module of the CPU device whose kernel is whole, with calls where threads wait (`LlvmModule.marked`). Out: the same
-with a function that runs a block's threads, region by region, for LLVM to vectorise; or why the kernel cannot be cut.
+Input: a module of the CPU device whose kernel is whole, with calls where threads wait (`LlvmModule.marked`). Output:
+the same with a function that runs a block's threads, region by region, for LLVM to vectorise; or why the kernel cannot
+be cut.
 
 `graph` reads the function, `uniformity` finds what all threads have alike, `cuts` cuts at the stops, `leaves` decides
 how values are kept from one loop to the next, and `writer` writes the block's function. POCL and Intel's OpenCL runtime
@@ -12,14 +13,15 @@ import re
 from typing import Any
 
 from ktc.emit.workgroups import counters, leaves
-from ktc.emit.workgroups.cuts import Cut, Uncut, cut, with_stops
-from ktc.emit.workgroups.graph import BLOCK_STOP, WARP_STOP, Graph, read
+from ktc.emit.workgroups.cuts import CannotCut, Cut, cut, with_stops
+from ktc.emit.workgroups.graphs.graph import BLOCK_STOP, WARP_STOP, Graph, read
+from ktc.emit.workgroups.graphs.uniformity import varying_in_block, varying_in_strip, varying_in_warp
 from ktc.emit.workgroups.leaves import Leaf, Plan
 from ktc.emit.workgroups.output import Output
-from ktc.emit.workgroups.uniformity import varying_in_block, varying_in_strip, varying_in_warp
 from ktc.emit.workgroups.writer import BlockWriter
+from ktc.targets.cpu import LACKS_NAME, LACKS_TEXT
 
-__all__ = ("Uncut", "in_loops")
+__all__ = ("CannotCut", "in_loops")
 
 _GROUP = re.compile(r"!llvm\.access\.group !(\d+)")
 _QUOTED = re.compile(r'(?:(?<=\n)|(%))"([-a-zA-Z$._0-9]+)"(?=[:, )\n]|$)')
@@ -28,15 +30,16 @@ _NODE = re.compile(r"^!(\d+) = ", re.MULTILINE)
 _MACHINE = re.compile(r' "target-(?:cpu|features)"="[^"]*"')
 
 
-def in_loops(module: Any, kernel: str, is_vectorised: bool = True) -> str:
+def in_loops(module: Any, kernel: str, is_vectorised: bool = True, are_warps_whole: bool = False) -> str:
     """Return the text of a module with its kernel cut.
 
     Args:
         module: LLVM's module, simplified.
         kernel: the symbol of the kernel. is_vectorised: LLVM will make vectors of loops.
+        are_warps_whole: only a kernel will do of which no thread ends before others that it exchanges words with.
 
     Raises:
-        Uncut: the kernel cannot be cut.
+        CannotCut: the kernel cannot be cut.
     """
     function = module.get_function(f"{kernel}.body")
     types = [str(one.type) for block in function.blocks for one in block.instructions]
@@ -44,7 +47,7 @@ def in_loops(module: Any, kernel: str, is_vectorised: bool = True) -> str:
     start = _start(text, kernel)
     end = text.index("\n}", start)
     graph = read(_QUOTED.sub(r"\1\2", text[start:end]).split("\n"), types)
-    plan = planned(graph)
+    plan = planned(graph, are_warps_whole)
     group = _GROUP.search(text)
     first = 1 + max((int(number) for number in _NODE.findall(text)), default=0)
     access = int(group.group(1)) if group else first
@@ -55,8 +58,12 @@ def in_loops(module: Any, kernel: str, is_vectorised: bool = True) -> str:
     rest = text[:start] + written + text[end + 2 :]
     rest = re.sub(rf"^declare .*@(?:{re.escape(kernel)}\.block|ktc\.cpu\.[\w.]+)\(.*\n", "", rest, flags=re.MULTILINE)
     for name, declared in _DECLARED.items():
-        if f"@{name}(" in written and f"{declared.split('(')[0]}(" not in rest:
+        if f"@{name}(" in written and not re.search(
+            rf"^de(?:clare|fine) [^\n]*@{re.escape(name)}\(", rest, re.MULTILINE
+        ):
             rest += declared + "\n"
+    if f"@{LACKS_NAME}," in written and f"@{LACKS_NAME} =" not in rest:
+        rest += LACKS_TEXT + "\n"
     return rest + "\n".join([*nodes, *output.nodes, ""])
 
 
@@ -70,16 +77,22 @@ def _start(text: str, kernel: str) -> int:
 _DECLARED = {
     "aligned_alloc": "declare ptr @aligned_alloc(i64, i64)",
     "free": "declare void @free(ptr)",
-    "llvm.umin.i32": "declare i32 @llvm.umin.i32(i32, i32)",
+    "write": "declare i64 @write(i32, ptr, i64)",
+    "abort": "declare void @abort()",
+    **{
+        f"llvm.{name}.{kind}": f"declare {kind} @llvm.{name}.{kind}({kind}, {kind})"
+        for name in ("umin", "smin", "smax")
+        for kind in ("i32", "i64")
+    },
     "llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
 }
 
 
-def planned(graph: Graph) -> Plan:
-    """Cut a kernel, and decide what becomes of its values.
+def planned(graph: Graph, are_warps_whole: bool = False) -> Plan:
+    """Cut a kernel, and decide what becomes of its values. `are_warps_whole`: see `in_loops`.
 
     Raises:
-        Uncut: it cannot be cut.
+        CannotCut: it cannot be cut.
     """
     counters.split(graph, varying_in_strip(graph, set()))
     varying = varying_in_block(graph)
@@ -94,6 +107,8 @@ def planned(graph: Graph) -> Plan:
             lanes, wants_even = _warp_leaves(graph, whole, head, is_row)
             made += lanes
             is_even |= wants_even
+    if are_warps_whole and any(part.ends_threads for part in [*whole.parts.values(), *(leaf.part for leaf in made)]):
+        raise CannotCut("some of its threads end before others")
     plan = Plan(graph, whole, made, varying, is_even=is_even)
     leaves.fill(plan)
     return plan

@@ -1,13 +1,13 @@
 """Counters of loops that start at a thread's index: a part that all threads have alike, and the index added to it.
 
-In: a graph, and what may differ between threads. Out: the same graph, its phis of the form `index + common` split, so
-that neighbours in x are seen to read and write neighbours in memory.
+Input: a graph, and what may differ between threads. Output: the same graph, its phis of the form `index + common`
+split, so that neighbours in x are seen to read and write neighbours in memory.
 """
 
 import re
 
-from ktc.emit.workgroups.graph import Graph, Instruction, Phi, names_in
-from ktc.emit.workgroups.uniformity import loops_of
+from ktc.emit.workgroups.graphs.graph import Graph, Instruction, Phi, names_in
+from ktc.emit.workgroups.graphs.uniformity import loops_of
 
 _SUM = re.compile(r"(add|sub|mul|shl|or disjoint) (?:(?:nuw|nsw) )*(i\d+) ([^ ,]+), ([^ ,]+)")
 _INDEX = re.compile(r"(?:zext|sext)(?: nneg)? i32 %s0 to i\d+")

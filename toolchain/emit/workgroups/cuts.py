@@ -1,22 +1,22 @@
 """Cutting a graph at its stops: parts that each thread runs without waiting, and the order in which they are run.
 
-In: a graph, what of it is cut, who waits there, and which values may differ between the threads. Out: a `Cut`: its
-`Part`s, each to become a loop over threads, and the branches between them, which all threads take alike. Branches and
-loops that decide whether a stop is reached are such branches; a way to the function's end that some threads take and
-that passes no stop ends these threads and lets the others go on.
+Input: a graph, what of it is cut, who waits there, and which values may differ between the threads. Output: a `Cut`:
+its `Part`s, each to become a loop over threads, and the branches between them, which all threads take alike. Branches
+and loops that decide whether a stop is reached are such branches; a way to the function's end that some threads take
+and that passes no stop ends these threads and lets the others go on.
 """
 
 from dataclasses import field
 
 from ktc.base.records import entity
-from ktc.emit.workgroups import flow
-from ktc.emit.workgroups.graph import BLOCK_STOP, WARP_STOP, Block, Graph, Terminator
+from ktc.emit.workgroups.graphs import flow
+from ktc.emit.workgroups.graphs.graph import BLOCK_STOP, WARP_STOP, Block, Graph, Terminator
 
 END = "(end)"
 """Stands for what follows a cut."""
 
 
-class Uncut(Exception):
+class CannotCut(Exception):
     """A kernel cannot be cut, and why; `number` says which of its stops is the reason, -1 none."""
 
     def __init__(self, reason: str, number: int = -1) -> None:
@@ -135,8 +135,8 @@ class _Cutter:
         self.after = flow.immediate_dominators(around, END)
         if len(self.after) < len(set(flow.order(edges, self.head))):
             if not self.exits:
-                raise Uncut("it has a loop without an end")
-            raise Uncut(_DIFFERS[self.scope], max(map(self._number, sorted(stops)), default=-1))
+                raise CannotCut("it has a loop without an end")
+            raise CannotCut(_DIFFERS[self.scope], max(map(self._number, sorted(stops)), default=-1))
         self.dependences = flow.control_dependences(edges, self.after)
         work = [(name, self._number(name)) for name in sorted(stops)]
         while work:
@@ -144,7 +144,7 @@ class _Cutter:
             for name in self.dependences[decided]:
                 if name not in self.common:
                     if self.graph.blocks[name].end.condition in self.varying:
-                        raise Uncut(_DIFFERS.get(self.scope, ""), number)
+                        raise CannotCut(_DIFFERS.get(self.scope, ""), number)
                     self.common.add(name)
                     work.append((name, number))
 
@@ -184,6 +184,10 @@ class _Cutter:
                 found.setdefault(name, set()).update(self.graph.successors(name))
                 continue
             targets = self.graph.successors(name)
+            if self._is_inner and len(targets) > 1 and all(one in self.ends for one in targets):
+                # All threads of the block take this branch alike, so its condition is to be kept.
+                found.setdefault(name, set()).add(END)
+                continue
             ends_threads |= not targets
             for target in targets:
                 if name in exiting or (name, target) in self.exits:
@@ -195,7 +199,7 @@ class _Cutter:
                 edges[name].append(target)
                 work.append(target)
         if len(found) > 1 or len(found.get("", ())) > 1:
-            raise Uncut(
+            raise CannotCut(
                 "its barriers are reached on paths that are not nested",
                 self._number(next(iter(found))) if next(iter(found)) else -1,
             )

@@ -1,15 +1,16 @@
 """Where the block's function keeps values from one loop over threads to another.
 
-In: a `Plan`. Out: the beginning and end of the function, and text of loads and stores.
+Input: a `Plan`. Output: the beginning and end of the function, and text of loads and stores.
 """
 
 import re
 
-from ktc.emit.workgroups import pure
-from ktc.emit.workgroups.cuts import Uncut
-from ktc.emit.workgroups.graph import Graph, Instruction, exchanged_words
+from ktc.base.records import record
+from ktc.emit.workgroups.cuts import CannotCut
+from ktc.emit.workgroups.graphs import pure
+from ktc.emit.workgroups.graphs.graph import Graph, Instruction, exchanged_words
 from ktc.emit.workgroups.leaves import LANES, SCALAR, THREADS, Plan
-from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_LANES, WARP_SLOT
+from ktc.targets.cpu import EXCHANGED, GIVE_UP, LANE_SLOT, WARP_LANES, WARP_SLOT
 
 THREADS_AT_MOST = 1024
 _ALIGN = 64
@@ -20,6 +21,9 @@ _MOST_OF_A_THREAD = 1 << 19
 _ALLOCA = re.compile(r"alloca (.+?)(?:, align (\d+))?(?:, !.*)?$")
 _LEFT_OUT = ("%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}")
 
+
+_ROW = ".row"
+"""Warps that are rows of threads have arrays of their own: no index into these varies, so they become registers."""
 
 _SIZES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "ptr": 8}
 
@@ -41,6 +45,19 @@ def size_of(kind: str) -> int:
     return _SIZES[kind] if kind in _SIZES else max(1, int(kind[1:]) // 8)
 
 
+@record
+class Turn:
+    """Whose values are read or written.
+
+    Args:
+        thread: the thread's number in the block. lane: the lane's in the warp. is_row: see `uniformity`.
+    """
+
+    thread: str
+    lane: str
+    is_row: bool
+
+
 class Frame:
     """The memory of one block's threads."""
 
@@ -48,7 +65,7 @@ class Frame:
         self.plan, self.graph, self._name, self._attributes = plan, plan.graph, name, attributes
         self._freed: list[str] = []
         self.allocas: list[str] = []
-        self._words: dict[str, str] = {}
+        self._words: dict[tuple[str, bool], str] = {}
         self._conditions: dict[str, str] = {}
         self._places: dict[str, str] = {}
         self.permutations: dict[tuple[str, tuple[int, ...]], str] = {}
@@ -57,12 +74,17 @@ class Frame:
             self.allocas.append(f"  %ended = alloca [{THREADS_AT_MOST} x i8], align {_ALIGN}")
         if any(leaf.is_lanes for leaf in plan.leaves):
             self.add_words("%words")
+        if any(leaf.is_row for leaf in plan.leaves):
+            self.add_words(f"%words{_ROW}")
         for number, (value, how) in enumerate(sorted(plan.slots.items())):
             _, one = self.graph.values[value]
             self._places[value] = place = f"%k{number}"
             kind = "i8" if one.type == "i1" and how != SCALAR else one.type
             count = {SCALAR: 0, LANES: WARP_LANES, THREADS: THREADS_AT_MOST}[how]
-            self.allocas.append(f"  {place} = alloca {f'[{count} x {kind}], align {_ALIGN}' if count else kind}")
+            held = f"[{count} x {kind}], align {_ALIGN}" if count else kind
+            self.allocas.append(f"  {place} = alloca {held}")
+            if how == LANES and any(leaf.is_row for leaf in plan.leaves):
+                self.allocas.append(f"  {place}{_ROW} = alloca {held}")
 
         self._find_permutations()
 
@@ -82,11 +104,11 @@ class Frame:
         self.allocas.append(f"  {name} = alloca [{WARP_LANES} x i32], align {_ALIGN}")
         return name
 
-    def words_of(self, exchange: str) -> str:
+    def words_of(self, exchange: str, is_row: bool) -> str:
         """Return where the words of an exchange are read."""
-        if exchange not in self._words:
-            self._words[exchange] = self.add_words(f"%x{len(self._words)}")
-        return self._words[exchange]
+        if (exchange, is_row) not in self._words:
+            self._words[exchange, is_row] = self.add_words(f"%x{len(self._words)}")
+        return self._words[exchange, is_row]
 
     def condition(self, block: str, kind: str) -> str:
         """Return where a block's condition is kept."""
@@ -115,7 +137,7 @@ class Frame:
         if is_one:
             self.allocas.append(f"  {name} = alloca {kind}, align {align}")
         elif size > _MOST_OF_A_THREAD:
-            raise Uncut(f"a thread of it keeps {size} bytes of its own across a barrier")
+            raise CannotCut(f"a thread of it keeps {size} bytes of its own across a barrier")
         elif size > _MOST_ON_THE_STACK:
             whole = (size * THREADS_AT_MOST + _ALIGN - 1) // _ALIGN * _ALIGN
             self.allocas.append(f"  {name} = call ptr @aligned_alloc(i64 {_ALIGN}, i64 {whole})")
@@ -123,36 +145,38 @@ class Frame:
         else:
             self.allocas.append(f"  {name} = alloca [{THREADS_AT_MOST} x {kind}], align {max(align, 16)}")
 
-    def load(self, name: str, kind: str, made: str, indices: tuple[str, str], lines: list[str], access: str) -> None:
+    def load(self, name: str, kind: str, made: str, at: "Turn", lines: list[str], access: str) -> None:
         """Write how a kept value is read."""
         how = self.plan.slots[name]
         if how == SCALAR:
             lines.append(f"  {made} = load {kind}, ptr {self._places[name]}")
             return
         held = "i8" if kind == "i1" else kind
-        index = indices[how == LANES]
-        lines.append(f"  {made}.place = getelementptr inbounds {held}, ptr {self._places[name]}, i64 {index}")
+        lines.append(f"  {made}.place = getelementptr inbounds {held}, {self._indexed(name, how, at)}")
         if held == kind:
             lines.append(f"  {made} = load {kind}, ptr {made}.place{access}")
         else:
             lines.append(f"  {made}.byte = load i8, ptr {made}.place{access}")
             lines.append(f"  {made} = trunc nuw i8 {made}.byte to i1")
 
-    def store(
-        self, name: str, kind: str, text: str, indices: tuple[str, str], lines: list[str], access: str, fresh: str
-    ) -> None:
+    def store(self, name: str, kind: str, text: str, at: "Turn", lines: list[str], access: str, fresh: str) -> None:
         """Write how a value is kept. `fresh`: what new names begin with."""
         how = self.plan.slots[name]
         if how == SCALAR:
             lines.append(f"  store {kind} {text}, ptr {self._places[name]}")
             return
         held = "i8" if kind == "i1" else kind
-        index = indices[how == LANES]
-        lines.append(f"  %{fresh} = getelementptr inbounds {held}, ptr {self._places[name]}, i64 {index}")
+        lines.append(f"  %{fresh} = getelementptr inbounds {held}, {self._indexed(name, how, at)}")
         if held != kind:
             lines.append(f"  %{fresh}.byte = zext i1 {text} to i8")
             text = f"%{fresh}.byte"
         lines.append(f"  store {held} {text}, ptr %{fresh}{access}")
+
+    def _indexed(self, name: str, how: str, at: "Turn") -> str:
+        place = self._places[name]
+        if how != LANES:
+            return f"ptr {place}, i64 {at.thread}"
+        return f"ptr {place}{_ROW if at.is_row else ''}, i64 {at.lane}"
 
     def head(self) -> list[str]:
         """Return the function's beginning."""
@@ -176,7 +200,13 @@ class Frame:
         if self.plan.ends_threads:
             lines.append("  call void @llvm.memset.p0.i64(ptr align 64 %ended, i8 0, i64 %threads, i1 false)")
         first = next(iter(self.plan.block_cut.parts))
-        return [*lines, f"  br label %b.{first}"]
+        if not self._freed:
+            return [*lines, f"  br label %b.{first}"]
+        for number, name in enumerate(self._freed):
+            lines.append(f"  %lacks{number} = icmp eq ptr {name}, null")
+            lines.append(f"  %lacking{number} = or i1 %lacks{number}, {f'%lacking{number - 1}' if number else 'false'}")
+        go_on = f"  br i1 %lacking{len(self._freed) - 1}, label %lack, label %b.{first}"
+        return [*lines, go_on, "lack:", *GIVE_UP]
 
     def end(self, done: str) -> list[str]:
         """Return the function's end."""

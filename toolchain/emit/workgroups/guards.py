@@ -1,21 +1,34 @@
 """What a kernel asks before it does anything: whether the thread's index is within bounds.
 
-In: a leaf. Out: its `Guard`, if it begins with such a branch. Nearly always all threads of a strip go the same way
-there, and without the branch a strip needs no masks; where they do not, they are run one by one.
+Input: a leaf. Output: its `Guard`, if it begins with such a branch. Nearly always all threads of a strip go the same
+way there, and without the branch a strip needs no masks; where they do not, they are run one by one.
+
+A first question of the form `if t < step` or `if t == 0` gives the leaf's `Bounds`: the loop over x covers the threads
+that have something to do. Reductions halve their threads in each step, and one thread stores a block's result; without
+this all strips would be run, under masks that let nobody pass.
 """
 
 import re
 
 from ktc.base.records import entity
-from ktc.emit.workgroups import flow, pure
 from ktc.emit.workgroups.cuts import Part
-from ktc.emit.workgroups.graph import Block, Graph, Instruction, Phi, Terminator
+from ktc.emit.workgroups.graphs import flow, pure
+from ktc.emit.workgroups.graphs.graph import Block, Graph, Instruction, Phi, Terminator
+from ktc.emit.workgroups.graphs.uniformity import varying_in_strip
+from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import Leaf, Plan, edge_values
-from ktc.emit.workgroups.uniformity import varying_in_strip
+from ktc.emit.workgroups.strips.segments import LANES_OF_STRIP
 
 _LINEAR = frozenset({"add", "sub", "zext", "sext", "trunc", "or", "shl", "mul"})
 _BOTH = re.compile(r"(?:and i1 (\S+), (\S+)|select i1 (\S+), i1 (\S+), i1 false)$")
 _EITHER = re.compile(r"(?:or i1 (\S+), (\S+)|select i1 (\S+), i1 true, i1 (\S+))$")
+
+_COMPARED = re.compile(r"icmp (?:samesign )?(\w+) (i32|i64) ([^ ,]+), ([^ ,]+)$")
+_MORE_THAN_ALL = 1 << 20
+_TURNED = {"ult": "ugt", "ule": "uge", "slt": "sgt", "sle": "sge"}
+_TURNED |= {right: left for left, right in _TURNED.items()} | {"eq": "eq"}
+_OPPOSITE = {"ugt": "ule", "uge": "ult", "sgt": "sle", "sge": "slt", "ne": "eq"}
+_OPPOSITE |= {right: left for left, right in _OPPOSITE.items()}
 
 
 @entity
@@ -38,20 +51,12 @@ class Guard:
 def guard_of(plan: Plan, leaf: Leaf) -> Guard | None:
     """Return the guard with which a leaf begins, if there is one."""
     graph, part = plan.graph, leaf.part
-    at = part.head
-    while True:
-        block = graph.blocks[at]
-        if at == part.end or not all(pure.is_pure(one) for one in block.body if id(one) in leaf.live):
-            return None
-        targets = graph.successors(at)
-        if len(targets) != 1:
-            break
-        if targets[0] not in part.edges[at]:
-            return None
-        at = targets[0]
-    condition = block.end.condition
-    found = _Ask(plan, part)
-    if len(targets) != 2 or condition not in found.varying or not found.is_bound(condition):
+    block = _first_branch(graph, leaf)
+    if block is None:
+        return None
+    at, condition, targets = block.name, block.end.condition, graph.successors(block.name)
+    found = _Conditions(plan, part)
+    if condition not in found.varying or not found.is_bound(condition):
         return None
     ways = [one for one in targets if not _is_idle(graph, leaf, one, False)]
     if len(ways) != 1:
@@ -86,6 +91,33 @@ def guard_of(plan: Plan, leaf: Leaf) -> Guard | None:
     return Guard(condition, wanted, is_idle, made, changed)
 
 
+def _idle_way(plan: Plan, leaf: Leaf) -> tuple[str, bool] | None:
+    """Return the condition with which a leaf begins and what it is for threads that have something to do, if all others
+    have nothing to do."""
+    graph = plan.graph
+    block = _first_branch(graph, leaf)
+    if block is None or _keeps(plan, leaf):
+        return None
+    targets = graph.successors(block.name)
+    ways = [one for one in targets if not _is_idle(graph, leaf, one, True)]
+    return (block.end.condition, block.end.targets[0] == ways[0]) if len(ways) == 1 else None
+
+
+def _first_branch(graph: Graph, leaf: Leaf) -> Block | None:
+    """Return the block whose branch is the first, if it has two ways and nothing before it has an effect."""
+    part, at = leaf.part, leaf.part.head
+    while True:
+        block = graph.blocks[at]
+        if at == part.end or not all(pure.is_pure(one) for one in block.body if id(one) in leaf.live):
+            return None
+        targets = graph.successors(at)
+        if len(targets) != 1:
+            return block if len(targets) == 2 and block.end.condition else None
+        if targets[0] not in part.edges[at]:
+            return None
+        at = targets[0]
+
+
 def _is_idle(graph: Graph, leaf: Leaf, name: str, to_the_end: bool) -> bool:
     """Say whether a way has nothing to do until it meets another, or until it leaves the part."""
     part = leaf.part
@@ -108,12 +140,16 @@ def _keeps(plan: Plan, leaf: Leaf) -> bool:
     part = leaf.part
     if plan.ends_threads or (part.end and plan.graph.blocks[part.end].end.condition):
         return True
-    if any(phi.name in plan.slots for name in part.blocks for phi in plan.graph.blocks[name].phis):
+    if any(phi.name in plan.slots for name in part.blocks if name != part.head for phi in plan.graph.blocks[name].phis):
+        return True
+    once = {one.name for one in hoisted(plan.graph, leaf)}
+    kept = plan.slots.keys() - once
+    if any(one.name in kept for name in part.blocks for one in plan.graph.blocks[name].body):
         return True
     return any(phi.name in plan.slots for _, _, phi, _ in edge_values(plan.graph, part))
 
 
-class _Ask:
+class _Conditions:
     """Which conditions can be computed before all else, and say that an index is within bounds."""
 
     def __init__(self, plan: Plan, part: Part) -> None:
@@ -159,6 +195,95 @@ class _Ask:
         inside = block in self.part.edges and not (isinstance(one, Phi) and block == self.part.head)
         if not inside:
             return True
-        if not isinstance(one, Instruction) or not pure.cost_again(one):
+        if not isinstance(one, Instruction) or not pure.recomputation_cost(one):
             return False
         return all(self._is_ready(use) for use in one.uses)
+
+
+# ---- which threads of a row have something to do ----------------------------------------------------------------
+
+
+@entity
+class Bounds:
+    """A question about a thread's index in x, `index predicate value`.
+
+    Args:
+        predicate: `eq`, or what is less. kind: the type of both. value: the same for all threads.
+    """
+
+    predicate: str
+    kind: str
+    value: str
+
+    @property
+    def is_one(self) -> bool:
+        """One thread of a row at most."""
+        return self.predicate == "eq"
+
+    def lines(self, at: str, value: str) -> list[str]:
+        """Return the lines that set `at`.lo and `at`.hi, the first thread and the one after the last, as i32.
+
+        A loop over several threads ends with a whole strip where the row has one: the rest of it has nothing to do.
+        """
+        kind, low, high = self.kind, f"%{at}.lo", f"%{at}.hi"
+        lines: list[str] = []
+        is_or, sign = self.predicate.endswith("e"), "s" if self.predicate[0] == "s" else "u"
+        if sign == "s":
+            lines.append(f"  %{at}.least = call {kind} @llvm.smax.{kind}({kind} {value}, {kind} {-1 if is_or else 0})")
+            value = f"%{at}.least"
+        lines.append(f"  %{at}.most = call {kind} @llvm.{sign}min.{kind}({kind} {value}, {kind} {_MORE_THAN_ALL})")
+        short = f"trunc {kind} %{at}.most to i32" if kind != "i32" else f"add nsw i32 %{at}.most, 0"
+        lines.append(f"  {low if self.is_one else f'%{at}.last'} = {short}")
+        if self.is_one:
+            lines.append(f"  %{at}.inside = icmp ult i32 {low}, %s6")
+            lines.append(f"  %{at}.one = zext i1 %{at}.inside to i32")
+            return [*lines, f"  {high} = add nuw nsw i32 {low}, %{at}.one"]
+        return [
+            *lines,
+            f"  %{at}.filled = add nsw i32 %{at}.last, {LANES_OF_STRIP - 1 + is_or}",
+            f"  %{at}.strips = and i32 %{at}.filled, {-LANES_OF_STRIP}",
+            f"  {high} = call i32 @llvm.umin.i32(i32 %{at}.strips, i32 %s6)",
+            f"  {low} = add i32 0, 0",
+        ]
+
+
+def bounds_of(plan: Plan, leaf: Leaf) -> Bounds | None:
+    """Return the bounds of the threads that have something to do, if that is known."""
+    found = _idle_way(plan, leaf)
+    if found is None:
+        return None
+    condition, wanted = found
+    return _asked(plan, leaf, condition, wanted)
+
+
+def _asked(plan: Plan, leaf: Leaf, name: str, wanted: bool) -> Bounds | None:
+    _, one = plan.graph.values.get(name, ("", None))
+    if not isinstance(one, Instruction):
+        return None
+    words = one.text.split(" = ", 1)[1].split(", !", 1)[0]
+    both = _BOTH.match(words)
+    if both is not None and wanted:
+        parts = [_asked(plan, leaf, part, True) for part in both.groups() if part is not None]
+        known = [part for part in parts if part is not None]
+        return next((part for part in known if part.is_one), known[0] if known else None)
+    compared = _COMPARED.match(words)
+    if compared is None:
+        return None
+    predicate, kind, left, right = compared.groups()
+    if not _is_index(plan, left):
+        predicate, left, right = _TURNED.get(predicate, ""), right, left
+    if not wanted:
+        predicate = _OPPOSITE.get(predicate, "")
+    if predicate not in ("eq", "ult", "ule", "slt", "sle") or not _is_index(plan, left):
+        return None
+    once = {one.name for one in hoisted(plan.graph, leaf)}
+    is_alike = right not in leaf.varying and is_known(plan.graph, leaf, once, right)
+    return Bounds(predicate, kind, right) if is_alike else None
+
+
+def _is_index(plan: Plan, name: str) -> bool:
+    """Say whether a value is the thread's index in x, perhaps widened."""
+    if name == "%s0":
+        return True
+    _, one = plan.graph.values.get(name, ("", None))
+    return isinstance(one, Instruction) and one.op in ("zext", "sext") and one.uses == ("%s0",)

@@ -1,10 +1,11 @@
 """What a loop over threads does once, before its first turn.
 
-In: a leaf, with what it needs known. Out: its instructions that give the same to all threads and may be done earlier.
+Input: a leaf, with what it needs known. Output: its instructions that give the same to all threads and may be done
+earlier.
 """
 
-from ktc.emit.workgroups import pure
-from ktc.emit.workgroups.graph import Graph, Instruction
+from ktc.emit.workgroups.graphs import pure
+from ktc.emit.workgroups.graphs.graph import Graph, Instruction
 from ktc.emit.workgroups.leaves import Leaf
 from ktc.targets.cpu import EXCHANGE, EXCHANGED
 
@@ -20,7 +21,9 @@ def hoisted(graph: Graph, leaf: Leaf) -> list[Instruction]:
             if id(one) not in leaf.live or one.name in leaf.varying or not one.name:
                 continue
             is_read = is_first and (one.op == "load" or one.callee == EXCHANGED)
-            if (is_read or pure.cost_again(one)) and all(is_before(graph, leaf, names, use) for use in one.uses):
+            if (is_read or pure.recomputation_cost(one)) and all(
+                is_before(graph, leaf, names, use) for use in one.uses
+            ):
                 found.append(one)
                 names.add(one.name)
     return found

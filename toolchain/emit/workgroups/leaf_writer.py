@@ -1,16 +1,19 @@
 """One loop over threads, or over the lanes of a warp.
 
-In: a `Leaf` of a `Plan`. Out: lines of the block's function: what is done once before the loop, the loop, what follows.
+Input: a `Leaf` of a `Plan`. Output: lines of the block's function: what is done once before the loop, the loop, what
+follows.
 """
 
 import re
 from collections.abc import Callable
 
-from ktc.emit.workgroups import flow, pure, thread_loops
-from ktc.emit.workgroups.cuts import Uncut
-from ktc.emit.workgroups.first_lane import FirstLane
-from ktc.emit.workgroups.frames import Frame
-from ktc.emit.workgroups.graph import NAME, Block, Instruction, exchanged_words
+from ktc.emit.workgroups import thread_loops
+from ktc.emit.workgroups.cuts import CannotCut
+from ktc.emit.workgroups.frames import Frame, Turn
+from ktc.emit.workgroups.graphs import flow, pure
+from ktc.emit.workgroups.graphs.first_lane import FirstLane
+from ktc.emit.workgroups.graphs.graph import NAME, Block, Instruction, exchanged_words
+from ktc.emit.workgroups.guards import Bounds
 from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import IDS, SCALAR, Leaf, Plan, edge_values
 from ktc.emit.workgroups.output import Output
@@ -24,9 +27,13 @@ class LeafWriter:
 
     Args:
         around: what the names of the loop over warps begin with, for a loop over lanes.
+        bounds: which threads of a row have something to do, if not all.
     """
 
-    def __init__(self, plan: Plan, frame: Frame, output: Output, leaf: Leaf, around: str = "") -> None:
+    def __init__(
+        self, plan: Plan, frame: Frame, output: Output, leaf: Leaf, around: str = "", bounds: Bounds | None = None
+    ) -> None:
+        self.bounds = bounds
         self.plan, self.graph, self.frame, self.output, self.leaf = plan, plan.graph, frame, output, leaf
         self.prefix, self.around = leaf.prefix, around
         self.before: list[str] = []
@@ -70,29 +77,43 @@ class LeafWriter:
             if self.leaf.is_row:
                 self.names["%s1"], self.names["%s2"] = f"%{around}.s1", f"%{around}.s2"
         for name in sorted(self.leaf.crossing):
-            self._cross(name)
+            self._load_outer(name)
         for one in hoisted(self.graph, self.leaf):
             self.hoisted.add(one.name)
-            self._instruction(one, self.before)
+            if one.name not in self.names:
+                self._instruction(one, self.before)
+
+    def done_once(self) -> dict[str, str]:
+        """Return the names of what is done before the loop."""
+        return {name: self._name(name) for name in self.hoisted}
 
     def _does_something(self) -> bool:
         return any(not line.endswith(":") and not line.startswith("  br label") for line in self.body)
 
     def _threads(self, strip: Callable[[], None] | None) -> None:
         at, lines, output = self.prefix, self.output.lines, self.output
+        first, bound = self._bounds()
         lines += thread_loops.rows(at, output.open_label())
         if strip is not None:
-            lines += thread_loops.strips(at)
+            lines += thread_loops.strips(at, first, bound)
             strip()
-            lines += thread_loops.singles(at)
+            lines += thread_loops.singles(at, bound)
         else:
-            lines += thread_loops.threads(at, "0", f"{at}.y")
+            lines += thread_loops.threads(at, first, f"{at}.y")
         self._turn(f"{at}.x.end")
         if strip is not None:
-            lines += thread_loops.strips_end(at, (output.single_loop(), output.plain_loop()))
+            lines += thread_loops.strips_end(at, (output.single_loop(), output.plain_loop()), bound)
         else:
-            lines += thread_loops.threads_end(at, f", {output.loop()}")
+            lines += thread_loops.threads_end(at, f", {output.loop()}", bound)
         lines += thread_loops.rows_end(at, (output.plain_loop(), output.plain_loop()))
+
+    def _bounds(self) -> tuple[str, str]:
+        """Write which threads of a row have something to do; returns the first of them and the one after the last."""
+        at, bounds = self.prefix, self.bounds
+        if bounds is None:
+            return "0", "%s6"
+        self.output.lines += [*bounds.lines(at, self._text(bounds.value)), *thread_loops.some(at)]
+        return f"%{at}.lo", f"%{at}.hi"
 
     def _lanes(self) -> None:
         at, around, lines = self.prefix, self.around, self.output.lines
@@ -142,7 +163,7 @@ class LeafWriter:
 
     # ---- values from elsewhere ------------------------------------------------------------------------------
 
-    def _cross(self, name: str) -> None:
+    def _load_outer(self, name: str) -> None:
         """Have a value that the leaf does not set at hand, before the loop or at the start of a turn."""
         if name in self.names or name in self.graph.parameters:
             return
@@ -154,20 +175,21 @@ class LeafWriter:
                 one, made, f"%{self.prefix}.t", self.start if name not in self.plan.confined else self.before
             )
         elif name in self.plan.slots:
+            if lines is self.before and self.plan.slots[name] != SCALAR:
+                raise CannotCut("what a warp's lanes have alike in one place differs between them in another")
             self.frame.load(name, one.type, made, self._indices(), lines, self.output.access)
         else:
             assert isinstance(one, Instruction)
             for use in one.uses:
-                self._cross(use)
+                self._load_outer(use)
             if lines is self.before:
                 lines.append(f"  {made} = {self.first_lane.text(one, self._name)}")
             else:
                 lines.append(f"  {self._renamed(one, made)}")
         self.names[name] = made
 
-    def _indices(self) -> tuple[str, str]:
-        """Return the thread's number in the block and the lane's in the warp."""
-        return f"%{self.prefix}.t", f"%{self.prefix}.l64"
+    def _indices(self) -> Turn:
+        return Turn(f"%{self.prefix}.t", f"%{self.prefix}.l64", self.leaf.is_row)
 
     def _renamed(self, one: Instruction, made: str) -> str:
         text = one.text.split(" = ", 1)[1]
@@ -191,12 +213,12 @@ class LeafWriter:
         kept: list[tuple[str, str]] = []
         for phi in block.phis if name != part.head else ():
             if id(phi) in self.leaf.live:
-                ways = [
+                incoming = [
                     f"[ {self._text(value)}, %{self.prefix}.{pred} ]"
                     for pred, value in phi.incoming.items()
                     if name in part.edges.get(pred, ())
                 ]
-                lines.append(f"  {self._name(phi.name)} = phi {phi.type} {', '.join(ways)}")
+                lines.append(f"  {self._name(phi.name)} = phi {phi.type} {', '.join(incoming)}")
                 kept.append((phi.name, phi.type))
         for value, kind in kept:
             self._keep(value, kind, lines)
@@ -269,7 +291,7 @@ class LeafWriter:
             to = f"{self.prefix}.{target}" if target in inside else f"{self.prefix}.{block.name}.out"
             text = re.sub(rf"label %{re.escape(target)}(?![-\w$.])", f"label %{to}", text)
         if outside and len(outside) > 1:
-            raise Uncut("its barriers are reached on paths that are not nested")
+            raise CannotCut("its barriers are reached on paths that are not nested")
         lines.append(f"  {text}{self._back(block)}")
         if outside:
             lines.append(f"{self.prefix}.{block.name}.out:")
@@ -303,10 +325,14 @@ class LeafWriter:
         if stop is not None and stop.exchange is not None and self.leaf.is_lanes:
             given = stop.exchange.text[stop.exchange.text.rindex("(") + 1 : stop.exchange.text.rindex(")")]
             word = given.split(", ")[0].split()[-1]
+            place = f"%{self.prefix}.word.place"
             lines += [
-                f"  %{self.prefix}.word.place = getelementptr inbounds i32, ptr %words, i64 %{self.prefix}.l64",
-                f"  store i32 {self._text(word)}, ptr %{self.prefix}.word.place, align 4{self.output.access}",
+                f"  {place} = getelementptr inbounds i32, ptr {self._words()}, i64 %{self.prefix}.l64",
+                f"  store i32 {self._text(word)}, ptr {place}, align 4{self.output.access}",
             ]
+
+    def _words(self) -> str:
+        return "%words.row" if self.leaf.is_row else "%words"
 
     def _is_known(self, value: str) -> bool:
         return is_known(self.graph, self.leaf, self.hoisted, value)
@@ -321,8 +347,8 @@ class LeafWriter:
             return
         name, lines = stop.exchange.name, self.output.lines
         words = f"%{self.prefix}.words"
-        lines.append(f"  {words} = load {_WORDS}, ptr %words, align 64")
-        lines.append(f"  store {_WORDS} {words}, ptr {self.frame.words_of(name)}, align 64")
+        lines.append(f"  {words} = load {_WORDS}, ptr {self._words()}, align 64")
+        lines.append(f"  store {_WORDS} {words}, ptr {self.frame.words_of(name, self.leaf.is_row)}, align 64")
         if not self.leaf.is_row:
             return
         for number, (key, place) in enumerate(self.frame.permutations.items()):
@@ -336,24 +362,25 @@ class LeafWriter:
         number, lane, otherwise = exchanged_words(one)
         origin = self.graph.values.get(number)
         if origin is None or not self.leaf.is_lanes:
-            raise Uncut("what a warp's lanes exchange in it is read elsewhere")
+            raise CannotCut("what a warp's lanes exchange in it is read elsewhere")
         made, at = self._name(one.name), f"%{self.prefix}.{one.name[1:]}"
         if self.leaf.is_row and not self.has_ends:
             lanes = pure.lanes_of(self.graph, lane)
             place = self.frame.permutations.get((number, lanes)) if lanes else None
             index = f"%{self.prefix}.l64"
             if place is None:
-                place = self.frame.words_of(number)
+                place = self.frame.words_of(number, self.leaf.is_row)
                 lines.append(f"  {at}.lane = and i32 {self._text(lane)}, {WARP_LANES - 1}")
                 lines.append(f"  {at}.lane64 = zext nneg i32 {at}.lane to i64")
                 index = f"{at}.lane64"
             lines.append(f"  {at}.place = getelementptr inbounds i32, ptr {place}, i64 {index}")
             lines.append(f"  {made} = load i32, ptr {at}.place, align 4{self.output.access}")
             return
+        words = self.frame.words_of(number, self.leaf.is_row)
         lines += [
             f"  {at}.lane = and i32 {self._text(lane)}, {WARP_LANES - 1}",
             f"  {at}.lane64 = zext nneg i32 {at}.lane to i64",
-            f"  {at}.place = getelementptr inbounds i32, ptr {self.frame.words_of(number)}, i64 {at}.lane64",
+            f"  {at}.place = getelementptr inbounds i32, ptr {words}, i64 {at}.lane64",
             f"  {at}.found = load i32, ptr {at}.place, align 4",
             f"  {at}.there = icmp ult i64 {at}.lane64, %{self.around}.lanes",
         ]

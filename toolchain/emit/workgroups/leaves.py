@@ -1,17 +1,18 @@
 """Loops over threads, and where the values are kept that live from one to another.
 
-In: a graph and its cuts. Out: a `Plan`: a `Leaf` for each loop, with what it does, and a `Slot` for each value that is
-set in one and read in another. A value that all threads have alike is kept once; what is cheaply computed of a thread's
-indices is computed again; the rest is kept in an array, an element a thread, or a lane if only one warp's loops use it.
+Input: a graph and its cuts. Output: a `Plan`: a `Leaf` for each loop, with what it does, and a `Slot` for each value
+that is set in one and read in another. A value that all threads have alike is kept once; what is cheaply computed of a
+thread's indices is computed again; the rest is kept in an array, an element a thread, or a lane if only one warp's
+loops use it.
 """
 
 from collections.abc import Iterator
 from dataclasses import field
 
 from ktc.base.records import entity
-from ktc.emit.workgroups import flow, pure
-from ktc.emit.workgroups.cuts import END, Cut, Part, Uncut
-from ktc.emit.workgroups.graph import Graph, Instruction, Phi
+from ktc.emit.workgroups.cuts import END, CannotCut, Cut, Part
+from ktc.emit.workgroups.graphs import flow, pure
+from ktc.emit.workgroups.graphs.graph import Graph, Instruction, Phi
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_SLOT
 
 IDS = frozenset({"%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}"})
@@ -69,14 +70,14 @@ class Plan:
     private: set[str] = field(default_factory=set)
     """Values that may be addresses of memory of one thread."""
 
-    def cost_again(self, name: str) -> int:
+    def recomputation_cost(self, name: str) -> int:
         """Return what it costs to compute a value again of indices, arguments and what is kept once; a large number if
         it cannot be."""
         return _cost(self, name, _MOST_AGAIN)
 
-    def is_again(self, name: str) -> bool:
+    def is_recomputed(self, name: str) -> bool:
         """Say whether a value is computed again where it is needed."""
-        return self.cost_again(name) <= _MOST_AGAIN
+        return self.recomputation_cost(name) <= _MOST_AGAIN
 
 
 def _cost(plan: Plan, name: str, left: int) -> int:
@@ -89,7 +90,7 @@ def _cost(plan: Plan, name: str, left: int) -> int:
         return 0
     if name not in plan.varying and left < _MOST_AGAIN:
         return 0
-    total = pure.cost_again(one) or _MOST_AGAIN + 1
+    total = pure.recomputation_cost(one) or _MOST_AGAIN + 1
     for use in one.uses:
         if total > left:
             break
@@ -101,7 +102,7 @@ def is_local(graph: Graph, part: Part, name: str, place: str) -> bool:
     """Say whether a part sets a value before a block of it, in the same turn.
 
     Raises:
-        Uncut: it depends on the way.
+        CannotCut: it depends on the way.
     """
     if name not in graph.values:
         return False
@@ -110,7 +111,7 @@ def is_local(graph: Graph, part: Part, name: str, place: str) -> bool:
         return False
     if flow.dominates(part.parents, block, place):
         return True
-    raise Uncut("a value in it may come from before or after a barrier")
+    raise CannotCut("a value in it may come from before or after a barrier")
 
 
 def edge_values(graph: Graph, part: Part) -> Iterator[tuple[str, str, Phi, str]]:
@@ -177,7 +178,7 @@ def _needs(plan: Plan, leaf: Leaf, needed: set[str]) -> set[str]:
             where, setter = graph.values[value]
             _mark(leaf, setter, where, work)
             continue
-        _cross(plan, leaf, value, kept)
+        _load_outer(plan, leaf, value, kept)
     return kept
 
 
@@ -192,17 +193,17 @@ def _mark(leaf: Leaf, one: Instruction | Phi, block: str, work: list[tuple[str, 
         work += [(use, block) for use in uses]
 
 
-def _cross(plan: Plan, leaf: Leaf, name: str, kept: set[str]) -> None:
+def _load_outer(plan: Plan, leaf: Leaf, name: str, kept: set[str]) -> None:
     if name in leaf.crossing or name in plan.graph.parameters:
         return
     leaf.crossing.add(name)
-    if not plan.is_again(name):
+    if not plan.is_recomputed(name):
         kept.add(name)
         return
     _, one = plan.graph.values[name]
     if isinstance(one, Instruction) and one.op != "alloca":
         for use in one.uses:
-            _cross(plan, leaf, use, kept)
+            _load_outer(plan, leaf, use, kept)
 
 
 def _kept(plan: Plan, name: str) -> str:

@@ -1,12 +1,13 @@
 """Text of the block's function as it is written, and the metadata of its loops."""
 
-from ktc.emit.workgroups.segments import LANES_OF_STRIP
+from ktc.emit.workgroups.strips.segments import LANES_OF_STRIP
+from ktc.targets.cpu import WARP_LANES
 
-_AS_ONE = (
-    '"llvm.loop.unroll.disable"',
-    f'"llvm.loop.vectorize.width", i32 {LANES_OF_STRIP}',
-    '"llvm.loop.interleave.count", i32 1',
-)
+_ONCE = '"llvm.loop.unroll.disable"'
+
+
+def _as_one(lanes: int) -> tuple[str, ...]:
+    return _ONCE, f'"llvm.loop.vectorize.width", i32 {lanes}', '"llvm.loop.interleave.count", i32 1'
 
 
 class Output:
@@ -30,20 +31,20 @@ class Output:
         return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}')
 
     def lane_loop(self) -> str:
-        """Return the metadata of a loop over a warp's lanes, which is to become vectors before it is unrolled."""
-        return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}', *_AS_ONE[:1])
+        """Return the metadata of a loop over a warp's lanes, which becomes one turn of vectors."""
+        return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}', *_as_one(WARP_LANES))
 
     def strip_loop(self) -> str:
         """Return the metadata of a loop over the lanes of a strip, which becomes one turn of vectors."""
-        return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}', *_AS_ONE)
+        return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}', *_as_one(LANES_OF_STRIP))
 
     def single_loop(self) -> str:
         """Return the metadata of a loop that a thread runs by itself where others run it in strips."""
-        return self._metadata(_AS_ONE[0], '"llvm.loop.vectorize.width", i32 1')
+        return self._metadata(_ONCE, '"llvm.loop.vectorize.width", i32 1')
 
     def plain_loop(self) -> str:
         """Return the metadata of a loop around others, of which one copy is enough."""
-        return self._metadata(_AS_ONE[0])
+        return self._metadata(_ONCE)
 
     def _metadata(self, *words: str) -> str:
         number = self._node

@@ -1,12 +1,21 @@
 """Text of the loops over a block's threads: z, y and x, the last in strips or one by one.
 
-In: what the names begin with, and the label before. Out: lines before and after what a thread or a strip does.
+Input: what the names begin with, and the label before. Output: lines before and after what a thread or a strip does.
 """
 
-from ktc.emit.workgroups.segments import LANES_OF_STRIP
+from ktc.emit.workgroups.strips.segments import LANES_OF_STRIP
 from ktc.targets.cpu import LANE_SLOT, WARP_LANES, WARP_SLOT
 
 _SHIFT = WARP_LANES.bit_length() - 1
+
+
+def some(at: str) -> list[str]:
+    """Return a question before the loops: whether threads of a row are between `at`.lo and `at`.hi. Then `at`.begin."""
+    return [
+        f"  %{at}.any = icmp ult i32 %{at}.lo, %{at}.hi",
+        f"  br i1 %{at}.any, label %{at}.begin, label %{at}.over",
+        f"{at}.begin:",
+    ]
 
 
 def rows(at: str, origin: str) -> list[str]:
@@ -64,36 +73,36 @@ def threads_end(at: str, node: str, bound: str = "%s6", after: str = "") -> list
     ]
 
 
-def strips(at: str) -> list[str]:
+def strips(at: str, first: str = "0", bound: str = "%s6") -> list[str]:
     """Return the beginning of the loop over the strips of a row; what a whole strip does follows."""
     return [
         f"  br label %{at}..next",
         f"{at}..next:",
-        f"  %{at}..x0 = phi i32 [ 0, %{at}.y ], [ %{at}..x0.next, %{at}..strip.end ]",
+        f"  %{at}..x0 = phi i32 [ {first}, %{at}.y ], [ %{at}..x0.next, %{at}..strip.end ]",
         f"  %{at}..x064 = zext nneg i32 %{at}..x0 to i64",
         f"  %{at}..from64 = add nuw nsw i64 %{at}.first64, %{at}..x064",
         f"  %{at}..x0.next = add nuw nsw i32 %{at}..x0, {LANES_OF_STRIP}",
-        f"  %{at}..whole = icmp ule i32 %{at}..x0.next, %s6",
+        f"  %{at}..whole = icmp ule i32 %{at}..x0.next, {bound}",
         f"  br i1 %{at}..whole, label %{at}..strip, label %{at}..single",
         f"{at}..strip:",
     ]
 
 
-def singles(at: str) -> list[str]:
+def singles(at: str, bound: str = "%s6") -> list[str]:
     """Return the beginning of the loop over threads of a strip that are run one by one."""
     return [
         f"{at}..single:",
-        f"  %{at}..to = call i32 @llvm.umin.i32(i32 %{at}..x0.next, i32 %s6)",
+        f"  %{at}..to = call i32 @llvm.umin.i32(i32 %{at}..x0.next, i32 {bound})",
         *threads(at, f"%{at}..x0", f"{at}..single"),
     ]
 
 
-def strips_end(at: str, nodes: tuple[str, str]) -> list[str]:
+def strips_end(at: str, nodes: tuple[str, str], bound: str = "%s6") -> list[str]:
     """Return the end of the loop over threads one by one and of that over strips. `nodes`: their metadata."""
     return [
         *threads_end(at, f", {nodes[0]}", f"%{at}..to", f"{at}..strip.end"),
         f"{at}..strip.end:",
-        f"  %{at}..x0.more = icmp ult i32 %{at}..x0.next, %s6",
+        f"  %{at}..x0.more = icmp ult i32 %{at}..x0.next, {bound}",
         f"  br i1 %{at}..x0.more, label %{at}..next, label %{at}.y.end, {nodes[1]}",
     ]
 

@@ -1,6 +1,6 @@
 """The function that runs one block: loops over threads, and between them what all threads do alike.
 
-In: a `Plan`. Out: text of `void K.block(arguments, indices of the block, shared memory)`.
+Input: a `Plan`. Output: text of `void K.block(arguments, indices of the block, shared memory)`.
 """
 
 import re
@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 from ktc.emit.workgroups.cuts import END, Cut, Part
 from ktc.emit.workgroups.frames import Frame
-from ktc.emit.workgroups.guards import guard_of
+from ktc.emit.workgroups.guards import bounds_of, guard_of
 from ktc.emit.workgroups.leaf_writer import LeafWriter
 from ktc.emit.workgroups.leaves import Leaf, Plan
 from ktc.emit.workgroups.output import Output
-from ktc.emit.workgroups.strip_writer import GuardWriter, StripWriter
-from ktc.emit.workgroups.strips import strip_of
+from ktc.emit.workgroups.strips.strip_writer import GuardWriter, StripWriter
+from ktc.emit.workgroups.strips.strips import strip_of
 from ktc.targets.cpu import WARP_LANES, WARP_SLOT
 
 _SHIFT = WARP_LANES.bit_length() - 1
@@ -63,18 +63,22 @@ class BlockWriter:
             self.lines += [f"  br label %{at}.met", f"{at}.met:"]
         done = _DONE
         if part.ends_threads:
-            self._go_on_if_any(head, "%threads", "", done)
+            self._exit_unless_any(head, "%threads", "", done)
         self._follow(part, leaves, label, done)
 
     def _threads(self, leaf: Leaf) -> None:
-        writer = LeafWriter(self.plan, self.frame, self.output, leaf)
+        bounds = bounds_of(self.plan, leaf)
+        writer = LeafWriter(self.plan, self.frame, self.output, leaf, bounds=bounds)
+        if bounds is not None and bounds.is_one:
+            writer.write()
+            return
         guard = guard_of(self.plan, leaf) if self.output.is_vectorised else None
         plan, inner = (self.plan, leaf) if guard is None else (guard.plan, guard.leaf)
         strip = strip_of(plan, inner) if self.output.is_vectorised else None
         if strip is None:
             writer.write()
             return
-        whole = StripWriter(plan, self.frame, self.output, inner, strip)
+        whole = StripWriter(plan, self.frame, self.output, inner, strip, writer)
 
         def write() -> None:
             if guard is not None:
@@ -103,7 +107,7 @@ class BlockWriter:
             target = part.follows[0]
             self.lines.append(f"  br label %{end if target == END else labels(target)}")
 
-    def _go_on_if_any(self, prefix: str, count: str, first: str, end: str) -> None:
+    def _exit_unless_any(self, prefix: str, count: str, first: str, end: str) -> None:
         """Leave if no thread of those from `first` on is left."""
         at = label(prefix) if first == "" else prefix
         self.lines += [
@@ -134,19 +138,18 @@ class BlockWriter:
         self.lines += [
             f"  br label %{at}.w",
             f"{at}.w:",
-            f"  %{at}.s{WARP_SLOT} = phi i32 [ 0, %{self.output.open_label()} ], [ %{at}.w.next, %{at}.w.end ]",
+            *(
+                f"  %{at}.{name} = phi i32 [ 0, %{self.output.open_label()} ], [ %{at}.{name}.next, %{at}.w.end ]"
+                for name in (f"s{WARP_SLOT}", *(("x0", "s1", "s2") if rows is not None else ()))
+            ),
             f"  %{at}.from = shl nuw nsw i32 %{at}.s{WARP_SLOT}, {_SHIFT}",
             f"  %{at}.from64 = zext nneg i32 %{at}.from to i64",
             f"  %{at}.left = sub nuw nsw i32 %count, %{at}.from",
             f"  %{at}.some = call i32 @llvm.umin.i32(i32 %{at}.left, i32 {WARP_LANES})",
             f"  %{at}.lanes = zext nneg i32 %{at}.some to i64",
-            f"  %{at}.x0 = urem i32 %{at}.from, %s6",
-            f"  %{at}.q = udiv i32 %{at}.from, %s6",
-            f"  %{at}.s1 = urem i32 %{at}.q, %s7",
-            f"  %{at}.s2 = udiv i32 %{at}.q, %s7",
         ]
         if self.plan.ends_threads:
-            self._go_on_if_any(f"{at}.live", f"%{at}.lanes", f"%{at}.from64", f"{at}.w.end")
+            self._exit_unless_any(f"{at}.live", f"%{at}.lanes", f"%{at}.from64", f"{at}.w.end")
         if rows is not None:
             self.lines += [
                 f"  %{at}.whole = icmp eq i32 %{at}.some, {WARP_LANES}",
@@ -157,10 +160,12 @@ class BlockWriter:
             self.lines.append(f"  br label %{at}.any.{_tail(others)}")
         for leaf in leaves:
             self._inner(leaf, at, f"{at}.w.end")
+        self.lines.append(f"{at}.w.end:")
+        if rows is not None:
+            self.lines += _next_row(at)
         self.lines += [
-            f"{at}.w.end:",
-            f"  %{at}.w.next = add nuw nsw i32 %{at}.s{WARP_SLOT}, 1",
-            f"  %{at}.w.more = icmp ult i32 %{at}.w.next, %warps",
+            f"  %{at}.s{WARP_SLOT}.next = add nuw nsw i32 %{at}.s{WARP_SLOT}, 1",
+            f"  %{at}.w.more = icmp ult i32 %{at}.s{WARP_SLOT}.next, %warps",
             f"  br i1 %{at}.w.more, label %{at}.w, label %{at}.end, {self.output.plain_loop()}",
             f"{at}.end:",
         ]
@@ -169,9 +174,24 @@ class BlockWriter:
         self.lines.append(f"{leaf.prefix}:")
         LeafWriter(self.plan, self.frame, self.output, leaf, at).write()
         if leaf.part.ends_threads and leaf.part.follows:
-            self._go_on_if_any(f"{leaf.prefix}.live", f"%{at}.lanes", f"%{at}.from64", end)
+            self._exit_unless_any(f"{leaf.prefix}.live", f"%{at}.lanes", f"%{at}.from64", end)
         way = "row" if leaf.is_row else "any"
         self._follow(leaf.part, [leaf], lambda one: f"{at}.{way}.{one}", end)
+
+
+def _next_row(at: str) -> list[str]:
+    """Return where in x, y and z the next warp begins, if warps are rows of threads: a division would cost more."""
+    return [
+        f"  %{at}.x0.sum = add nuw nsw i32 %{at}.x0, {WARP_LANES}",
+        f"  %{at}.x0.over = icmp eq i32 %{at}.x0.sum, %s6",
+        f"  %{at}.x0.next = select i1 %{at}.x0.over, i32 0, i32 %{at}.x0.sum",
+        f"  %{at}.y.one = zext i1 %{at}.x0.over to i32",
+        f"  %{at}.y.sum = add nuw nsw i32 %{at}.s1, %{at}.y.one",
+        f"  %{at}.y.over = icmp eq i32 %{at}.y.sum, %s7",
+        f"  %{at}.s1.next = select i1 %{at}.y.over, i32 0, i32 %{at}.y.sum",
+        f"  %{at}.z.one = zext i1 %{at}.y.over to i32",
+        f"  %{at}.s2.next = add nuw nsw i32 %{at}.s2, %{at}.z.one",
+    ]
 
 
 def label(head: str) -> str:

@@ -1,0 +1,258 @@
+"""Kernels whose threads wait for one another, on the CPU device: each thread is a coroutine.
+
+Input: a kernel's function with some of `Target.blocking_intrinsics`. Output: text of LLVM's coroutine intrinsics around
+and in it, and the entry, which runs the threads of a block in turns. A thread goes on until it stops; at a warp's
+barrier it is run again when the other lanes have stopped too, at the barrier of the block when all threads have. As on
+NVIDIA's GPUs, threads that have ended are not waited for.
+
+LLVM's manual, "Coroutines in LLVM" (switched-resume lowering), says what the intrinsics mean.
+"""
+
+from collections.abc import Sequence
+
+from ktc.codegen.context import Context
+from ktc.codegen.values.operations import Operations
+from ktc.ir import walk
+from ktc.ir.nodes import CallIntrinsic, Function
+from ktc.targets.cpu import (
+    EXCHANGE,
+    GIVE_UP,
+    LACKS_NAME,
+    LACKS_TEXT,
+    LANE_SLOT,
+    WAIT_FOR_BLOCK,
+    WAIT_FOR_WARP,
+    WARP_LANES,
+    WARP_SLOT,
+)
+
+PARAMETERS = ("ptr %warp", "i32 %warp.lane", "ptr %state", "ptr %room")
+"""What a thread gets besides: the memory of its warp, its lane in it, the byte that says what it waits for, and where
+the address of its frame is kept, which serves block after block; null at first."""
+
+LEFT = "coro.left"
+"""Label of the end of a thread."""
+
+_RUNS, _AT_BARRIER, _ENDED = 0, 1, 2
+_FRAME_ALIGN = 64
+_WARP_WORDS = 1 + 4 * WARP_LANES
+"""32-bit words of a warp's memory: how often its lanes have stopped, from 1 on, and four words for each of them, which
+are 0 at first: two pairs of a word and the count at which it was written. The pairs are used in turns: what a lane
+writes before it waits is read after it, and not overwritten before it waits again."""
+
+
+def is_coroutine(context: Context, function: Function) -> bool:
+    """Say whether a function is a kernel that waits."""
+    names = context.target.blocking_intrinsics
+    if not names or context.marks or function.symbol not in context.kernels:
+        return False
+    return any(isinstance(one, CallIntrinsic) and one.name in names for one in walk.actions(function))
+
+
+def is_stop(action: object) -> bool:
+    """Say whether a thread stops here."""
+    return isinstance(action, CallIntrinsic) and action.name in (WAIT_FOR_BLOCK, WAIT_FOR_WARP, EXCHANGE)
+
+
+def begin(context: Context) -> list[str]:
+    """Return what a coroutine begins with."""
+    context.uses.externals["aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
+    context.uses.externals["free"] = "declare void @free(ptr)"
+    context.uses.externals["write"] = "declare i64 @write(i32, ptr, i64)"
+    context.uses.externals["abort"] = "declare void @abort() noreturn"
+    context.uses.intrinsics[LACKS_NAME] = LACKS_TEXT
+    return [
+        f"  %coro.id = call token @llvm.coro.id(i32 {_FRAME_ALIGN}, ptr null, ptr null, ptr null)",
+        "  %coro.size = call i64 @llvm.coro.size.i64()",
+        f"  %coro.more = add i64 %coro.size, {_FRAME_ALIGN - 1}",
+        f"  %coro.whole = and i64 %coro.more, -{_FRAME_ALIGN}",
+        "  %coro.kept = load ptr, ptr %room, align 8",
+        "  %coro.fresh = icmp eq ptr %coro.kept, null",
+        "  br i1 %coro.fresh, label %coro.make, label %coro.start",
+        "coro.make:",
+        f"  %coro.new = call ptr @aligned_alloc(i64 {_FRAME_ALIGN}, i64 %coro.whole)",
+        "  store ptr %coro.new, ptr %room, align 8",
+        "  %coro.lacks = icmp eq ptr %coro.new, null",
+        "  br i1 %coro.lacks, label %coro.lack, label %coro.start",
+        "coro.lack:",
+        *GIVE_UP,
+        "coro.start:",
+        "  %coro.memory = phi ptr [ %coro.kept, %entry ], [ %coro.new, %coro.make ]",
+        "  %coro.frame = call ptr @llvm.coro.begin(token %coro.id, ptr %coro.memory)",
+    ]
+
+
+def stop(body: Operations, action: object, number: int) -> str:
+    """Write the place where a thread stops; returns the text of what it gives."""
+    count = ""
+    if isinstance(action, CallIntrinsic) and action.name == WAIT_FOR_BLOCK:
+        body.lines.append(f"  store i8 {_AT_BARRIER}, ptr %state, align 1")
+    elif isinstance(action, CallIntrinsic) and action.name == EXCHANGE:
+        count = body.new("load i32, ptr %warp, align 4")
+        own = _place(body, count, "%warp.lane")
+        body.lines.append(f"  store i32 {body.value(action.args[0])}, ptr {own}, align 4")
+        written = body.new(f"getelementptr inbounds i32, ptr {own}, i32 1")
+        body.lines.append(f"  store i32 {count}, ptr {written}, align 4")
+    body.lines += [
+        f"  %coro.{number} = call i8 @llvm.coro.suspend(token none, i1 false)",
+        f"  switch i8 %coro.{number}, label %coro.stop [i8 0, label %coro.go{number} i8 1, label %coro.end]",
+        f"coro.go{number}:",
+    ]
+    return count
+
+
+def exchanged(body: Operations, action: CallIntrinsic) -> str:
+    """Write how the word of another lane is read; returns its text."""
+    count, lane, otherwise = map(body.value, action.args)
+    place = _place(body, count, lane)
+    word = body.new(f"load i32, ptr {place}, align 4")
+    written = body.new(f"getelementptr inbounds i32, ptr {place}, i32 1")
+    took_part = body.new(f"icmp eq i32 {body.new(f'load i32, ptr {written}, align 4')}, {count}")
+    return body.new(f"select i1 {took_part}, i32 {word}, i32 {otherwise}")
+
+
+def _place(body: Operations, count: str, lane: str) -> str:
+    """Write the address of a lane's pair for the exchange of a count."""
+    pair = body.new(f"shl i32 {body.new(f'and i32 {count}, 1')}, 1")
+    first = body.new(f"add i32 {body.new(f'shl i32 {lane}, 2')}, 1")
+    return body.new(f"getelementptr inbounds i32, ptr %warp, i32 {body.new(f'add i32 {first}, {pair}')}")
+
+
+END = (
+    f"{LEFT}:",
+    f"  store i8 {_ENDED}, ptr %state, align 1",
+    "  br label %coro.end",
+    "coro.end:",
+    "  %coro.gone = call ptr @llvm.coro.free(token %coro.id, ptr %coro.frame)",
+    "  br label %coro.stop",
+    "coro.stop:",
+    "  call void @llvm.coro.end(ptr %coro.frame, i1 false, token none)",
+    "  ret ptr %coro.frame",
+)
+"""What a coroutine ends with."""
+
+
+def room(threads: int) -> list[str]:
+    """Return the memory that a block's threads need to run in turns, at most so many."""
+    return [
+        f"  %frames = alloca [{threads} x ptr], align 8",
+        f"  %rooms = alloca [{threads} x ptr], align 8",
+        f"  %states = alloca [{threads} x i8], align 1",
+        f"  %warps = alloca [{(threads + WARP_LANES - 1) // WARP_LANES} x [{_WARP_WORDS} x i32]], align 4",
+        "  %plane = mul i32 %s6, %s7",
+        "  %count = mul i32 %plane, %s8",
+        f"  %warps.full = add i32 %count, {WARP_LANES - 1}",
+        f"  %warps.count = udiv i32 %warps.full, {WARP_LANES}",
+        f"  %warps.bytes = mul i32 %warps.count, {4 * _WARP_WORDS}",
+        "  %warps.size = zext i32 %warps.bytes to i64",
+        "  %threads = zext i32 %count to i64",
+        "  %rooms.size = shl nuw nsw i64 %threads, 3",
+        "  call void @llvm.memset.p0.i64(ptr align 8 %rooms, i8 0, i64 %rooms.size, i1 false)",
+    ]
+
+
+FREE = """\
+done:
+  br label %free
+free:
+  %f = phi i32 [ 0, %done ], [ %f.next, %free ]
+  %f.room = getelementptr inbounds ptr, ptr %rooms, i32 %f
+  %f.memory = load ptr, ptr %f.room, align 8
+  call void @free(ptr %f.memory)
+  %f.next = add nuw nsw i32 %f, 1
+  %f.more = icmp ult i32 %f.next, %count
+  br i1 %f.more, label %free, label %end
+end:
+  ret void
+}"""
+"""The end of the entry."""
+
+
+def turns(call: str, arguments: Sequence[str]) -> str:
+    """Return the code of one block, which ends with a jump to `block.end`.
+
+    Args:
+        call: the kernel's function. arguments: of the call, but `PARAMETERS`.
+    """
+    return _TURNS.format(
+        call=call, arguments=", ".join([*arguments, *PARAMETERS]), lanes=WARP_LANES, words=_WARP_WORDS, runs=_RUNS,
+        barrier=_AT_BARRIER, shift=WARP_LANES.bit_length() - 1, last=WARP_LANES - 1,
+        lane=LANE_SLOT, number=WARP_SLOT,
+    )  # fmt: skip
+
+
+_TURNS = """\
+  call void @llvm.memset.p0.i64(ptr align 4 %warps, i8 0, i64 %warps.size, i1 false)
+  br label %start
+start:
+  %t = phi i32 [ 0, %block ], [ %t.next, %start ]
+  %s0 = urem i32 %t, %s6
+  %tyz = udiv i32 %t, %s6
+  %s1 = urem i32 %tyz, %s7
+  %s2 = udiv i32 %tyz, %s7
+  %w = lshr i32 %t, {shift}
+  %warp.lane = and i32 %t, {last}
+  %s{lane} = and i32 %t, {last}
+  %s{number} = lshr i32 %t, {shift}
+  %warp = getelementptr inbounds [{words} x i32], ptr %warps, i32 %w
+  store i32 1, ptr %warp, align 4
+  %state = getelementptr inbounds i8, ptr %states, i32 %t
+  store i8 {runs}, ptr %state, align 1
+  %room = getelementptr inbounds ptr, ptr %rooms, i32 %t
+  %frame = call ptr {call}({arguments})
+  %held = getelementptr inbounds ptr, ptr %frames, i32 %t
+  store ptr %frame, ptr %held, align 8
+  %t.next = add nuw nsw i32 %t, 1
+  %t.more = icmp ult i32 %t.next, %count
+  br i1 %t.more, label %start, label %phase
+phase:
+  br label %team
+team:
+  %from = phi i32 [ 0, %phase ], [ %to, %team.end ]
+  %to.full = add nuw nsw i32 %from, {lanes}
+  %to = call i32 @llvm.umin.i32(i32 %to.full, i32 %count)
+  %number = lshr i32 %from, {shift}
+  %record = getelementptr inbounds [{words} x i32], ptr %warps, i32 %number
+  br label %round
+round:
+  %stops = load i32, ptr %record, align 4
+  %stops.next = add i32 %stops, 1
+  store i32 %stops.next, ptr %record, align 4
+  br label %lane
+lane:
+  %l = phi i32 [ %from, %round ], [ %l.next, %lane.end ]
+  %ran = phi i1 [ false, %round ], [ %ran.next, %lane.end ]
+  %l.state = getelementptr inbounds i8, ptr %states, i32 %l
+  %l.waits = load i8, ptr %l.state, align 1
+  %l.runs = icmp eq i8 %l.waits, {runs}
+  br i1 %l.runs, label %resume, label %lane.end
+resume:
+  %l.held = getelementptr inbounds ptr, ptr %frames, i32 %l
+  %l.frame = load ptr, ptr %l.held, align 8
+  call void @llvm.coro.resume(ptr %l.frame)
+  br label %lane.end
+lane.end:
+  %ran.next = phi i1 [ %ran, %lane ], [ true, %resume ]
+  %l.next = add nuw nsw i32 %l, 1
+  %l.more = icmp ult i32 %l.next, %to
+  br i1 %l.more, label %lane, label %round.end
+round.end:
+  br i1 %ran.next, label %round, label %team.end
+team.end:
+  %teams.more = icmp ult i32 %to, %count
+  br i1 %teams.more, label %team, label %pass
+pass:
+  %p = phi i32 [ 0, %team.end ], [ %p.next, %pass ]
+  %passed = phi i1 [ false, %team.end ], [ %passed.next, %pass ]
+  %p.state = getelementptr inbounds i8, ptr %states, i32 %p
+  %p.waits = load i8, ptr %p.state, align 1
+  %p.there = icmp eq i8 %p.waits, {barrier}
+  %p.new = select i1 %p.there, i8 {runs}, i8 %p.waits
+  store i8 %p.new, ptr %p.state, align 1
+  %passed.next = or i1 %passed, %p.there
+  %p.next = add nuw nsw i32 %p, 1
+  %p.more = icmp ult i32 %p.next, %count
+  br i1 %p.more, label %pass, label %passed.all
+passed.all:
+  br i1 %passed.next, label %phase, label %block.end
+"""

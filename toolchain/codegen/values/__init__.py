@@ -1,0 +1,1 @@
+"""LLVM text of types, constants and pure operations."""

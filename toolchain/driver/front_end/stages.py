@@ -1,0 +1,143 @@
+"""The stages before LLVM: loading, elaboration, the passes. A check of a program ends here, a build goes on.
+
+Input: a `Session`. Output: a checked `Program`, or diagnostics in the session's sink. Nothing here loads LLVM or what
+emits code, so that a check starts in half the time of a build.
+"""
+
+from collections.abc import Callable
+
+from ktc import passes
+from ktc.config import tuned
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import CompileError, Diagnostic, gate
+from ktc.driver.front_end import kept_library
+from ktc.driver.session import Session
+from ktc.elaborate.instances.library_archive import Library
+from ktc.elaborate.program import Ready, elaborate, elaborate_edited
+from ktc.ir.nodes import Program, Unit
+from ktc.ir.verify import verify
+from ktc.syntax.linting.lint import lint
+from ktc.syntax.loader import Package, load
+
+Elaborate = Callable[[Package, Library | None, Ready | None], Program]
+
+
+def check(session: Session, name: str = "") -> Package | None:
+    """Find what is wrong with the main file; nothing is compiled, and LLVM is not loaded.
+
+    Args:
+        name: the dotted name of the main file as a module, for its relative imports.
+
+    Returns: the modules that were read, None if the main file does not parse. What is wrong is in the sink.
+    """
+    try:
+        package = load_package(session)
+        if name:
+            package.names[id(package.root)] = name
+        program = elaborated(session, package, kept_library.kept(session.config, session.cache))
+        for unit in (program.host, *program.devices):
+            passed(session, unit)
+    except CompileError:
+        return session.package
+    return package
+
+
+def check_edited(session: Session, edited_range: tuple[int, int], name: str = "") -> Package | None:
+    """Do the same for the main file's declarations that touch some characters, a fraction of the work."""
+    config, sink = session.config, session.sink
+    try:
+        package = load_package(session)
+        if name:
+            package.names[id(package.root)] = name
+        library = kept_library.kept(config, session.cache)
+        functions = elaborate_edited(package, config, sink, edited_range, library, session.observe)
+        passes.check(functions, config, sink)
+        if not sink.mistake_count:
+            lint(package.root, package.modules.values(), sink)
+    except CompileError:
+        return session.package
+    return package
+
+
+def load_package(session: Session) -> Package:
+    """Read the main file and the modules that it imports.
+
+    Raises:
+        CompileError: a file does not parse.
+    """
+    config = session.config
+    with session.stage("load"):
+        package = load(
+            config.root, config.search, config.stdlib, session.cache, session.sink, reads=session.reads,
+            overlays=session.overlays, tree=session.tree,
+        )  # fmt: skip
+    if package is None:
+        raise CompileError(session.sink.diagnostics)
+    if "." in config.module:  # for its relative imports
+        package.names[id(package.root)] = config.module
+    session.package = package
+    return package
+
+
+def elaborated(
+    session: Session, package: Package, library: Library | None, ready: Ready | None = None,
+    slices: Elaborate | None = None,
+) -> Program:  # fmt: skip
+    """Elaborate a program, and check what needs no flow of control.
+
+    Args:
+        library: what is kept of it; without it the units have all of its code.
+        ready: takes the host's unit as soon as it is there.
+        slices: elaborates the host alone, where each kernel is elaborated apart.
+
+    Raises:
+        CompileError: the program has errors.
+    """
+    config, sink = session.config, session.sink
+    with session.stage("elaborate"):
+        if slices is not None:
+            program = slices(package, library, ready)
+        else:
+            program = elaborate(package, config, sink, library, ready, session.observe)
+        session.tunables = program.tunables
+        _check_tuned(session)
+        passes.check(program.check_only, config, sink)
+        if not sink.mistake_count:  # what is odd may be a consequence of a mistake
+            lint(package.root, package.modules.values(), sink)
+        gate(program, sink)
+        session.timeline.inside("parse", package.parsed)
+    session.exports = program.host.exports
+    return program
+
+
+def passed(session: Session, unit: Unit) -> Unit:
+    """Run the passes."""
+    with session.stage("passes", name_of(unit)):
+        return passes.run(unit, session.config, session.sink)
+
+
+def verified(session: Session, unit: Unit) -> None:
+    """Verify a unit; done while LLVM works on it, for it finds mistakes of ours only.
+
+    Raises:
+        Bug: the unit is malformed.
+    """
+    if unit.functions:  # in the per-kernel flow each kernel's own unit was verified
+        with session.stage("verify", name_of(unit)):
+            verify(unit)
+
+
+def name_of(unit: Unit) -> str:
+    """Return the name of a unit's target."""
+    return unit.target.name  # type: ignore[attr-defined,no-any-return]
+
+
+def _check_tuned(session: Session) -> None:
+    """Report a tuning file with a choice that the program does not have."""
+    names = dict.fromkeys(name for name in map(tuned.name_of, session.config.defines) if name)
+    for name in names:
+        if name not in session.tunables and not session.sink.mistake_count:
+            known = ", ".join(f"'{one}'" for one in session.tunables) or "none"
+            text = f"the tuning file chooses '{name}', and the program has no such choice"
+            help = f"its choices: {known}; 'ktc tune' searches them"
+            session.sink.report(Diagnostic(Code.FILE_ERROR, None, text, help))

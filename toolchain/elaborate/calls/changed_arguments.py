@@ -1,0 +1,84 @@
+"""What a `mut` argument takes: a place of exactly its type, that may be changed.
+
+Input: the chosen function and one of its arguments. Output: a `Mismatch` where something else would be changed than
+what the caller gave.
+"""
+
+from ktc.diag.codes import Code
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.errors import Mismatch
+from ktc.elaborate.model.instance import ArgumentSignature, Instance
+from ktc.elaborate.model.types import ConstValue, FunctionTy, OriginValue, ParameterValue, StructTy
+from ktc.elaborate.model.values import Arg, CollectionLiteral, Place, Result, RValue
+from ktc.elaborate.resolve.suggestions import mutability_help
+from ktc.elaborate.types import type_printer, type_relations
+
+_AS_WANTED = "declare the variable with that type"
+
+
+def check_changed(body: Body, instance: Instance, sig: ArgumentSignature, slot: Arg) -> None:
+    """Check one argument that the function changes.
+
+    Raises:
+        Mismatch: it has no place, may not be changed, or has another type, so that a copy would be changed.
+    """
+    what = f"argument '{sig.name}' of {instance.fn.title} is changed"
+    value = slot.value
+    if not body.frame.module.is_library:
+        if _is_temporary(value):
+            text = f"{what}, and what is passed is a value without a place"
+            raise Mismatch(Code.CANNOT_MUTATE, text, slot.span, 2, hint="put it into a variable first")
+        if isinstance(value, (RValue, Place)) and not _same_place_type(body, value, sig):
+            have, want = type_printer.type_name(body.elab, value.ty), type_printer.type_name(body.elab, sig.ty)
+            text = f"{what}, so it must be a '{want}' itself; this is a '{have}'"
+            raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2, hint=_AS_WANTED)
+    if isinstance(value, (RValue, Place)) and value.read_only:
+        text = f"{what}, and what is passed cannot be"
+        if value.reason:
+            text += f": it is {value.reason}"
+        raise Mismatch(Code.CANNOT_MUTATE, text, slot.span, 2, hint=mutability_help(value.reason))
+
+
+def _is_temporary(value: Result) -> bool:
+    if isinstance(value, (Place, RValue)) and value.computed_from is not None:
+        return False
+    if isinstance(value, Place):
+        return value.owned and value.local is not None and not value.local.name
+    return isinstance(value, (ConstValue, CollectionLiteral)) or (
+        isinstance(value, RValue) and not (value.read_only or isinstance(value.ty, FunctionTy))
+    )
+
+
+def _same_place_type(body: Body, value: RValue | Place, sig: ArgumentSignature) -> bool:
+    """Say whether a place can be changed as one of the wanted type: unconverted, with the same right to write."""
+    have, want = value.ty, sig.ty
+    if have is want or not isinstance(have, StructTy) or not isinstance(want, StructTy):
+        return True
+    if have.info is not want.info:
+        return False
+    return type_relations.fits(body.elab, have, want) and all(map(_same_right, have.params, want.params))
+
+
+def _same_right(a: ParameterValue | None, b: ParameterValue | None) -> bool:
+    if not isinstance(a, ConstValue) or not isinstance(b, ConstValue):
+        return True
+    if isinstance(a.data, OriginValue) and isinstance(b.data, OriginValue):
+        return a.data.mutable == b.data.mutable
+    return bool(a.data == b.data)
+
+
+def check_lent(body: Body, instance: Instance, sig: ArgumentSignature, slot: Arg) -> None:
+    """Check one argument that the function takes by `ref`: a variable of another type is not converted for it.
+
+    Raises:
+        Mismatch: the function would refer to the converted value, and not to the caller's.
+    """
+    value = slot.value
+    if body.frame.module.is_library or instance.fn.module.is_library or not isinstance(value, Place):
+        return
+    have, want = value.ty, sig.ty
+    if value.owned or not isinstance(have, StructTy) or not isinstance(want, StructTy) or have.info is want.info:
+        return
+    given, wanted = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, want)
+    text = f"argument '{sig.name}' of {instance.fn.title} refers to a '{wanted}', and this is a '{given}'"
+    raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2, hint=_AS_WANTED)

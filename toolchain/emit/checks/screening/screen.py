@@ -1,0 +1,364 @@
+"""A first look at a kernel (`--check`): loops over threads that say whether anything in a launch may be wrong.
+
+Input: a kernel of the CPU device, whole, before it is cut into loops. Output: the same with comparisons in its code, as
+for bounds alone, and for each granule of memory that threads write a word that says who had it. Where a launch comes to
+its end without a doubt, nothing is wrong with it; else what it wrote is taken back and it runs again, thread by thread,
+with the exact checks (`accesses`), which alone report. So a doubt too many costs time, one too few a mistake:
+
+- Global memory that a kernel only reads is not looked after. Of what it writes, one thread alone may touch a granule in
+  a launch, or several that only read; atomics share theirs. Different arguments must be different buffers;
+  `stdlib/_check/screen.kpy` sees to that.
+- Shared memory is looked after between two barriers in which it is written, in the same way. A word of zero means that
+  a granule was never written.
+- Kernels with loops that may wait for others, with calls, copies or masks of warps are not taken.
+"""
+
+import re
+from collections.abc import Callable
+
+from ktc.base.records import entity
+from ktc.emit.checks import sites as kinds
+from ktc.emit.checks.body import Body, Instruction
+from ktc.emit.checks.inline import DECLARED, Tests
+from ktc.emit.checks.memory import Access, access_of
+from ktc.emit.checks.numbers import Overflows, check_divisors
+from ktc.emit.checks.places import Place, Places
+from ktc.emit.checks.pointers import Pointers
+from ktc.emit.checks.screening.claims import Claims, Words
+from ktc.emit.checks.screening.strides import Strides
+from ktc.emit.checks.screening.usage import ATOMIC, WRITE, Root, Unscreened, Usage
+from ktc.emit.checks.screening.waiting import Shape
+from ktc.emit.checks.sites import Sites
+from ktc.emit.checks.weave import Nearest, constants_of, expanded, tidied
+
+_SHARED = re.compile(r"^; ktc\.shared (\d+) (\d+)$", re.MULTILINE)
+_OURS = re.compile(r"^declare .*@ktc\.check\.\w+\(.*\n", re.MULTILINE)
+_MASKED = re.compile(r"@ktc\.cpu\.(?:exchange\(i32 [^,]+, i64 (\S+), i32 \d+|wait\.warp\(i64 (\S+), i32 \d+)\)")
+_MASK = re.compile(r"(@ktc\.cpu\.(?:exchange\(i32 [^,]+, |wait\.warp\())i64[^,]*, ")
+_DECLARED_MASK = re.compile(r"(declare [^\n]*@ktc\.cpu\.(?:exchange\(i32, |wait\.warp\())i64, ")
+_CALLED = re.compile(r'@"?([\w.$-]+)"?\(')
+_HOOK = re.compile(r"call void @__ktc_check_(zero|overflow)\((?:i64|ptr) ([^,]+), ptr [^)]+\)")
+_FULL_MASKS = ("4294967295", "-1")
+_SUSPECT = '@"var$ktc.check.suspect"'
+_THREAD_BITS, _ATOMICS, _READERS = 11, 2047, 2046
+"""A word of shared memory: the number of barriers so far, and the thread from 1 on, or atomics, or several readers."""
+_DECLARATIONS = (
+    *DECLARED,
+    "declare i64 @__ktc_check_own(i64) nounwind willreturn speculatable memory(none)",
+    "declare i64 @__ktc_check_shared_own() nounwind willreturn speculatable memory(none)",
+    "declare i64 @__ktc_check_base() nounwind willreturn speculatable memory(none)",
+    "declare i32 @__ktc_check_claim(i64, i32, i32, i32, i32) nounwind",
+    "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+    f"{_SUSPECT} = external hidden global i64, align 8",
+)
+
+
+@entity
+class Screen:
+    """What the library has to know of a kernel: its pointers, and whether its warps have to be whole."""
+
+    text: str
+    roots: list[Root]
+    has_warps: bool
+
+
+def screened(text: str, kernel: str, machine: object) -> Screen:
+    """Return a marked kernel with its tests.
+
+    Raises:
+        Unscreened: it is not one of those that are taken.
+    """
+    variables = [(int(at), int(size)) for at, size in _SHARED.findall(text)]
+    text = expanded(text, True, machine)
+    if _reads_in_vain(_function(text.split("\n"), kernel)[2]):
+        raise Unscreened("it reads what it does not use")
+    text = tidied(text, machine)
+    lines = text.split("\n")
+    start, end, body = _function(lines, kernel)
+    has_warps = _looked_at(body)
+    places = Nearest(body, Places(lines))
+    made = _Kernel(body, Pointers(body, constants_of(text)), places.of, variables)
+    function = _MASK.sub(r"\1", made.text())
+    rest = "\n".join([*lines[:start], "@@@", *lines[end + 1 :]])
+    rest = _DECLARED_MASK.sub(r"\1", _OURS.sub("", rest)).replace("@@@", function)
+    needed = [
+        one for one in _DECLARATIONS if not re.search(r"^" + re.escape(one.split("(")[0]) + r"\(", rest, re.MULTILINE)
+    ]
+    needed += [one for one in made.intrinsics if one.split("(")[0] not in rest.split(function)[0]]
+    needed += made.sites()
+    return Screen(f"{rest}\n" + "\n".join(dict.fromkeys(needed)) + "\n", list(made.usage.roots.values()), has_warps)
+
+
+def _function(lines: list[str], kernel: str) -> tuple[int, int, Body]:
+    """Return where a kernel's function begins and ends, and the function."""
+    head = re.compile(rf'define .*@"?{re.escape(kernel)}\.body"?\(')
+    start = next(number for number, line in enumerate(lines) if head.match(line))
+    end = lines.index("}", start)
+    return start, end, Body(lines[start : end + 1])
+
+
+def _reads_in_vain(body: Body) -> bool:
+    """Say whether there is a read, not of a local, that is not used: it would be left out, and may be wrong."""
+    pointers = Pointers(body, frozenset())
+    for one in body.instructions:
+        access = access_of(one) if one.code == "load" and not body.uses.get(one.name) else None
+        if access is not None and not pointers.alloca(pointers.root(access.pointer)):
+            return True
+    return False
+
+
+def with_screen(text: str, screen: Screen, entry: str) -> str:
+    """Have a kernel's description say how it is screened; `entry`: the symbol of the form in loops."""
+    words = [0, int(screen.has_warps), len(screen.roots)]
+    words += [word for root in screen.roots for word in (root.origin, root.flags, root.granule)]
+    listed = ", ".join([f"i64 {word}" for word in words])
+    kinds = ", ".join(["ptr", *["i64"] * len(words)])
+    symbol = f'@"{entry}"' if "$" in entry else f"@{entry}"
+    made = f"@ktc.screen = internal global {{ {kinds} }} {{ ptr {symbol}, {listed} }}, align 8"
+    text = re.sub(r"^@ktc\.screen = .*$", lambda _: made, text, count=1, flags=re.MULTILINE)
+    return f"{text}\ndeclare void {symbol}(ptr, ptr, i64, i64)\n"
+
+
+def with_beginning(text: str, entry: str) -> str:
+    """Have each block of a form in loops begin with shared memory that was never written."""
+    head = re.compile(rf'(define [^\n]*@"?{re.escape(entry)}\.block"?\([^\n]*\n(?:[^\n ]*:[^\n]*\n)?)')
+    return (
+        head.sub(r"\1  call void @__ktc_check_begin_block()\n", text, count=1)
+        + "declare void @__ktc_check_begin_block()\n"
+    )
+
+
+def _looked_at(body: Body) -> bool:
+    """Say whether a kernel's lanes exchange words.
+
+    Raises:
+        Unscreened: it calls what is not known, or has lanes that take no part.
+    """
+    has_warps = False
+    for one in body.instructions:
+        if one.code in ("invoke", "callbr", "va_arg", "indirectbr"):
+            raise Unscreened(one.code)
+        if one.code != "call":
+            continue
+        called = _CALLED.search(one.text)
+        name = called.group(1) if called else ""
+        if not name.startswith(("llvm.", "ktc.check.", "ktc.cpu.")) or "trap" in name or " asm " in one.text:
+            raise Unscreened(f"it calls {name}")
+        if name in ("ktc.cpu.exchange", "ktc.cpu.wait.warp"):
+            has_warps = True
+            masks = _MASKED.search(one.text)
+            if masks is None or (masks.group(1) or masks.group(2)) not in _FULL_MASKS:
+                raise Unscreened("it has masks")
+    return has_warps
+
+
+class _Kernel(Tests):
+    """One kernel's function."""
+
+    def __init__(
+        self,
+        body: Body,
+        pointers: Pointers,
+        place_of: Callable[[Instruction], Place | None],
+        variables: list[tuple[int, int]],
+    ) -> None:
+        super().__init__(body, pointers, place_of, Sites(), variables)
+        shape = Shape(body)
+        if shape.may_wait():
+            raise Unscreened("it has a loop that may wait")
+        self._strides = Strides(body, pointers, shape.loops())
+        self.usage = Usage(body, pointers, place_of, variables, shape)
+        self.intrinsics: set[str] = set()
+        self._claims = Claims(body, pointers, self._names, self._remember)
+        self._epoch = body.spill("i32")
+
+    def text(self) -> str:
+        """Return the function with its tests."""
+        body = self._body
+        self._enter()
+        check_divisors(body, self._place_of, self._sites)
+        overflows = Overflows(body, self._place_of, self._sites)
+        overflows.check()
+        self.intrinsics = overflows.intrinsics
+        self._claims.shade_arrays()
+        for one in body.instructions:
+            for lines in (body.before.get(one.line), body.after.get(one.line)):
+                if lines:
+                    lines[:] = [new for line in lines for new in self._plain(line)]
+        for one in body.instructions:
+            if "@ktc.cpu.wait.block(" in one.text:
+                self._count_barrier(one)
+        return super().text()
+
+    def sites(self) -> list[str]:
+        """Return the records that overflows name."""
+        return self._sites.text()
+
+    def _plain(self, line: str) -> list[str]:
+        """Return a call of the exact checks as a comparison."""
+        match = _HOOK.search(line)
+        if match is None:
+            return [line]
+        is_bad, was, wide, new = self._names(4)
+        compared = f"i64 {match.group(2)}, 0" if match.group(1) == "zero" else f"ptr {match.group(2)}, null"
+        return [
+            f"  {is_bad} = icmp ne {compared}",
+            f"  {wide} = zext i1 {is_bad} to i32",
+            f"  {was} = load i32, ptr {self._found}, align 4",
+            f"  {new} = or i32 {was}, {wide}",
+            f"  store i32 {new}, ptr {self._found}, align 4",
+        ]
+
+    # ---- who had what --------------------------------------------------------------------------------------
+
+    def _enter(self) -> None:
+        """Where a thread begins: its number in its block and in the launch."""
+        self._body.at_entry += [
+            f"  store i32 1, ptr {self._epoch}, align 4",
+            "  %ktc.e.z = mul i32 %s2, %s7",
+            "  %ktc.e.zy = add i32 %ktc.e.z, %s1",
+            "  %ktc.e.row = mul i32 %ktc.e.zy, %s6",
+            "  %ktc.e.t = add i32 %ktc.e.row, %s0",
+            "  %ktc.e.one = add i32 %ktc.e.t, 1",
+            "  %ktc.e.bz = mul i32 %s5, %s10",
+            "  %ktc.e.bzy = add i32 %ktc.e.bz, %s4",
+            "  %ktc.e.brow = mul i32 %ktc.e.bzy, %s9",
+            "  %ktc.e.b = add i32 %ktc.e.brow, %s3",
+            "  %ktc.e.yx = mul i32 %s6, %s7",
+            "  %ktc.e.xyz = mul i32 %ktc.e.yx, %s8",
+            "  %ktc.e.before = mul i32 %ktc.e.b, %ktc.e.xyz",
+            "  %ktc.e.base64 = call i64 @__ktc_check_base()" + self._any_dbg(),
+            "  %ktc.e.base = trunc i64 %ktc.e.base64 to i32",
+            "  %ktc.e.from = add i32 %ktc.e.base, %ktc.e.before",
+            "  %ktc.e.last = add i32 %ktc.e.from, %ktc.e.one",
+            "  %ktc.e.me = add i32 %ktc.e.last, 1",
+            "  %ktc.e.readers = add i32 %ktc.e.base, 1",
+        ]
+
+    def _any_dbg(self) -> str:
+        return next((f", !dbg {one.dbg}" for one in self._body.instructions if one.dbg), "")
+
+    def _count_barrier(self, one: Instruction) -> None:
+        was, new, is_much = self._names(3)
+        self._body.put_before(
+            one,
+            f"{was} = load i32, ptr {self._epoch}, align 4",
+            f"{new} = add i32 {was}, 1",
+            f"store i32 {new}, ptr {self._epoch}, align 4",
+            f"{is_much} = icmp ult i32 {new}, {1 << (30 - _THREAD_BITS)}",
+        )
+        self._remember(one, is_much, "")
+
+    def _access(self, one: Instruction, access: Access, place: Place) -> None:
+        pointers = self._pointers
+        root = pointers.root(access.pointer)
+        if self.usage.is_own(root):
+            return
+        super()._access(one, access, place)
+        if pointers.is_constant(root):
+            return
+        if pointers.alloca(root):
+            if root in self._claims.shadows:
+                self._claims.access_array(one, access, root)
+        elif pointers.shared_offset(root) is not None:
+            self._access_shared(one, access)
+        else:
+            known = self.usage.roots[pointers.argument_of(root)]
+            if known.flags & (WRITE | ATOMIC):
+                self._claim_global(one, access, root, known)
+
+    def _claim_global(self, one: Instruction, access: Access, root: str, known: Root) -> None:
+        number, _, _ = self._extent(one, root)
+        start, own, address, distance, at, place = self._names(6)
+        self._body.put_before(
+            one,
+            f"{start} = call i64 @__ktc_check_start(i64 {number})",
+            f"{own} = call i64 @__ktc_check_own(i64 {number})",
+            f"{address} = ptrtoint ptr {access.pointer} to i64",
+            f"{distance} = sub i64 {address}, {start}",
+            f"{at} = {_words(distance, known.granule)}",
+            f"{place} = add i64 {own}, {at}",
+        )
+        me = "%ktc.e.base" if access.is_atomic else "%ktc.e.me"
+        count, is_read = access.size // known.granule, one.code == "load" and not access.is_atomic
+        readers = "%ktc.e.readers" if is_read else ""
+        words = Words(place, count, access.size, me, "%ktc.e.base", readers, access.is_atomic)
+        self._claims.claim(one, words, self._strides.of(access.pointer, one.block))
+
+    def _access_shared(self, one: Instruction, access: Access) -> None:
+        at = self.usage.variable_of(access)
+        assert at is not None
+        granule = self.usage.granules[at]
+        first, address, start, distance, offset, own, place = self._names(7)
+        self._body.put_before(
+            one,
+            f"{first} = ptrtoint ptr %shared to i64",
+            f"{start} = add i64 {first}, {at}",
+            f"{address} = ptrtoint ptr {access.pointer} to i64",
+            f"{distance} = sub i64 {address}, {start}",
+            f"{offset} = {_words(distance, granule)}",
+            f"{own} = call i64 @__ktc_check_shared_own()",
+            f"{place} = add i64 {own}, {offset}",
+        )
+        if at:
+            moved = self._names(1)[0]
+            self._body.put_before(one, f"{moved} = add i64 {place}, {4 * at}")
+            place = moved
+        count = access.size // granule
+        reads = not access.flags & kinds.WRITE or access.flags & kinds.MUST_BE_SET
+        if reads:
+            self._claims.must_be_set(one, place, count)
+        if one.line not in self.usage.claiming:
+            if access.flags & kinds.WRITE and not reads:
+                self._claims.set(one, place, count, str(_ATOMICS))
+            return
+        was, low, me = self._names(3)
+        self._body.put_before(
+            one,
+            f"{was} = load i32, ptr {self._epoch}, align 4",
+            f"{low} = shl i32 {was}, {_THREAD_BITS}",
+            f"{me} = or i32 {low}, {_ATOMICS if access.is_atomic else '%ktc.e.one'}",
+        )
+        several = ""
+        if one.code == "load" and not access.is_atomic:
+            several = self._names(1)[0]
+            self._body.put_before(one, f"{several} = or i32 {low}, {_READERS}")
+        words = Words(place, count, access.size, me, low, several, access.is_atomic)
+        self._claims.claim(one, words, self._strides.of(access.pointer, one.block))
+
+    # ---- what becomes of it --------------------------------------------------------------------------------
+
+    def _remember(self, one: Instruction, is_right: str, site: str) -> None:
+        was, is_bad, wide, new = self._names(4)
+        self._body.put_before(
+            one,
+            f"{is_bad} = xor i1 {is_right}, true",
+            f"{wide} = zext i1 {is_bad} to i32",
+            f"{was} = load i32, ptr {self._found}, align 4",
+            f"{new} = or i32 {was}, {wide}",
+            f"store i32 {new}, ptr {self._found}, align 4",
+        )
+
+    def _leave(self, one: Instruction) -> None:
+        body = self._body
+        was, is_any = self._names(2)
+        self._count += 1
+        tell, gone = f"ktc.tell.{self._count}", f"ktc.gone.{self._count}"
+        body.put_before(
+            one,
+            f"{was} = load i32, ptr {self._found}, align 4",
+            f"{is_any} = icmp ne i32 {was}, 0",
+            f"br i1 {is_any}, label %{tell}, label %{gone}",
+        )
+        body.before[one.line].append(f"{tell}:")
+        body.put_before(one, f"store i64 1, ptr {_SUSPECT}, align 8", f"br label %{gone}")
+        body.before[one.line].append(f"{gone}:")
+
+
+def _words(distance: str, granule: int) -> str:
+    """Return where the word of a granule is: four bytes for each."""
+    if granule == 4:
+        return f"and i64 {distance}, -4"
+    if granule == 8:
+        return f"lshr i64 {distance}, 1"
+    return f"shl i64 {distance}, {2 if granule == 1 else 1}"

@@ -1,0 +1,115 @@
+"""How far apart the addresses of neighbouring threads are."""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+
+from ktc.emit.checks.body import Body, Instruction, incoming
+from ktc.emit.checks.layout import size_of, split
+from ktc.emit.checks.memory import access_of
+from ktc.emit.checks.pointers import Pointers, step_of
+
+Stride = tuple[int, frozenset[int]] | None
+"""A number, and the first blocks of the loops in which it is one."""
+
+_NEIGHBOURS = ("%s0", "%s12", "%s13")
+"""What differs between threads that are neighbours in x: the index, the lane, the warp."""
+_KEEPING = ("zext", "sext", "trunc", "freeze", "bitcast", "ptrtoint", "inttoptr")
+_UNLIKE = ("call", "atomicrmw", "cmpxchg", "alloca")
+_ALWAYS = frozenset[int]()
+
+
+class Strides:
+    """What is added to values of one function from a thread to its neighbour in x.
+
+    Args:
+        loops: the blocks of each loop by its first block.
+    """
+
+    def __init__(self, body: Body, pointers: Pointers, loops: Mapping[int, AbstractSet[int]]) -> None:
+        self._body, self._pointers, self._loops = body, pointers, loops
+        self._known: dict[str, Stride] = {}
+
+    def of(self, value: str, block: int) -> int | None:
+        """Return the stride of a number, or of an address in bytes, as a block sees it; None: no constant one."""
+        found = self._stride(value)
+        if found is None or not all(block in self._loops.get(head, ()) for head in found[1]):
+            return None
+        return found[0]
+
+    def _stride(self, value: str) -> Stride:
+        if value == "%s0":
+            return 1, _ALWAYS
+        if value in _NEIGHBOURS:
+            return None
+        one = self._body.defined.get(value)
+        if one is None:
+            return 0, _ALWAYS  # a constant or an argument
+        if value not in self._known:
+            self._known[value] = None  # on a way around
+            self._known[value] = self._of(one)
+        return self._known[value]
+
+    def _of(self, one: Instruction) -> Stride:
+        if one.code == "getelementptr":
+            return self._of_step(one)
+        if one.code == "phi":
+            return self._of_phi(one)
+        if one.code in _KEEPING:
+            return self._stride(one.text.split()[2])
+        if one.code == "load":
+            return self._of_load(one)
+        if one.code in _UNLIKE:
+            return None
+        parts = [part.split()[-1] for part in split(one.text[len(one.code) :])]
+        strides = [self._stride(part) for part in parts]
+        found = [stride for stride in strides if stride is not None]
+        if len(found) < len(strides):
+            return None
+        heads = frozenset[int]().union(*(stride[1] for stride in found))
+        number = _combined(one, parts, [stride[0] for stride in found])
+        return None if number is None else (number, heads)
+
+    def _of_load(self, one: Instruction) -> Stride:
+        access = access_of(one)
+        if access is None or access.is_atomic or self._pointers.alloca(self._pointers.root(access.pointer)):
+            return None
+        found = self._stride(access.pointer)
+        return found if found is not None and found[0] == 0 else None
+
+    def _of_step(self, one: Instruction) -> Stride:
+        step = step_of(one)
+        base = self._stride(step.base) if step is not None else None
+        if step is None or base is None:
+            return None
+        if step.distance is not None:
+            return base
+        index = self._stride(step.indices[0].split()[-1]) if len(step.indices) == 1 else None
+        return None if index is None else (base[0] + index[0] * size_of(step.kind), base[1] | index[1])
+
+    def _of_phi(self, one: Instruction) -> Stride:
+        """A loop's number: what it begins with, and what is added alike in each turn."""
+        values = [value for value, _ in incoming(one)]
+        starts = [value for value in values if not self._adds_to(one.name, value)]
+        if len(values) != 2 or len(starts) != 1:
+            return None
+        start = self._stride(starts[0])
+        return None if start is None else (start[0], start[1] | {one.block})
+
+    def _adds_to(self, name: str, value: str) -> bool:
+        one = self._body.defined.get(value)
+        if one is None or one.code != "add":
+            return False
+        parts = [part.split()[-1] for part in split(one.text[len("add") :])]
+        others = [part for part in parts if part != name]
+        added = self._stride(others[0]) if len(others) == 1 else None
+        return added is not None and added[0] == 0
+
+
+def _combined(one: Instruction, parts: list[str], numbers: list[int]) -> int | None:
+    if not any(numbers):
+        return 0
+    if one.code in ("add", "sub") or (one.code == "or" and "disjoint" in one.text):
+        return numbers[0] - numbers[1] if one.code == "sub" else numbers[0] + numbers[1]
+    if one.code in ("mul", "shl") and parts[1].isdigit():
+        return numbers[0] * (int(parts[1]) if one.code == "mul" else 1 << int(parts[1]))
+    return numbers[1] * int(parts[0]) if one.code == "mul" and parts[0].isdigit() else None

@@ -1,0 +1,164 @@
+"""What a kernel does with memory that its threads share: which arguments it changes, and what between two barriers.
+
+Input: a kernel's function. Output: `Usage`, for the first look at launches (`screen`).
+"""
+
+import re
+from collections.abc import Callable
+
+from ktc.base.records import entity
+from ktc.emit.checks import sites as kinds
+from ktc.emit.checks.body import Body, Instruction
+from ktc.emit.checks.layout import split
+from ktc.emit.checks.memory import Access, access_of
+from ktc.emit.checks.places import Place
+from ktc.emit.checks.pointers import Pointers
+from ktc.emit.checks.screening.waiting import Shape
+
+READ, WRITE, ATOMIC = 1, 2, 4
+"""What a kernel does with the memory of a pointer."""
+
+_COPY = re.compile(r"call void @llvm\.(?:memcpy|memmove|memset)\.")
+_GRANULES = (1, 2, 4, 8)
+
+
+class Unscreened(Exception):
+    """A kernel is not taken."""
+
+
+@entity
+class Root:
+    """A pointer of the kernel's arguments.
+
+    Args:
+        origin: which argument, see `Pointers.argument_of`. flags: of `READ`, `WRITE` and `ATOMIC`. granule: bytes.
+    """
+
+    origin: int
+    flags: int = 0
+    granule: int = 8
+
+
+class Usage:
+    """The accesses of one kernel's function.
+
+    Args:
+        variables: places and sizes of the variables in shared memory.
+
+    Raises:
+        Unscreened: it accesses memory of which too little is known.
+    """
+
+    def __init__(
+        self,
+        body: Body,
+        pointers: Pointers,
+        place_of: Callable[[Instruction], Place | None],
+        variables: list[tuple[int, int]],
+        shape: Shape,
+    ) -> None:
+        self._body, self._pointers, self._place_of, self._variables = body, pointers, place_of, variables
+        self.roots: dict[int, Root] = {}
+        """By origin."""
+        self._found_accesses = self._accesses()
+        self.granules = self._shared_granules()
+        self.claiming = self._written_between(shape)
+
+    def _accesses(self) -> list[tuple[Instruction, Access]]:
+        """Return the accesses to memory that threads share; notes what is done with which argument's."""
+        found = []
+        for one in self._body.instructions:
+            if _COPY.match(one.text):
+                self._refuse_copy(one)
+            access = access_of(one) if self._place_of(one) is not None else None
+            if access is None:
+                continue
+            root = self._pointers.root(access.pointer)
+            if self._pointers.is_constant(root) or self._pointers.alloca(root) or self.is_own(root):
+                continue
+            found.append((one, access))
+            if self._pointers.shared_offset(root) is None:
+                self._note(access, root)
+            elif access.size not in _GRANULES and access.size % 8:
+                raise Unscreened("it has accesses of odd sizes")
+        return found
+
+    def is_own(self, pointer: str) -> bool:
+        """Say whether a pointer comes from a local that holds the addresses of locals only."""
+        one = self._body.defined.get(pointer)
+        access = access_of(one) if one is not None and one.code == "load" else None
+        holder = self._pointers.root(access.pointer) if access is not None else ""
+        if not self._pointers.alloca(holder):
+            return False
+        work, seen = [holder], {holder}
+        while work:
+            value = work.pop()
+            for use in self._body.uses.get(value, ()):
+                if use.code == "getelementptr" and use.name not in seen:
+                    seen.add(use.name)
+                    work.append(use.name)
+                elif not self._is_harmless(use, value):
+                    return False
+        return True
+
+    def _is_harmless(self, use: Instruction, place: str) -> bool:
+        """Say whether a use of a place for addresses puts none there but those of locals."""
+        if use.code == "store":
+            held = access_of(use)
+            if held is None or held.value == place:
+                return False
+            return bool(self._pointers.alloca(self._pointers.root(held.value)))
+        return use.code in ("load", "getelementptr") or "@llvm.lifetime" in use.text
+
+    def _refuse_copy(self, one: Instruction) -> None:
+        inside = one.text[one.text.index("(") + 1 : one.text.rindex(")")]
+        for part in split(inside):
+            words = part.split()
+            root = self._pointers.root(words[-1]) if words[0] == "ptr" else ""
+            is_own = self._pointers.alloca(root) and root not in self._pointers.arrays
+            if root and not is_own and not self._pointers.is_constant(root):
+                raise Unscreened("it copies memory")
+
+    def _note(self, access: Access, pointer: str) -> None:
+        origin = self._pointers.argument_of(pointer)
+        if not origin or (access.size not in _GRANULES and access.size % 8):
+            raise Unscreened("it accesses what is no argument's")
+        root = self.roots.setdefault(origin, Root(origin))
+        root.granule = min(root.granule, access.size, max(access.align, 1))
+        root.flags |= ATOMIC if access.is_atomic else WRITE if access.flags & kinds.WRITE else READ
+
+    def _shared_granules(self) -> dict[int, int]:
+        """Return for each variable in shared memory, by its place, the least bytes of an access."""
+        found: dict[int, int] = {}
+        for _, access in self._found_accesses:
+            at = self.variable_of(access)
+            if at is not None:
+                found[at] = min(found.get(at, 8), access.size, max(access.align, 1))
+        return found
+
+    def variable_of(self, access: Access) -> int | None:
+        """Return the place of the variable in shared memory that an access means."""
+        offset = self._pointers.shared_offset(self._pointers.root(access.pointer))
+        if offset is None:
+            return None
+        for at, size in self._variables:
+            if at <= offset < at + size:
+                return at
+        return max([at for at, size in self._variables if not size and at <= offset], default=0)
+
+    def _written_between(self, shape: Shape) -> set[int]:
+        """Return the lines of accesses to shared memory that is written, not by atomics alone, between two barriers."""
+        by_line = {one.line: access for one, access in self._found_accesses}
+        found = set()
+        for region in shape.regions():
+            inside: dict[int, list[tuple[int, Access]]] = {}
+            for one in region:
+                access = by_line.get(one.line)
+                at = self.variable_of(access) if access is not None else None
+                if access is not None and at is not None:
+                    inside.setdefault(at, []).append((one.line, access))
+            for accesses in inside.values():
+                writes = {access.is_atomic for _, access in accesses if access.flags & kinds.WRITE}
+                if writes and (False in writes or not all(access.is_atomic for _, access in accesses)):
+                    found |= {line for line, _ in accesses}
+        return found

@@ -1,0 +1,120 @@
+"""The command lines of linkers."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from ktc.base.records import record
+from ktc.emit.linking.tools import LinkTools
+from ktc.targets.triples import LINUX, MACOS, WINDOWS
+
+
+@record
+class LinkOptions:
+    """What is to be made of objects.
+
+    Args:
+        shared: a shared library instead of an executable.
+        debug: symbols and debug information are kept.
+        exported: what others see of a library; None: all.
+        soname: the name under which the system looks for a shared library, "" for its file's.
+        version: the version of its symbols, "" for none.
+        libraries: what else is linked, as `-l` names it, or paths; folders: where that is looked for first.
+        is_joined: one object is made of several.
+    """
+
+    shared: bool = False
+    debug: bool = False
+    exported: tuple[str, ...] | None = None
+    soname: str = ""
+    version: str = ""
+    libraries: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    is_joined: bool = False
+
+
+EXECUTABLE = LinkOptions()
+
+SYMBOL_LIST = "exported"
+"""Name of the file that lists what a library shows."""
+
+
+def symbol_list(tools: LinkTools, wanted: LinkOptions) -> str:
+    """Return the list of what is visible, as the system's linker takes it."""
+    names = wanted.exported or ()
+    if tools.system == MACOS:
+        return "".join(f"_{name}\n" for name in names)
+    if tools.system == WINDOWS:
+        return "EXPORTS\n" + "".join(f"    {name}\n" for name in names)
+    listed = f"global: {'; '.join(names)}; " if names else ""
+    return f"{wanted.version} {{ {listed}local: *; }};\n"
+
+
+def command(tools: LinkTools, names: Sequence[str], result: str, wanted: LinkOptions) -> list[str]:
+    """Return the command that links the files `names` to `result`, in their folder."""
+    if wanted.is_joined:
+        joined = [tools.linker] if tools.linker else [*tools.compiler, "-nostdlib"]
+        return [*joined, "-r", "-o", result, *names]
+    libraries = [f"-L{os.path.abspath(folder)}" for folder in wanted.folders]
+    libraries += [_library(name) for name in wanted.libraries]
+    if tools.linker:
+        return _of_linker(tools, names, result, wanted, libraries)
+    return _of_compiler(tools, names, result, wanted, libraries)
+
+
+def _of_linker(
+    tools: LinkTools, names: Sequence[str], result: str, wanted: LinkOptions, libraries: list[str]
+) -> list[str]:
+    start, before, after = tools.start_files
+    flags = ["--gc-sections", "--build-id=sha1", "--hash-style=gnu"]
+    flags += ["-z", "relro", "-z", "now", "-z", "noexecstack"]
+    flags += [] if wanted.debug else ["-s"]
+    flags += ["-shared", *_of_library(tools, wanted)] if wanted.shared else ["-pie", "-dynamic-linker", tools.loader]
+    if wanted.libraries:
+        usual = dict.fromkeys([str(Path(start).parent), *_USUAL_FOLDERS])
+        libraries = [*libraries, *(f"-L{folder}" for folder in usual if Path(folder).is_dir())]
+    inputs = [before, *names, *libraries, "--as-needed", *tools.libraries, after]
+    return [tools.linker, *flags, "-o", result, *([] if wanted.shared else [start]), *inputs]
+
+
+def _of_compiler(
+    tools: LinkTools, names: Sequence[str], result: str, wanted: LinkOptions, libraries: list[str]
+) -> list[str]:
+    flags = list(_FLAGS[tools.system])
+    flags += [] if wanted.debug else ["-s"]
+    if wanted.shared:
+        flags += ["-shared", *(f"-Wl,{','.join(words)}" for words in _pairs(_of_library(tools, wanted)))]
+    elif tools.is_static:
+        flags += ["-static"]
+    return [*tools.compiler, *flags, "-o", result, *names, *libraries, *_MORE[tools.system]]
+
+
+_FLAGS = {
+    LINUX: ("-Wl,--gc-sections", "-Wl,--build-id=sha1", "-Wl,-z,relro,-z,now,-z,noexecstack"),
+    MACOS: ("-Wl,-dead_strip",),
+    WINDOWS: ("-Wl,--gc-sections",),
+}
+_MORE = {LINUX: ("-Wl,--as-needed", "-lm", "-lpthread", "-ldl"), MACOS: (), WINDOWS: ()}
+"""Libraries that programs may need; parts of one C library on newer systems."""
+
+_USUAL_FOLDERS = ("/usr/local/lib", "/usr/lib", "/lib", "/usr/lib64", "/lib64")
+
+
+def _library(name: str) -> str:
+    """Return the linker's argument for a library: a path, or a name after `-l`."""
+    return os.path.abspath(name) if os.sep in name or name.endswith((".so", ".a", ".o", ".dylib")) else f"-l{name}"
+
+
+def _of_library(tools: LinkTools, wanted: LinkOptions) -> list[str]:
+    """Return the options for the name of a shared library and for what it shows."""
+    if tools.system == MACOS:
+        named = ["-install_name", wanted.soname] if wanted.soname else []
+        return [*named, *(["-exported_symbols_list", SYMBOL_LIST] if wanted.exported is not None else [])]
+    if tools.system == WINDOWS:
+        return []
+    named = ["-soname", wanted.soname] if wanted.soname else []
+    return [*named, *(["--version-script", SYMBOL_LIST] if wanted.exported is not None else [])]
+
+
+def _pairs(words: list[str]) -> list[list[str]]:
+    return [words[at : at + 2] for at in range(0, len(words), 2)]

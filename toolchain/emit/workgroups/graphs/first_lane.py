@@ -1,0 +1,51 @@
+"""Values that the lanes of a row have alike although they are computed of what differs, such as the warp's number.
+
+Input: an instruction. Output: its text before the loop over lanes, in terms of the first lane.
+"""
+
+from collections.abc import Callable
+
+from ktc.emit.workgroups.frames import Frame, Turn
+from ktc.emit.workgroups.graphs.graph import NAME, Instruction
+from ktc.emit.workgroups.leaves import Leaf, Plan
+from ktc.emit.workgroups.output import Output
+from ktc.targets.cpu import LANE_SLOT
+
+
+class FirstLane:
+    """Computes values of the first lane of a leaf, each once.
+
+    Args:
+        around: what the names of the loop over warps begin with. before: the lines before the loop over lanes.
+    """
+
+    def __init__(self, plan: Plan, frame: Frame, output: Output, leaf: Leaf, around: str, before: list[str]) -> None:
+        self.plan, self.frame, self.output, self.leaf = plan, frame, output, leaf
+        self.around, self.before = around, before
+        self.known: set[str] = set()
+
+    def text(self, one: Instruction, name: Callable[[str], str]) -> str:
+        """Return what an instruction computes; `name` gives the names of values that the lanes have alike."""
+        return NAME.sub(lambda found: self._value(found.group(0), name), one.text.split(" = ", 1)[1])
+
+    def _value(self, value: str, name: Callable[[str], str]) -> str:
+        if value not in self.leaf.varying:
+            return name(value)
+        if value == f"%s{LANE_SLOT}":
+            return "0"
+        if value == "%s0" and self.leaf.is_row:
+            return f"%{self.around}.x0"
+        made = f"%{self.leaf.prefix}.{value[1:]}.first"
+        if value not in self.known:
+            self.known.add(value)
+            if value == "%s0":
+                self.before.append(f"  {made} = urem i32 %{self.around}.from, %s6")
+                return made
+            _, one = self.plan.graph.values[value]
+            if value in self.plan.slots:
+                at = Turn(f"%{self.around}.from64", "0", self.leaf.is_row)
+                self.frame.load(value, one.type, made, at, self.before, self.output.access)
+            else:
+                assert isinstance(one, Instruction)
+                self.before.append(f"  {made} = {self.text(one, name)}")
+        return made

@@ -1,0 +1,1 @@
+"""Loops inside of threads, run by sixteen neighbouring threads at once."""

@@ -1,0 +1,314 @@
+"""Loops inside of threads, run by sixteen threads at once that are neighbours in x: a strip.
+
+Input: a leaf whose threads have loops. Output: a `Strip`: segments between the places where lanes part or meet, the
+order in which they are run, and what is kept from one to another. Each segment becomes a loop of sixteen turns, which
+LLVM makes vectors of. Where lanes may go different ways, each has a place, the number of the segment that it runs next;
+a segment is run under the mask of the lanes whose place it is, and a loop goes on while a lane is in it. Karrenberg and
+Hack, "Whole-Function Vectorization", do it with masks alone.
+"""
+
+from ktc.emit.workgroups.cuts import Part
+from ktc.emit.workgroups.graphs import flow, pure
+from ktc.emit.workgroups.graphs.graph import Instruction, Phi
+from ktc.emit.workgroups.graphs.uniformity import loops_of, varying_in_strip
+from ktc.emit.workgroups.hoisting import hoisted, is_known
+from ktc.emit.workgroups.leaves import LANES, SCALAR, THREADS, Leaf, Plan, edge_values, is_local
+from ktc.emit.workgroups.strips.segments import Order, Segment, Strip, blocks_by_head, ordered
+
+_MOST_SEGMENTS = 60
+_MOST_LIVE = 1500
+_MOST_AGAIN = 24
+_NEVER = 1 << 20
+
+
+def strip_of(plan: Plan, leaf: Leaf) -> Strip | None:
+    """Return how a leaf is run in strips, or None if that is not possible or of no use."""
+    loops = loops_of(leaf.part.edges, leaf.part.head)
+    if leaf.is_lanes or not _is_fit(plan, leaf, loops):
+        return None
+    heads = blocks_by_head(leaf.part, loops)
+    if heads is None or len(heads) > _MOST_SEGMENTS:
+        return None
+    order = ordered(leaf.part, heads, loops, leaf.part.head)
+    return _Planner(plan, leaf, heads, order, loops).planned()
+
+
+# ---- which leaves ---------------------------------------------------------------------------------------------
+
+
+def _is_fit(plan: Plan, leaf: Leaf, loops: dict[str, set[str]]) -> bool:
+    if len(leaf.live) > _MOST_LIVE or any(_is_memory(plan, name) for name in leaf.crossing):
+        return False
+    atomic = set[str]()
+    for name in leaf.part.blocks:
+        block = plan.graph.blocks[name]
+        for one in block.setters():
+            if id(one) in leaf.live and not _is_vectorised(one):
+                if not _is_atomic(plan, one):
+                    return False
+                atomic.add(name)
+        if block.end.stop is not None and block.end.stop.exchange is not None:
+            return False
+    # Atomics are taken one by one, in the segments that have them; a loop without them is worth it.
+    if atomic and all(loop & atomic for loop in loops.values()):
+        return False
+    number = {name: at for at, name in enumerate(leaf.part.blocks)}
+    return all(
+        number[target] > number[name] or flow.dominates(leaf.part.parents, target, name)
+        for name, targets in leaf.part.edges.items() for target in targets
+    )  # fmt: skip
+
+
+def _is_memory(plan: Plan, name: str) -> bool:
+    """Say whether a value is memory of a thread: lanes would share it."""
+    _, one = plan.graph.values[name]
+    return isinstance(one, Instruction) and one.op == "alloca"
+
+
+def _is_atomic(plan: Plan, one: Instruction | Phi) -> bool:
+    """Say whether an instruction changes memory atomically, or takes what that gave apart."""
+    if isinstance(one, Phi):
+        return False
+    if one.op == "extractvalue":
+        origin = plan.graph.values.get(one.uses[0], ("", one))[1]
+        return isinstance(origin, Instruction) and origin.op == "cmpxchg"
+    words = one.text.split(" = ", 1)[-1]
+    return words.startswith(("atomicrmw ", "cmpxchg ", "load volatile i", "store volatile i"))
+
+
+def _is_vectorised(one: Instruction | Phi) -> bool:
+    if one.name and one.type.startswith(("<", "{", "[")):
+        return False
+    if isinstance(one, Phi) or is_omitted(one):
+        return True
+    if one.op in ("load", "store"):
+        words = one.text.split(" = ", 1)[-1]
+        kind = words.split(" ")[1]
+        return kind not in ("atomic", "volatile") and kind[0] not in "<{["
+    return pure.is_pure(one)
+
+
+def is_omitted(one: Instruction) -> bool:
+    """Say whether an instruction is only a note to LLVM."""
+    return one.callee in ("llvm.assume", "llvm.experimental.noalias.scope.decl")
+
+
+def kept_of(plan: Plan) -> set[str]:
+    """Return what is kept for each thread: that of the first may not be set where it has ended or went another way."""
+    return {name for name, how in plan.slots.items() if how == THREADS}
+
+
+# ---- values ---------------------------------------------------------------------------------------------------
+
+
+class _Planner:
+    def __init__(
+        self, plan: Plan, leaf: Leaf, heads: dict[str, list[str]], order: Order, loops: dict[str, set[str]]
+    ) -> None:
+        self.plan, self.graph, self.outer, self.order, self.loops = plan, plan.graph, leaf, order, loops
+        self.part = leaf.part
+        self.heads = heads
+        self.extra = {name for name in kept_of(plan) if not self._is_internal(name)}
+        self.needed: set[str] = set()
+        self.strip = Strip({}, order, set())
+
+    def planned(self) -> Strip | None:
+        for _ in range(8):
+            self._try()
+            bad = self._not_kept_once()
+            if not bad:
+                break
+            self.extra |= bad
+        else:
+            return None
+        strip = self.strip
+        strip.slots = {name: SCALAR if name not in strip.varying else LANES for name in self.needed}
+        for segment in strip.segments.values():
+            segment.given = sorted(self._given(segment))
+            segment.loop_local = self._loop_local(segment.leaf)
+        self._find_uniform_branches()
+        return strip
+
+    def _try(self) -> None:
+        varying = varying_in_strip(self.graph, self.extra)
+        self.needed = set()
+        self.strip = Strip({}, self.order, varying)
+        for number, (head, blocks) in enumerate(self.heads.items(), 1):
+            edges = {name: [one for one in self.part.edges[name] if one in blocks and one != head] for name in blocks}
+            edges = {name: [one for one in targets if one not in self.heads] for name, targets in edges.items()}
+            part = Part(head, flow.order(edges, head), "", [], False, edges, flow.immediate_dominators(edges, head))
+            leaf = Leaf(f"{self.outer.prefix}.g{number}", part, self.outer.cut, self.outer.outer, varying)
+            self.strip.segments[head] = Segment(number, leaf)
+        while True:
+            before = len(self.needed)
+            for segment in self.strip.segments.values():
+                self._needs(segment.leaf)
+            if len(self.needed) == before:
+                break
+
+    def _is_internal(self, name: str) -> bool:
+        block, one = self.graph.values.get(name, ("", None))
+        return block in self.part.edges and not (isinstance(one, Phi) and block == self.part.head)
+
+    def _needs(self, leaf: Leaf) -> None:
+        """Mark what a segment does, and what it takes from others."""
+        graph, part = self.graph, leaf.part
+        leaf.live, leaf.crossing = set(), set()
+        work: list[tuple[str, str]] = []
+        for phi in graph.blocks[part.head].phis if part.head != self.part.head else ():
+            if phi.name in self.plan.slots:
+                self._load_outer(leaf, phi.name)
+        for name in part.blocks:
+            block = graph.blocks[name]
+            for one in block.body:
+                if not is_omitted(one) and (pure.has_effect(one) or self._is_wanted(one.name)):
+                    self._mark(leaf, one, name, work)
+            for phi in block.phis if name != part.head else ():
+                if self._is_wanted(phi.name):
+                    self._mark(leaf, phi, name, work)
+            if block.end.condition and (name == self.part.end or len(self.part.edges[name]) > 1):
+                work.append((block.end.condition, name))
+            for target in self.part.edges[name]:
+                for phi in graph.blocks[target].phis if target in self.heads else ():
+                    if phi.name in self.needed:
+                        work.append((phi.incoming[name], name))
+        for name, _, phi, value in edge_values(graph, self.part):
+            if phi.name in self.plan.slots and name in part.edges:
+                work.append((value, name))
+        while work:
+            value, place = work.pop()
+            if not value.startswith("%") or value in graph.parameters:
+                continue
+            if is_local(graph, part, value, place):
+                where, setter = graph.values[value]
+                self._mark(leaf, setter, where, work)
+            else:
+                self._load_outer(leaf, value)
+
+    def _is_wanted(self, name: str) -> bool:
+        return bool(name) and (name in self.needed or name in self.plan.slots)
+
+    def _mark(self, leaf: Leaf, one: Instruction | Phi, block: str, work: list[tuple[str, str]]) -> None:
+        if id(one) in leaf.live:
+            return
+        leaf.live.add(id(one))
+        if isinstance(one, Phi):
+            work += [(value, pred) for pred, value in one.incoming.items() if pred in leaf.part.edges]
+        else:
+            work += [(use, block) for use in one.uses]
+
+    def _load_outer(self, leaf: Leaf, name: str) -> None:
+        if name in leaf.crossing or name in self.graph.parameters:
+            return
+        leaf.crossing.add(name)
+        _, one = self.graph.values[name]
+        if not self._is_internal(name):
+            again = name not in self.plan.slots
+        else:
+            again = name in self.strip.varying and self._cost(leaf, name, _MOST_AGAIN) <= _MOST_AGAIN
+            if not again:
+                self.needed.add(name)
+        if again and isinstance(one, Instruction) and one.op != "alloca":
+            for use in one.uses:
+                self._load_outer(leaf, use)
+
+    def _cost(self, leaf: Leaf, name: str, left: int) -> int:
+        """Return what it costs to compute a value again in a segment, a large number if it cannot be."""
+        if not self._is_internal(name):
+            return 0
+        block, one = self.graph.values[name]
+        # What a loop sets is another value in its next turn, which other lanes may have begun.
+        if any(block in loop and leaf.part.head not in loop for loop in self.loops.values()):
+            return _NEVER
+        if name not in self.strip.varying:
+            return 0
+        if isinstance(one, Phi):
+            return _NEVER
+        total = pure.recomputation_cost(one) or _NEVER
+        for use in one.uses:
+            if total > left:
+                break
+            total += self._cost(leaf, use, left - total)
+        return total
+
+    def _given(self, segment: Segment) -> set[str]:
+        """Return the kept values that a segment sets, with phis of those that follow."""
+        found = set[str]()
+        part = segment.leaf.part
+        for name in part.blocks:
+            block = self.graph.blocks[name]
+            setters = [*block.body, *(block.phis if name != part.head else ())]
+            found |= {one.name for one in setters if one.name in self.needed}
+            for target in self.part.edges[name]:
+                if target in self.heads:
+                    found |= {phi.name for phi in self.graph.blocks[target].phis if phi.name in self.needed}
+        return found
+
+    def _loop_local(self, leaf: Leaf) -> set[str]:
+        """Return the phis of a loop of one segment that nothing outside reads."""
+        head = leaf.part.head
+        if len(self.heads.keys() & self.loops.get(head, set())) != 1:
+            return set()
+        others = [one.leaf.crossing for one in self.strip.segments.values() if one.leaf is not leaf]
+        names = {phi.name for phi in self.graph.blocks[head].phis}
+        return names.difference(self.plan.slots, *others)
+
+    def _not_kept_once(self) -> set[str]:
+        """Return values that all lanes have alike, but that are not known before the loop of lanes that sets them."""
+        found = set[str]()
+        varying = self.strip.varying
+        for segment in self.strip.segments.values():
+            leaf = segment.leaf
+            names = {one.name for one in hoisted(self.graph, leaf)}
+            for name in self._given(segment) - varying:
+                block, one = self.graph.values[name]
+                if block in leaf.part.edges and not (isinstance(one, Phi) and block in self.heads):
+                    found |= {name} - names
+                elif isinstance(one, Phi):
+                    texts = {
+                        text
+                        for pred, text in one.incoming.items()
+                        if pred in leaf.part.edges and pred in self.part.edges
+                    }
+                    if len(texts) > 1 or not all(is_known(self.graph, leaf, names, text) for text in texts):
+                        found.add(name)
+        return found
+
+    # ---- ways -----------------------------------------------------------------------------------------------------
+
+    def _find_uniform_branches(self) -> None:
+        """Find whether all lanes go the same way from each segment."""
+        strip = self.strip
+        alike = not self.plan.ends_threads
+        for segment in strip.segments.values():
+            alike = self._successors(segment) and alike
+        strip.is_masked = not alike
+        for segment in strip.segments.values():
+            segment.is_full = alike or (segment.leaf.part.head == self.part.head and not self.plan.ends_threads)
+            if not alike:
+                segment.uniform_branch = ""
+
+    def _successors(self, segment: Segment) -> bool:
+        """Find where lanes go from a segment; says whether all go the same way."""
+        part = segment.leaf.part
+        reach: dict[str, set[str]] = {}
+        for name in reversed(part.blocks):
+            targets = self.part.edges[name] if name != self.part.end else []
+            reach[name] = {one if one in self.heads else "" for one in targets if one not in part.edges[name]}
+            if not targets or len(targets) < len(set(self.graph.blocks[name].end.targets)):
+                reach[name].add("")
+            for one in part.edges[name]:
+                reach[name] |= reach[one]
+        segment.successors = sorted(reach[part.head])
+        at = part.head
+        while len(reach[at]) > 1:
+            inside = part.edges[at]
+            if len(self.part.edges[at]) == 1 and len(set(self.graph.blocks[at].end.targets)) == 1:
+                at = inside[0]
+                continue
+            names = {one.name for one in hoisted(self.graph, segment.leaf)}
+            if not all(len(reach[one]) == 1 for one in inside):
+                return False
+            segment.uniform_branch = at
+            return is_known(self.graph, segment.leaf, names, self.graph.blocks[at].end.condition)
+        return True

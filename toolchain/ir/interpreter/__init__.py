@@ -1,0 +1,1 @@
+"""The interpreter of the IR: functions as Python code over a simulated memory."""

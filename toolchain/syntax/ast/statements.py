@@ -1,0 +1,365 @@
+"""Statements and declarations."""
+
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any, Union
+
+from ktc.base import unpickling
+from ktc.base.records import entity, replace
+from ktc.syntax.ast.expressions import Expr, Node, Param
+
+
+@entity
+class Decorator(Node):
+    """`@value`; `@x("y")` is a Call."""
+
+    value: Expr
+
+
+@entity
+class FunctionHead:
+    """What stands between a function's name and its body, and its docstring.
+
+    Args:
+        result: the type after `->`, or None.
+        result_ref: what stands in `-> ref [a, b] T`; None if the result is no reference.
+        effects: capturing, escaping, unified, async … as written.
+        captures: `unified {read a, mut b, var c}` gives (("read", "a"), …), `var c^` ("move", "c"); None if there is
+            no list.
+        doc: the docstring or "".
+    """
+
+    params: tuple[Param, ...]
+    args: tuple[Param, ...]
+    result: Expr | None
+    result_ref: tuple[Expr, ...] | None
+    raises: bool
+    effects: tuple[str, ...]
+    captures: tuple[tuple[str, str], ...] | None
+    where: tuple[Expr, ...]
+    is_def: bool
+    doc: str
+
+
+class FunctionDecl(Node):
+    """A function; `start` is at `fn`/`def`, `name_start` at the name.
+
+    Head and body may be pickled until they are asked for: most functions of a cached module are never called, and
+    most of the others never looked into.
+    """
+
+    __slots__ = ("_body", "_head", "decorators", "name", "name_start")
+    __match_args__ = (
+        "start", "end", "name", "name_start", "params", "args", "result", "result_ref", "raises", "effects", "captures",
+        "where", "body", "decorators", "is_def", "doc",
+    )  # fmt: skip
+
+    def __init__(
+        self, start: int, end: int, name: str, name_start: int, decorators: tuple[Decorator, ...],
+        head: FunctionHead | bytes, body: "tuple[Stmt, ...] | bytes | None",
+    ) -> None:  # fmt: skip
+        self.start = start
+        self.end = end
+        self.name = name
+        self.name_start = name_start
+        self.decorators = decorators
+        self._head = head
+        self._body = body
+
+    @property
+    def head(self) -> FunctionHead:
+        """Return what stands between name and body."""
+        head = self._head
+        if isinstance(head, bytes):
+            made = unpickling.loads(head)
+            assert isinstance(made, FunctionHead)
+            self._head = head = made
+        return head
+
+    @property
+    def body(self) -> "tuple[Stmt, ...] | None":
+        """Return the statements; None for a trait's requirement (`...`)."""
+        body = self._body
+        if isinstance(body, bytes):
+            made = unpickling.loads(body)
+            assert made is None or isinstance(made, tuple)
+            self._body = body = made
+        return body
+
+    def with_args(self, args: tuple[Param, ...]) -> "FunctionDecl":
+        """Return the same function with other arguments."""
+        head = replace(self.head, args=args)
+        return FunctionDecl(self.start, self.end, self.name, self.name_start, self.decorators, head, self.body)
+
+    def as_requirement(self) -> "FunctionDecl":
+        """Return the same function without a body."""
+        return FunctionDecl(self.start, self.end, self.name, self.name_start, self.decorators, self.head, None)
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        return self.head.params
+
+    @property
+    def args(self) -> tuple[Param, ...]:
+        return self.head.args
+
+    @property
+    def result(self) -> Expr | None:
+        return self.head.result
+
+    @property
+    def result_ref(self) -> tuple[Expr, ...] | None:
+        return self.head.result_ref
+
+    @property
+    def raises(self) -> bool:
+        return self.head.raises
+
+    @property
+    def effects(self) -> tuple[str, ...]:
+        return self.head.effects
+
+    @property
+    def captures(self) -> tuple[tuple[str, str], ...] | None:
+        return self.head.captures
+
+    @property
+    def where(self) -> tuple[Expr, ...]:
+        return self.head.where
+
+    @property
+    def is_def(self) -> bool:
+        return self.head.is_def
+
+    @property
+    def doc(self) -> str:
+        return self.head.doc
+
+
+@entity
+class StructDecl(Node):
+    """A struct: fields are `VarDecl`s, methods `FunctionDecl`s, plus `Alias`es in `body`."""
+
+    name: str
+    name_start: int
+    params: tuple[Param, ...]
+    traits: tuple[Expr, ...]
+    where: tuple[Expr, ...]
+    body: "tuple[Stmt, ...]"
+    decorators: tuple[Decorator, ...]
+    doc: str
+
+
+@entity
+class Extension(Node):
+    """`__extension name(traits):`: members that a struct of the same file gets as well."""
+
+    name: str
+    name_start: int
+    traits: tuple[Expr, ...]
+    body: "tuple[Stmt, ...]"
+
+
+@entity
+class TraitDecl(Node):
+    """A trait: methods (body None = requirement), aliases (value None = associated requirement)."""
+
+    name: str
+    name_start: int
+    params: tuple[Param, ...]
+    traits: tuple[Expr, ...]
+    body: "tuple[Stmt, ...]"
+    decorators: tuple[Decorator, ...]
+    doc: str
+
+
+@entity
+class Alias(Node):
+    """`alias name[params]: type = value`, `comptime …`; value None in a trait."""
+
+    name: str
+    name_start: int
+    params: tuple[Param, ...]
+    type: Expr | None
+    value: Expr | None
+
+
+@entity
+class VarDecl(Node):
+    """`var target: type = value`, `ref target = value`; a field of a struct.
+
+    Args:
+        kind: "var" or "ref".
+        target: a Name, or a TupleLit of Names for `var a, b = …`.
+    """
+
+    kind: str
+    target: Expr
+    type: Expr | None
+    value: Expr | None
+
+
+@entity
+class Assign(Node):
+    """`t0 = t1 = value`; `t0: type = value` has one target and a type."""
+
+    targets: tuple[Expr, ...]
+    type: Expr | None
+    value: Expr
+
+
+@entity
+class AugAssign(Node):
+    """`target op= value`; op without the `=`."""
+
+    target: Expr
+    op: str
+    value: Expr
+
+
+@entity
+class ExprStmt(Node):
+    """An expression as a statement."""
+
+    value: Expr
+
+
+@entity
+class If(Node):
+    """`if`; an `elif` is an If alone in `orelse`. `comptime`: `@parameter if` / `comptime if`."""
+
+    condition: Expr
+    body: "tuple[Stmt, ...]"
+    orelse: "tuple[Stmt, ...]"
+    comptime: bool
+
+
+@entity
+class While(Node):
+    """`while condition: body else: orelse`."""
+
+    condition: Expr
+    body: "tuple[Stmt, ...]"
+    orelse: "tuple[Stmt, ...]"
+
+
+@entity
+class For(Node):
+    """`for [var|ref] target in iter`; `comptime`: `@parameter for` / `comptime for`."""
+
+    target: Expr
+    convention: str
+    iter: Expr
+    body: "tuple[Stmt, ...]"
+    orelse: "tuple[Stmt, ...]"
+    comptime: bool
+
+
+@entity
+class Return(Node):
+    """`return value`."""
+
+    value: Expr | None
+
+
+@entity
+class Raise(Node):
+    """`raise value`; None re-raises."""
+
+    value: Expr | None
+
+
+@entity
+class Break(Node):
+    """`break`."""
+
+
+@entity
+class Continue(Node):
+    """`continue`."""
+
+
+@entity
+class Pass(Node):
+    """`pass`, and `...` as a statement."""
+
+
+@entity
+class Handler(Node):
+    """`except name: body`; name "" if not given. `except T` is not in the language."""
+
+    name: str
+    body: "tuple[Stmt, ...]"
+
+
+@entity
+class Try(Node):
+    """`try: body except e: … else: orelse finally: final`."""
+
+    body: "tuple[Stmt, ...]"
+    handler: Handler | None
+    orelse: "tuple[Stmt, ...]"
+    final: "tuple[Stmt, ...]"
+
+
+@entity
+class WithItem(Node):
+    """`value as name`; name "" if not given."""
+
+    value: Expr
+    name: str
+
+
+@entity
+class With(Node):
+    """`with a as x, b as y: body`."""
+
+    items: tuple[WithItem, ...]
+    body: "tuple[Stmt, ...]"
+
+
+@entity
+class CollectItem(Node):
+    """What to do with each item of a comprehension, which the elaborator takes for loops around this; in no text."""
+
+    action: Callable[[], None]
+
+
+@entity
+class StaticAssert(Node):
+    """`comptime assert c, m`, `__comptime_assert c, m`."""
+
+    condition: Expr
+    message: Expr | None
+
+
+@entity
+class Import(Node):
+    """`import a.b as c, d`: (("a.b", "c"), ("d", "")) ."""
+
+    names: tuple[tuple[str, str], ...]
+
+
+@entity
+class FromImport(Node):
+    """`from ..a.b import c as d, e`: level 2, module "a.b", names (("c", "d"), ("e", "")).
+    `from m import *` has names (("*", ""),)."""
+
+    level: int
+    module: str
+    names: tuple[tuple[str, str], ...]
+
+
+@entity
+class Module(Node):
+    """One file. `source` is the `diag.Source`, set by the loader after unpickling."""
+
+    body: "tuple[Stmt, ...]"
+    doc: str
+    source: Any = field(default=None)
+
+
+Stmt = Union[
+    FunctionDecl, StructDecl, Extension, TraitDecl, Alias, VarDecl, Assign, AugAssign, ExprStmt, If, While, For, Return,
+    Raise, Break, Continue, Pass, Try, With, CollectItem, StaticAssert, Import, FromImport,
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Parse-tree rules to syntax nodes: one mixin a kind of construct, joined in `builder.py`."""

@@ -1,0 +1,105 @@
+"""What the builders of expressions, declarations and statements share.
+
+A method of a builder is called for each rule of the grammar as it is recognised, innermost first, as
+`method(children, start, end)` with the offsets of the rule's text. A child is what its rule's method returned, or
+for a token its index.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ktc.diag.codes import Code
+from ktc.syntax import ast
+from ktc.syntax.lexing.lex_error import LexError
+from ktc.syntax.lexing.lexer import Tokens
+
+Kids = list[Any]
+
+
+class State:
+    """What the builders of one text share.
+
+    Args:
+        text: the module's text.
+        tokens: the tokens that are parsed.
+        field: parses the expression of an f-string's field, given its offsets.
+
+    Attributes:
+        errors: syntax errors found so far.
+        bounds: names declared by patterns of which no assignment is known, by offset.
+        valueless: aliases without value that no trait has claimed, by offset.
+    """
+
+    def __init__(self, text: str, tokens: Tokens, field: Callable[[int, int], ast.Expr]) -> None:
+        self.text, self.tokens, self.field = text, tokens, field
+        self.errors: list[LexError] = []
+        self.bounds: dict[int, ast.Bound] = {}
+        self.valueless: dict[int, ast.Alias] = {}
+
+
+class BaseBuilder:
+    """Access to the tokens and to the shared state."""
+
+    def __init__(self, state: State) -> None:
+        self.text = state.text
+        self.token_starts, self.token_ends = state.tokens.starts, state.tokens.ends
+        self.parse_field = state.field
+        self.errors, self.bounds, self.valueless = state.errors, state.bounds, state.valueless
+
+    def word(self, token: int) -> str:
+        """Return the text of a token, a name without its backquotes."""
+        text = self.text[self.token_starts[token] : self.token_ends[token]]
+        return text[1:-1] if text[0] == "`" else text
+
+    def wrong(self, start: int, end: int, message: str, help: str = "") -> None:
+        """Keep a syntax error; the tree goes on."""
+        self.errors.append(LexError(Code.SYNTAX_ERROR, start, end, message, help))
+
+    def check_types(self, params: Sequence[ast.Param], what: str) -> None:
+        """Every parameter or argument but `self` has a type."""
+        for param in params:
+            if param.type is None and (param.name != "self" or what == "parameter"):
+                help = f"write '{param.name}: ' and a type"
+                if what == "argument" and "main(" in self.text[max(param.start - 20, 0) : param.start]:
+                    help = "'main' takes no arguments; 'argv()', from the module 'sys', gives those of the command line"
+                self.wrong(param.start, param.end, f"{what} '{param.name}' needs a type", help)
+
+    def as_tuple(self, kids: Kids, start: int, end: int) -> tuple[object, ...]:
+        return tuple(kids)
+
+    def first(self, kids: Kids, start: int, end: int) -> object:
+        return kids[0]
+
+    def optional(self, kids: Kids, start: int, end: int) -> object:
+        return kids[0] if kids else None
+
+    def optional_tuple(self, kids: Kids, start: int, end: int) -> object:
+        return kids[0] if kids else ()
+
+    def check_target(self, target: ast.Expr, what: str) -> None:
+        """Only names, or tuples of names, can stand here."""
+        for item in target.items if isinstance(target, ast.TupleLit) else (target,):
+            if isinstance(item, ast.TupleLit):
+                self.check_target(item, what)
+            elif isinstance(item, ast.Bound):
+                self.bounds.pop(item.start, None)
+            elif not isinstance(item, ast.Name):
+                self.wrong(item.start, item.end, f"{what} must be a name")
+
+    def check_no_method(self, item: ast.Node) -> None:
+        """A function that stands in no struct or trait has no `self`."""
+        if isinstance(item, ast.FunctionDecl):
+            for arg in item.args:
+                if arg.type is None and arg.name == "self":
+                    help = "indent the function if it is a method, else write a type"
+                    self.wrong(arg.start, arg.end, "argument 'self' needs a type outside of a struct", help)
+
+    def at_compile_time(self, node: "ast.If | ast.For") -> None:
+        """Mark an `if` with its `elif`s, or a `for`."""
+        node.comptime = True
+        while isinstance(node, ast.If) and len(node.orelse) == 1:
+            following = node.orelse[0]
+            if not isinstance(following, ast.If) or not self.text.startswith("elif", following.start):
+                break
+            following.comptime = True
+            node = following

@@ -1,0 +1,281 @@
+"""Declarations and function types: each method stands below its production."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ktc.base.records import entity
+from ktc.syntax import ast
+from ktc.syntax.building.base import BaseBuilder, Kids
+
+_MAKES = re.compile(r"\b__(?:init|copyinit|moveinit)__\s*(?:\[[^()]*\])?\(\s*$")
+_OLD_CONVENTIONS = {"inout": "write 'mut'", "borrowed": "leave it out, or write 'read'"}
+
+
+BETWEEN = re.compile(r"(?:\s|#[^\n]*)*")
+"""What lies between two tokens, or two statements."""
+
+
+@entity
+class _Mark:
+    """`*`, `/` or `//` alone in a parameter list."""
+
+    start: int
+    end: int
+    text: str
+
+
+Block = tuple[Any, ...]
+"""Statements of a body: the grammar says of which kinds they are."""
+
+
+def docstring(body: Block) -> tuple[str, Block]:
+    """Part the docstring from a body."""
+    if body and isinstance(body[0], ast.ExprStmt) and isinstance(body[0].value, ast.StrLit):
+        return body[0].value.value, body[1:]
+    return "", body
+
+
+def declared(block: Block) -> tuple[str, Block]:
+    """Like `docstring`, for a body of declarations: a string after one of them documents it, and is left out."""
+    doc, body = docstring(block)
+    return doc, tuple(i for i in body if not (isinstance(i, ast.ExprStmt) and isinstance(i.value, ast.StrLit)))
+
+
+class DeclarationBuilder(BaseBuilder):
+    """Makes the nodes of declarations."""
+
+    opt_type = BaseBuilder.optional
+    opt_default = BaseBuilder.optional
+    opt_value = BaseBuilder.optional
+    params = BaseBuilder.optional_tuple
+    bases = BaseBuilder.optional_tuple
+    where = BaseBuilder.as_tuple
+
+    # ---- parameters ----
+
+    # ("*" | "/" | "//") alone
+    def mark_keyword(self, kids: Kids, start: int, end: int) -> _Mark:
+        return _Mark(start, end, self.text[start:end])
+
+    mark_positional = mark_keyword
+    mark_infer = mark_keyword
+
+    # (param ("," param)* ","?)?
+    def param_list(self, kids: Kids, start: int, end: int) -> tuple[ast.Param, ...]:
+        """Set the kinds from the marks, and drop them."""
+        self._check_marks(kids)
+        out: list[ast.Param] = []
+        keyword_only = False
+        for item in kids:
+            if isinstance(item, _Mark):
+                if item.text == "*":
+                    keyword_only = True
+                else:
+                    kind = "pos" if item.text == "/" else "infer"
+                    for param in out:
+                        if param.kind != "infer":
+                            param.kind = kind
+                continue
+            if item.kind == "any" and keyword_only:
+                item.kind = "kw"
+            keyword_only = keyword_only or item.kind == "star"
+            out.append(item)
+        return tuple(out)
+
+    def _check_marks(self, items: Kids) -> None:
+        """Report marks that stand twice, or where they mean nothing."""
+        seen = ""
+        for item in items:
+            text = item.text if isinstance(item, _Mark) else {"star": "*", "starstar": "**"}.get(item.kind, "")
+            reason = ""
+            if seen == "**":
+                reason = "nothing can come after '**'"
+            elif text and (text == seen or (text == "/" and seen == "*")):
+                reason = "there can be one '*' only" if text == "*" else f"'{text}' must come earlier"
+            elif text == "*" and isinstance(item, _Mark) and item is items[-1] and not self._has_comma(item.end):
+                reason = "'*' must be followed by a name"
+            if reason:
+                self.wrong(item.start, item.end, reason)
+                return
+            seen = text or seen
+
+    def _has_comma(self, at: int) -> bool:
+        """Tell whether a comma follows: it lets a `*` end a list."""
+        found = BETWEEN.match(self.text, at)
+        return found is not None and self.text.startswith(",", found.end())
+
+    # (fn_arg ("," fn_arg)* ","?)?
+    fn_args = param_list
+
+    # NAME opt_type opt_where opt_default
+    def param_plain(self, kids: Kids, start: int, end: int) -> ast.Param:
+        return ast.Param(start, end, self.word(kids[0]), kids[1], kids[3], "any", "", (), False, kids[2])
+
+    # ("where" expr)?
+    def opt_where(self, kids: Kids, start: int, end: int) -> object:
+        return kids[0] if kids else None
+
+    # convention NAME opt_type opt_default
+    def param_convention(self, kids: Kids, start: int, end: int) -> ast.Param:
+        (convention, origin), name, type_, default = kids
+        return ast.Param(start, end, self.word(name), type_, default, "any", convention, origin, False)
+
+    # convention? "*" NAME star_type
+    def param_star(self, kids: Kids, start: int, end: int) -> ast.Param:
+        convention, origin = kids[0] if len(kids) == 3 else ("", ())
+        type_, splat = kids[-1]
+        return ast.Param(start, end, self.word(kids[-2]), type_, None, "star", convention, origin, splat)
+
+    # convention? "**" NAME opt_type
+    def param_starstar(self, kids: Kids, start: int, end: int) -> ast.Param:
+        convention, origin = kids[0] if len(kids) == 3 else ("", ())
+        return ast.Param(start, end, self.word(kids[-2]), kids[-1], None, "starstar", convention, origin, False)
+
+    # (":" expr)?
+    def star_type(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr | None, bool]:
+        return (kids[0] if kids else None), False
+
+    # ":" "*" expr
+    def splat_type(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr | None, bool]:
+        return kids[0], True
+
+    # CONVENTION | VAR | REF | REF_ORIGIN | REF_ORIGIN "[" expr_list "]"
+    def convention(self, kids: Kids, start: int, end: int) -> tuple[str, tuple[ast.Expr, ...]]:
+        word = self.word(kids[0])
+        if word in _OLD_CONVENTIONS:
+            self.wrong(start, end, f"'{word}' is not in the language any more", self._instead_of(word, start))
+        return word, kids[1] if len(kids) == 2 else ()
+
+    def _instead_of(self, word: str, start: int) -> str:
+        """Return what to write for an old convention; the `self` that a method makes is 'out'."""
+        makes = word == "inout" and _MAKES.search(self.text[max(start - 200, 0) : start])
+        return "write 'out'" if makes else _OLD_CONVENTIONS[word]
+
+    # ---- function types ----
+
+    # expr opt_type opt_default
+    def fn_arg(self, kids: Kids, start: int, end: int) -> ast.Param:
+        return self._fn_arg(("", ()), kids, start, end)
+
+    # convention expr opt_type opt_default
+    def fn_arg_convention(self, kids: Kids, start: int, end: int) -> ast.Param:
+        return self._fn_arg(kids[0], kids[1:], start, end)
+
+    def _fn_arg(self, convention: tuple[str, tuple[ast.Expr, ...]], kids: Kids, start: int, end: int) -> ast.Param:
+        name, type_ = self._named_type(kids[0], kids[1])
+        return ast.Param(start, end, name, type_, kids[2], "any", convention[0], convention[1], False)
+
+    # convention? "*" expr star_type
+    def fn_arg_star(self, kids: Kids, start: int, end: int) -> ast.Param:
+        convention, origin = kids[0] if len(kids) == 3 else ("", ())
+        type_, splat = kids[-1]
+        name, type_ = self._named_type(kids[-2], type_)
+        return ast.Param(start, end, name, type_, None, "star", convention, origin, splat)
+
+    # "**" expr opt_type
+    def fn_arg_starstar(self, kids: Kids, start: int, end: int) -> ast.Param:
+        name, type_ = self._named_type(kids[0], kids[1])
+        return ast.Param(start, end, name, type_, None, "starstar", "", (), False)
+
+    def _named_type(self, first: ast.Expr, type_: ast.Expr | None) -> tuple[str, ast.Expr | None]:
+        """Return (name, type) of a function type's argument, which may be only a type."""
+        if type_ is None:
+            if isinstance(first, ast.Name) and first.id == "self":
+                return "self", None
+            return "", first
+        if not isinstance(first, ast.Name):
+            self.wrong(first.start, first.end, "an argument's name comes before ':'")
+            return "", type_
+        return first.id, type_
+
+    # _fn_word params "(" fn_args ")" effects result
+    def function_type(self, kids: Kids, start: int, end: int) -> ast.FunctionType:
+        word, params, args, (raises, effects, _), (type_, ref) = kids
+        self.check_types(params, "parameter")
+        return ast.FunctionType(start, end, params, args, type_, ref, raises, effects, self.word(word) == "def")
+
+    # ---- functions ----
+
+    # effect*
+    def effects(self, kids: Kids, start: int, end: int) -> tuple[bool, tuple[str, ...], object]:
+        """Return (raises, effects, captures)."""
+        if not kids:
+            return False, (), None
+        names = tuple(name for name, _ in kids if name != "raises")
+        captures = next((captured for name, captured in kids if name == "unified"), None)
+        return any(name == "raises" for name, _ in kids), names, captures
+
+    def effect_raises(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
+        return "raises", None
+
+    def effect_capturing(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
+        return "capturing", None
+
+    def effect_escaping(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
+        return "escaping", None
+
+    # "unified" "{" (capture ("," capture)* ","?)? "}"
+    def effect_unified(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
+        return "unified", tuple(kids)
+
+    def effect_unified_type(self, kids: Kids, start: int, end: int) -> tuple[str, object]:
+        return "unified", None
+
+    # NAME | (CONVENTION | VAR | REF) NAME | VAR NAME TRANSFER
+    def capture(self, kids: Kids, start: int, end: int) -> tuple[str, str]:
+        words = [self.word(token) for token in kids]
+        if len(words) == 3:
+            return "move", words[1]
+        if len(words) == 2:
+            return words[0], words[1]
+        alone = words[0] in ("read", "mut", "var", "ref")  # a default for whatever is captured
+        return (words[0], "") if alone else ("", words[0])
+
+    def result_none(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr | None, tuple[ast.Expr, ...] | None]:
+        return None, None
+
+    # "->" expr
+    def result_type(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr | None, tuple[ast.Expr, ...] | None]:
+        if isinstance(kids[0], ast.TupleLit):
+            self.wrong(kids[0].start, kids[0].end, "a tuple of types is not a type", "write 'Tuple[…]'")
+        return kids[0], None
+
+    # "->" REF expr | "->" REF_ORIGIN "[" expr_list "]" expr
+    def result_ref(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr | None, tuple[ast.Expr, ...] | None]:
+        return kids[-1], kids[1] if len(kids) == 3 else ()
+
+    # where*
+    def wheres(self, kids: Kids, start: int, end: int) -> tuple[ast.Expr, ...]:
+        return tuple(condition for clause in kids for condition in clause)
+
+    # _fn_word NAME params "(" param_list ")" effects result wheres ":" block
+    def function(self, kids: Kids, start: int, end: int) -> ast.FunctionDecl:
+        word, name, params, args, (raises, effects, captures), (type_, ref), where, block = kids
+        self.check_types(params, "parameter")
+        self.check_types(args, "argument")
+        for arg in args:
+            if arg.where is not None:
+                self.wrong(
+                    arg.where.start, arg.where.end, "an argument has no 'where' of its own", "write it after the result"
+                )
+        doc, body = docstring(block)
+        for inner in body:
+            self.check_no_method(inner)
+        where = (*conditions(params), *where)
+        at, is_def = self.token_starts[name], self.word(word) == "def"
+        if is_def and raises:
+            self.wrong(start, at + len(self.word(name)), "a 'def' raises already", "leave 'raises' out, or write 'fn'")
+        head = ast.FunctionHead(params, args, type_, ref, raises, effects, captures, where, is_def, doc)
+        return ast.FunctionDecl(start, end, self.word(name), at, (), head, body)
+
+    # ASYNC function
+    def async_function(self, kids: Kids, start: int, end: int) -> ast.FunctionDecl:
+        function: ast.FunctionDecl = kids[1]
+        function.head.effects = ("async", *function.effects)
+        return function
+
+
+def conditions(params: Sequence[ast.Param]) -> tuple[ast.Expr, ...]:
+    """Return the conditions that stand beside parameters."""
+    return tuple(param.where for param in params if param.where is not None)

@@ -1,0 +1,144 @@
+"""Structs, extensions, traits, aliases and decorators: each method stands below its production."""
+
+from itertools import pairwise
+
+from ktc.syntax import ast
+from ktc.syntax.building.base import BaseBuilder, Kids
+from ktc.syntax.building.declarations import Block, conditions, declared
+
+_FILE_SCOPE = (
+    ast.FunctionDecl, ast.StructDecl, ast.TraitDecl, ast.Alias, ast.Import, ast.FromImport, ast.StaticAssert, ast.Pass,
+)  # fmt: skip
+
+
+class StructBuilder(BaseBuilder):
+    """Makes the nodes of structs and traits, and of what stands in them or above them."""
+
+    # "struct" NAME params bases wheres ":" block
+    def struct(self, kids: Kids, start: int, end: int) -> ast.StructDecl:
+        name, params, traits, where, block = kids
+        self.check_types(params, "parameter")
+        doc, body = declared(block)
+        self._check_fields(body)
+        at = self.token_starts[name]
+        where = (*conditions(params), *where)
+        return ast.StructDecl(start, end, self.word(name), at, params, traits, where, body, (), doc)
+
+    def _check_fields(self, body: Block) -> None:
+        """Only declarations stand in a struct, and its fields have types."""
+        for item in body:
+            if isinstance(item, ast.VarDecl) and item.kind == "var":
+                if not self.text.startswith("var", item.start):
+                    self.wrong(item.start, item.end, "a field of a struct starts with 'var'", "write 'var' before it")
+                elif item.type is None:
+                    self.wrong(item.start, item.end, "a field of a struct needs a type")
+                elif item.value is not None:
+                    help = "give it its value in '__init__'"
+                    self.wrong(item.value.start, item.value.end, "a field of a struct has no initial value", help)
+            elif not isinstance(item, (ast.FunctionDecl, ast.Alias, ast.Pass, ast.StaticAssert)):
+                message = "only fields ('var'), methods and aliases are allowed in a struct"
+                self.wrong(item.start, item.end, message)
+
+    # _stmt*
+    def file(self, kids: Kids, start: int, end: int) -> ast.Module:
+        doc, body = declared(tuple(kids))
+        body = self._extended(body)
+        for item in body:
+            self._check_file_scope(item)
+        for bound in self.bounds.values():
+            self.wrong(bound.start, bound.end, f"'{bound.convention}' declares a name only on the left of '='")
+        for alias in self.valueless.values():
+            self.wrong(alias.start, alias.end, f"alias '{alias.name}' needs a value", "write '=' and its value")
+        return ast.Module(0, len(self.text), body, doc)
+
+    def _check_file_scope(self, item: ast.Node) -> None:
+        """Only declarations stand at file scope."""
+        self.check_no_method(item)
+        if isinstance(item, ast.VarDecl):
+            help = "use 'alias' for a constant, or declare the variable inside a function"
+            self.wrong(item.start, item.end, "global variables are not supported", help)
+        elif not isinstance(item, _FILE_SCOPE):
+            end = min(item.end, (self.text + "\n").index("\n", item.start))
+            help = "put it into a function, for example 'def main():'"
+            if self.text.startswith("if __name__", item.start):
+                help = "leave it out: a program starts at 'def main():'"
+            what = "expressions" if isinstance(item, ast.ExprStmt) else "statements"
+            self.wrong(item.start, end, f"{what} are not supported at file scope", help)
+
+    # "__extension" NAME bases ":" block
+    def extension(self, kids: Kids, start: int, end: int) -> ast.Extension:
+        name, traits, block = kids
+        body = declared(block)[1]
+        for item in body:
+            if not isinstance(item, (ast.FunctionDecl, ast.Alias, ast.Pass, ast.StaticAssert)):
+                self.wrong(item.start, item.end, "only methods and aliases are allowed in an extension")
+        return ast.Extension(start, end, self.word(name), self.token_starts[name], traits, body)
+
+    def _extended(self, body: Block) -> Block:
+        """Give the members of extensions to their structs, which stand in the same file."""
+        if not any(isinstance(item, ast.Extension) for item in body):
+            return body
+        structs = {item.name: item for item in body if isinstance(item, ast.StructDecl)}
+        for item in body:
+            if not isinstance(item, ast.Extension):
+                continue
+            struct = structs.get(item.name)
+            if struct is None:
+                at = item.name_start
+                help = "an extension adds to a struct that is declared in the same file"
+                self.wrong(at, at + len(item.name), f"there is no struct '{item.name}' here", help)
+                continue
+            struct.traits += item.traits
+            struct.body += item.body
+        return tuple(item for item in body if not isinstance(item, ast.Extension))
+
+    # "trait" NAME params bases ":" block
+    def trait(self, kids: Kids, start: int, end: int) -> ast.TraitDecl:
+        name, params, traits, block = kids
+        self.check_types(params, "parameter")
+        doc, body = declared(block)
+        body = tuple([self._required(item) for item in body])
+        for item in body:
+            if isinstance(item, ast.Alias):
+                self.valueless.pop(item.start, None)
+            elif not isinstance(item, (ast.FunctionDecl, ast.Pass)):
+                self.wrong(item.start, item.end, "only methods and aliases are allowed in a trait")
+        return ast.TraitDecl(start, end, self.word(name), self.token_starts[name], params, traits, body, (), doc)
+
+    def _required(self, item: ast.Node) -> ast.Node:
+        """Return what stands in a trait, without a body for a method whose body is `...`."""
+        if isinstance(item, ast.FunctionDecl) and item.body and len(item.body) == 1 and self.is_ellipsis(item.body[0]):
+            return item.as_requirement()
+        return item
+
+    def is_ellipsis(self, node: object) -> bool:
+        """Tell whether a statement is `...`."""
+        return isinstance(node, ast.Pass) and self.text.startswith("...", node.start)
+
+    # ("alias" | "comptime") NAME params opt_type opt_value
+    def alias(self, kids: Kids, start: int, end: int) -> ast.Alias:
+        name, params, type_, value = kids
+        self.check_types(params, "parameter")
+        node = ast.Alias(start, end, self.word(name), self.token_starts[name], params, type_, value)
+        if value is None:
+            self.valueless[start] = node
+        return node
+
+    # decorator+ (function | struct | trait | if_stmt | for_stmt | alias)
+    def decorated(self, kids: Kids, start: int, end: int) -> object:
+        decorators, node = tuple(kids[:-1]), kids[-1]
+        for decorator, following in pairwise(kids):
+            if "\n" not in self.text[decorator.end : following.start]:
+                self.wrong(decorator.start, decorator.end, "a decorator must be on a line of its own")
+        if isinstance(node, (ast.FunctionDecl, ast.StructDecl, ast.TraitDecl)):
+            node.decorators = decorators
+        elif isinstance(node, (ast.If, ast.For)):
+            for decorator in decorators:
+                if not (isinstance(decorator.value, ast.Name) and decorator.value.id == "parameter"):
+                    self.wrong(decorator.start, decorator.end, "only '@parameter' is allowed before 'if' and 'for'")
+            self.at_compile_time(node)
+        return node
+
+    # "@" postfix _NEWLINE?
+    def decorator(self, kids: Kids, start: int, end: int) -> ast.Decorator:
+        return ast.Decorator(start, end, kids[0])

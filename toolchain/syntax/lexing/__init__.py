@@ -1,0 +1,1 @@
+"""Text to tokens, with indentation; and what literals stand for."""

@@ -1,0 +1,1 @@
+"""Warnings that need no types."""

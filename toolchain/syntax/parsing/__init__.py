@@ -1,0 +1,1 @@
+"""Tokens to syntax trees: grammar tables, the LALR driver, messages, recovery after errors."""

@@ -1,0 +1,136 @@
+"""One file's text to its `ast.Module`, from the cache if it was parsed before.
+
+`parse` is the entry. It never raises on what a user wrote: everything wrong is a `Diagnostic` in the sink. What does
+the work is imported only when a text is new: a build that has changed one file unpickles the others.
+"""
+
+import gc
+import hashlib
+import io
+import os
+import pickle
+from typing import Any
+
+from ktc import native
+from ktc.base import unpickling
+from ktc.base.records import field_names, numbered
+from ktc.diag.diagnostic import Sink
+from ktc.diag.source import Source
+from ktc.syntax import ast
+from ktc.syntax.ast import expressions, statements
+from ktc.syntax.parsing.tables import Store, Tables, grammar_text, load_tables
+
+numbered(1, expressions, statements)
+
+
+def parse(source: Source, sink: Sink, cache: Store | None = None, tables: Tables | None = None) -> ast.Module | None:
+    """Parse one file.
+
+    Args:
+        source: the file.
+        sink: gets what is wrong.
+        cache: where the grammar's tables and parsed modules are kept, if anywhere.
+        tables: the grammar's tables, for a caller that parses many files; loaded if not given.
+
+    Returns: the module, or None if anything was wrong.
+
+    Reports: SYNTAX_ERROR, UNCLOSED_BRACKET, BAD_INDENT, BAD_LITERAL, TOO_DEEP.
+    """
+    key = _module_key(source.text) if cache is not None else ""
+    module = unpack(cache.get(key), source) if cache is not None else None
+    if module is None:
+        from ktc.syntax.parsing.lalr import Parser
+
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            module = Parser(tables or load_tables(cache), source, sink).module()
+        finally:
+            if collecting:
+                gc.enable()
+        if module is not None:
+            module.source = source
+            packed = pack(module) if cache is not None else None
+            if cache is not None and packed is not None:  # a very deep tree is not kept: it is parsed in each build
+                cache.put(key, packed)
+    return module
+
+
+_DECIDING = ("ast", "building", "lexing", "parsing")
+"""The folders that decide what a module becomes."""
+
+
+def _fingerprint() -> bytes:
+    """Return a digest of everything but the text that decides what a module becomes."""
+    hasher = hashlib.sha256(b"module 2")
+    for folder in _DECIDING:
+        path = os.path.join(native.HOME, "syntax", folder)
+        for name in sorted(name for name in os.listdir(path) if name.endswith(".py")):
+            with open(os.path.join(path, name), "rb") as file:
+                hasher.update(hashlib.sha256(file.read()).digest())
+    hasher.update(grammar_text().encode())
+    return hasher.digest()
+
+
+_FINGERPRINT = _fingerprint()
+
+
+def _module_key(text: str) -> str:
+    """Return the cache key of a text's module."""
+    return hashlib.sha256(_FINGERPRINT + text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def pack(module: ast.Module) -> bytes | None:
+    """Return a module without its source as bytes for `unpack`; None for a very deep one."""
+    source = module.source
+    module.source = None
+    try:
+        return _dumps(module)
+    except RecursionError:
+        return None
+    finally:
+        module.source = source
+
+
+def unpack(data: bytes | None, source: Source) -> ast.Module | None:
+    """Return the module that `pack` packed; None if the bytes are damaged."""
+    collecting = gc.isenabled()
+    gc.disable()  # trees are not garbage; looking for some doubles the time
+    try:
+        module = _unpickle(data)
+    finally:
+        if collecting:
+            gc.enable()
+    if module is not None:
+        module.source = source
+    return module
+
+
+def _unpickle(data: bytes | None) -> ast.Module | None:
+    if data is None:
+        return None
+    try:
+        module = unpickling.loads(data)
+    except Exception:  # a damaged entry is a miss, and damage can raise anything
+        return None
+    return module if isinstance(module, ast.Module) else None
+
+
+class _Pickler(pickle.Pickler):
+    """Packs the signatures and the bodies of functions for themselves."""
+
+    def reducer_override(self, node: object) -> Any:
+        """Reduce a node to a call of its class: short, fast, and the same for compiled classes."""
+        if not isinstance(node, (ast.Node, ast.FunctionHead)):
+            return NotImplemented
+        kind: Any = type(node)
+        if not isinstance(node, ast.FunctionDecl):
+            return kind, tuple([getattr(node, name) for name in field_names(kind)])
+        head, body = _dumps(node.head), _dumps(node.body)
+        return kind, (node.start, node.end, node.name, node.name_start, node.decorators, head, body)
+
+
+def _dumps(value: object) -> bytes:
+    made = io.BytesIO()
+    _Pickler(made, protocol=5).dump(value)
+    return made.getvalue()

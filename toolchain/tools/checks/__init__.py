@@ -1,0 +1,1 @@
+"""The parts of `ktc check`: diagnostics of a file, SARIF, which files are meant."""

@@ -1,0 +1,1 @@
+"""The parts of `ktc doc`: the model of a module's documentation, pages, highlighting."""

@@ -1,0 +1,1 @@
+"""The parts of `ktc explore`: one look at a program, and where each line comes from."""

@@ -1,0 +1,46 @@
+"""What `ktc test` runs, and what became of it."""
+
+from ktc.base.records import record
+from ktc.config import Options
+from ktc.tools.testing.discovery import Case
+
+PASSED, FAILED, ERROR = "passed", "failed", "error"
+
+
+@record
+class Plan:
+    """What is run, and how.
+
+    Args:
+        options: of every build; `root` and `output` are those of the file.
+        is_fast: stop at the first test that fails.
+        seconds: of one test.
+        color: messages have colours.
+    """
+
+    options: Options
+    is_fast: bool
+    seconds: float
+    color: bool
+
+
+@record
+class Result:
+    """What became of one test.
+
+    Args:
+        status: "passed", "failed", or "error": it could not be built or run.
+        message: why.
+        output: what the test wrote.
+    """
+
+    file: str
+    case: Case
+    status: str
+    seconds: float = 0.0
+    message: str = ""
+    output: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"{self.file}::{self.case.name}"
