@@ -578,6 +578,8 @@ def test_questions(body):
     assert fold(body, "kgen.align_of", type=simd(body, "i16")) == 2
     assert fold(body, "kgen.type_eq", a=index, b=index) == 1
     assert fold(body, "kgen.type_eq", a=index, b=simd(body, "i64")) == 0
+    assert fold(body, "kgen.type_identical", a=index, b=index) == 1
+    assert fold(body, "kgen.type_identical", a=index, b=simd(body, "i64")) == 0
     assert fold(body, "kgen.env.has", name="m") == 0
     assert fold(body, "kgen.env.int", name="n") == 16
     assert run(body, "kgen.env.string", name="s").data == "text"

@@ -51,6 +51,10 @@ def _type_eq(use: Use) -> Result:
     return use.truth(type_relations.same_type(use.elab, use.type_of("a"), use.type_of("b")))
 
 
+def _type_identical(use: Use) -> Result:
+    return use.truth(use.type_of("a") == use.type_of("b"))
+
+
 def _conforms(use: Use) -> Result:
     trait = use.type_of("trait")
     if not isinstance(trait, TraitTy):
@@ -268,6 +272,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.is_trivial": (_is_trivial, 0, ("type",)),
         "kgen.moves_plainly": (_moves_plainly, 0, ("type",)),
         "kgen.type_eq": (_type_eq, 0, ("a", "b")),
+        "kgen.type_identical": (_type_identical, 0, ("a", "b")),
         "kgen.conforms": (_conforms, 0, ("type", "trait")),
         "kgen.type_name": (_type_name, 0, ("type",)),
         "kgen.qualified_name": (_qualified_name, 0, ("type", "builtins")),

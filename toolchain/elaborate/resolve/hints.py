@@ -257,7 +257,7 @@ def kernel_argument_hint(have: str, want: str) -> str:
     if have.startswith(("fn(", "def(")):
         return "a function is passed as a parameter of the kernel, 'kernel[function]', not as an argument"
     if given == "UnsafePointer" == declared:
-        return "pass the buffer itself; memory of the host cannot be reached by a kernel"
+        return "pass the buffer itself; a kernel cannot reach the host's memory"
     if given == "DeviceBuffer" and declared == "LayoutTensor":
         return "make a tensor over it: 'LayoutTensor[dtype, layout](buffer)'"
     if given == "LayoutTensor" and declared == "UnsafePointer":
