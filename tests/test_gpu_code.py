@@ -42,12 +42,12 @@ def workers() -> Iterator[Workers]:
         yield running
 
 
-def ptx(body: str, folder: Path, cache: Path, workers: Workers, target: str = "sm_90") -> str:
+def ptx(body: str, folder: Path, cache: Path, workers: Workers, target: str = "sm_90", level: int = 3) -> str:
     """Return the assembly of a kernel whose body is given."""
     source = folder / "program.kpy"
     source.write_text(HEAD + body + TAIL, "utf-8")
     (module,) = device_modules(source, [target], Cache(cache))[target]
-    return images([module], {module.kernel: {"asm"}}, 3, workers=workers)[module.kernel].data["asm"].decode()
+    return images([module], {module.kernel: {"asm"}}, level, workers=workers)[module.kernel].data["asm"].decode()
 
 
 def ordered(text: str) -> list[str]:
@@ -172,3 +172,15 @@ def test_loops_keep_loads_in_flight_and_count_narrow(program_cache: Path, tmp_pa
     text = ptx(LOOPS, tmp_path, program_cache, workers)
     assert text.count("ld.global.b32") == 1 + 8 + 1  # the bound, eight turns at a time, one turn of the rest
     assert "cvt.rn.f32.u32" in text and "cvt.rn.f32.u64" not in text and "cvt.rn.f32.s64" not in text
+
+
+def test_variables_are_no_memory_without_optimisation(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
+    """ptxas optimises at every level of ours, and takes minutes where each inlined call has variables in memory."""
+    body = """
+    var x = q[t] * 2
+    var y = max(x, q[t + 1])
+    q[t] = x * y
+"""
+    text = ptx(body, tmp_path, program_cache, workers, level=0)
+    assert "__local_depot" not in text
+    assert re.search(r"[ls][dt]\.local", text) is None

@@ -160,6 +160,21 @@ def _run_pipeline(module: Any, text: str, target: Target, level: int, is_cut: bo
     options.loop_unrolling = level >= MIN_VECTOR_LEVEL
     builder = llvm.create_pass_builder(machine(target, level), options)
     builder.getModulePassManager().run(module, builder)
+    if level == 0 and target.vendor != "cpu":
+        _keep_in_registers(module, builder)
+
+
+def _keep_in_registers(module: Any, builder: Any) -> None:
+    """Let local variables be values, whatever the level.
+
+    Each inlined call brings variables of its own. In memory those of a tiled product take 76 KB a thread, and ptxas,
+    which optimises at every level, needs minutes for them.
+    """
+    passes = llvm.create_new_function_pass_manager()
+    passes.add_sroa_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
 
 
 def _tidy(module: Any, target: Target, level: int) -> None:
