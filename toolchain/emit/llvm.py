@@ -8,7 +8,6 @@ are the user's (`backend_errors.py`).
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from ktc.emit.backend_errors import rejected
@@ -48,7 +47,7 @@ costs and brings the pass that finds the space of a generic pointer. There is no
 accesses; SPIR-V's has no such pass."""
 
 
-def machine(target: Target, level: int, emits: bool = False) -> Any:
+def machine(target: Target, level: int, emits: bool = False) -> llvm.TargetMachine:
     """Return the target machine with which LLVM optimises, or emits; making one takes a fifth of a millisecond."""
     triple, cpu, features = target.triple, target.cpu, target.features
     if emits and target.artefact == "spirv":
@@ -61,7 +60,7 @@ def machine(target: Target, level: int, emits: bool = False) -> Any:
 
 
 @contextmanager
-def parsed(text: str, name: str = "") -> Iterator[Any]:
+def parsed(text: str, name: str = "") -> Iterator[llvm.ModuleRef]:
     """Read and verify LLVM assembly; `name` is the kernel's, for the message. The module is gone after the `with`.
 
     A context of its own: in a shared one, a second module's `%pair` would become `%pair.1`. Both are closed here, in
@@ -81,7 +80,7 @@ def parsed(text: str, name: str = "") -> Iterator[Any]:
 
 
 @contextmanager
-def optimized(text: str, target: Target, level: int, name: str = "", is_cut: bool = False) -> Iterator[Any]:
+def optimized(text: str, target: Target, level: int, name: str = "", is_cut: bool = False) -> Iterator[llvm.ModuleRef]:
     """Read `text` and run LLVM's default pipeline of -O`level` over it; gives llvmlite's module as `parsed` does.
 
     Args:
@@ -125,7 +124,7 @@ def joined(module: object, text: str, target: Target, level: int, name: str) -> 
         yield first
 
 
-def simplify(module: Any, target: Target, function: str) -> None:
+def simplify(module: llvm.ModuleRef, target: Target, function: str) -> None:
     """Inline and simplify, and leave loops as they are: what a kernel goes through before it is cut.
 
     Args:
@@ -147,7 +146,7 @@ def simplify(module: Any, target: Target, function: str) -> None:
             builder.getModulePassManager().run(module, builder)
 
 
-def _run_pipeline(module: Any, text: str, target: Target, level: int, is_cut: bool) -> None:
+def _run_pipeline(module: llvm.ModuleRef, text: str, target: Target, level: int, is_cut: bool) -> None:
     # The passes of higher levels would unroll loops over threads, or pull conditions out of them, before they are
     # vectors.
     options = llvm.create_pipeline_tuning_options(speed_level=min(level, 1) if is_cut else level)
@@ -164,7 +163,7 @@ def _run_pipeline(module: Any, text: str, target: Target, level: int, is_cut: bo
         _keep_in_registers(module, builder)
 
 
-def _keep_in_registers(module: Any, builder: Any) -> None:
+def _keep_in_registers(module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
     """Let local variables be values, whatever the level.
 
     Each inlined call brings variables of its own. In memory those of a tiled product take 76 KB a thread, and ptxas,
@@ -177,7 +176,7 @@ def _keep_in_registers(module: Any, builder: Any) -> None:
             passes.run(function, builder)
 
 
-def _tidy(module: Any, target: Target, level: int) -> None:
+def _tidy(module: llvm.ModuleRef, target: Target, level: int) -> None:
     """Join the new instructions of loops with those around them."""
     builder = llvm.create_pass_builder(machine(target, level), llvm.create_pipeline_tuning_options(speed_level=level))
     passes = llvm.create_new_module_pass_manager()
@@ -215,17 +214,17 @@ def skip_vectorisers() -> None:
     llvm.set_option("ktc", "--vectorize-slp=false")
 
 
-def assembly(module: Any, target: Target, level: int) -> str:
+def assembly(module: llvm.ModuleRef, target: Target, level: int) -> str:
     """Return the assembly (PTX for NVIDIA) of an optimised module."""
     return str(machine(target, level, emits=True).emit_assembly(module))
 
 
-def object_code(module: Any, target: Target, level: int) -> bytes:
+def object_code(module: llvm.ModuleRef, target: Target, level: int) -> bytes:
     """Return the relocatable object of an optimised module; NVIDIA has none."""
     return bytes(machine(target, level, emits=True).emit_object(module))
 
 
-def llvm_text(module: Any) -> str:
+def llvm_text(module: llvm.ModuleRef) -> str:
     """Return the module as LLVM assembly."""
     return str(module)
 
