@@ -59,7 +59,7 @@ def _space(gap: str, depth: int, chance: random.Random) -> str:
 
 
 def _joins(before: str, token: str) -> bool:
-    """Say whether two tokens could be read as another one without a space; `^` and `ref` look at what follows."""
+    """Return whether two tokens could be read as another one without a space; `^` and `ref` look at what follows."""
     return before[-1] in "*/<>=!:-+|&^.@%~" or before in ("ref", "fn", "def") or token[0] in "=*/<>|&.-+^"
 
 

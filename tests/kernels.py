@@ -48,7 +48,7 @@ def wanted(source: Path, targets: Sequence[str] = EVERYWHERE) -> list[str]:
 
 
 def on_the_processor(source: Path) -> bool:
-    """Say whether the CPU device runs a program too."""
+    """Return whether the CPU device runs a program too."""
     first = source.read_text("utf-8").splitlines()[0]
     return not first.startswith("# targets:") or "cpu" in first
 

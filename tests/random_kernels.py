@@ -55,7 +55,7 @@ def run[kernel: fn (Floats, Floats, Int) -> None](title: String):
             print(title, threads, total)
 
 """
-_MOST_LOOPS = 4
+_MAX_LOOPS = 4
 _GUARDS = ("if t < n * 9:", "if q < n * 20 and t < n + 30:", "if t >= n:", "if g < n * 11:")
 
 
@@ -152,7 +152,7 @@ class _Kernel:
 
     def _loop(self, nested: int) -> None:
         chance = self.chance
-        if self.loops == _MOST_LOOPS:
+        if self.loops == _MAX_LOOPS:
             self._line("x += 1")
             return
         counter = f"i{self.loops}"

@@ -291,7 +291,7 @@ def base_results(ref: str, jobs: int, executables: bool, sources: list[Path]) ->
 
 
 def is_kept(out: Path, source: Path) -> bool:
-    """Say whether there is a result of this very program."""
+    """Return whether there is a result of this very program."""
     copy = out / f"{file_of(source)}.source"
     return copy.exists() and copy.read_bytes() == source.read_bytes() and (out / file_of(source)).exists()
 

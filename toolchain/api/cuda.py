@@ -353,7 +353,7 @@ class Launch:
             raise TypeError(f"{self._named(at)} must be an array of {want.kind}{want.bits}, not of {shown}")
 
     def _is_typed(self, at: int) -> bool:
-        """Say whether an array's elements are declared as numbers."""
+        """Return whether an array's elements are declared as numbers."""
         want = self._types[at].of
         return want is not None and want.kind in ("bool", "int", "uint", "float")
 

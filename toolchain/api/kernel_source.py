@@ -106,7 +106,7 @@ def _parameters(text: str, node: ast.FunctionDecl) -> str:
 
 
 def _is_tensor(module: ast.Module, node: ast.Expr | None) -> bool:
-    """Say whether a type is a `LayoutTensor`, also through aliases of the file."""
+    """Return whether a type is a `LayoutTensor`, also through aliases of the file."""
     aliases = {one.name: one.value for one in module.body if isinstance(one, ast.Alias)}
     for _ in range(len(aliases) + 1):
         while isinstance(node, ast.Subscript):

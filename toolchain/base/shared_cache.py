@@ -18,7 +18,7 @@ _CONNECT_SECONDS = 1.0
 _ALL_SECONDS = 3.0
 """A process waits no longer than this for the store, all its misses together."""
 _FAILURES = 2
-_MOST_BYTES = 256 << 20
+_MAX_BYTES = 256 << 20
 
 
 @entity
@@ -41,7 +41,7 @@ class SharedCache:
         if folder is not None:
             try:
                 with (folder / name).open("rb") as file:
-                    return file.read(_MOST_BYTES)
+                    return file.read(_MAX_BYTES)
             except OSError:
                 return None
         return self._request("GET", name, None)
@@ -86,7 +86,7 @@ class SharedCache:
                 parts: list[bytes] = []
                 while part := answer.read1(1 << 16):
                     parts.append(part)
-                    if time.monotonic() > until or sum(map(len, parts)) > _MOST_BYTES:
+                    if time.monotonic() > until or sum(map(len, parts)) > _MAX_BYTES:
                         self.failures = _FAILURES
                         return None
                 return b"".join(parts)

@@ -22,7 +22,7 @@ _FUNCTIONS: Mapping[str, str] = MappingProxyType(
 
 
 def is_plain(body: Operations, scope: str) -> bool:
-    """Say whether an atomic or fence of a scope orders nothing but one thread of the system."""
+    """Return whether an atomic or fence of a scope orders nothing but one thread of the system."""
     return body.context.target.entry == "blocks" and scope in _BLOCK_SCOPES
 
 

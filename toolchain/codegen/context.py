@@ -139,7 +139,7 @@ class Context:
         return self.types.space(space)
 
     def is_exported(self, name: str) -> bool:
-        """Say whether C can call a function of the unit by this name."""
+        """Return whether C can call a function of the unit by this name."""
         return any(export.name == name for export in self.unit.exports.functions)
 
     def body_name(self, function: str) -> str:

@@ -168,7 +168,7 @@ class _Lowering:
         return self._functions[name].stops
 
     def is_parted(self, name: str) -> bool:
-        """Say whether a kernel waits, has loops, or does different things in neighbouring threads; only such ones gain
+        """Return whether a kernel waits, has loops, or diverges between neighbouring threads; only such kernels gain
         from being cut."""
         if name not in self._context.kernels:
             return False
@@ -210,7 +210,7 @@ class _Lowering:
         return [*roots, entry] if entry else roots, seen
 
     def _is_shared(self, name: str) -> bool:
-        """Say whether a global must exist once, for all modules of the host."""
+        """Return whether a global must exist once, for all modules of the host."""
         held = self._unit.globals[name]
         is_image = isinstance(held.content, ImageRef) and self._images is not None
         return held.linkage == "hidden" or (held.linkage == "internal" and (is_image or not held.constant))
@@ -340,7 +340,7 @@ class _Reached:
                     self._add(text.uses, work)
 
     def _follows(self, name: str, text: FunctionText) -> bool:
-        """Say whether the body of a function belongs to the module."""
+        """Return whether the body of a function belongs to the module."""
         return True
 
     def _variable(self, name: str) -> tuple[str, Uses]:

@@ -24,7 +24,7 @@ _GRAIN = 64
 _MODULE_LINES = 6_000
 """About so many lines are in a module."""
 
-_MOST_CALLED = 24
+_MAX_CALLED = 24
 """A function that calls more others than this is in a module of its own."""
 
 _COPIED_LINES = 16
@@ -68,17 +68,17 @@ def divide(functions: Mapping[str, FunctionText], named: Mapping[str, int], root
 
 
 def is_inlined(text: FunctionText) -> bool:
-    """Say whether a function becomes a part of all that call it."""
+    """Return whether a function becomes a part of all that call it."""
     return text.function.inline == "always" and text.function.linkage == "internal"
 
 
 def is_declared(text: FunctionText) -> bool:
-    """Say whether another object defines a function."""
+    """Return whether another object defines a function."""
     return text.function.linkage == "external"
 
 
 def is_copied(text: FunctionText, mentions: int) -> bool:
-    """Say whether modules that do not define a function get a copy for LLVM to inline."""
+    """Return whether modules that do not define a function get a copy for LLVM to inline."""
     return mentions > 1 and not text.function.inline and text.body.count("\n") < _COPIED_LINES
 
 
@@ -151,7 +151,7 @@ class _Cluster:
         self.length = sum(map(graph.length, members))
         called = {callee for name in members for callee in functions[name].uses.functions}
         others = [one for one in called.difference(members) if not is_inlined(functions[one])]
-        self.is_hub = len([one for one in others if not is_declared(functions[one])]) > _MOST_CALLED
+        self.is_hub = len([one for one in others if not is_declared(functions[one])]) > _MAX_CALLED
 
 
 def _chunks(clusters: Mapping[str, _Cluster]) -> Iterator[tuple[str, ...]]:

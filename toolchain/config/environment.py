@@ -46,7 +46,7 @@ def environment_with(changes: Mapping[str, str], environment: Mapping[str, str] 
 
 
 def wants_color(is_terminal: bool, environment: Mapping[str, str] = os.environ) -> bool:
-    """Say whether to write colours: on a terminal or with FORCE_COLOR, unless NO_COLOR is set or it is `dumb`."""
+    """Return whether to write colours: on a terminal or with FORCE_COLOR, unless NO_COLOR is set or it is `dumb`."""
     if environment.get("NO_COLOR"):
         return False
     if environment.get("FORCE_COLOR"):

@@ -197,7 +197,7 @@ def compile_kernels(session: Session, program: Program, workers: Workers) -> tup
 
 
 def _embeds(session: Session, unit: Unit) -> bool:
-    """Say whether a unit's images get machine code."""
+    """Return whether a unit's images get machine code."""
     vendor = unit.target.vendor  # type: ignore[attr-defined]
     if unit.target.checks:  # type: ignore[attr-defined]
         return False  # a header stands before the text
@@ -374,5 +374,5 @@ def key_of(session: Session, what: str, module: LlvmModule, kind: str, stamp: st
 
 
 def is_native(unit: Unit) -> bool:
-    """Say whether a unit's kernels run on the CPU."""
+    """Return whether a unit's kernels run on the CPU."""
     return unit.target.artefact == "native"  # type: ignore[attr-defined,no-any-return]

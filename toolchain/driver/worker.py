@@ -15,7 +15,7 @@ _STACK_BYTES = 256 << 20
 _RECURSION = 20_000
 _PAUSE = 1.0
 """Seconds without a job before the search."""
-_MOST = 12
+_MAX = 12
 """Jobs after which it waits no longer."""
 
 _Arguments = ParamSpec("_Arguments")
@@ -40,7 +40,7 @@ class Worker(ThreadPoolExecutor):
         """Do a job on the thread."""
         self._timer.cancel()
         self._jobs += 1
-        if self._jobs > _MOST:
+        if self._jobs > _MAX:
             super().submit(self._collect)
         future = super().submit(fn, *args, **kwargs)
         self._timer = threading.Timer(_PAUSE, self._rest)

@@ -175,7 +175,7 @@ class Workers:
                     view = view[os.write(self._to, view) :]
 
     def finished(self, ticket: int) -> bool:
-        """Say whether a job's result has come, without waiting; takes what is there."""
+        """Return whether a job's result has come, without waiting; takes what is there."""
         while self._child and ticket not in self._done and select.select([self._from], [], [], 0)[0]:
             if not self._take():
                 return True

@@ -121,7 +121,7 @@ def _printed(statements: list[Statement], index: int, columns: int) -> str:
 
 
 def _is_doc(statements: list[Statement], index: int) -> bool:
-    """Say whether strings alone are a docstring: the first statement of a file or of a declaration."""
+    """Return whether strings alone are a docstring: the first statement of a file or of a declaration."""
     before = next((one for one in reversed(statements[:index]) if not one.is_comment), None)
     if before is None:
         return True

@@ -66,7 +66,7 @@ class Line:
         return len(leaf.shown) + leaf.space
 
     def fits(self, columns: int) -> bool:
-        """Say whether the line can stay as it is."""
+        """Return whether the line can stay as it is."""
         if self.has_early_comments() or (len(self.leaves) > 1 and any(leaf.kind == "comment" for leaf in self.leaves)):
             return False
         if self.explodes or self.has_magic_comma():
@@ -74,12 +74,12 @@ class Line:
         return self.is_short(columns)
 
     def is_short(self, columns: int) -> bool:
-        """Say whether the line is not too long, and one line."""
+        """Return whether the line is not too long, and one line."""
         code = self.code()
         return len(code) <= columns and "\n" not in code
 
     def has_early_comments(self) -> bool:
-        """Say whether a comment belongs to a leaf that is not the last one to be seen."""
+        """Return whether a comment belongs to a leaf that is not the last one to be seen."""
         last = next((index for index in range(len(self.leaves) - 1, -1, -1) if not self.leaves[index].hidden), 0)
         return any(leaf.comments for leaf in self.leaves[:last])
 
@@ -87,7 +87,7 @@ class Line:
         return any(leaf.kind == "string" and "\n" in leaf.text for leaf in self.leaves)
 
     def has_magic_comma(self) -> bool:
-        """Say whether a comma before a closing bracket asks for one item a line."""
+        """Return whether a comma before a closing bracket asks for one item a line."""
         return any(leaf.kind == "close" and self._is_magic(index, leaf) for index, leaf in enumerate(self.leaves))
 
     def _is_magic(self, index: int, leaf: Leaf) -> bool:
@@ -105,7 +105,7 @@ class Line:
         )
 
     def _is_trailer(self, index: int) -> bool:
-        """Say whether the bracket at an index belongs to what stands before it."""
+        """Return whether the bracket at an index belongs to what stands before it."""
         return index > 0 and (self.leaves[index - 1].kind in ("name", "close", "transfer"))
 
     @property

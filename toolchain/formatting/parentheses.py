@@ -99,7 +99,7 @@ def _has_comments(leaves: list[Leaf]) -> bool:
 
 
 def _is_one_value(leaves: list[Leaf], may_bind: bool) -> bool:
-    """Say whether leaves are neither a tuple nor, unless it may be, a walrus."""
+    """Return whether leaves are neither a tuple nor, unless it may be, a walrus."""
     depth = 0
     for leaf in leaves:
         depth += (leaf.kind == "open") - (leaf.kind == "close")

@@ -161,7 +161,7 @@ class _Reader:
 
     @staticmethod
     def _parts_decorator(leaves: list[Leaf], text: str) -> bool:
-        """Say whether a decorator ends before a word on its line."""
+        """Return whether a decorator ends before a word on its line."""
         return leaves[0].text == "@" and len(leaves) > 1 and leaves[-1].text != "." and text in (
             *COMPOUND, "alias", "comptime", "async", "@",
         )  # fmt: skip
@@ -188,7 +188,7 @@ class _Reader:
         return "name" if text == "..." and self.tokens.types[index - 1] != self.lexer.words["from"] else "op"
 
     def _in_head(self, index: int, before: str) -> bool:
-        """Say whether a word that is a keyword only in heads of functions stands where one can be."""
+        """Return whether a word that is a keyword only in heads of functions stands where one can be."""
         if before not in (")", "]", "}") and not (before.isalnum() or before in {"_", "`"}):
             return False
         following = self.text[self.tokens.starts[index + 1] : self.tokens.ends[index + 1]]

@@ -54,7 +54,7 @@ class _Arranger:
                 top.is_comprehension = True
 
     def _holds_parameters(self, index: int) -> bool:
-        """Say whether a bracket opens the parameters or the arguments of a declaration or a function type."""
+        """Return whether a bracket opens the parameters or the arguments of a declaration or a function type."""
         back = index - 1
         while back > 0 and self.leaves[back].kind == "close":
             mate = self.leaves[back].mate
@@ -67,7 +67,7 @@ class _Arranger:
         return leaf.kind == "name" and back > 0 and self.leaves[back - 1].text in _HEADS
 
     def _space(self, index: int, before: Leaf, leaf: Leaf) -> bool:
-        """Say whether a space stands between two leaves."""
+        """Return whether a space stands between two leaves."""
         if before.kind == "open" or leaf.kind == "close" or leaf.text in (",", ";") or leaf.kind == "transfer":
             return False
         if leaf.kind == "op" and leaf.text == ":":
@@ -92,7 +92,7 @@ class _Arranger:
         return leaf.text == "{" and before.kind != "transfer"
 
     def _after_operator(self, index: int, before: Leaf, leaf: Leaf) -> bool:
-        """Say whether a space stands after an operator."""
+        """Return whether a space stands after an operator."""
         if before.text in (".", "..."):
             return leaf.text == "import"
         if before.text == "@" and index == 1:
@@ -102,14 +102,14 @@ class _Arranger:
         return self._around(index - 1, before)
 
     def _is_prefix(self, index: int) -> bool:
-        """Say whether an operator has no left operand."""
+        """Return whether an operator has no left operand."""
         if index == 0:
             return True
         before = self.leaves[index - 1]
         return before.kind not in _OPERANDS
 
     def _around(self, index: int, leaf: Leaf) -> bool:
-        """Say whether an operator has spaces around it."""
+        """Return whether an operator has spaces around it."""
         if leaf.text == "=" and len(self.stack) > 1:
             return self.stack[-1].is_typed and self.stack[-1].holds_parameters
         if leaf.text == "**" and not self._is_prefix(index):
@@ -117,7 +117,7 @@ class _Arranger:
         return True
 
     def _is_simple_left(self, index: int) -> bool:
-        """Say whether the operand that ends here is a name, a number, or names with dots."""
+        """Return whether the operand that ends here is a name, a number, or names with dots."""
         while True:
             if self.leaves[index].kind not in ("name", "number"):
                 return False
@@ -140,7 +140,7 @@ class _Arranger:
         return False
 
     def _colon(self, index: int, before_colon: bool) -> bool:
-        """Say whether a space stands before or after a colon: in slices on both sides or on none."""
+        """Return whether a space stands before or after a colon: in slices on both sides or on none."""
         top = self.stack[-1]
         if not (top.text == "[" and not top.holds_parameters):
             return not before_colon
@@ -150,7 +150,7 @@ class _Arranger:
         return self._is_complex(top.start)
 
     def _is_complex(self, start: int) -> bool:
-        """Say whether a part of the slice that starts here is more than a name or a number with a sign."""
+        """Return whether a part of the slice that starts here is more than a name or a number with a sign."""
         has_operand = False
         for leaf in self.leaves[start:]:
             if leaf.text == "," or leaf.kind == "close":
@@ -200,7 +200,7 @@ class _Arranger:
         return 0
 
     def _is_loop(self, index: int) -> bool:
-        """Say whether `in` belongs to a `for` on the same level."""
+        """Return whether `in` belongs to a `for` on the same level."""
         depth = 0
         for leaf in reversed(self.leaves[:index]):
             depth += (leaf.kind == "close") - (leaf.kind == "open")

@@ -189,7 +189,7 @@ class _Splitting:
             parts.tail.leaves[0] = replace(parts.closer, hidden=False)
 
     def _may_stay_hidden(self, parts: _Parts) -> bool:
-        """Say whether the value reads well when it is split at brackets of its own."""
+        """Return whether the value reads well when it is split at brackets of its own."""
         body = parts.body
         if any(leaf.kind == "comment" for leaf in body.outside()):
             return False
@@ -210,7 +210,7 @@ class _Splitting:
         return False
 
     def _ends_short(self, body: Line) -> bool:
-        """Say whether what follows the first brackets, up to the next, fits on a line."""
+        """Return whether what follows the first brackets, up to the next, fits on a line."""
         close = closer_of(body.leaves, 0)
         tail = body.leaves[close:]
         until = next((index + 1 for index, leaf in enumerate(tail) if leaf.kind == "open"), len(tail))
@@ -218,7 +218,7 @@ class _Splitting:
         return length <= self.columns
 
     def _starts_short(self, body: Line) -> bool:
-        """Say whether what stands before the last brackets fits on a line."""
+        """Return whether what stands before the last brackets fits on a line."""
         length = INDENT * body.depth
         has_others = False
         start = opener_of(body.leaves, len(body.leaves) - 1)
@@ -298,13 +298,13 @@ def _add_comma(lines: list[Line]) -> None:
 
 
 def _is_display(line: Line) -> bool:
-    """Say whether the brackets at the end of a line are a list and not a subscript."""
+    """Return whether the brackets at the end of a line are a list and not a subscript."""
     start = opener_of(line.leaves, len(line.leaves) - 1)
     return start == 0 or (start > 0 and line.leaves[start - 1].kind not in _BEFORE_TRAILERS)
 
 
 def _is_after_arguments(head: Line) -> bool:
-    """Say whether the bracket that ends the head of a definition belongs to its result or condition."""
+    """Return whether the bracket that ends the head of a definition belongs to its result or condition."""
     return any(leaf.text in ("->", "where") for leaf in head.outside())
 
 

@@ -162,7 +162,7 @@ def align_of(kind: Type) -> int:
 
 
 def has_pointer(kind: Type) -> bool:
-    """Say whether a value of the type holds an address."""
+    """Return whether a value of the type holds an address."""
     match kind:
         case PointerType():
             return True

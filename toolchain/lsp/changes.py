@@ -88,7 +88,7 @@ def merged(
 
 
 def _needs_an_instance(one: Diagnostic) -> bool:
-    """Say whether only a complete look finds it: it was found on the way from `main`."""
+    """Return whether only a complete look finds it: it was found on the way from `main`."""
     return one.code in _LAUNCHES or any(note.text.startswith("instantiated from here") for note in one.notes)
 
 

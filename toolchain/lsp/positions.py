@@ -36,7 +36,7 @@ class Lines:
 
 
 def is_word(char: str) -> bool:
-    """Say whether a character can stand in a name."""
+    """Return whether a character can stand in a name."""
     return char.isalnum() or char == "_"
 
 

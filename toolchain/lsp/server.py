@@ -291,7 +291,7 @@ def signature_help(server: Server, document: Document, offset: int) -> lsp.Signa
 
 
 def infos_fit(infos: list[lsp.SignatureInformation]) -> bool:
-    """Say whether a signature before takes so many arguments."""
+    """Return whether a signature before takes so many arguments."""
     return any(one.active_parameter is not None for one in infos)
 
 

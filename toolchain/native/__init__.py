@@ -75,7 +75,7 @@ def _is_source(line: str) -> bool:
 
 
 def is_used() -> bool:
-    """Say whether this process runs the compiled modules."""
+    """Return whether this process runs the compiled modules."""
     return FOLDER in sys.modules["ktc"].__path__
 
 

@@ -16,7 +16,7 @@ from ktc.base.records import replace
 from ktc.ir.nodes import Block, Const, Function, If, Let, Load, LocalAddress, Loop, Op, Return, Statement, Store, Value
 from ktc.ir.types import FloatType, IntType
 
-_MOST = 8
+_MAX = 8
 """Comparisons; with more, a tree of jumps or a table is the better choice."""
 _LEAST_RESULTS = 3
 """With two results LLVM asks for a bit of a constant."""
@@ -145,7 +145,7 @@ def _chosen(arms: list[_Arm], otherwise: Const, loads: list[Let]) -> Value | Non
     """Return the choice as a value, or None if it is not one between constants by one whole number."""
     results = {repr(result.value) for _, result in arms} | {repr(otherwise.value)}
     if (
-        not 1 < len(arms) <= _MOST
+        not 1 < len(arms) <= _MAX
         or len(results) < _LEAST_RESULTS
         or not isinstance(otherwise.type, (IntType, FloatType))
     ):

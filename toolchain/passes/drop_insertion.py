@@ -255,7 +255,7 @@ class _Emitter:
 
 
 def _pointers_first(rows: list[Slots], uses: Uses) -> list[Slots]:
-    """Sort so that a local stands before those that it pins, and change nothing else."""
+    """Sort so that a local stands before those that it keeps alive, and change nothing else."""
     rows = sorted(rows, key=lambda row: not row.local.points_to_all)
     done: list[Slots] = []
     visited: set[Local] = set()

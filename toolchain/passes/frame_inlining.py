@@ -75,7 +75,7 @@ class _Unit:
         return function
 
     def exposes_frame(self, symbol: str) -> bool:
-        """Say whether calls of a function are to be replaced, which its own calls decide too."""
+        """Return whether calls of a function are to be replaced, which its own calls decide too."""
         if symbol in self.busy or symbol not in self.unit.functions:
             return False
         if self.unit.functions[symbol].inline == "always":

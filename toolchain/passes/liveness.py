@@ -2,8 +2,8 @@
 
 Input: statements, one by one in program order, and a `SlotTable` of the locals that are destroyed. Output: for each the
 `Effect` on liveness and on who holds a value. A temp with a pointer in it whose `Let` mentions a local is derived from
-that local: using the temp uses the local. A use of a local also uses what it pins. Bit 0 stands for "every local in
-scope" and never leaves this module.
+that local: using the temp uses the local. A use of a local also uses the locals that it keeps alive. Bit 0 stands for
+"every local in scope" and never leaves this module.
 """
 
 from collections.abc import Sequence
@@ -168,7 +168,7 @@ class Uses:
         return (mask & ~row.mask) | bits if bits else mask
 
     def mask(self, local: Local) -> int:
-        """Return the local's own bits and those of what it pins, directly or not."""
+        """Return the bits of a local and of the locals that it keeps alive, directly or indirectly."""
         known = self.masks.get(local)
         if known is not None:
             return known

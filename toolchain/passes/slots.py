@@ -25,7 +25,7 @@ def marks(body: Sequence[Statement]) -> Iterator[Mark | Declare]:
 
 
 def has_marks(body: Sequence[Statement]) -> bool:
-    """Say whether a body holds any mark: if not, the passes have nothing to do."""
+    """Return whether a body holds any mark: if not, the passes have nothing to do."""
     return any(isinstance(found, Mark) for found in marks(body))
 
 
@@ -60,7 +60,7 @@ class Slots:
         return mask
 
     def is_exact(self, path: tuple[int, ...]) -> bool:
-        """Say whether there are bits for just this path."""
+        """Return whether there are bits for just this path."""
         return len(path) <= 1 or any(own[: len(path)] == path for own in self.paths)
 
     def group(self, bit: int) -> int:

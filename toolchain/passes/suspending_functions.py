@@ -1,6 +1,6 @@
-"""Which functions of a unit have a thread wait for others, where the target has no instruction for it (`Target.waits`).
+"""Functions of a unit that suspend a thread on a target without an instruction for it (`Target.blocking_intrinsics`).
 
-Input: a unit. Output: names; an error for what cannot become a part of its kernel.
+Input: a unit. Output: their names; an error for a function that cannot be inlined into its kernel.
 """
 
 from collections.abc import Set

@@ -101,7 +101,7 @@ class Package:
         return ".".join([*kept, module] if module else kept)
 
     def has(self, dotted: str) -> bool:
-        """Say whether a module of the user exists, without reading it."""
+        """Return whether a module of the user exists, without reading it."""
         if dotted not in self._exists:
             parts = dotted.split(".")
             paths = [path for folder in self.search for path in self._places(folder, parts)]
@@ -111,7 +111,7 @@ class Package:
         return self._exists[dotted]
 
     def is_package(self, module: ast.Module) -> bool:
-        """Say whether the module is a folder's `__init__` file."""
+        """Return whether the module is a folder's `__init__` file."""
         return Path(module.source.path).stem == _INIT
 
     def _find(self, dotted: str, inside: bool) -> ast.Module | None:
@@ -128,7 +128,7 @@ class Package:
         return self._load(f"{LIBRARY}.{dotted}", parts, (self.stdlib,), True)
 
     def _is_of_library(self, head: str) -> bool:
-        """Say whether the library has a module: a file of that name beside a program does not replace it."""
+        """Return whether the library has a module: a file of that name beside a program does not replace it."""
         if head not in self._library_packages:
             paths = _candidates(self.stdlib, [head])
             self._library_packages[head] = f"{LIBRARY}.{head}" in self.packed or any(path.is_file() for path in paths)
@@ -162,7 +162,7 @@ class Package:
         return None
 
     def _is_program(self, path: Path, parts: list[str]) -> bool:
-        """Say whether a file is the program itself under the name of a package of ktc's own, which it then imports."""
+        """Return whether a file is the program itself, named like one of ktc's own packages, which it then imports."""
         return parts[0] in OWN_PACKAGES and os.path.abspath(path) == os.path.abspath(self.root.source.path)
 
     def _is_there(self, path: Path) -> bool:
@@ -214,7 +214,7 @@ class Package:
         return None
 
     def _is_of_broken(self, parts: list[str]) -> bool:
-        """Say whether a package file of that name could not be read, which was reported."""
+        """Return whether a package file of that name could not be read, which was reported."""
         return any(texts is None and Path(file).stem == parts[0] for file, texts in self._mounted.items())
 
     def library_source(self, shown: str) -> Source:

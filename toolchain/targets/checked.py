@@ -43,7 +43,7 @@ def parse(text: str) -> tuple[str, ...] | str:
 
 
 def runs_on_gpus(checks: tuple[str, ...]) -> bool:
-    """Say whether kernels for GPUs look for anything, so that the program has them."""
+    """Return whether kernels for GPUs look for anything, so that the program has them."""
     return checks == INLINE or REPLAY in checks
 
 

@@ -46,7 +46,7 @@ def cuda_driver_version() -> int:
 
 
 def has_hip() -> bool:
-    """Say whether AMD's HIP runtime is installed."""
+    """Return whether AMD's HIP runtime is installed."""
     return any(_library(name) is not None for name in _HIP_LIBRARIES)
 
 

@@ -12,7 +12,7 @@ _LIBRARIES = ("libOpenCL.so.1", "libOpenCL.so")
 _ALL = 0xFFFFFFFF
 _NAME, _EXTENSIONS, _IL_VERSION = 0x102B, 0x1030, 0x105B
 """CL_DEVICE_TYPE_ALL, CL_DEVICE_NAME, CL_DEVICE_EXTENSIONS and CL_DEVICE_IL_VERSION (cl.h)."""
-_MOST = 64
+_MAX = 64
 
 
 @record
@@ -37,15 +37,15 @@ def opencl_devices() -> tuple[OpenClDevice, ...]:
 
 
 def _platforms(library: ctypes.CDLL) -> list[ctypes.c_void_p]:
-    found, count = (ctypes.c_void_p * _MOST)(), ctypes.c_uint(0)
-    if library.clGetPlatformIDs(_MOST, found, ctypes.byref(count)) != 0:
+    found, count = (ctypes.c_void_p * _MAX)(), ctypes.c_uint(0)
+    if library.clGetPlatformIDs(_MAX, found, ctypes.byref(count)) != 0:
         return []
     return [ctypes.c_void_p(one) for one in found[: count.value]]
 
 
 def _devices(library: ctypes.CDLL, platform: ctypes.c_void_p) -> list[ctypes.c_void_p]:
-    found, count = (ctypes.c_void_p * _MOST)(), ctypes.c_uint(0)
-    if library.clGetDeviceIDs(platform, ctypes.c_uint64(_ALL), _MOST, found, ctypes.byref(count)) != 0:
+    found, count = (ctypes.c_void_p * _MAX)(), ctypes.c_uint(0)
+    if library.clGetDeviceIDs(platform, ctypes.c_uint64(_ALL), _MAX, found, ctypes.byref(count)) != 0:
         return []
     return [ctypes.c_void_p(one) for one in found[: count.value]]
 

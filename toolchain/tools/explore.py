@@ -67,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._json(answer)
 
     def _is_local(self) -> bool:
-        """Say whether the request came to this address, not to a name that points here."""
+        """Return whether the request came to this address, not to a name that points here."""
         return self.headers.get("Host") == f"{_HOST}:{self.server.server_address[1]}"
 
     def _is_known(self) -> bool:

@@ -129,7 +129,7 @@ def _parsed(text: str, sink: Sink | None = None) -> ast.Module | None:
 
 
 def is_complete(text: str) -> bool:
-    """Say whether an input can be taken: blocks end with an empty line, brackets and strings are closed."""
+    """Return whether an input can be taken: blocks end with an empty line, brackets and strings are closed."""
     lines = text.split("\n")
     if not lines[-1].strip():
         return True

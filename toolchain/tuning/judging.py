@@ -49,7 +49,7 @@ def judge(outcomes: Sequence[Outcome]) -> list[Verdict]:
 
 
 def differs(known: Measured, other: Measured) -> bool:
-    """Say whether two results differ by more than the rounding of their type."""
+    """Return whether two results differ by more than the rounding of their type."""
     if len(known.sums) != len(other.sums):
         return True
     is_whole = known.dtype.startswith(("int", "uint", "bool"))

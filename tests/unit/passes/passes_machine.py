@@ -166,7 +166,7 @@ class Object:
 
 
 def owned(place: tuple[Local, int]) -> bool:
-    """Say whether somebody must destroy what lies in a place."""
+    """Return whether somebody must destroy what lies in a place."""
     local, index = place
     return bool(local.drop or (local.field_drops and local.field_drops[index]))
 

@@ -233,7 +233,7 @@ def events(one: Function, choices: list[int], strict: bool) -> list[str] | None:
 
 
 def needed(before: list[str], after: list[str]) -> bool:
-    """Say whether the events but for drops agree, and everything that is to be alive is."""
+    """Return whether the events but for drops agree, and everything that is to be alive is."""
     after = [event for event in after if not event.startswith("drop")]
     if len(before) != len(after):
         return False

@@ -16,7 +16,7 @@ _BYTES = ("utf-8", "surrogateescape")
 
 
 def is_described(context: Context, function: Function) -> bool:
-    """Say whether a function has line tables: when LLVM inlines another one, its code has the caller's position."""
+    """Return whether a function has line tables: when LLVM inlines another one, its code has the caller's position."""
     return context.debug > 0 and function.span is not None and function.traced
 
 
@@ -66,7 +66,7 @@ def wrapped(context: Context, function: Function, text: str) -> tuple[str, dict[
 
 
 def describes_variables(context: Context) -> bool:
-    """Say whether variables are wanted: of code for a processor; for a GPU `-g2` gives line tables too."""
+    """Return whether variables are wanted: of code for a processor; for a GPU `-g2` gives line tables too."""
     return context.debug > 1 and context.target.describes_variables
 
 

@@ -42,7 +42,7 @@ writes before it waits is read after it, and not overwritten before it waits aga
 
 
 def is_coroutine(context: Context, function: Function) -> bool:
-    """Say whether a function is a kernel that waits."""
+    """Return whether a function is a kernel that waits."""
     names = context.target.blocking_intrinsics
     if not names or context.marks or function.symbol not in context.kernels:
         return False
@@ -50,7 +50,7 @@ def is_coroutine(context: Context, function: Function) -> bool:
 
 
 def is_stop(action: object) -> bool:
-    """Say whether a thread stops here."""
+    """Return whether a thread stops here."""
     return isinstance(action, CallIntrinsic) and action.name in (WAIT_FOR_BLOCK, WAIT_FOR_WARP, EXCHANGE)
 
 

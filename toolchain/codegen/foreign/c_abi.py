@@ -113,7 +113,7 @@ class Convention:
 
 
 def in_memory(kind: Type, triple: str) -> bool:
-    """Say whether C gives a result of this type through an address."""
+    """Return whether C gives a result of this type through an address."""
     found = Convention(triple, False).result(kind)
     return not found.is_scalar and not found.pieces
 

@@ -10,7 +10,7 @@ from ktc.ir.types import BOOL, I64, ArrayType, StructType, Type, align_of, size_
 
 
 def has_aggregates(args: tuple[Value, ...], kind: Type) -> bool:
-    """Say whether a call passes or returns a struct."""
+    """Return whether a call passes or returns a struct."""
     return isinstance(kind, StructType | ArrayType) or any(isinstance(one.type, StructType | ArrayType) for one in args)
 
 

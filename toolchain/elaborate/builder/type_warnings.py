@@ -10,13 +10,13 @@ from ktc.elaborate.model.values import Place, Result, RValue
 from ktc.elaborate.types import type_printer
 from ktc.syntax import ast
 
-_MEANT = (ast.Transfer, ast.Walrus, ast.NoneLit)
+_INTENTIONAL = (ast.Transfer, ast.Walrus, ast.NoneLit)
 """Expressions that are statements for what they do."""
 
 
 def warn_unused(elab: Elaboration, body: Body, value: Result, node: ast.Expr) -> None:
     """Warn about the value of an expression that is a statement."""
-    if body.frame.comptime or isinstance(node, _MEANT):
+    if body.frame.comptime or isinstance(node, _INTENTIONAL):
         return
     if isinstance(value, FunctionValue) and isinstance(node, ast.Name | ast.Attribute):
         text = "this names a function, and does not call it"

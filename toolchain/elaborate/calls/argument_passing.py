@@ -1,4 +1,4 @@
-"""Passing: how the values of a call reach the function, and what a call lends.
+"""Argument passing: how the values of a call reach the function, and what its result borrows.
 
 Input: the chosen function and the values. Output: the call in the IR. The convention: an address for a result in memory
 comes first, then the arguments that take memory, then the environments of captured variables, then, in a function that
@@ -23,8 +23,8 @@ from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 
 
-def _lend(body: Body, target: Place, values: Values) -> None:
-    """A changed argument may keep pointers that stand in the others."""
+def _note_loans_of_others(body: Body, target: Place, values: Values) -> None:
+    """A mutated argument may keep pointers that the other arguments hold."""
     if target.local is None or not any(o.kind == "some" for o in struct_types.origins_of(body.elab, target.ty)):
         return
     for value in values:
@@ -77,7 +77,7 @@ def emit_call_with(
             local.points_to, local.points_to_all = loans or (), loans is None
             result = Place(signature.result_ty, nodes.LocalAddress(local), loans=loans)
         else:
-            # what a 'try' waits for has a place of its own, from which it is moved
+            # the result of a call inside 'try' is a temporary, from which it is moved
             named = "result" if signature.raises and body.flow.handlers else ""
             result = locals.temporary(body, signature.result_ty, named, loans)
             if named and result.local is not None:
@@ -89,7 +89,7 @@ def emit_call_with(
             if sig.convention in ("mut", "ref") and isinstance(value, Place) and value.local is not None:
                 value.local.is_shared = True
                 if sig.convention == "mut":
-                    _lend(body, value, values)
+                    _note_loans_of_others(body, value, values)
             _pass(body, sig, value, args, consumed, span)
     for env in envs:
         args.append(body.api.environment(body, env, span) if isinstance(env, FunctionValue) else env)

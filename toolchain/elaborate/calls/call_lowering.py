@@ -12,7 +12,7 @@ from ktc.elaborate.builder import ir_values, materialization, type_warnings
 from ktc.elaborate.calls import argument_passing, conversions, inlining, overload_resolution
 from ktc.elaborate.calls.writeback import begin_writebacks
 from ktc.elaborate.generics import unification
-from ktc.elaborate.generics.function_types import NAMELESS
+from ktc.elaborate.generics.function_types import ANONYMOUS_ARGUMENT
 from ktc.elaborate.instances.reference_mutability import readonly_result
 from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import Ty
@@ -200,7 +200,7 @@ def _list_of(body: Body, pack: ParameterPack | PackValue) -> Val:
             # the list may become a constant, and outlive this evaluation
             start = ir_values.constant_places(body, constants)
         items = [*values]
-    sig = ArgumentSignature("", kind, "read", "star", NAMELESS, "memory", "list")
+    sig = ArgumentSignature("", kind, "read", "star", ANONYMOUS_ARGUMENT, "memory", "list")
     if start is not None:
         return inlining.variadic_value(body, sig, [start, nodes.Const(types.I64, len(items))])
     return inlining.pack_value(body, sig, PackValue(tuple(materialization.as_place(body, item) for item in items)))

@@ -13,7 +13,7 @@ from ktc.elaborate.model.values import Arg, CollectionLiteral, Place, Result, RV
 from ktc.elaborate.resolve.suggestions import mutability_help
 from ktc.elaborate.types import type_printer, type_relations
 
-_AS_WANTED = "declare the variable with that type"
+_DECLARE_TYPE = "declare the variable with that type"
 
 
 def check_changed(body: Body, instance: Instance, sig: ArgumentSignature, slot: Arg) -> None:
@@ -31,7 +31,7 @@ def check_changed(body: Body, instance: Instance, sig: ArgumentSignature, slot: 
         if isinstance(value, (RValue, Place)) and not _same_place_type(body, value, sig):
             have, want = type_printer.type_name(body.elab, value.ty), type_printer.type_name(body.elab, sig.ty)
             text = f"{what}, so it must be a '{want}' itself; this is a '{have}'"
-            raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2, hint=_AS_WANTED)
+            raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2, hint=_DECLARE_TYPE)
     if isinstance(value, (RValue, Place)) and value.read_only:
         text = f"{what}, and what is passed cannot be"
         if value.reason:
@@ -50,16 +50,16 @@ def _is_temporary(value: Result) -> bool:
 
 
 def _same_place_type(body: Body, value: RValue | Place, sig: ArgumentSignature) -> bool:
-    """Say whether a place can be changed as one of the wanted type: unconverted, with the same right to write."""
+    """Return whether a place can be changed as one of the wanted type: unconverted, with the same right to write."""
     have, want = value.ty, sig.ty
     if have is want or not isinstance(have, StructTy) or not isinstance(want, StructTy):
         return True
     if have.info is not want.info:
         return False
-    return type_relations.fits(body.elab, have, want) and all(map(_same_right, have.params, want.params))
+    return type_relations.fits(body.elab, have, want) and all(map(_same_mutability, have.params, want.params))
 
 
-def _same_right(a: ParameterValue | None, b: ParameterValue | None) -> bool:
+def _same_mutability(a: ParameterValue | None, b: ParameterValue | None) -> bool:
     if not isinstance(a, ConstValue) or not isinstance(b, ConstValue):
         return True
     if isinstance(a.data, OriginValue) and isinstance(b.data, OriginValue):
@@ -67,7 +67,7 @@ def _same_right(a: ParameterValue | None, b: ParameterValue | None) -> bool:
     return bool(a.data == b.data)
 
 
-def check_lent(body: Body, instance: Instance, sig: ArgumentSignature, slot: Arg) -> None:
+def check_reference_argument(body: Body, instance: Instance, sig: ArgumentSignature, slot: Arg) -> None:
     """Check one argument that the function takes by `ref`: a variable of another type is not converted for it.
 
     Raises:
@@ -81,4 +81,4 @@ def check_lent(body: Body, instance: Instance, sig: ArgumentSignature, slot: Arg
         return
     given, wanted = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, want)
     text = f"argument '{sig.name}' of {instance.fn.title} refers to a '{wanted}', and this is a '{given}'"
-    raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2, hint=_AS_WANTED)
+    raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2, hint=_DECLARE_TYPE)

@@ -55,7 +55,7 @@ def _copy_argument(ty: StructTy, pos: list[Arg], kw: list[Arg]) -> Val | None:
 
 
 def _matches_fields(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg]) -> bool:
-    """Say whether the arguments have exactly the types of the fields, one for each: then no constructor fits better."""
+    """Return whether there is one argument of each field's exact type: then no constructor fits better."""
     fields = struct_types.fields_of(body.elab, ty)
     if kw or len(pos) != len(fields):
         return False

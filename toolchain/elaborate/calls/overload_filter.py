@@ -1,8 +1,8 @@
 """Rejects overloads that cannot take an argument, from the struct of its type alone.
 
-Input: overloads of the library, and arguments by position. Output: those overloads that are worth a try. A type's head
-is its struct: `UnsafePointer` of `UnsafePointer[T, origin]`. Heads are read from the syntax, so that for most overloads
-of `SIMD` or `LayoutTensor` no parameter is inferred and no message is built in vain.
+Input: overloads of the library, and arguments by position. Output: the overloads that remain. The struct of
+`UnsafePointer[T, origin]` is `UnsafePointer`. Structs are read from the syntax, so that for most overloads of `SIMD` or
+`LayoutTensor` no parameter is inferred and no message is built in vain.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import well_known
 from ktc.syntax import ast
 
-Heads = tuple[StructInfo | None, ...]
+ArgumentStructs = tuple[StructInfo | None, ...]
 
 
 def may_match(
     elab: Elaboration, functions: Sequence[FunctionInfo], pos: Sequence[Arg], receiver: bool, strict: bool
 ) -> list[FunctionInfo]:
-    """Return the functions whose arguments may be of the structs that are given.
+    """Return the functions that may take arguments of these structs.
 
     Args:
         receiver: the first argument is the object, which static methods do not take.
@@ -33,7 +33,7 @@ def may_match(
     return [fn for fn in functions if _may_take(elab, fn, given[1:] if receiver and fn.static else given, strict)]
 
 
-def _given(elab: Elaboration, value: Result) -> Heads:
+def _given(elab: Elaboration, value: Result) -> ArgumentStructs:
     """The struct of a value's type, and for a literal the one that it has at run time; nothing if there is none."""
     if not isinstance(value, (RValue, Place, ConstValue)) or not isinstance(value.ty, StructTy):
         return ()
@@ -41,15 +41,15 @@ def _given(elab: Elaboration, value: Result) -> Heads:
     return (value.ty.info, plain.info) if isinstance(plain, StructTy) else (value.ty.info,)
 
 
-def _may_take(elab: Elaboration, fn: FunctionInfo, given: Sequence[Heads], strict: bool) -> bool:
+def _may_take(elab: Elaboration, fn: FunctionInfo, given: Sequence[ArgumentStructs], strict: bool) -> bool:
     for want, have in zip(_argument_structs(elab, fn), given, strict=False):
         if want is not None and have and want not in have and (strict or not _may_convert(elab, have, want)):
             return False
     return True
 
 
-def _may_convert(elab: Elaboration, have: Heads, want: StructInfo) -> bool:
-    """Could an implicit constructor of `want` take what is given."""
+def _may_convert(elab: Elaboration, have: ArgumentStructs, want: StructInfo) -> bool:
+    """Return whether an implicit constructor of `want` may take the argument."""
     if want.fieldwise_implicit:
         return True
     memo = elab.instances.state.memo
@@ -62,13 +62,13 @@ def _may_convert(elab: Elaboration, have: Heads, want: StructInfo) -> bool:
     return found
 
 
-def _argument_structs(elab: Elaboration, fn: FunctionInfo) -> Heads:
-    """Return the head of each argument by position, None where the syntax does not show it."""
+def _argument_structs(elab: Elaboration, fn: FunctionInfo) -> ArgumentStructs:
+    """Return the struct of each argument by position, None where the syntax does not show it."""
     if not fn.module.is_library or fn.parent is not None:
         return ()
     memo = elab.instances.state.memo
-    key = ("heads", fn)
-    found: Heads | None = memo.get(key)
+    key = ("argument structs", fn)
+    found: ArgumentStructs | None = memo.get(key)
     if found is None:
         formals = [arg for arg in fn.node.args if arg.convention != "out" and arg.kind in ("pos", "any")]
         found = memo[key] = tuple(_named_struct(elab, arg.type, fn) for arg in formals)
@@ -89,7 +89,7 @@ def _named_struct(elab: Elaboration, node: ast.Expr | None, fn: FunctionInfo) ->
 
 
 def _struct_of_name(elab: Elaboration, name: str, module: ModuleInfo) -> StructInfo | None:
-    """The struct that a name of a module means; of an alias, what it is an alias of."""
+    """Return the struct that a name of a module refers to, through aliases."""
     found = modules.module_name(elab, module, name)
     if found is None and elab.modules.prelude_scope is not None:
         found = modules.prelude_name(elab, name)

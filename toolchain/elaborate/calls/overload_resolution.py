@@ -10,7 +10,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.calls import overload_ties, parameter_inference
 from ktc.elaborate.calls.call_errors import no_match
-from ktc.elaborate.calls.changed_arguments import check_changed, check_lent
+from ktc.elaborate.calls.changed_arguments import check_changed, check_reference_argument
 from ktc.elaborate.calls.overload_filter import may_match
 from ktc.elaborate.calls.parameter_equations import solve_calls
 from ktc.elaborate.generics import parameter_assignment, parameter_binding, unification
@@ -280,7 +280,7 @@ def _conversions(body: Body, instance: Instance, slots: list[Slot], strict: bool
         if sig.convention == "mut":
             check_changed(body, instance, sig, slot)
         elif sig.convention == "ref":
-            check_lent(body, instance, sig, slot)
+            check_reference_argument(body, instance, sig, slot)
     return cost
 
 
@@ -328,7 +328,7 @@ def conversion(body: Body, have: Ty, want: Ty, strict: bool = False, value: Resu
 
 
 def through_only_field(body: Body, have: Ty, want: StructTy) -> bool:
-    """Say whether a value becomes the only field of a struct marked with `@fieldwise_init("implicit")`."""
+    """Return whether a value becomes the only field of a struct marked with `@fieldwise_init("implicit")`."""
     if not want.info.fieldwise_implicit or len(want.info.field_nodes) != 1:
         return False
     return conversion(body, have, struct_types.fields_of(body.elab, want)[0][1], strict=True) is not None

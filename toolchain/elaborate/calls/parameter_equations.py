@@ -22,7 +22,7 @@ from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.types import well_known
 from ktc.syntax import ast
 
-_MOST_CHOICES = 150
+_MAX_CHOICES = 150
 """A hundred evaluations cost a tenth of a second, and are made where the call would be an error else."""
 
 
@@ -63,7 +63,7 @@ def _solve(
     elab = body.elab
     wanted = [value for value in have.params if isinstance(value, ConstValue) and isinstance(value.ty, StructTy)]
     numbers = list(dict.fromkeys(n for value in wanted for n in _numbers(value.data)))
-    if len(numbers) ** len(names) > _MOST_CHOICES:
+    if len(numbers) ** len(names) > _MAX_CHOICES:
         return
     kind = well_known.library_type(elab, "Int")
     found: list[dict[str, ParameterArgument]] = []
@@ -71,13 +71,13 @@ def _solve(
     sink, outer = elab.reporter.redirect(Sink()), elab.coverage.set_speculation(None)
     try:
         for choice in product(numbers, repeat=len(names)):
-            trial: dict[str, ParameterArgument] = {
+            tentative: dict[str, ParameterArgument] = {
                 name: ConstValue(kind, number) for name, number in zip(names, choice, strict=True)
             }
-            scope.names.update(trial)
+            scope.names.update(tentative)
             with contextlib.suppress(ErrorReported, Mismatch, Symbolic):
                 if elab.api.evaluate(elab, node, scope, fn.module) in wanted:
-                    found.append(trial)
+                    found.append(tentative)
     finally:
         elab.reporter.redirect(sink)
         elab.coverage.set_speculation(outer)

@@ -27,8 +27,8 @@ from ktc.elaborate.types import struct_members, struct_types, type_relations, we
 from ktc.elaborate.types.type_relations import is_static
 from ktc.syntax import ast
 
-_Later = tuple[Arg, Sym | StructTy]
-"""A literal, and what it may say where nothing else does."""
+_DeferredLiteral = tuple[Arg, Sym | StructTy]
+"""A literal, and the parameter or type that its default type binds where no other argument does."""
 
 
 def infer(
@@ -44,7 +44,7 @@ def infer(
             unification.unify(elab, want, value, bound)
         elif kind is not None and want is not None:
             unification.unify(elab, want, well_known.settled_type(elab, kind) if isinstance(want, Sym) else kind, bound)
-    later: list[_Later] = []
+    later: list[_DeferredLiteral] = []
     made: StructTy | None = None
     for formal, slot, want, origin in zip(fn.node.args, slots, pattern.args, pattern.origins, strict=True):
         if formal.convention == "out" and formal.name == "self" and formal.type is not None:
@@ -62,7 +62,7 @@ def infer(
             continue
         infer_one(body, slot, want, bound)
         if isinstance(origin, Sym) and isinstance(slot.value, (Place, RValue, ConstValue, CollectionLiteral)):
-            origin_value = OriginValue("some", False)  # a display becomes a temporary
+            origin_value = OriginValue("some", False)  # a collection literal becomes a temporary
             if not isinstance(slot.value, CollectionLiteral):
                 origin_value = ir_values.origin_of(
                     body, slot.value, isinstance(slot.value, Place) and _may_change(body, slot.value)
@@ -83,19 +83,19 @@ def infer(
 
 
 def _may_change(body: Body, place: Place) -> bool:
-    """May a pointer to an argument mutate it: a temporary is borrowed immutably."""
+    """Return whether a pointer to an argument may mutate it: a temporary is borrowed immutably."""
     is_temporary = place.owned and place.local is not None and not place.local.name
     return place.mutable and (body.frame.module.is_library or not is_temporary)
 
 
 def _infer_materialized(body: Body, arg: Arg, want: StructTy, bound: dict[Sym, ParameterArgument]) -> None:
-    """Let a literal's run-time type say what nothing else has said."""
+    """Bind what is still open by the literal's run-time type."""
     own = type_of(body, arg.value)
     assert own is not None
     have = well_known.materialized(body.elab, own, False)
-    trial = dict(bound)
-    if want.symbolic and unification.unify(body.elab, want, have, trial):
-        bound.update(trial)
+    tentative = dict(bound)
+    if want.symbolic and unification.unify(body.elab, want, have, tentative):
+        bound.update(tentative)
 
 
 def _bind_mut(
@@ -155,7 +155,7 @@ def _is_literal(body: Body, value: Result) -> bool:
 
 def _infer_star(
     body: Body, formal: ast.Param, slot: list[Arg], want: ParameterArgument, bound: dict[Sym, ParameterArgument]
-) -> list[_Later]:
+) -> list[_DeferredLiteral]:
     """Infer from a variadic argument; returns the literals, which say something only where nothing else does."""
     if formal.splat:
         if isinstance(want, Sym):
@@ -168,7 +168,7 @@ def _infer_star(
                     kinds.append(well_known.materialized(body.elab, have, True) if have is not None else None)
             bound[want] = ParameterPack(tuple(kinds))
         return []
-    later: list[_Later] = []
+    later: list[_DeferredLiteral] = []
     for arg in slot:
         parts = [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackValue) else [arg]
         for part in parts:
@@ -185,19 +185,19 @@ def infer_one(body: Body, arg: Arg, want: ParameterArgument, bound: dict[Sym, Pa
         return
     if isinstance(want, Sym):
         have = well_known.materialized(body.elab, have, False)
-    trial = dict(bound)
-    if unification.unify(body.elab, want, have, trial):
-        bound.update(trial)
+    tentative = dict(bound)
+    if unification.unify(body.elab, want, have, tentative):
+        bound.update(tentative)
     elif isinstance(have, StructTy) and _leaves_open(want):
         # what fits may still infer something; the conversion is checked later
         if want.info is have.info:
-            bound.update(trial)
+            bound.update(tentative)
         else:
             _infer_through_conversion(body, have, want, bound, arg.value)
 
 
 def _leaves_open(want: ParameterArgument) -> TypeGuard[StructTy | PartialTy]:
-    """Say whether a declared type is a struct some of whose parameters are still to be found."""
+    """Return whether a declared type is a struct some of whose parameters are still to be found."""
     if isinstance(want, PartialTy):
         return any(isinstance(value, Sym) or getattr(value, "symbolic", False) for value in want.params)
     return isinstance(want, StructTy) and want.symbolic

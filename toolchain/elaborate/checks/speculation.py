@@ -20,7 +20,7 @@ from ktc.elaborate.model.instance import Speculation, Symbolic
 from ktc.elaborate.tree.argument_uses import assigned_names
 from ktc.syntax import ast
 
-_SURE = frozenset((
+_CERTAIN_CODES = frozenset((
     Code.MISSING_TRAIT_BOUND, Code.NO_MEMBER, Code.TYPE_MISMATCH, Code.UNSATISFIED_TRAIT, Code.NOT_COPYABLE,
     Code.NO_MATCHING_OVERLOAD, Code.NOT_CALLABLE, Code.MISSING_ARGUMENT, Code.TOO_MANY_ARGUMENTS,
     Code.UNKNOWN_ARGUMENT, Code.CANNOT_MUTATE, Code.WRONG_PARAMETER_COUNT, Code.UNHANDLED_RAISE,
@@ -51,18 +51,18 @@ def speculate(
             show the same, and nothing else is wrong.
     """
     speculation = _speculate_once(elab, node, span, action, uncertainty)
-    sure = [one for one, uncertainty in speculation.diagnostics if _is_certain(elab, one, uncertainty, node)]
+    certain = [one for one, uncertainty in speculation.diagnostics if _is_certain(elab, one, uncertainty, node)]
     if (
         elab.coverage.uncertainty
         and (speculation.diagnostics or not speculation.is_clean)
         and (alone or _is_hidden(elab, speculation))
     ):
-        sure += _common(elab, speculation, node, span, action, uncertainty, sure, alone)
-    if sure:
-        places = {one.span.start for one in sure if one.span is not None}
+        certain += _common(elab, speculation, node, span, action, uncertainty, certain, alone)
+    if certain:
+        places = {one.span.start for one in certain if one.span is not None}
         elab.reporter.sink.withdraw(lambda one: _is_at(elab, one.span, places))
-    for one in sure:
-        elab.reporter.sink.report(_without_marks(elab, one))
+    for one in certain:
+        elab.reporter.sink.report(_without_archetype_marks(elab, one))
     if speculation.is_clean and not speculation.diagnostics:
         elab.coverage.unchecked_bodies += [
             one.function for one in speculation.instances if one.function is not None and not one.failed
@@ -71,7 +71,7 @@ def speculate(
 
 def _is_hidden(elab: Elaboration, speculation: Speculation) -> bool:
     return any(
-        uncertainty and one.code in _SURE and _is_uninstantiated(elab, one)
+        uncertainty and one.code in _CERTAIN_CODES and _is_uninstantiated(elab, one)
         for one, uncertainty in speculation.diagnostics
     )
 
@@ -86,7 +86,7 @@ def _common(
     elab: Elaboration, first: Speculation, node: ast.Node, span: Span, action: Callable[[], None], uncertainty: int,
     known: list[Diagnostic], alone: bool,
 ) -> list[Diagnostic]:  # fmt: skip
-    """Return what all choices of constants show for which nothing else is wrong; there must be some of them."""
+    """Return the diagnostics that all choices of constants share, among those choices that show no other error."""
     speculations = [first]
     for elab.coverage.constant_choice in range(1, CHOICES):
         speculations.append(_speculate_once(elab, node, span, action, uncertainty))
@@ -99,21 +99,21 @@ def _common(
         for speculation in clean
     ]
     words = [
-        {(_words(one), one.span.start) for one, _ in speculation.diagnostics if one.span is not None}
+        {(_message_key(one), one.span.start) for one, _ in speculation.diagnostics if one.span is not None}
         for speculation in clean
     ]
     seen, same = set.intersection(*every), set.intersection(*words)
     reported = {one.span.start for one in known if one.span is not None}
     note = Label(span, f"looked at with {clean[0].constants}")
-    sure = []
+    certain = []
     for one, unsure in clean[0].diagnostics:
         if one.span is None or one.span.start in reported or not _is_certain(elab, one, 0, node):
             continue
         if alone and unsure == 1 and (one.code, one.span.start) in seen:
-            sure.append(replace(one, notes=(*one.notes, note)))
-        elif unsure and _is_uninstantiated(elab, one) and (_words(one), one.span.start) in same:
-            sure.append(one)
-    return sure
+            certain.append(replace(one, notes=(*one.notes, note)))
+        elif unsure and _is_uninstantiated(elab, one) and (_message_key(one), one.span.start) in same:
+            certain.append(one)
+    return certain
 
 
 def _speculate_once(
@@ -122,7 +122,7 @@ def _speculate_once(
     sink = elab.reporter.redirect(Sink())
     outer = elab.instances.enter(elab.coverage.speculation_state or elab.instances.states["host"], None)
     speculation = elab.coverage.speculation = Speculation(node)
-    elab.reporter.listen(partial(_note, elab))
+    elab.reporter.listen(partial(_keep_diagnostics, elab))
     elab.coverage.uncertainty, elab.coverage.assumed_immutable = uncertainty, elab.coverage.outer_assumed_immutable
     try:
         action()
@@ -142,15 +142,15 @@ def _speculate_once(
     return speculation
 
 
-def _note(elab: Elaboration, code: Code, span: Span | None, reported: list[Diagnostic]) -> None:
-    """Keep what was reported until it is clear whether it is sure."""
+def _keep_diagnostics(elab: Elaboration, code: Code, span: Span | None, reported: list[Diagnostic]) -> None:
+    """Keep diagnostics until it is clear whether they are certain."""
     speculation = elab.coverage.speculation
     assert speculation is not None
     own = span is not None and span.source is elab.modules.main.source
     if own:
         speculation.diagnostics += [(one, elab.coverage.uncertainty) for one in reported]
     if elab.coverage.uncertainty < 2:
-        speculation.is_clean = speculation.is_clean and own and code in _SURE
+        speculation.is_clean = speculation.is_clean and own and code in _CERTAIN_CODES
 
 
 def _is_at(elab: Elaboration, span: Span | None, places: set[int]) -> bool:
@@ -168,7 +168,7 @@ def _is_certain(elab: Elaboration, one: Diagnostic, uncertainty: int, node: ast.
     if one.code is Code.UNDEFINED_NAME:
         # a statement that was not elaborated, for its mistake or its condition, may declare it
         return span.source.text[span.start : span.end] not in assigned_names(node)
-    if one.code not in _SURE:
+    if one.code not in _CERTAIN_CODES:
         return False
     if not uncertainty:
         return True
@@ -178,7 +178,7 @@ def _is_certain(elab: Elaboration, one: Diagnostic, uncertainty: int, node: ast.
     return about
 
 
-def _without_marks(elab: Elaboration, one: Diagnostic) -> Diagnostic:
+def _without_archetype_marks(elab: Elaboration, one: Diagnostic) -> Diagnostic:
     """Return a message without marks, with the bounds that it is about."""
     notes = list(one.notes)
     help = one.help
@@ -196,6 +196,6 @@ def _without_marks(elab: Elaboration, one: Diagnostic) -> Diagnostic:
     return replace(one, message=one.message.replace(MARK, ""), help=help.replace(MARK, ""), notes=clean)
 
 
-def _words(one: Diagnostic) -> str:
-    """Return a message; of a missing member not whose it is, for that may be named after a constant."""
+def _message_key(one: Diagnostic) -> str:
+    """Return a message without the type that lacks a member, whose name may contain a constant."""
     return one.message.partition("' has ")[2] if one.code is Code.NO_MEMBER else one.message

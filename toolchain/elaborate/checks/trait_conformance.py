@@ -31,7 +31,7 @@ def check_traits(elab: Elaboration, info: StructInfo) -> None:
         traits = struct_members.traits_of(elab, info)
     except ErrorReported:
         return
-    given = {name for trait in traits for name, member in trait.members.items() if _gives(member)}
+    given = {name for trait in traits for name, member in trait.members.items() if _is_provided(member)}
     ty = archetypes.own_type(elab, info)
     check_registers(elab, info, ty)
     check_fields(elab, info)
@@ -137,7 +137,7 @@ def _alias_fits(elab: Elaboration, ty: StructTy, want: AliasInfo, own: AliasInfo
     return True
 
 
-def _gives(member: object) -> bool:
+def _is_provided(member: object) -> bool:
     if isinstance(member, AliasInfo):
         return member.node.value is not None
     return isinstance(member, OverloadSet) and any(fn.node.body is not None for fn in member.functions)

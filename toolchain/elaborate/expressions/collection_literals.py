@@ -1,8 +1,7 @@
-"""Displays: lists, sets and dictionaries written out.
+"""Collection literals: lists, sets and dictionaries.
 
-Input: the nodes of a display and, where it is known, the type that is wanted. Output: a value. As the argument of a
-call a display stays a `CollectionLiteral` until the function is chosen, for the declared type of the argument says what
-it becomes.
+Input: the nodes of a collection literal and, if known, the expected type. Output: a value. As the argument of a call it
+stays a `CollectionLiteral` until the function is chosen, because the declared type of the argument decides its type.
 """
 
 from functools import partial
@@ -27,33 +26,33 @@ FLAGS = {"List": "__list_literal__", "Set": "__set_literal__", "Dict": "__dict_l
 
 
 def argument_or_literal(body: Body, node: ast.Expr) -> Arg:
-    """Elaborate one argument of a call; a display waits for the type that the function wants."""
+    """Elaborate one argument of a call; a collection literal keeps no type until the function is chosen."""
     match node:
         case ast.ListLit(items=items):
-            return Arg(_late(body, "List", items, (), node), body.at(node))
+            return Arg(_literal(body, "List", items, (), node), body.at(node))
         case ast.SetLit(items=items):
-            return Arg(_late(body, "Set", items, (), node, node.keywords), body.at(node))
+            return Arg(_literal(body, "Set", items, (), node, node.keywords), body.at(node))
         case ast.DictLit(items=pairs):
-            late = _late(body, "Dict", tuple(k for k, _ in pairs), tuple(v for _, v in pairs), node)
-            return Arg(late, body.at(node))
+            literal = _literal(body, "Dict", tuple(k for k, _ in pairs), tuple(v for _, v in pairs), node)
+            return Arg(literal, body.at(node))
     return operands.arg(body, node)
 
 
 def operand_or_literal(body: Body, node: ast.Expr) -> Result:
-    """Elaborate the right operand of an operator; what a display becomes, the operator's method says."""
+    """Elaborate the right operand of an operator; the operator's method decides the type of a collection literal."""
     if isinstance(node, (ast.ListLit, ast.SetLit, ast.DictLit)):
         return argument_or_literal(body, node).value
     return body.api.expr(body, node)
 
 
-def literal_like(body: Body, late: CollectionLiteral, other: object) -> Val:
-    """Make the value of a display on one side of an operator: of the type on the other side, if it can be."""
+def literal_like(body: Body, literal: CollectionLiteral, other: object) -> Val:
+    """Build a collection literal that is an operand: of the other operand's type, if possible."""
     want = getattr(other, "ty", None)
-    fits = isinstance(want, Ty) and collection_cost(body, late, want) is not None
-    return build_collection(body, late, want if fits else None)
+    fits = isinstance(want, Ty) and collection_cost(body, literal, want) is not None
+    return build_collection(body, literal, want if fits else None)
 
 
-def _late(
+def _literal(
     body: Body, name: str, keys: tuple[ast.Expr, ...], values: tuple[ast.Expr, ...], node: ast.Expr,
     keywords: tuple[ast.Keyword, ...] = (),
 ) -> CollectionLiteral:  # fmt: skip
@@ -63,17 +62,17 @@ def _late(
     second = operands.all_operands(body, values, partial(argument_or_literal, body))
     for arg in (*first, *second):
         arg.value = fetched(body, arg.value)
-    late = CollectionLiteral(name, tuple(first), tuple(second), node, None)
+    literal = CollectionLiteral(name, tuple(first), tuple(second), node, None)
     if keywords:
-        late.keywords = tuple(operands.operand(body, item, partial(keyword, body)) for item in keywords)
-        return late
+        literal.keywords = tuple(operands.operand(body, item, partial(keyword, body)) for item in keywords)
+        return literal
     kinds = [_common_element(body, part) for part in ([first, second] if name == "Dict" else [first])]
     if None not in kinds:
         try:
-            late.ty = parameter_binding.library_struct(body.elab, name, tuple(kinds))
+            literal.ty = parameter_binding.library_struct(body.elab, name, tuple(kinds))
         except Mismatch as reason:
-            late.wrong = reason  # another collection may be wanted
-    return late
+            literal.wrong = reason  # another collection may be wanted
+    return literal
 
 
 def collection_literal(
@@ -81,44 +80,44 @@ def collection_literal(
 ) -> Val:
     """Make a list or a set."""
     keywords = node.keywords if isinstance(node, ast.SetLit) else ()
-    return build_collection(body, _late(body, name, items, (), node, keywords), expected)
+    return build_collection(body, _literal(body, name, items, (), node, keywords), expected)
 
 
 def dict_of(body: Body, node: ast.DictLit, items: tuple[tuple[ast.Expr, ast.Expr], ...], expected: Ty | None) -> Val:
     """Make a dictionary; `{}` makes a value of the expected type."""
-    late = _late(body, "Dict", tuple(key for key, _ in items), tuple(value for _, value in items), node)
-    return build_collection(body, late, expected)
+    literal = _literal(body, "Dict", tuple(key for key, _ in items), tuple(value for _, value in items), node)
+    return build_collection(body, literal, expected)
 
 
-def collection_cost(body: Body, late: CollectionLiteral, want: Ty) -> int | None:
-    """Return what making a `want` of a display costs; None if it cannot be made."""
-    if late.ty is want:
+def collection_cost(body: Body, literal: CollectionLiteral, want: Ty) -> int | None:
+    """Return the cost of converting a collection literal to `want`; None if it cannot be converted."""
+    if literal.ty is want:
         return 0
     if not isinstance(want, StructTy) or want.symbolic:
         return None
-    wants = None if late.keywords else _own_elements(body, late, want)
+    wants = None if literal.keywords else _element_types(body, literal, want)
     if wants is not None:
-        parts = (late.items, late.values) if late.name == "Dict" else (late.items,)
-        fits = all(_fit(body, arg, kind) for part, kind in zip(parts, wants, strict=True) for arg in part)
+        parts = (literal.items, literal.values) if literal.name == "Dict" else (literal.items,)
+        fits = all(_is_convertible(body, arg, kind) for part, kind in zip(parts, wants, strict=True) for arg in part)
         return LITERAL if fits else None
-    if not late.keywords and _takes(body, want, FLAGS[late.name]):
+    if not literal.keywords and _has_literal_constructor(body, want, FLAGS[literal.name]):
         lanes = _lanes(want)
-        return LITERAL if lanes is None or lanes == len(late.items) > 1 else None
-    if late.ty is not None and overload_resolution.conversion(body, late.ty, want) is not None:
+        return LITERAL if lanes is None or lanes == len(literal.items) > 1 else None
+    if literal.ty is not None and overload_resolution.conversion(body, literal.ty, want) is not None:
         return CONVERSION
-    if late.values or (late.name == "List" and not late.items):
+    if literal.values or (literal.name == "List" and not literal.items):
         return None
     inits = struct_members.method_set(body.elab, want, "__init__")
-    if want.info.fieldwise and late.name == "Set" and _fits_fields(body, late, want):
+    if want.info.fieldwise and literal.name == "Set" and _fits_fields(body, literal, want):
         return CONVERSION
-    if inits is None or late.name == "List":
+    if inits is None or literal.name == "List":
         return None
-    given = list(late.items), list(late.keywords)
-    found = overload_resolution.choose(body, inits, want, (), (), *given, body.at(late.node), quiet=True)
+    given = list(literal.items), list(literal.keywords)
+    found = overload_resolution.choose(body, inits, want, (), (), *given, body.at(literal.node), quiet=True)
     return None if found is None else CONVERSION
 
 
-def _fit(body: Body, arg: Arg, want: ParameterArgument) -> bool:
+def _is_convertible(body: Body, arg: Arg, want: ParameterArgument) -> bool:
     value = arg.value
     if not isinstance(want, Ty):
         return False
@@ -132,108 +131,109 @@ def _fit(body: Body, arg: Arg, want: ParameterArgument) -> bool:
     )
 
 
-def _fits_fields(body: Body, late: CollectionLiteral, want: StructTy) -> bool:
-    """Whether a display gives each field of a struct marked with `@fieldwise_init` a value."""
+def _fits_fields(body: Body, literal: CollectionLiteral, want: StructTy) -> bool:
+    """Whether a collection literal gives each field of a struct marked with `@fieldwise_init` a value."""
     fields = dict(struct_types.fields_of(body.elab, want))
-    given = dict(zip(fields, late.items, strict=False)) | {arg.name: arg for arg in late.keywords}
-    if len(late.items) + len(late.keywords) != len(fields) or given.keys() != fields.keys():
+    given = dict(zip(fields, literal.items, strict=False)) | {arg.name: arg for arg in literal.keywords}
+    if len(literal.items) + len(literal.keywords) != len(fields) or given.keys() != fields.keys():
         return False
-    return all(_fit(body, arg, fields[name]) for name, arg in given.items())
+    return all(_is_convertible(body, arg, fields[name]) for name, arg in given.items())
 
 
-def _own_elements(body: Body, late: CollectionLiteral, want: Ty | None) -> tuple[ParameterArgument, ...] | None:
-    """Return the types of the elements if the display's own collection is wanted."""
-    if isinstance(want, StructTy) and want.info.name == late.name and want.info.module.is_library:
-        return want.params[: 2 if late.name == "Dict" else 1]
+def _element_types(body: Body, literal: CollectionLiteral, want: Ty | None) -> tuple[ParameterArgument, ...] | None:
+    """Return the types of the elements if the collection literal's own collection is wanted."""
+    if isinstance(want, StructTy) and want.info.name == literal.name and want.info.module.is_library:
+        return want.params[: 2 if literal.name == "Dict" else 1]
     return None
 
 
-def _takes(body: Body, want: StructTy, flag: str) -> bool:
-    """Whether a constructor of a type says that it takes displays."""
+def _has_literal_constructor(body: Body, want: StructTy, flag: str) -> bool:
+    """Return whether a constructor of a type takes collection literals."""
     inits = struct_members.method_set(body.elab, want, "__init__")
     return inits is not None and any(a.name == flag for f in inits.functions for a in f.node.args)
 
 
 def _lanes(want: StructTy) -> int | None:
-    """Return how many elements a vector has, which a display of it must have, too; None for other types."""
+    """Return the number of lanes of a vector type, which a literal of it must match; None for other types."""
     if want.info.name != "SIMD" or not want.info.module.is_library:
         return None
     size = want.params[1]
     return size.data if isinstance(size, ConstValue) and isinstance(size.data, int) else None
 
 
-def build_collection(body: Body, late: CollectionLiteral, want: Ty | None) -> Val:
-    """Make the value that a display stands for: of the wanted type where it can be, else of its own."""
-    span = body.at(late.node)
-    if late.keywords:
+def build_collection(body: Body, literal: CollectionLiteral, want: Ty | None) -> Val:
+    """Build a collection literal: of the expected type if possible, else of its own."""
+    span = body.at(literal.node)
+    if literal.keywords:
         if isinstance(want, StructTy) and not want.symbolic:
-            return call_lowering.call(body, want, list(late.items), list(late.keywords), span)
+            return call_lowering.call(body, want, list(literal.items), list(literal.keywords), span)
         body.fail(Code.CANNOT_INFER_PARAMETER, "it is not known of what type '{... = ...}' makes a value here", span)
-    wants = _own_elements(body, late, want)
+    wants = _element_types(body, literal, want)
     if wants is None and isinstance(want, StructTy) and not want.symbolic:
-        if _takes(body, want, FLAGS[late.name]):
-            if (lanes := _lanes(want)) is not None and lanes != len(late.items):
+        if _has_literal_constructor(body, want, FLAGS[literal.name]):
+            if (lanes := _lanes(want)) is not None and lanes != len(literal.items):
                 wanted = "a number" if lanes == 1 else f"a vector of {lanes}"
-                text = f"a list of {len(late.items)} elements does not make {wanted}"
-                body.fail(Code.TYPE_MISMATCH, text, body.at(late.node))
-            return call_lowering.call(body, want, *_display_args(body, late, late.items, late.values))
-        implicit = late.ty is not None and overload_resolution.conversion(body, late.ty, want) is not None
-        if not implicit and not late.values and (late.name == "Set" or (late.name == "Dict" and not late.items)):
-            return call_lowering.call(body, want, list(late.items), [], span)
+                text = f"a list of {len(literal.items)} elements does not make {wanted}"
+                body.fail(Code.TYPE_MISMATCH, text, body.at(literal.node))
+            return call_lowering.call(body, want, *_literal_args(body, literal, literal.items, literal.values))
+        implicit = literal.ty is not None and overload_resolution.conversion(body, literal.ty, want) is not None
+        is_empty = literal.name == "Dict" and not literal.items
+        if not implicit and not literal.values and (literal.name == "Set" or is_empty):
+            return call_lowering.call(body, want, list(literal.items), [], span)
     if wants is not None and all(isinstance(kind, Ty) for kind in wants):
         ty = want
     else:
-        ty = _of_constants(body, late) or late.ty
+        ty = _of_constants(body, literal) or literal.ty
         if ty is None:
-            _no_element(body, late)
+            _no_element(body, literal)
         assert isinstance(ty, StructTy)
-        wants = _own_elements(body, late, ty)
+        wants = _element_types(body, literal, ty)
     kinds = [kind for kind in wants or () if isinstance(kind, Ty)]
-    items = [Arg(conversions.convert(body, a.value, kinds[0], a.span), a.span) for a in late.items]
-    values = [Arg(conversions.convert(body, a.value, kinds[1], a.span), a.span) for a in late.values]
-    if late.name == "Dict":
+    items = [Arg(conversions.convert(body, a.value, kinds[0], a.span), a.span) for a in literal.items]
+    values = [Arg(conversions.convert(body, a.value, kinds[1], a.span), a.span) for a in literal.values]
+    if literal.name == "Dict":
         parts = []
         for part, kind in ((items, kinds[0]), (values, kinds[1])):
             made = call_lowering.call(
-                body, parameter_binding.library_struct(body.elab, "List", (kind,)), *_list_args(body, late, part)
+                body, parameter_binding.library_struct(body.elab, "List", (kind,)), *_list_args(body, literal, part)
             )
             parts.append(Arg(made, span))
-        return call_lowering.call(body, ty, parts, [_flag(body, late, FLAGS["Dict"])], span)
-    return call_lowering.call(body, ty, items, [_flag(body, late, FLAGS[late.name])], span)
+        return call_lowering.call(body, ty, parts, [_flag(body, literal, FLAGS["Dict"])], span)
+    return call_lowering.call(body, ty, items, [_flag(body, literal, FLAGS[literal.name])], span)
 
 
-def _of_constants(body: Body, late: CollectionLiteral) -> Ty | None:
+def _of_constants(body: Body, literal: CollectionLiteral) -> Ty | None:
     """Return the type of a list or set of several literals without an expected type."""
-    kinds = {arg.value.ty: None for arg in late.items if isinstance(arg.value, ConstValue)}
-    if len(kinds) < 2 or late.values or not all(isinstance(arg.value, ConstValue) for arg in late.items):
+    kinds = {arg.value.ty: None for arg in literal.items if isinstance(arg.value, ConstValue)}
+    if len(kinds) < 2 or literal.values or not all(isinstance(arg.value, ConstValue) for arg in literal.items):
         return None
     elements = {well_known.materialized(body.elab, kind, True): None for kind in kinds}
     plain = {well_known.materialized(body.elab, kind, False): None for kind in kinds}
     if len(elements) > 1 or len(plain) > 1 or elements == plain:
         return None
-    return parameter_binding.library_struct(body.elab, late.name, tuple(elements))
+    return parameter_binding.library_struct(body.elab, literal.name, tuple(elements))
 
 
-def _display_args(
-    body: Body, late: CollectionLiteral, items: tuple[Arg, ...], values: tuple[Arg, ...]
+def _literal_args(
+    body: Body, literal: CollectionLiteral, items: tuple[Arg, ...], values: tuple[Arg, ...]
 ) -> tuple[list[Arg], list[Arg], Span]:
-    """Return the arguments for a constructor that takes a display."""
-    flag = _flag(body, late, FLAGS[late.name])
-    if late.name != "Dict":
-        return list(items), [flag], body.at(late.node)
-    lists = [CollectionLiteral("List", part, (), late.node, None) for part in (items, values)]
+    """Return the arguments for a constructor that takes a collection literal."""
+    flag = _flag(body, literal, FLAGS[literal.name])
+    if literal.name != "Dict":
+        return list(items), [flag], body.at(literal.node)
+    lists = [CollectionLiteral("List", part, (), literal.node, None) for part in (items, values)]
     for made in lists:
         kind = _common_element(body, list(made.items))
         made.ty = None if kind is None else parameter_binding.library_struct(body.elab, "List", (kind,))
-    return [Arg(made, body.at(late.node)) for made in lists], [flag], body.at(late.node)
+    return [Arg(made, body.at(literal.node)) for made in lists], [flag], body.at(literal.node)
 
 
-def _list_args(body: Body, late: CollectionLiteral, items: list[Arg]) -> tuple[list[Arg], list[Arg], Span]:
-    return items, [_flag(body, late, FLAGS["List"])], body.at(late.node)
+def _list_args(body: Body, literal: CollectionLiteral, items: list[Arg]) -> tuple[list[Arg], list[Arg], Span]:
+    return items, [_flag(body, literal, FLAGS["List"])], body.at(literal.node)
 
 
-def _flag(body: Body, late: CollectionLiteral, name: str) -> Arg:
-    span = body.at(late.node)
+def _flag(body: Body, literal: CollectionLiteral, name: str) -> Arg:
+    span = body.at(literal.node)
     return Arg(call_lowering.call(body, well_known.tuple_type(body.elab, ()), [], [], span), span, name)
 
 
@@ -255,16 +255,16 @@ def _common_element(body: Body, args: list[Arg]) -> Ty | None:
         else:
             return None
     for kind in dict.fromkeys(kinds):
-        if all(_fit(body, arg, kind) for arg in args):
+        if all(_is_convertible(body, arg, kind) for arg in args):
             return kind
     return None
 
 
-def _no_element(body: Body, late: CollectionLiteral) -> None:
-    name, span = late.name.lower(), body.at(late.node)
-    if late.wrong is not None:
-        body.fail(late.wrong.code, late.wrong.message, span)
-    if not late.items:
+def _no_element(body: Body, literal: CollectionLiteral) -> None:
+    name, span = literal.name.lower(), body.at(literal.node)
+    if literal.wrong is not None:
+        body.fail(literal.wrong.code, literal.wrong.message, span)
+    if not literal.items:
         help = (
             "give the variable a type: 'var name: List[Int] = []'"
             if name == "list"
@@ -273,7 +273,7 @@ def _no_element(body: Body, late: CollectionLiteral) -> None:
         body.fail(
             Code.CANNOT_INFER_PARAMETER, f"the type of the elements of this empty {name} is not known", span, help
         )
-    if any(isinstance(a.value, PackValue) or not hasattr(a.value, "ty") for a in (*late.items, *late.values)):
+    if any(isinstance(a.value, PackValue) or not hasattr(a.value, "ty") for a in (*literal.items, *literal.values)):
         body.fail(Code.TYPE_MISMATCH, "a value is wanted here", span)
     help = "a tuple '(…)', or elements of a type 'Variant[…]', can be of several types"
     body.fail(Code.TYPE_MISMATCH, f"the elements of this {name} have no common type", span, help)

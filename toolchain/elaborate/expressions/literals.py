@@ -56,7 +56,7 @@ def tuple_of(body: Body, node: ast.TupleLit, items: tuple[ast.Expr, ...], expect
 
 
 def _wanted_items(body: Body, expected: Ty | None, count: int) -> Sequence[Ty | None]:
-    """Return the types that are wanted of the items of a tuple, for displays among them."""
+    """Return the types that are wanted of the items of a tuple, for collection literals among them."""
     if isinstance(expected, StructTy) and expected.info is well_known.library_info(body.elab, "Tuple"):
         pack = expected.params[0]
         if isinstance(pack, ParameterPack) and len(pack.items) == count:
@@ -99,7 +99,7 @@ def formatted(body: Body, value: Arg, part: ast.FField) -> Arg:
     end = part.end - 1
     span = Span(body.at(part).source, end - len(part.spec), end)
     spec = well_known.literal(body.elab, "StringLiteral", "!kgen.string", part.spec)
-    function = function_types.partial_of(body.elab, names.find_fn(body, "__format_value"), (spec,), ())
+    function = function_types.with_parameters(body.elab, names.find_fn(body, "__format_value"), (spec,), ())
     outer = body.frame.set_span(span)
     try:
         return Arg(call_lowering.call(body, function, [value], [], span), span)

@@ -16,7 +16,7 @@ from ktc.elaborate.resolve.suggestions import suggest_name
 from ktc.elaborate.types import lookup, struct_members, struct_types
 from ktc.syntax import ast
 
-_NEVER_ALONE = (
+_SPECIAL_FORMS = (
     "__mlir_type", "__mlir_op", "__mlir_attr", "__type_of", "type_of", "__origin_of", "origin_of", "Some",
 )  # fmt: skip
 
@@ -31,7 +31,7 @@ def name(body: Body, node: ast.Name) -> Result:
 
 def unknown(body: Body, node: ast.Name) -> Result:
     """Handle the few names that the language itself defines, else report."""
-    if node.id in _NEVER_ALONE:
+    if node.id in _SPECIAL_FORMS:
         body.fail(Code.SYNTAX_ERROR, f"'{node.id}' cannot be used on its own", body.at(node))
     if node.id == "_":
         return None

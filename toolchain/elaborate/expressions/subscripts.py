@@ -84,7 +84,7 @@ def apply(body: Body, base: Result, node: ast.Subscript) -> Result:
         case FunctionValue():
             return parameter_binding.bind_parameters(body.elab, base, *evaluation.param_list(body, node))
         case Method(value, fn):
-            return Method(value, function_types.partial_of(body.elab, fn, *evaluation.param_list(body, node)))
+            return Method(value, function_types.with_parameters(body.elab, fn, *evaluation.param_list(body, node)))
         case BoundAlias(alias, owner):
             return parameter_binding.apply_alias(body.elab, alias, *evaluation.param_list(body, node), owner)
         case AliasInfo():
@@ -137,7 +137,7 @@ def indexed_value(body: Body, base: Val, node: ast.Subscript) -> Result:
     assert isinstance(base.ty, StructTy)
     fn = FunctionValue(getter, (), (), base.ty)
     if static:
-        fn = function_types.partial_of(body.elab, fn, *evaluation.param_list(body, node))
+        fn = function_types.with_parameters(body.elab, fn, *evaluation.param_list(body, node))
         outer = body.frame.set_span(span)  # what the signature finds wrong with the parameter is wrong here
         made = call_lowering.call_fn(body, fn, [Arg(base, span)], [], span, True)
         body.frame.set_span(outer)

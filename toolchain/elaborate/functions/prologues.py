@@ -10,7 +10,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
 from ktc.elaborate.calls import inlining
 from ktc.elaborate.closures import captures
-from ktc.elaborate.instances.reference_mutability import is_fixed
+from ktc.elaborate.instances.reference_mutability import is_always_immutable
 from ktc.elaborate.kernels.kernel_attributes import bounds_of, mode_of
 from ktc.elaborate.model.declarations import Scope
 from ktc.elaborate.model.elaboration import Body, Elaboration
@@ -148,7 +148,9 @@ def _bind_one(
         if sig.convention == "mut" and not struct_types.is_trivial(elab, ty) and _is_replaced(elab, body, sig):
             return _bind_by_address(elab, body, sig, pointer, span)
         fixed = (
-            sig.convention == "ref" and not body.frame.module.is_library and is_fixed(elab, body.frame.instance, sig)
+            sig.convention == "ref"
+            and not body.frame.module.is_library
+            and is_always_immutable(elab, body.frame.instance, sig)
         )
         return Var(
             sig.name,
@@ -184,7 +186,7 @@ def _bind_one(
 
 
 def _is_replaced(elab: Elaboration, body: Body, sig: ArgumentSignature) -> bool:
-    """Say whether the function replaces the value of a `mut` argument, or a field that has a destructor. For the
+    """Return whether the function replaces the value of a `mut` argument, or a field that has a destructor. For the
     library's own functions it is of no interest when exactly a field dies."""
     assert body.frame.instance is not None
     found = replaced(body.frame.instance.fn)

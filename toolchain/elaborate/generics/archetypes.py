@@ -135,10 +135,10 @@ def archetypes_of(
             elab.coverage.note_assumed_immutable()
             given[param.name] = well_known.bool_constant(elab, False)
         else:
-            doubt = elab.coverage.uncertainty
+            uncertainty = elab.coverage.uncertainty
             given[param.name] = _archetype(elab, param, scope, module)
             if is_open and param.default is not None:
-                elab.coverage.set_uncertainty(doubt)
+                elab.coverage.set_uncertainty(uncertainty)
         scope.names[param.name] = given[param.name]
     return given
 
@@ -318,7 +318,7 @@ def _mutable_flag(param: ast.Param) -> str:
 
 
 def _leaves_open(info: StructInfo, args: tuple[ast.Expr, ...], keywords: tuple[ast.Keyword, ...]) -> bool:
-    """Say whether a struct's parameters are not all given."""
+    """Return whether a struct's parameters are not all given."""
     wanted = sum(p.kind not in ("infer", "star") and p.default is None for p in info.node.params)
     return len(args) + len(keywords) < wanted or any(isinstance(arg, ast.Name) and arg.id == "_" for arg in args)
 

@@ -27,7 +27,7 @@ from ktc.syntax import ast
 _CONVENTIONS = {"owned": "var", "": "read", "borrowed": "read", "inout": "mut"}
 
 
-NAMELESS = ast.Param(0, 0, "", None, None, "any", "", (), False)
+ANONYMOUS_ARGUMENT = ast.Param(0, 0, "", None, None, "any", "", (), False)
 """Stands for how an argument was written where it was not."""
 
 
@@ -36,7 +36,7 @@ def convention_of(node: ast.Param) -> str:
     return _CONVENTIONS.get(node.convention, node.convention)
 
 
-def partial_of(
+def with_parameters(
     elab: Elaboration,
     fn: FunctionValue,
     positional: tuple[ParameterValue | None, ...],
@@ -52,7 +52,7 @@ def partial_of(
     return FunctionValue(fn.set, params + positional, fn.named + named, fn.self_ty, fn.env, fn.struct_params_first)
 
 
-def give_function(
+def parameters_of_function(
     elab: Elaboration, params: tuple[ast.Param, ...], fn: FunctionValue, what: str
 ) -> dict[str, ParameterArgument]:
     """Assign the parameters that a function value has to names, without those that `_` leaves open."""
@@ -88,7 +88,7 @@ def call_signature(elab: Elaboration, ty: FunctionTy) -> Signature:
     if ty.signature is None:
         args = []
         for i, (word, kind) in enumerate(ty.args):
-            node = ty.nodes[i] if ty.nodes else NAMELESS
+            node = ty.nodes[i] if ty.nodes else ANONYMOUS_ARGUMENT
             assert isinstance(kind, Ty)
             passing = "memory" if word in ("mut", "ref") else struct_types.abi(elab, kind)
             args.append(ArgumentSignature(node.name, kind, word, "any", node, passing))

@@ -103,10 +103,10 @@ def _infer_from_values(
     open_params = [p for p in params if p.name not in given and p.kind == "infer"]
     if not open_params:
         return
-    trial = Scope(scope.parent, "function", dict(scope.names))
+    inner = Scope(scope.parent, "function", dict(scope.names))
     syms = {p.name: Sym(p.name, -2) for p in params}
-    trial.names.update(syms)
-    trial.names.update(given)
+    inner.names.update(syms)
+    inner.names.update(given)
     bound: dict[Sym, ParameterArgument] = {}
     for param in params:
         value = given.get(param.name)
@@ -115,11 +115,11 @@ def _infer_from_values(
         if (kind := type_of_param(elab, value)) is None and not isinstance(value, StructTy):
             continue
         try:
-            want = elab.api.evaluate_open(elab, param.type, trial, module)
+            want = elab.api.evaluate_open(elab, param.type, inner, module)
             if kind is None:
                 kind = value if isinstance(want, Metatype) else None
             if kind is not None:
-                unification.unify_value(elab, want, kind, trial, module, bound)
+                unification.unify_value(elab, want, kind, inner, module, bound)
         except Symbolic:
             continue
     for param in open_params:
@@ -250,7 +250,7 @@ def bind_parameters(
         self_ty = apply_struct(elab, fn.self_ty.info, (), given)
         if isinstance(self_ty, StructTy):
             fn, positional = FunctionValue(fn.set, fn.params, fn.named, self_ty, fn.env), tuple(rest)
-    return function_types.partial_of(elab, fn, positional, named)
+    return function_types.with_parameters(elab, fn, positional, named)
 
 
 def open_alias(elab: Elaboration, value: ParameterArgument) -> ParameterArgument:
@@ -358,7 +358,7 @@ def check_bound(elab: Elaboration, fn: FunctionValue, span: Span) -> None:
     for one in fn.set.functions:
         params = one.node.params
         try:
-            given = function_types.give_function(elab, params, fn, one.title)
+            given = function_types.parameters_of_function(elab, params, fn, one.title)
             if one.owner is None:
                 scope, unbound = Scope(one.scope, "function"), [param.name for param in params]
                 settle(elab, params, given, scope, one.module, one.title, allow_open=True, unbound=unbound)

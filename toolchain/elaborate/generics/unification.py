@@ -90,7 +90,7 @@ def _unify_parametric(
     inner = Scope(scope, "function", {param.name: Sym(param.name, -3) for param in written.params})
     theirs = Scope(fn_scope_parent(elab, info, kind.of.self_ty), "function")
     theirs.names.update(signature_pattern(elab, info, kind.of.self_ty).symbols)
-    theirs.names.update(function_types.give_function(elab, info.node.params, kind.of, info.title))
+    theirs.names.update(function_types.parameters_of_function(elab, info.node.params, kind.of, info.title))
     wanted = [arg.type for arg in written.args if arg.convention != "out"]
     found = [arg.type for arg in info.node.args if arg.convention != "out"]
     if len(wanted) != len(found):

@@ -45,9 +45,9 @@ def unify_function(
         return _unify_parts(elab, pattern, actual, bound)
     for info in actual.of.set.functions:
         thin = declared_type(elab, FunctionValue(single_set(elab, actual.of.set, info), *rest(actual.of)))
-        trial = dict(bound)
-        if thin is None or _unify_parts(elab, pattern, thin, trial):
-            bound.update(trial)
+        tentative = dict(bound)
+        if thin is None or _unify_parts(elab, pattern, thin, tentative):
+            bound.update(tentative)
             return True
     return False
 
@@ -158,7 +158,7 @@ def _as_one(
 def _instance_for(
     elab: Elaboration, fn: FunctionValue, info: FunctionInfo, want: FunctionTy
 ) -> tuple[Instance, FunctionValue]:
-    given = function_types.give_function(elab, info.node.params, fn, f"'{info.name}'")
+    given = function_types.parameters_of_function(elab, info.node.params, fn, f"'{info.name}'")
     kinds = iter([kind for _, kind in want.args])
     actual = [None if arg.convention == "out" else next(kinds) for arg in info.node.args]
     if len(given) < len(info.node.params):
@@ -188,7 +188,7 @@ def only_instance(
     """
     info = fn.set.functions[0]
     scope = Scope(unification.fn_scope_parent(elab, info, fn.self_ty), "function")
-    given = function_types.give_function(elab, info.node.params, fn, f"'{info.name}'")
+    given = function_types.parameters_of_function(elab, info.node.params, fn, f"'{info.name}'")
     given = parameter_binding.settle(elab, info.node.params, given, scope, info.module, f"'{info.name}'")
     return instance_table.instance(elab, info, fn.self_ty, given, actual, fn.env, asking, span, kernel)
 

@@ -16,13 +16,13 @@ from ktc.elaborate.types import struct_types, well_known
 from ktc.syntax import ast
 
 
-def is_open(sig: ArgumentSignature) -> bool:
-    """Say whether it is the caller who decides if an argument may be changed: a `ref` argument without an origin."""
+def depends_on_caller(sig: ArgumentSignature) -> bool:
+    """Return whether it is the caller who decides if an argument may be changed: a `ref` argument without an origin."""
     return sig.convention == "ref" and not sig.node.origin
 
 
-def is_fixed(elab: Elaboration, instance: Instance, sig: ArgumentSignature) -> bool:
-    """Say whether the body of a function may not change a `ref` argument: no origin says that it may."""
+def is_always_immutable(elab: Elaboration, instance: Instance, sig: ArgumentSignature) -> bool:
+    """Return whether the body of a function may not change a `ref` argument: no origin says that it may."""
     if not sig.node.origin:
         return True
     value = elab.api.evaluate(elab, sig.node.origin[0], instance.scope, instance.fn.module)
@@ -34,32 +34,34 @@ def readonly_result(elab: Elaboration, signature: Signature, values: Values) -> 
     ty = signature.result_ty
     if not signature.borrowed_args or not any(origin.mutable for origin in struct_types.origins_of(elab, ty)):
         return ty
-    lent = [(signature.args[i], values[i]) for i in signature.borrowed_args]
-    if not any(sig.convention == "read" or (is_open(sig) and _is_read_only(value)) for sig, value in lent):
+    borrowed = [(signature.args[i], values[i]) for i in signature.borrowed_args]
+    if not any(
+        sig.convention == "read" or (depends_on_caller(sig) and _is_read_only(value)) for sig, value in borrowed
+    ):
         return ty
-    return _weakened_type(elab, ty, {inner for sig, _ in lent for inner in _types_in(sig.ty)})
+    return _immutable_type(elab, ty, {inner for sig, _ in borrowed for inner in _types_in(sig.ty)})
 
 
 def own_result(elab: Elaboration, signature: Signature) -> Ty:
     """Return the result type as the function's own body can give it."""
-    lent = [signature.args[i] for i in signature.borrowed_args]
-    if not any(sig.convention == "read" or is_open(sig) for sig in lent):
+    borrowed = [signature.args[i] for i in signature.borrowed_args]
+    if not any(sig.convention == "read" or depends_on_caller(sig) for sig in borrowed):
         return signature.result_ty
-    return _weakened_type(elab, signature.result_ty, {inner for sig in lent for inner in _types_in(sig.ty)})
+    return _immutable_type(elab, signature.result_ty, {inner for sig in borrowed for inner in _types_in(sig.ty)})
 
 
-def _weakened(elab: Elaboration, value: ParameterArgument, kept: set[StructTy]) -> ParameterArgument:
+def _immutable_argument(elab: Elaboration, value: ParameterArgument, kept: set[StructTy]) -> ParameterArgument:
     if isinstance(value, ParameterPack):
-        return ParameterPack(tuple(_weakened(elab, item, kept) for item in value.items), value.kind)
-    return _weakened_type(elab, value, kept) if isinstance(value, Ty) else value
+        return ParameterPack(tuple(_immutable_argument(elab, item, kept) for item in value.items), value.kind)
+    return _immutable_type(elab, value, kept) if isinstance(value, Ty) else value
 
 
-def _weakened_type(elab: Elaboration, ty: Ty, kept: set[StructTy]) -> Ty:
+def _immutable_type(elab: Elaboration, ty: Ty, kept: set[StructTy]) -> Ty:
     """Return a type with its origins, and the parameters that say whether they are mutable, read only; the types in
     `kept` stay as they are, for they come from elsewhere."""
     if not isinstance(ty, StructTy) or ty in kept or not struct_types.origins_of(elab, ty):
         return ty
-    found = [_weakened(elab, value, kept) for value in ty.params]
+    found = [_immutable_argument(elab, value, kept) for value in ty.params]
     at = {param.name: i for i, param in enumerate(ty.info.node.params)}
     for i, (param, value) in enumerate(zip(ty.info.node.params, ty.params, strict=True)):
         origin = value.data if isinstance(value, ConstValue) else None

@@ -191,7 +191,7 @@ def _ref_mutable(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> bool:
 
 
 def _points_through_pointer(elab: Elaboration, fn: FunctionInfo, args: list[ArgumentSignature], scope: Scope) -> bool:
-    """Say whether `ref [self.p[]]` names what a pointer points to and lets be changed, whoever holds it."""
+    """Return whether `ref [self.p[]]` names what a pointer points to and lets be changed, whoever holds it."""
     if not fn.node.result_ref or not dereferences(fn.node.result_ref[0]):
         return False
     inner = Scope(scope, "function")

@@ -97,13 +97,13 @@ def _check_kernel(body: Body, instance: Instance, target: Target, span: Span | N
 
 
 def _is_passed_whole(body: Body, sig: ArgumentSignature, target: Target) -> bool:
-    """Say whether a launch can pass the value of an argument that the kernel gets the address of."""
+    """Return whether a launch can pass the value of an argument that the kernel gets the address of."""
     by_value = sig.convention in ("read", "var") and not sig.variadic and isinstance(sig.ty, StructTy)
     return by_value and _is_its_bytes(body, sig.ty) and bool(target.value_argument)
 
 
 def _is_its_bytes(body: Body, ty: Ty) -> bool:
-    """Say whether a value is no more than its bytes: trivial, or of a library type with a true `__is_trivial__`, or
+    """Return whether a value is no more than its bytes: trivial, or of a library type with a true `__is_trivial__`, or
     made of such.
 
 

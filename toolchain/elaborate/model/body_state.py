@@ -87,7 +87,7 @@ class IrBuilder:
         return outer
 
     def set_dead(self, dead: bool) -> None:
-        """Say whether control reaches this place."""
+        """Return whether control reaches this place."""
         self.dead = dead
 
     def refer(self, *symbols: str) -> None:

@@ -63,7 +63,7 @@ class Arity:
         return Arity(least, most, free, tuple(needed), results if is_plain else -1)
 
     def fits(self, count: int, names: Set[str]) -> bool:
-        """Say whether a call with `count` arguments by position and these names could fit."""
+        """Return whether a call with `count` arguments by position and these names could fit."""
         if not names:
             return self.least <= count <= self.most
         if count > self.most or (self.names is not None and not names <= self.names):
@@ -140,7 +140,7 @@ class OverloadSet:
     _by_types: bool | None = None
 
     def by_types(self) -> bool:
-        """Say whether the types of the arguments alone decide: none names an origin or takes any names."""
+        """Return whether the types of the arguments alone decide: none names an origin or takes any names."""
         if self._by_types is None:
             formals = [formal for fn in self.functions for formal in fn.node.args]
             self._by_types = not any(formal.origin or formal.kind == "starstar" for formal in formals)

@@ -69,7 +69,7 @@ class ElaborationApi:
         raise NotImplementedError
 
     def build_collection(self, body: "Body", late: CollectionLiteral, want: Ty | None) -> Val:
-        """Make the value that a display stands for: of the wanted type where it can be, else of its own."""
+        """Build a collection literal: of the expected type if possible, else of its own."""
         raise NotImplementedError
 
     def call_fn(
@@ -133,7 +133,7 @@ class ElaborationApi:
         raise NotImplementedError
 
     def collection_cost(self, body: "Body", late: CollectionLiteral, want: Ty) -> int | None:
-        """Return what making a `want` of a display costs; None if it cannot be made."""
+        """Return the cost of converting a collection literal to `want`; None if it cannot be converted."""
         raise NotImplementedError
 
     def synthesize_destructor(self, elab: "Elaboration", ty: StructTy, symbol: str) -> None:

@@ -193,12 +193,12 @@ class Coverage:
         self.edited_range: tuple[int, int] | None = None
 
     def leaves_out(self, node: ast.Node) -> bool:
-        """Say whether a declaration is none of those that are checked."""
+        """Return whether a declaration is none of those that are checked."""
         return self.edited_range is not None and (node.end < self.edited_range[0] or node.start > self.edited_range[1])
 
-    def set_speculation(self, trial: Speculation | None) -> Speculation | None:
+    def set_speculation(self, speculation: Speculation | None) -> Speculation | None:
         """Elaborate another declaration by itself, or none."""
-        outer, self.speculation = self.speculation, trial
+        outer, self.speculation = self.speculation, speculation
         return outer
 
     def set_uncertainty(self, uncertainty: int) -> int:

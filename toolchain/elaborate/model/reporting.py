@@ -7,7 +7,7 @@ from ktc.diag.diagnostic import Diagnostic, Label, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.model.instance import Instance
 
-_TOLD_BY_LIBRARY = frozenset((Code.UNSATISFIED_CONSTRAINT, Code.INVALID_KERNEL, Code.KERNEL_ARGUMENT_MISMATCH))
+_REPORTED_BY_LIBRARY = frozenset((Code.UNSATISFIED_CONSTRAINT, Code.INVALID_KERNEL, Code.KERNEL_ARGUMENT_MISMATCH))
 """The message of these says all; the place in the library where they are checked adds nothing."""
 
 FOUND_HERE = "found here"
@@ -32,7 +32,7 @@ class Reporter:
         self.ignored: frozenset[Code] = frozenset()
         self.describe: Callable[[Instance], str] = str
         self.listener: Callable[[Code, Span | None, list[Diagnostic]], None] | None = None
-        self._told_by_library: set[tuple[Code, str]] = set()
+        self._reported_by_library: set[tuple[Code, str]] = set()
 
     def redirect(self, sink: Sink) -> Sink:
         """Collect errors elsewhere; return where they went before."""
@@ -77,7 +77,7 @@ class Reporter:
     ) -> None:  # fmt: skip
         primary, notes = span, list(extra)
         if primary is not None and primary.source.is_library:
-            if code not in _TOLD_BY_LIBRARY:
+            if code not in _REPORTED_BY_LIBRARY:
                 notes.insert(0, Label(primary, FOUND_HERE))
             primary = self._asking_span(instance)
         shown = []
@@ -91,12 +91,12 @@ class Reporter:
                 elif says and not _inside(primary, at.call_span) and at.parent is not None:
                     shown.append(Label(at.call_span, f"instantiated from here: {self.describe(at)}"))
             at = at.parent
-        if primary is not None and span is not primary and code in _TOLD_BY_LIBRARY:
+        if primary is not None and span is not primary and code in _REPORTED_BY_LIBRARY:
             # what a target lacks, it often lacks in several ways; the first one is enough
             key = (code, primary.location())
-            if key in self._told_by_library:
+            if key in self._reported_by_library:
                 return
-            self._told_by_library.add(key)
+            self._reported_by_library.add(key)
         self.sink.report(Diagnostic(code, primary or span, message, help, (*notes, *reversed(shown))))
 
     def _asking_span(self, instance: Instance | None) -> Span | None:

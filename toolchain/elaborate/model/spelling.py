@@ -8,7 +8,7 @@ CLOSE, SHORT = 0.7, 3
 """How alike names must be; those of up to three letters a little less."""
 
 
-_AS_CLOSE = 0.08
+_TIE_MARGIN = 0.08
 """A second name is shown only if it is nearly as close as the first."""
 
 
@@ -40,7 +40,7 @@ def suggest(name: str, names: Iterable[str]) -> str:
     if len(name) <= SHORT:  # of a short name any two letters are alike
         known = [one for one in known if abs(len(one) - len(name)) <= 1 or one.startswith(name)]
     near = same or get_close_matches(name, known, n=2, cutoff=CLOSE if len(name) > SHORT else 0.6)
-    if len(near) == 2 and _ratio(name, near[0]) - _ratio(name, near[1]) > _AS_CLOSE:
+    if len(near) == 2 and _ratio(name, near[0]) - _ratio(name, near[1]) > _TIE_MARGIN:
         near = near[:1]
     return "did you mean " + " or ".join(f"'{one}'" for one in near) + "?" if near else ""
 

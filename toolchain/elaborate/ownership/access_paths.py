@@ -1,8 +1,8 @@
-"""Where places lie, field by field: what exclusive access, and the end of a replaced value, are decided by.
+"""Access paths of places, field by field. Exclusive access, and when an overwritten value ends, depend on them.
 
-Input: a place, or a call with a result that lies in, or points into, its arguments. Output: ways: each a variable or an
-argument, and the fields that lead on from it. An item of a collection lies where the collection lies, whichever it is;
-its fields go on from there. A path that is None: somewhere inside, it is not known where.
+Input: a place, or a call whose result lies in, or points into, its arguments. Output: paths: each a variable or an
+argument, followed by fields. All items of a collection have the path of the collection, and their fields continue it.
+A path that is None lies somewhere inside, at an unknown field.
 """
 
 from ktc.elaborate.builder import locals
@@ -18,7 +18,7 @@ UNTRACKED = "__untracked_origin__"
 
 
 def of_place(place: Place) -> tuple[AccessPath, ...]:
-    """Return the ways one of which leads to a place; none if that is not known."""
+    """Return the paths one of which leads to a place; empty if unknown."""
     if place.access_paths:
         known: tuple[AccessPath, ...] = place.access_paths
         return known
@@ -35,7 +35,7 @@ def of_place(place: Place) -> tuple[AccessPath, ...]:
 
 
 def of_inside(body: Body, value: Result) -> tuple[AccessPath, ...]:
-    """Return the ways to what a value points into, as far as these are known."""
+    """Return the known paths to what a value points into."""
     if not isinstance(value, (Place, RValue)) or not struct_types.origins_of(body.elab, value.ty):
         return ()
     known: tuple[AccessPath, ...]
@@ -47,7 +47,7 @@ def of_inside(body: Body, value: Result) -> tuple[AccessPath, ...]:
 
 
 def of_result(body: Body, signature: Signature, values: Values) -> tuple[AccessPath, ...]:
-    """Return the ways to what the result of a call lies in, or points into."""
+    """Return the paths to what the result of a call lies in, or points into."""
     found: list[AccessPath] = []
     if signature.result == "ref" and signature.named:
         for i, names in signature.borrowed_fields:
@@ -75,12 +75,12 @@ def note_place(body: Body, made: Result, signature: Signature, values: Values) -
 
 
 def is_untracked(place: Place) -> bool:
-    """Say whether a place lies behind an untracked pointer."""
+    """Return whether a place lies behind an untracked pointer."""
     return any(isinstance(root, UntrackedRoot) for root, _ in place.access_paths)
 
 
 def may_overlap(some: tuple[AccessPath, ...], others: tuple[AccessPath, ...]) -> bool:
-    """Say whether two places are surely the same, or one a part of the other, as far as each has but one way."""
+    """Return whether two places are surely the same, or one a part of the other, as far as each has but one way."""
     return any(
         root == other and (path == () if way is None else way == () if path is None else _overlap(path, way))
         for root, path in some
@@ -89,7 +89,7 @@ def may_overlap(some: tuple[AccessPath, ...], others: tuple[AccessPath, ...]) ->
 
 
 def are_disjoint(a: Place, b: Place) -> bool:
-    """Say whether two places surely have nothing in common."""
+    """Return whether two places surely have nothing in common."""
     some, others = of_place(a), of_place(b)
     return bool(some and others) and not may_overlap(some, others)
 

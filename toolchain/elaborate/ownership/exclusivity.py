@@ -11,7 +11,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, partial_moves, place_operations, variables
 from ktc.elaborate.instances import work_queue
-from ktc.elaborate.instances.reference_mutability import is_fixed
+from ktc.elaborate.instances.reference_mutability import is_always_immutable
 from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
@@ -114,7 +114,7 @@ def _require(body: Body, place: Place, span: Span | None) -> None:
 def _changed(body: Body, instance: Instance, sig: ArgumentSignature, value: Result) -> bool:
     """May the call write to an argument; what a `ref` argument's function does with it is the caller's business."""
     if sig.convention == "ref" and isinstance(value, Place) and value.mutable:
-        return not (sig.node.origin and is_fixed(body.elab, instance, sig))
+        return not (sig.node.origin and is_always_immutable(body.elab, instance, sig))
     return sig.convention == "mut"
 
 
@@ -135,5 +135,5 @@ def _overlap(body: Body, a: Result, b: Result) -> bool:
 
 
 def _argument_paths(value: Result) -> tuple[AccessPath, ...]:
-    """Return the ways to an argument that is not the callee's own."""
+    """Return the paths to an argument that is not the callee's own."""
     return of_place(value) if isinstance(value, Place) and (not value.owned or _moved(value)) else ()

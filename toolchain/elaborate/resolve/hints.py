@@ -180,7 +180,7 @@ _ARGUMENTS: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 
 
-_OF_KERNELS = frozenset(("UnsafePointer", "LayoutTensor", "DeviceBuffer", "TileTensor", "NDBuffer"))
+_KERNEL_ARGUMENT_TYPES = frozenset(("UnsafePointer", "LayoutTensor", "DeviceBuffer", "TileTensor", "NDBuffer"))
 
 _QUOTIENT = re.compile(r"[^/]/[^/]")
 
@@ -280,7 +280,7 @@ def direct_call_hint(function: str, have: str) -> str:
 def launch_brackets_hint(function: str, arguments: Sequence[ast.Param]) -> str:
     """Return what to write for `kernel[grid, block](…)`; "" where the arguments are not those of a kernel."""
     heads = [one.type.base if isinstance(one.type, ast.Subscript) else one.type for one in arguments]
-    is_kernel = any(isinstance(head, ast.Name) and head.id in _OF_KERNELS for head in heads)
+    is_kernel = any(isinstance(head, ast.Name) and head.id in _KERNEL_ARGUMENT_TYPES for head in heads)
     return direct_call_hint(function, "DeviceBuffer") if is_kernel else ""
 
 
@@ -297,7 +297,7 @@ def origin_hint(type: str) -> str:
     return ""
 
 
-_OF_TRAITS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({
+_TRAIT_HINTS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({
     "Indexer": (
         ("_GlobalIdx", "write 'global_idx.x'"), ("_ThreadIdx", "write 'thread_idx.x'"),
         ("_BlockIdx", "write 'block_idx.x'"), ("String", "an index is a whole number; a 'Dict' has keys"),
@@ -324,7 +324,7 @@ _OF_TRAITS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({
 
 def trait_hint(type: str, traits: Sequence[str]) -> str:
     """Return what to write where a type does not conform to traits."""
-    rows = (row for trait in traits for row in _OF_TRAITS.get(trait, ()))
+    rows = (row for trait in traits for row in _TRAIT_HINTS.get(trait, ()))
     return next((text for start, text in rows if type.startswith(start)), "")
 
 

@@ -51,7 +51,7 @@ def store(body: Body, target: ast.Expr, value: Result, node: ast.Node) -> None:
     elif isinstance(target, ast.Attribute):
         item_assignments.store_attribute(body, target, value, node)
     elif isinstance(target, ast.Subscript):
-        item_assignments.set_item(body, target, value)
+        item_assignments.store_in_item(body, target, value)
     elif isinstance(target, ast.TupleLit):
         unpack_value(body, target, conversions.materialize(body, value), node, False)
     elif isinstance(target, ast.Bound):
@@ -71,7 +71,8 @@ def unpack(body: Body, target: ast.TupleLit, value: ast.Expr | None, node: ast.N
     if isinstance(value, ast.TupleLit) and len(value.items) == len(target.items):
         # as in `a[i] = v`, what a target is indexed with is evaluated before the values
         places = [
-            item_assignments.indexed(body, part) if isinstance(part, ast.Subscript) else None for part in target.items
+            item_assignments.base_and_indices(body, part) if isinstance(part, ast.Subscript) else None
+            for part in target.items
         ]
         given = [
             operands.operand(body, item, lambda one: conversions.materialize(body, body.api.expr(body, one)))
@@ -84,7 +85,7 @@ def unpack(body: Body, target: ast.TupleLit, value: ast.Expr | None, node: ast.N
             held = [variable_declarations.snapshot(body, v) for v in values]
         for part, place, one in zip(target.items, places, held, strict=True):
             if place is not None and isinstance(part, ast.Subscript):
-                item_assignments.put(body, *place, one, part)
+                item_assignments.store_at_index(body, *place, one, part)
             else:
                 bind_target(body, part, one, node, declare)
         return
@@ -136,7 +137,7 @@ def items_of(body: Body, whole: Result, count: int, node: ast.Node) -> list[Val]
 
 
 def _is_made_whole(body: Body, value: Result) -> bool:
-    """Say whether `a, b = v, w` makes a tuple first: not if only the library's own copies could observe it."""
+    """Return whether `a, b = v, w` makes a tuple first: not if only the library's own copies could observe it."""
     if (
         body.frame.module.is_library
         or not isinstance(value, (RValue, Place, ConstValue))

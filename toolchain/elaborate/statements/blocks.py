@@ -120,15 +120,15 @@ def _is_speculated(body: Body, node: ast.If) -> bool:
 
 def _other_arm(body: Body, content: tuple[ast.Stmt, ...]) -> None:
     """Look at the arm that is not taken: a body is checked for all values of its parameters."""
-    doubt, assigned, dead = body.elab.coverage.uncertainty, set(body.assignments.assigned), body.dead
-    body.elab.coverage.set_uncertainty(2 if doubt or body.flow.unrolled_depth else 0)
+    uncertainty, assigned, dead = body.elab.coverage.uncertainty, set(body.assignments.assigned), body.dead
+    body.elab.coverage.set_uncertainty(2 if uncertainty or body.flow.unrolled_depth else 0)
     body.set_dead(False)
     body.open()
     block(body, content)
     body.close()
     body.assignments.assigned = assigned
     body.set_dead(dead)
-    body.elab.coverage.set_uncertainty(doubt)
+    body.elab.coverage.set_uncertainty(uncertainty)
 
 
 def alias(body: Body, node: ast.Alias) -> None:

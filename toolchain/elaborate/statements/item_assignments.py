@@ -18,7 +18,7 @@ from ktc.syntax import ast
 
 
 def is_computed_path(body: Body, node: ast.Expr) -> bool:
-    """Say whether an expression is a path of fields that begins with an index, a call or a reference."""
+    """Return whether an expression is a path of fields that begins with an index, a call or a reference."""
     while isinstance(node, ast.Attribute):
         node = node.value
     found = variables.find(body, node.id) if isinstance(node, ast.Name) else None
@@ -93,7 +93,7 @@ def store_attribute(body: Body, target: ast.Attribute, value: Result, node: ast.
 
 
 def _is_independent_field(body: Body, base: Result, name: str) -> bool:
-    """Say whether a field of a field may get a value while others beside it have none."""
+    """Return whether a field of a field may get a value while others beside it have none."""
     if not isinstance(base, Place) or base.local is None or not isinstance(base.ty, StructTy):
         return False
     if body.flow.out_var is not None and base.local is getattr(body.flow.out_var.value, "local", None):
@@ -130,7 +130,7 @@ def store_item(body: Body, target: ast.Subscript, value: ast.Expr, node: ast.Nod
         else None
     )
     if setter is not None and isinstance(base, (RValue, Place, ConstValue)):
-        put_item(body, base, setter, args, collection_literals.argument_or_literal(body, value), target)
+        call_setitem(body, base, setter, args, collection_literals.argument_or_literal(body, value), target)
         return
     place = apply_index(body, base, args, target)
     if (
@@ -190,17 +190,17 @@ def assign_item(body: Body, place: Result, value: Result, node: ast.Node, base: 
     overwrites.store_place(body, place, value, body.at(node), "")
 
 
-def set_item(body: Body, target: ast.Subscript, value: Result) -> None:
+def store_in_item(body: Body, target: ast.Subscript, value: Result) -> None:
     """Store an elaborated value in an item."""
-    put(body, *indexed(body, target), value, target)
+    store_at_index(body, *base_and_indices(body, target), value, target)
 
 
-def indexed(body: Body, target: ast.Subscript) -> tuple[Result, list[Arg]]:
+def base_and_indices(body: Body, target: ast.Subscript) -> tuple[Result, list[Arg]]:
     """Elaborate what an assignment indexes, and with what."""
     return body.api.expr(body, target.base), [index_arg(body, item) for item in target.args]
 
 
-def put(body: Body, base: Result, args: list[Arg], value: Result, target: ast.Subscript) -> None:
+def store_at_index(body: Body, base: Result, args: list[Arg], value: Result, target: ast.Subscript) -> None:
     """Store an elaborated value in an item of an elaborated base."""
     setter = (
         struct_members.method_set(body.elab, base.ty, "__setitem__")
@@ -208,12 +208,12 @@ def put(body: Body, base: Result, args: list[Arg], value: Result, target: ast.Su
         else None
     )
     if setter is not None and isinstance(base, (RValue, Place, ConstValue)):
-        put_item(body, base, setter, args, Arg(value, body.at(target)), target)
+        call_setitem(body, base, setter, args, Arg(value, body.at(target)), target)
     else:
         assign_item(body, apply_index(body, base, args, target), value, target, base)
 
 
-def put_item(body: Body, base: Val, setter: OverloadSet, args: list[Arg], value: Arg, node: ast.Node) -> None:
+def call_setitem(body: Body, base: Val, setter: OverloadSet, args: list[Arg], value: Arg, node: ast.Node) -> None:
     """Call `__setitem__`."""
     span, ty = body.at(node), base.ty
     assert isinstance(ty, StructTy)
@@ -249,4 +249,4 @@ def write_back(body: Body, after: list[tuple[ComputedAccess, Place]]) -> None:
             continue
         setter = struct_members.method_set(body.elab, item.base.ty, "__setitem__")
         assert setter is not None
-        put_item(body, item.base, setter, item.args, Arg(place, body.at(item.node)), item.node)
+        call_setitem(body, item.base, setter, item.args, Arg(place, body.at(item.node)), item.node)

@@ -46,7 +46,7 @@ def while_(body: Body, node: ast.While) -> None:
 def loop(
     body: Body,
     head: Callable[[Callable[[], None]], None],
-    turn: Callable[[], None],
+    iteration: Callable[[], None],
     orelse: tuple[ast.Stmt, ...],
     node: ast.Node,
 ) -> None:
@@ -67,7 +67,7 @@ def loop(
     body.flow.loops.append((outer, label, len(body.flow.cleanups), nodes.Continue))
     body.open()
     head(exit_)
-    turn()
+    iteration()
     inside = body.close()
     body.set_dead(False)
     body.flow.loops.pop()
@@ -117,13 +117,13 @@ def for_(body: Body, node: ast.For) -> None:
         body.set_dead(False)
         body.emit(nodes.If(ops.build("xor", (more, NOT)), done))
 
-    def turn() -> None:
+    def iteration() -> None:
         item = operators.dunder(body, place, "__next__", [], node.iter)
         if item is None:
             body.fail(Code.TYPE_MISMATCH, "'__next__' of the iterator cannot be called", span)
         loop_body(body, node, item)
 
-    loop(body, head, turn, node.orelse, node)
+    loop(body, head, iteration, node.orelse, node)
 
 
 def _iterator(body: Body, iterable: Val, node: ast.Expr) -> Val:
@@ -185,7 +185,7 @@ def unrolled(body: Body, node: ast.For) -> None:
         for value in values:
             if body.dead:
                 return
-            turn(body, node, value)
+            iteration(body, node, value)
         body.api.block(body, node.orelse)
         return
     outer = body.fresh()
@@ -196,7 +196,7 @@ def unrolled(body: Body, node: ast.For) -> None:
         label = body.fresh()
         body.flow.loops.append((outer, label, len(body.flow.cleanups), nodes.Break))
         body.open()
-        turn(body, node, value)
+        iteration(body, node, value)
         emit_joined(body, label)
         body.flow.loops.pop()
     if not body.dead:
@@ -212,7 +212,7 @@ def emit_joined(body: Body, label: int) -> None:
     body.set_dead(not reaches)
 
 
-def turn(body: Body, node: ast.For, value: Result) -> None:
+def iteration(body: Body, node: ast.For, value: Result) -> None:
     """Elaborate the body of `@parameter for` for one value."""
     names: dict[str, Binding] = {}
     _name_parts(body, node.target, value, names, body.at(node.iter))

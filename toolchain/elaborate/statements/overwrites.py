@@ -146,7 +146,7 @@ def _replace_by_copy(body: Body, place: Place, node: ast.Name) -> bool:
 
 
 def _may_access(body: Body, value: Result, place: Place) -> bool:
-    """Say whether a function may see a place through an argument."""
+    """Return whether a function may see a place through an argument."""
     if isinstance(value, PackValue):
         return any(_may_access(body, one, place) for one in value.items)
     if isinstance(value, FunctionValue):
@@ -163,7 +163,7 @@ def _may_access(body: Body, value: Result, place: Place) -> bool:
 
 
 def _is_disjoint(body: Body, name: str) -> bool:
-    """Say whether a name stands for a value that can point to nothing another name owns."""
+    """Return whether a name stands for a value that can point to nothing another name owns."""
     found = variables.find(body, name)
     if not isinstance(found, Var):
         return True
@@ -186,7 +186,7 @@ def _call_of(made: Sequence[nodes.Statement], result: nodes.Local | None) -> int
 
 
 def _raises(made: Sequence[nodes.Statement], result: nodes.Local) -> bool:
-    """Say whether the call that made a result may raise: it gives a flag then."""
+    """Return whether the call that made a result may raise: it gives a flag then."""
     at = _call_of(made, result)
     call = made[at] if at is not None else None
     return isinstance(call, nodes.Let) and call.temp is not None

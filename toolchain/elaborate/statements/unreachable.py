@@ -12,8 +12,8 @@ from ktc.syntax import ast
 
 
 def is_checked(body: Body, before: ast.Stmt) -> bool:
-    """Say whether what follows a statement that does not go on is looked at: not if `@parameter if` chose that it does
-    not, for what stands there is meant for other parameters then."""
+    """Return whether the unreachable code after a statement is checked: not where `@parameter if` made it unreachable,
+    because it is meant for other parameters then."""
     if (
         body.frame.module.is_library
         or body.frame.comptime

@@ -13,7 +13,7 @@ from ktc.ir import nodes, types
 from ktc.ir.interpreter.interpret import EvaluationError
 from ktc.syntax import ast
 
-MAX_TURNS = 100_000
+MAX_ITERATIONS = 100_000
 """How often a loop may be unrolled."""
 
 
@@ -35,14 +35,14 @@ def iterate(elab: Elaboration, value: Result, span: Span, asking: Body) -> list[
     state = evaluation.param(body, iterator, span)
     assert isinstance(state, ConstValue)
     known = elab.instances.state.computed
-    key = ("turns", state.ty, repr(state.data))
+    key = ("iterations", state.ty, repr(state.data))
     if key not in known:
-        known[key] = _turns(elab, state, span, asking)
+        known[key] = _iterations(elab, state, span, asking)
     return list(known[key])
 
 
-def _turns(elab: Elaboration, state: ConstValue, span: Span, asking: Body) -> list[ConstValue]:
-    """Run an iterator to its end: one function makes a turn, and it is elaborated and translated once."""
+def _iterations(elab: Elaboration, state: ConstValue, span: Span, asking: Body) -> list[ConstValue]:
+    """Run an iterator to its end: one function runs an iteration; it is elaborated and translated once."""
     node = ast.Pass(span.start, span.end)
     body = Body(elab, asking.frame.module, asking.frame.scope, asking.frame.instance)
     held, target = nodes.Argument(0, types.PTR), nodes.Argument(1, types.PTR)
@@ -58,21 +58,21 @@ def _turns(elab: Elaboration, state: ConstValue, span: Span, asking: Body) -> li
         place_operations.store_bits(body, target, item)
     body.emit(nodes.Return(nodes.Const(types.BOOL, 1)))
     arguments = (("state", types.PTR), ("item", types.PTR))
-    turn = nodes.Function("comptime", "the iterator of a loop", arguments, types.BOOL, body.finish())
+    iteration = nodes.Function("comptime", "the iterator of a loop", arguments, types.BOOL, body.finish())
     found: list[ConstValue] = []
     interpreter = running.interpreter_for(elab)
     try:
-        run = interpreter.prepare(turn)
+        run = interpreter.prepare(iteration)
         own = interpreter.allocate(max(1, types.size_of(struct_types.ir_type(elab, state.ty))), 64)
         interpreter.write(struct_types.ir_type(elab, state.ty), own, state.data)
         to = interpreter.allocate(max(1, types.size_of(kind)), 64)
-        while len(found) < MAX_TURNS and run((own, to)):
+        while len(found) < MAX_ITERATIONS and run((own, to)):
             const, made = interpreter.freeze(kind, interpreter.read(kind, to))
             for one in made:
                 elab.instances.add_global(one)
             found.append(ConstValue(item.ty, const.value))
     except EvaluationError as error:
         running.evaluation_failed(elab, error, span)
-    if len(found) == MAX_TURNS:
-        elab.fail(Code.COMPILE_TIME_EVALUATION_LIMIT, f"this loop is unrolled more than {MAX_TURNS} times", span)
+    if len(found) == MAX_ITERATIONS:
+        elab.fail(Code.COMPILE_TIME_EVALUATION_LIMIT, f"this loop is unrolled more than {MAX_ITERATIONS} times", span)
     return found

@@ -45,8 +45,8 @@ def declare_var(
     local = nodes.Local(body.fresh(), struct_types.ir_type(body.elab, ty), name, span=span)
     local.drop = locals.drop_symbol(body, ty)
     locals.note_points_to(body, local, ty, locals.loans_of(body, value))
-    if not body.frame.module.is_library and (ways := of_inside(body, value)):
-        body.facts.note_paths(local, ways)
+    if not body.frame.module.is_library and (paths := of_inside(body, value)):
+        body.facts.note_paths(local, paths)
     if function_scope and body.blocks:
         body.hoist(nodes.Declare(local))
         if not body.frame.module.is_library:

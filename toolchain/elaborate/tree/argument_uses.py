@@ -58,13 +58,13 @@ def _replaced_in(node: object, found: set[str], whole: set[str] | None = None) -
         _replaced_in(getattr(node, name), found, whole)
 
 
-Lent = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, tuple[str, ...]], ...]]
+BorrowedArguments = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, tuple[str, ...]], ...]]
 
 
-def borrowed_arguments(fn: FunctionInfo) -> Lent:
+def borrowed_arguments(fn: FunctionInfo) -> BorrowedArguments:
     """Return which arguments the result may point into as its type says, those of them that `ref [...]` names, and the
     fields of these that it names."""
-    known: Lent | None = fn.patterns.get("lends")
+    known: BorrowedArguments | None = fn.patterns.get("borrowed arguments")
     if known is None:
         named: set[str] = set()
         mentioned: set[str] = set()  # `ref [MutOrigin.cast_from[o]]` points where o is, writable or not by itself
@@ -83,7 +83,7 @@ def borrowed_arguments(fn: FunctionInfo) -> Lent:
                 borrowed.append(i)
             if arg.name in named:
                 direct.append(i)
-        known = fn.patterns["lends"] = tuple(borrowed), tuple(direct), tuple(_borrowed_fields(fn, direct))
+        known = fn.patterns["borrowed arguments"] = tuple(borrowed), tuple(direct), tuple(_borrowed_fields(fn, direct))
     return known
 
 
@@ -98,7 +98,7 @@ def _borrowed_fields(fn: FunctionInfo, direct: list[int]) -> Iterator[tuple[int,
 
 
 def jumps(part: object) -> bool:
-    """Say whether statements hold a `break` or `continue` that belongs to the loop around them."""
+    """Return whether statements hold a `break` or `continue` that belongs to the loop around them."""
     match part:
         case ast.Break() | ast.Continue():
             return True
@@ -119,12 +119,12 @@ def root_of(node: ast.Node) -> str:
 
 
 def is_call(node: ast.Expr) -> bool:
-    """Say whether an expression's value is what a call gives, be it that of an operator."""
+    """Return whether an expression's value is what a call gives, be it that of an operator."""
     return isinstance(node, (ast.Call, ast.Binary, ast.Unary, ast.Compare, ast.Subscript))
 
 
 def dereferences(node: ast.Node) -> bool:
-    """Say whether a path of fields and items leads through a pointer: `self.p[].x`."""
+    """Return whether a path of fields and items leads through a pointer: `self.p[].x`."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         if isinstance(node, ast.Subscript) and not node.args:
             return True
@@ -133,7 +133,7 @@ def dereferences(node: ast.Node) -> bool:
 
 
 def overlaps_argument(call: ast.Expr, target: ast.Expr) -> bool:
-    """Say whether an argument of a call is the call's target, or a part of it, or what it is a part of."""
+    """Return whether an argument of a call is the call's target, or a part of it, or what it is a part of."""
     given: list[ast.Expr] = []
     match call:
         case ast.Call(func=func, args=args, keywords=keywords):

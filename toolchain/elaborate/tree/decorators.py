@@ -13,14 +13,14 @@ from ktc.elaborate.model.declarations import FunctionInfo, ModuleInfo, StructInf
 from ktc.elaborate.model.spelling import suggest
 from ktc.syntax import ast
 
-_OF_FUNCTIONS = (
+_FUNCTION_DECORATORS = (
     "always_inline", "no_inline", "noinline", "staticmethod", "implicit", "export", "deprecated", "parameter",
     "doc_private", "override", "compiler", "explicit_destroy", "__llvm_metadata", "__llvm_arg_metadata", "fp_mode",
     "__copy_capture",
 )  # fmt: skip
 
 
-_OF_STRUCTS = (
+_STRUCT_DECORATORS = (
     "register_passable", "fieldwise_init", "nonmaterializable", "deprecated", "explicit_destroy",
     "doc_private", "no_trivial_register_passable",
 )  # fmt: skip
@@ -84,7 +84,7 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
             fn.export = argument or fn.name
             _check_export(fn, decorator, sink)
         case "deprecated":
-            fn.deprecated = argument or _instead(decorator) or fn.name
+            fn.deprecated = argument or _replacement(decorator) or fn.name
         case "parameter":
             fn.parameter = True
         case "__copy_capture":
@@ -95,8 +95,8 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
             _check_mode(fn, decorator, sink)
         case "register_internal" if _is_of_program(fn.module, name):
             pass  # it names the function for another tool
-        case _ if name not in _OF_FUNCTIONS:
-            _unknown(fn, decorator, name, "functions", _OF_FUNCTIONS, sink)
+        case _ if name not in _FUNCTION_DECORATORS:
+            _unknown(fn, decorator, name, "functions", _FUNCTION_DECORATORS, sink)
 
 
 def _check_export(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -> None:
@@ -171,12 +171,12 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
                 info.materialized_in_packs = next((k.value for k in call.keywords if k.name == "pack"), first)
         case "deprecated":
             text = first.value if isinstance(first, ast.StrLit) else ""
-            info.deprecated = text or _instead(decorator) or info.name
+            info.deprecated = text or _replacement(decorator) or info.name
         case "explicit_destroy":
             info.explicit_destroy = first.value if isinstance(first, ast.StrLit) else ""
-        case _ if name not in _OF_STRUCTS:
+        case _ if name not in _STRUCT_DECORATORS:
             info.fieldwise = True  # whatever was meant, its fields can be given: one mistake, one message
-            _unknown(info, decorator, name, "structs", _OF_STRUCTS, sink)
+            _unknown(info, decorator, name, "structs", _STRUCT_DECORATORS, sink)
 
 
 def check_form(fn: FunctionInfo, sink: Sink) -> None:
@@ -297,7 +297,7 @@ def _check_ending(fn: FunctionInfo, sink: Sink) -> None:
     fn.node = fn.node.with_args(tuple(args))
 
 
-def _instead(decorator: ast.Decorator) -> str:
+def _replacement(decorator: ast.Decorator) -> str:
     """Read `@deprecated(use=other)`."""
     call = decorator.value
     names = [k.value.id for k in call.keywords if isinstance(k.value, ast.Name)] if isinstance(call, ast.Call) else []

@@ -25,7 +25,7 @@ def bound_promises(elab: Elaboration, ty: StructTy, flag: str) -> bool:
 
 
 def is_trivial(elab: Elaboration, ty: Ty, flag: str) -> bool:
-    """Say whether a type has no such method, nor any of its fields; an alias of the type decides."""
+    """Return whether a type has no such method, nor any of its fields; an alias of the type decides."""
     if not isinstance(ty, StructTy):
         return not isinstance(ty, FunctionTy) or not ty.is_escaping
     own = ty.info.members.get(flag)

@@ -62,13 +62,13 @@ class Accesses:
         self._check_copies(is_kernel)
 
     def _is_followed(self, root: str, is_kernel: bool) -> bool:
-        """Say whether what is read there may never have been written."""
+        """Return whether what is read there may never have been written."""
         if root in self._pointers.arrays:
             return root in self._shadows
         return is_kernel and not self._pointers.alloca(root) and not self._pointers.is_constant(root)
 
     def _asks_at_once(self, one: Instruction) -> bool | None:
-        """Say whether a read is computed with at once; None if nothing of it need be followed, or it is."""
+        """Return whether a read is computed with at once; None if nothing of it need be followed, or it is."""
         if not self._follows or not is_used(self._body, one):
             return False
         return True if is_used_at_once(self._body, one) else None
@@ -286,7 +286,7 @@ class Accesses:
             )
 
     def _is_never_set(self, root: str) -> bool:
-        """Say whether a local is only ever copied from: it stands for a value that is not set."""
+        """Return whether a local is only ever copied from: it stands for a value that is not set."""
         if not self._pointers.alloca(root) or not size_of(self._pointers.alloca(root)):
             return False
         for use in self._body.uses.get(root, ()):

@@ -127,7 +127,7 @@ class Tests:
         self._guard(one, is_right)
 
     def _keeps_alignment(self, pointer: str, root: str, align: int) -> bool:
-        """Say whether a pointer is as aligned as the one that it was computed from."""
+        """Return whether a pointer is as aligned as the one that it was computed from."""
         while pointer != root:
             one = self._body.defined.get(pointer)
             step = step_of(one) if one is not None and one.code == "getelementptr" else None

@@ -37,7 +37,7 @@ class Access:
 
     @property
     def is_atomic(self) -> bool:
-        """Say whether it is one that other threads may do at once."""
+        """Return whether it is one that other threads may do at once."""
         return bool(self.flags & sites.ATOMIC)
 
 

@@ -99,7 +99,7 @@ class Overflows:
         return name
 
     def _leads_to_one(self, value: str, is_narrow: bool, seen: set[str]) -> bool:
-        """Say whether arithmetic that is checked comes into a value."""
+        """Return whether arithmetic that is checked comes into a value."""
         one = self._body.defined.get(value)
         if one is None or value in seen:
             return False

@@ -44,7 +44,7 @@ class Places:
         return self._known[node]
 
     def is_whole(self, node: str) -> bool:
-        """Say whether a place is only that of the function that it is in."""
+        """Return whether a place is only that of the function that it is in."""
         _, fields = self._nodes.get(node, ("", {}))
         kind, scope = self._nodes.get(fields.get("scope", ""), ("", {}))
         return kind == "DISubprogram" and fields.get("line") == scope.get("line")
@@ -93,5 +93,5 @@ class Places:
 
 
 def is_library(path: str) -> bool:
-    """Say whether a file is one of the standard library."""
+    """Return whether a file is one of the standard library."""
     return not path or path.startswith(f"{_LIBRARY}/")

@@ -89,7 +89,7 @@ class Pointers:
         return step.distance if step is not None and _SHARED.match(step.base) else None
 
     def is_constant(self, root: str) -> bool:
-        """Say whether a root is a constant of the module."""
+        """Return whether a root is a constant of the module."""
         return root in self._constants
 
     def alloca(self, root: str) -> str:
@@ -116,7 +116,7 @@ class Pointers:
         return found
 
     def escapes(self, root: str) -> bool:
-        """Say whether a local's address goes where its accesses are not seen."""
+        """Return whether a local's address goes where its accesses are not seen."""
         work, seen = [root], {root}
         while work:
             value = work.pop()

@@ -9,7 +9,7 @@ from ktc.emit.checks.layout import lanes, size_of, split, type_end
 
 _COPIES = ("phi", "select", "freeze", "bitcast", "trunc", "zext", "extractelement", "insertelement", "shufflevector")
 _NO_USE = ("ret", "insertvalue", "extractvalue")
-_MOST_LANES = 16
+_MAX_LANES = 16
 
 
 class Unset:
@@ -103,7 +103,7 @@ class Unset:
         picked = [word.split()[-1] for word in split(parts[2][type_end(parts[2], 0) :].strip()[1:-1])]
         if parts[2].endswith("zeroinitializer"):
             picked = ["0"] * lanes(_kind(parts[2]).replace("i32", kind.split()[-1][:-1]))[0]
-        if not count or not 0 < len(picked) <= _MOST_LANES or len(picked) * size > 64 or count * size > 64:
+        if not count or not 0 < len(picked) <= _MAX_LANES or len(picked) * size > 64 or count * size > 64:
             return f"or i64 {self.of(values[0])}, {self.of(values[1])}"
         total = "0"
         for place, word in enumerate(picked):
@@ -134,7 +134,7 @@ def _signed(number: int) -> int:
 
 
 def is_copy(use: Instruction, value: str) -> bool:
-    """Say whether an instruction passes a value on as it is."""
+    """Return whether an instruction passes a value on as it is."""
     if use.code not in _COPIES or not use.name:
         return False
     if use.code == "select":
@@ -147,14 +147,14 @@ def is_copy(use: Instruction, value: str) -> bool:
 
 
 def is_use(use: Instruction) -> bool:
-    """Say whether an instruction that does not copy a value computes with it."""
+    """Return whether an instruction that does not copy a value computes with it."""
     if use.code in _NO_USE or use.code == "store":
         return False
     return use.code != "call" or ("@llvm." in use.text and "@llvm.lifetime" not in use.text)
 
 
 def is_used_at_once(body: Body, read: Instruction) -> bool:
-    """Say whether what is read is computed with in the block that reads it."""
+    """Return whether what is read is computed with in the block that reads it."""
     work, seen = [read.name], {read.name}
     while work:
         value = work.pop()
@@ -171,7 +171,7 @@ def is_used_at_once(body: Body, read: Instruction) -> bool:
 
 
 def is_used(body: Body, read: Instruction) -> bool:
-    """Say whether anything at all is done with what is read, but to pass it to another function."""
+    """Return whether anything at all is done with what is read, but to pass it to another function."""
     return bool(body.uses.get(read.name))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from ktc.emit.loops.blocks import Block, defined, renamed, used
 
-_MOST = 1 << 30
+_MAX = 1 << 30
 _SUM = re.compile(r"^(add|or disjoint)((?: nuw| nsw)*) i64 (%\S+), (\d+)$")
 _COMPARED = re.compile(r"^icmp (?:samesign )?(\w+) i64 (%\S+), (\d+)$")
 _BELOW = {"ult": 0, "slt": 0, "ule": 1, "sle": 1}
@@ -45,10 +45,10 @@ def _counter(
     if home is None or where is None or not (branch := home.branch()) or block.name not in branch[1:]:
         return False
     step = _SUM.match(where.definition(following))
-    if step is None or step[3] != name or not 0 < int(step[4]) < _MOST:
+    if step is None or step[3] != name or not 0 < int(step[4]) < _MAX:
         return False
     bound = _bound(branch[0], branch[1] == block.name, name, following, home, (int(starts[0]), int(step[4])))
-    if bound is None or bound + 2 * int(step[4]) >= _MOST:
+    if bound is None or bound + 2 * int(step[4]) >= _MAX:
         return False
     _rewrite(name, following, blocks)
     return True
@@ -109,13 +109,13 @@ def _sums_of(name: str, blocks: list[Block]) -> Iterator[str]:
     for block in blocks:
         for line in block.lines:
             sum = _SUM.match(line.partition(" = ")[2])
-            if sum is not None and sum[3] == name and int(sum[4]) < _MOST:
+            if sum is not None and sum[3] == name and int(sum[4]) < _MAX:
                 yield defined(line)
 
 
 def _narrow_compare(line: str, wide: dict[str, str]) -> str:
     """Return a comparison of a counter with a small constant as it is now, or ""."""
     found = re.match(r"^(  \S+ = icmp )(?:samesign )?(\w+) i64 (%\S+), (\d+)(.*)$", line)
-    if found and found[3] in wide and int(found[4]) < _MOST:
+    if found and found[3] in wide and int(found[4]) < _MAX:
         return f"{found[1]}{found[2]} i32 {found[3]}, {found[4]}{found[5]}"
     return ""

@@ -79,7 +79,7 @@ def _condition(corrected: str, divisor: str, says: dict[str, str]) -> str:
 
 
 def _is_negative(name: str, divisor: str, says: dict[str, str]) -> bool:
-    """Say whether one is minus the other, as LLVM writes it."""
+    """Return whether one is minus the other, as LLVM writes it."""
     negated = _NEGATED.match(says.get(name, ""))
     if negated:
         return negated[1] == divisor

@@ -180,7 +180,7 @@ def _counts(block: Block, condition: str, own: set[str], blocks: list[Block]) ->
 
 
 def _uses_fit(block: Block, after: Block, own: set[str], blocks: list[Block]) -> bool:
-    """Say whether what the loop computes is used by itself and by the phis after it alone."""
+    """Return whether what the loop computes is used by itself and by the phis after it alone."""
     for one in blocks:
         if one is block:
             continue

@@ -17,7 +17,7 @@ _EXACT = {"float": 24, "double": 53}
 
 
 def are_there(names: list[str]) -> bool:
-    """Say whether a module with functions of these names has such calls."""
+    """Return whether a module with functions of these names has such calls."""
     return any(name.startswith(("llvm.fptosi.sat.v", "llvm.fptoui.sat.v")) for name in names)
 
 

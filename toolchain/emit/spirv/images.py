@@ -78,13 +78,13 @@ def _object(text: str, kernel: str, target: Target, level: int) -> bytes:
 
 
 def _doubled_names(text: bytes) -> bool:
-    """Say whether two results of a disassembly have one number."""
+    """Return whether two results of a disassembly have one number."""
     names = re.findall(rb"^\s*(%\d+) = ", text, re.MULTILINE)
     return len(names) != len(set(names))
 
 
 def _doubled_ids(code: bytes) -> bool:
-    """Say whether two results of a module have one number.
+    """Return whether two results of a module have one number.
 
     Source: SPIR-V 1.4, sections 2.3 and 3.32: five words of header; an instruction's first word has its length above
     its code, and its result stands after its type if it has one.

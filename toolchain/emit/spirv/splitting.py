@@ -33,7 +33,7 @@ def split_values(lines: list[str]) -> list[str]:
 
 
 def _is_odd(found: Instruction) -> bool:
-    """Say whether a type in the instruction has parts."""
+    """Return whether a type in the instruction has parts."""
     if found.op == "cmpxchg":
         return True
     if found.op in ("getelementptr", "alloca", "br", "switch") or not _ODD.search(found.rest):

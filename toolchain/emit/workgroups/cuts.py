@@ -237,7 +237,7 @@ class _Cutter:
 
 
 def with_stops(graph: Graph, blocks: list[str], scope: str) -> bool:
-    """Say whether a stop of a scope is among blocks."""
+    """Return whether a stop of a scope is among blocks."""
     return any(_has(graph.blocks[name], scope) for name in blocks)
 
 

@@ -12,11 +12,11 @@ from ktc.emit.workgroups.graphs.graph import Graph, Instruction, exchanged_words
 from ktc.emit.workgroups.leaves import LANES, SCALAR, THREADS, Plan
 from ktc.targets.cpu import EXCHANGED, GIVE_UP, LANE_SLOT, WARP_LANES, WARP_SLOT
 
-THREADS_AT_MOST = 1024
+MAX_THREADS = 1024
 _ALIGN = 64
-_MOST_ON_THE_STACK = 1 << 9
+_MAX_STACK_BYTES = 1 << 9
 """Bytes of one variable of a thread, kept for each of them."""
-_MOST_OF_A_THREAD = 1 << 19
+_MAX_THREAD_BYTES = 1 << 19
 """As on NVIDIA's GPUs."""
 _ALLOCA = re.compile(r"alloca (.+?)(?:, align (\d+))?(?:, !.*)?$")
 _LEFT_OUT = ("%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}")
@@ -71,7 +71,7 @@ class Frame:
         self.permutations: dict[tuple[str, tuple[int, ...]], str] = {}
         """By exchange, and by the lane that each lane reads: where the words lie after a shuffle."""
         if plan.ends_threads:
-            self.allocas.append(f"  %ended = alloca [{THREADS_AT_MOST} x i8], align {_ALIGN}")
+            self.allocas.append(f"  %ended = alloca [{MAX_THREADS} x i8], align {_ALIGN}")
         if any(leaf.is_lanes for leaf in plan.leaves):
             self.add_words("%words")
         if any(leaf.is_row for leaf in plan.leaves):
@@ -80,7 +80,7 @@ class Frame:
             _, one = self.graph.values[value]
             self._places[value] = place = f"%k{number}"
             kind = "i8" if one.type == "i1" and how != SCALAR else one.type
-            count = {SCALAR: 0, LANES: WARP_LANES, THREADS: THREADS_AT_MOST}[how]
+            count = {SCALAR: 0, LANES: WARP_LANES, THREADS: MAX_THREADS}[how]
             held = f"[{count} x {kind}], align {_ALIGN}" if count else kind
             self.allocas.append(f"  {place} = alloca {held}")
             if how == LANES and any(leaf.is_row for leaf in plan.leaves):
@@ -136,14 +136,14 @@ class Frame:
         size = size_of(kind)
         if is_one:
             self.allocas.append(f"  {name} = alloca {kind}, align {align}")
-        elif size > _MOST_OF_A_THREAD:
+        elif size > _MAX_THREAD_BYTES:
             raise CannotCut(f"a thread of it keeps {size} bytes of its own across a barrier")
-        elif size > _MOST_ON_THE_STACK:
-            whole = (size * THREADS_AT_MOST + _ALIGN - 1) // _ALIGN * _ALIGN
+        elif size > _MAX_STACK_BYTES:
+            whole = (size * MAX_THREADS + _ALIGN - 1) // _ALIGN * _ALIGN
             self.allocas.append(f"  {name} = call ptr @aligned_alloc(i64 {_ALIGN}, i64 {whole})")
             self._freed.append(name)
         else:
-            self.allocas.append(f"  {name} = alloca [{THREADS_AT_MOST} x {kind}], align {max(align, 16)}")
+            self.allocas.append(f"  {name} = alloca [{MAX_THREADS} x {kind}], align {max(align, 16)}")
 
     def load(self, name: str, kind: str, made: str, at: "Turn", lines: list[str], access: str) -> None:
         """Write how a kept value is read."""

@@ -17,7 +17,7 @@ from ktc.emit.workgroups.graphs.graph import Block, Graph, Instruction, Phi, Ter
 from ktc.emit.workgroups.graphs.uniformity import varying_in_strip
 from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import Leaf, Plan, edge_values
-from ktc.emit.workgroups.strips.segments import LANES_OF_STRIP
+from ktc.emit.workgroups.strips.segments import STRIP_LANES
 
 _LINEAR = frozenset({"add", "sub", "zext", "sext", "trunc", "or", "shl", "mul"})
 _BOTH = re.compile(r"(?:and i1 (\S+), (\S+)|select i1 (\S+), i1 (\S+), i1 false)$")
@@ -119,7 +119,7 @@ def _first_branch(graph: Graph, leaf: Leaf) -> Block | None:
 
 
 def _is_idle(graph: Graph, leaf: Leaf, name: str, to_the_end: bool) -> bool:
-    """Say whether a way has nothing to do until it meets another, or until it leaves the part."""
+    """Return whether a way has nothing to do until it meets another, or until it leaves the part."""
     part = leaf.part
     before = flow.reversed_edges(part.edges)
     while name in part.edges:
@@ -136,7 +136,7 @@ def _is_idle(graph: Graph, leaf: Leaf, name: str, to_the_end: bool) -> bool:
 
 
 def _keeps(plan: Plan, leaf: Leaf) -> bool:
-    """Say whether something is kept for threads that have nothing to do."""
+    """Return whether something is kept for threads that have nothing to do."""
     part = leaf.part
     if plan.ends_threads or (part.end and plan.graph.blocks[part.end].end.condition):
         return True
@@ -157,7 +157,7 @@ class _Conditions:
         self.varying = varying_in_strip(self.graph, set())
 
     def is_bound(self, name: str) -> bool:
-        """Say whether a condition compares indices with what all threads have alike."""
+        """Return whether a condition compares indices with what all threads have alike."""
         if name not in self.varying:
             return self._is_ready(name)
         _, one = self.graph.values.get(name, ("", None))
@@ -170,7 +170,7 @@ class _Conditions:
         return one.op == "icmp" and all(self._is_linear(use) for use in one.uses) and self._is_given(name)
 
     def _is_given(self, name: str) -> bool:
-        """Say whether a value depends on an argument of the kernel: what is compared with other things, as the steps
+        """Return whether a value depends on an argument of the kernel: what is compared with other things, as the steps
         of a reduction, parts the threads of many strips."""
         if name in self.graph.parameters:
             return not name.startswith("%s")
@@ -188,7 +188,7 @@ class _Conditions:
         return all(self._is_linear(use) for use in one.uses)
 
     def _is_ready(self, name: str) -> bool:
-        """Say whether a value is at hand or computed of such values."""
+        """Return whether a value is at hand or computed of such values."""
         if not name.startswith("%") or name in self.graph.parameters:
             return True
         block, one = self.graph.values[name]
@@ -240,8 +240,8 @@ class Bounds:
             return [*lines, f"  {high} = add nuw nsw i32 {low}, %{at}.one"]
         return [
             *lines,
-            f"  %{at}.filled = add nsw i32 %{at}.last, {LANES_OF_STRIP - 1 + is_or}",
-            f"  %{at}.strips = and i32 %{at}.filled, {-LANES_OF_STRIP}",
+            f"  %{at}.filled = add nsw i32 %{at}.last, {STRIP_LANES - 1 + is_or}",
+            f"  %{at}.strips = and i32 %{at}.filled, {-STRIP_LANES}",
             f"  {high} = call i32 @llvm.umin.i32(i32 %{at}.strips, i32 %s6)",
             f"  {low} = add i32 0, 0",
         ]
@@ -282,7 +282,7 @@ def _asked(plan: Plan, leaf: Leaf, name: str, wanted: bool) -> Bounds | None:
 
 
 def _is_index(plan: Plan, name: str) -> bool:
-    """Say whether a value is the thread's index in x, perhaps widened."""
+    """Return whether a value is the thread's index in x, perhaps widened."""
     if name == "%s0":
         return True
     _, one = plan.graph.values.get(name, ("", None))

@@ -30,7 +30,7 @@ def hoisted(graph: Graph, leaf: Leaf) -> list[Instruction]:
 
 
 def is_before(graph: Graph, leaf: Leaf, names: set[str], name: str) -> bool:
-    """Say whether a value is at hand before a leaf's loop. `names`: what is done there."""
+    """Return whether a value is at hand before a leaf's loop. `names`: what is done there."""
     if name in names or name in graph.parameters:
         return name not in leaf.varying
     _, one = graph.values[name]
@@ -40,5 +40,5 @@ def is_before(graph: Graph, leaf: Leaf, names: set[str], name: str) -> bool:
 
 
 def is_known(graph: Graph, leaf: Leaf, names: set[str], text: str) -> bool:
-    """Say whether an operand is at hand before a leaf's loop."""
+    """Return whether an operand is at hand before a leaf's loop."""
     return not text.startswith("%") or is_before(graph, leaf, names, text)

@@ -18,7 +18,7 @@ from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_SLOT
 IDS = frozenset({"%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}"})
 """Names of what each thread has of its own."""
 
-_MOST_AGAIN = 24
+_MAX_RECOMPUTATION_COST = 24
 """Up to this cost a value is computed again in each loop."""
 
 SCALAR, LANES, THREADS = "scalar", "lanes", "threads"
@@ -73,11 +73,11 @@ class Plan:
     def recomputation_cost(self, name: str) -> int:
         """Return what it costs to compute a value again of indices, arguments and what is kept once; a large number if
         it cannot be."""
-        return _cost(self, name, _MOST_AGAIN)
+        return _cost(self, name, _MAX_RECOMPUTATION_COST)
 
     def is_recomputed(self, name: str) -> bool:
-        """Say whether a value is computed again where it is needed."""
-        return self.recomputation_cost(name) <= _MOST_AGAIN
+        """Return whether a value is computed again where it is needed."""
+        return self.recomputation_cost(name) <= _MAX_RECOMPUTATION_COST
 
 
 def _cost(plan: Plan, name: str, left: int) -> int:
@@ -85,12 +85,12 @@ def _cost(plan: Plan, name: str, left: int) -> int:
         return 0
     _, one = plan.graph.values[name]
     if isinstance(one, Phi):
-        return 0 if name not in plan.varying and left < _MOST_AGAIN else _MOST_AGAIN + 1
+        return 0 if name not in plan.varying and left < _MAX_RECOMPUTATION_COST else _MAX_RECOMPUTATION_COST + 1
     if one.op == "alloca":
         return 0
-    if name not in plan.varying and left < _MOST_AGAIN:
+    if name not in plan.varying and left < _MAX_RECOMPUTATION_COST:
         return 0
-    total = pure.recomputation_cost(one) or _MOST_AGAIN + 1
+    total = pure.recomputation_cost(one) or _MAX_RECOMPUTATION_COST + 1
     for use in one.uses:
         if total > left:
             break
@@ -99,7 +99,7 @@ def _cost(plan: Plan, name: str, left: int) -> int:
 
 
 def is_local(graph: Graph, part: Part, name: str, place: str) -> bool:
-    """Say whether a part sets a value before a block of it, in the same turn.
+    """Return whether a part sets a value before a block of it, in the same turn.
 
     Raises:
         CannotCut: it depends on the way.
@@ -253,7 +253,7 @@ def _gives_away(one: Instruction, address: str) -> bool:
 
 
 def _is_confined(plan: Plan, name: str) -> bool:
-    """Say whether only one leaf, that a block runs once, uses a place in memory."""
+    """Return whether only one leaf, that a block runs once, uses a place in memory."""
     graph = plan.graph
     derived, work = {name}, [name]
     users: set[str] = set()

@@ -1,6 +1,6 @@
 """Text of the block's function as it is written, and the metadata of its loops."""
 
-from ktc.emit.workgroups.strips.segments import LANES_OF_STRIP
+from ktc.emit.workgroups.strips.segments import STRIP_LANES
 from ktc.targets.cpu import WARP_LANES
 
 _ONCE = '"llvm.loop.unroll.disable"'
@@ -36,7 +36,7 @@ class Output:
 
     def strip_loop(self) -> str:
         """Return the metadata of a loop over the lanes of a strip, which becomes one turn of vectors."""
-        return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}', *_as_one(LANES_OF_STRIP))
+        return self._metadata(f'"llvm.loop.parallel_accesses", !{self._group}', *_as_one(STRIP_LANES))
 
     def single_loop(self) -> str:
         """Return the metadata of a loop that a thread runs by itself where others run it in strips."""

@@ -3,7 +3,7 @@
 Input: what the names begin with, and the label before. Output: lines before and after what a thread or a strip does.
 """
 
-from ktc.emit.workgroups.strips.segments import LANES_OF_STRIP
+from ktc.emit.workgroups.strips.segments import STRIP_LANES
 from ktc.targets.cpu import LANE_SLOT, WARP_LANES, WARP_SLOT
 
 _SHIFT = WARP_LANES.bit_length() - 1
@@ -81,7 +81,7 @@ def strips(at: str, first: str = "0", bound: str = "%s6") -> list[str]:
         f"  %{at}..x0 = phi i32 [ {first}, %{at}.y ], [ %{at}..x0.next, %{at}..strip.end ]",
         f"  %{at}..x064 = zext nneg i32 %{at}..x0 to i64",
         f"  %{at}..from64 = add nuw nsw i64 %{at}.first64, %{at}..x064",
-        f"  %{at}..x0.next = add nuw nsw i32 %{at}..x0, {LANES_OF_STRIP}",
+        f"  %{at}..x0.next = add nuw nsw i32 %{at}..x0, {STRIP_LANES}",
         f"  %{at}..whole = icmp ule i32 %{at}..x0.next, {bound}",
         f"  br i1 %{at}..whole, label %{at}..strip, label %{at}..single",
         f"{at}..strip:",
@@ -109,11 +109,11 @@ def strips_end(at: str, nodes: tuple[str, str], bound: str = "%s6") -> list[str]
 
 def asked(at: str, place: str, wanted: bool, is_idle: bool) -> list[str]:
     """Return where a strip goes on when its threads' conditions, bytes at a place, are known."""
-    bits, none = f"i{LANES_OF_STRIP}", f"{at}..strip.end" if is_idle else f"{at}..single"
+    bits, none = f"i{STRIP_LANES}", f"{at}..strip.end" if is_idle else f"{at}..single"
     return [
-        f"  %{at}..asked = load <{LANES_OF_STRIP} x i8>, ptr {place}, align 64",
-        f"  %{at}..yes = icmp {'ne' if wanted else 'eq'} <{LANES_OF_STRIP} x i8> %{at}..asked, zeroinitializer",
-        f"  %{at}..bits = bitcast <{LANES_OF_STRIP} x i1> %{at}..yes to {bits}",
+        f"  %{at}..asked = load <{STRIP_LANES} x i8>, ptr {place}, align 64",
+        f"  %{at}..yes = icmp {'ne' if wanted else 'eq'} <{STRIP_LANES} x i8> %{at}..asked, zeroinitializer",
+        f"  %{at}..bits = bitcast <{STRIP_LANES} x i1> %{at}..yes to {bits}",
         f"  %{at}..all = icmp eq {bits} %{at}..bits, -1",
         f"  br i1 %{at}..all, label %{at}..alike, label %{at}..some",
         f"{at}..some:",
@@ -142,7 +142,7 @@ def lanes_end(at: str, node: str) -> list[str]:
     """Return the end of the loop over the lanes of a strip."""
     return [
         f"  %{at}.l.next = add nuw nsw i64 %{at}.l64, 1",
-        f"  %{at}.l.more = icmp ult i64 %{at}.l.next, {LANES_OF_STRIP}",
+        f"  %{at}.l.more = icmp ult i64 %{at}.l.next, {STRIP_LANES}",
         f"  br i1 %{at}.l.more, label %{at}.l, label %{at}.over, {node}",
         f"{at}.over:",
     ]

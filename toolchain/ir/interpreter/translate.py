@@ -23,8 +23,8 @@ from ktc.ir.interpreter.translate_values import DEEPEST, Environment, Values
 from ktc.ir.types import Type, size_of
 from ktc.ir.walk import leaves, locals_of, operands, shared, statements
 
-_MOST_NESTED_LOOPS = 18  # CPython's compiler allows 20 nested loops and try blocks in one function
-_MOST_NESTED_BLOCKS = 90  # and 100 levels of indentation
+_MAX_NESTED_LOOPS = 18  # CPython's compiler allows 20 nested loops and try blocks in one function
+_MAX_NESTED_BLOCKS = 90  # and 100 levels of indentation
 _FILE = "<compile time>"
 _NAME = re.compile(r"\b[kf]\d+\b")
 """What the interpreter calls the things that it binds."""
@@ -148,7 +148,7 @@ class _Writer(Values):
 
     def body(self, body: tuple[ir.Statement, ...]) -> None:
         """Write statements at the current indentation."""
-        if self.indent > _MOST_NESTED_BLOCKS:
+        if self.indent > _MAX_NESTED_BLOCKS:
             raise Failure("unsupported", "statements are nested too deeply for compile time")
         before = len(self.lines)
         for statement in body:
@@ -216,7 +216,7 @@ class _Writer(Values):
 
     def repeat(self, label: int, body: tuple[ir.Statement, ...], is_loop: bool) -> None:
         """Write a loop, or a block as a loop of one turn, and after it the jumps that go on outwards."""
-        if len(self.scopes) >= _MOST_NESTED_LOOPS:
+        if len(self.scopes) >= _MAX_NESTED_LOOPS:
             raise Failure("unsupported", "loops are nested too deeply for compile time")
         scope = _Scope(label)
         self.scopes.append(scope)

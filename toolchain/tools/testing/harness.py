@@ -129,7 +129,7 @@ def _is_plain_assertion(call: ast.Call) -> bool:
 
 
 def _is_pure(node: ast.Expr) -> bool:
-    """Say whether an expression can be computed once more: names, members, items, numbers, and operators of them."""
+    """Return whether an expression can be computed once more: names, members, items, numbers, and operators of them."""
     match node:
         case ast.Name() | ast.IntLit() | ast.FloatLit() | ast.BoolLit():
             return True

@@ -10,7 +10,7 @@ class BadSelection(Exception):
 
 
 def matches(expression: str, name: str) -> bool:
-    """Say whether a test is chosen: a word stands for all tests whose name holds it, in any case of letters.
+    """Return whether a test is chosen: a word stands for all tests whose name holds it, in any case of letters.
 
     Raises:
         BadSelection: the expression cannot be read.

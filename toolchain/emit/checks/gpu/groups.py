@@ -14,7 +14,7 @@ IN_SHARED, IN_ARRAY = 512, 1024
 """Flags of sites, as in `inline`."""
 PASSED = (ARGUMENT, CHOSEN)
 """What has its memory from the launch."""
-_MOST = 16
+_MAX = 16
 """Groups for which one branch stands."""
 _FARTHEST = 1 << 20
 """Bytes between accesses that one comparison serves."""
@@ -51,7 +51,7 @@ class Group:
     pieces: list[Piece]
 
     def takes(self, piece: Piece) -> bool:
-        """Say whether one look at the first address says that this one is aligned, too, and near enough."""
+        """Return whether one look at the first address says that this one is aligned, too, and near enough."""
         distance = piece.at - self.pieces[0].at
         return distance % piece.align == 0 and abs(distance) < _FARTHEST
 
@@ -91,7 +91,7 @@ def bundles_of(body: Body, groups: list[Group]) -> dict[int, list[Group]]:
         one = group.pieces[0].one
         names = (group.pointer, group.origin.root)
         is_known = all(name not in body.defined or body.defined[name].line < first for name in names)
-        if one.block != segment or not is_known or len(found[first]) == _MOST or _calls_between(body, first, one.line):
+        if one.block != segment or not is_known or len(found[first]) == _MAX or _calls_between(body, first, one.line):
             first, segment = one.line, one.block
         found.setdefault(first, []).append(group)
     return found
@@ -102,7 +102,7 @@ def _calls_between(body: Body, first: int, last: int) -> bool:
 
 
 def _is_call(one: Instruction) -> bool:
-    """Say whether an instruction may not come back."""
+    """Return whether an instruction may not come back."""
     return one.code == "call" and "@llvm." not in one.text and "@ktc." not in one.text
 
 

@@ -66,5 +66,5 @@ def addresses_first(lines: list[str]) -> list[str]:
 
 
 def _is_end(one: Instruction) -> bool:
-    """Say whether nothing is moved over an instruction."""
+    """Return whether nothing is moved over an instruction."""
     return one.code in _SEGMENT and "@llvm.nvvm.read" not in one.text and "@ktc.check.index" not in one.text

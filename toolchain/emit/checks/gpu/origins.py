@@ -143,7 +143,7 @@ class Origins:
         return 0
 
     def keeps_alignment(self, pointer: str, root: str, align: int) -> bool:
-        """Say whether a pointer is as aligned as the one that it was computed from."""
+        """Return whether a pointer is as aligned as the one that it was computed from."""
         while pointer != root:
             one = self._body.defined.get(pointer)
             if one is None or one.code != "getelementptr":

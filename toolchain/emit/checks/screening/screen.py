@@ -98,7 +98,7 @@ def _function(lines: list[str], kernel: str) -> tuple[int, int, Body]:
 
 
 def _reads_in_vain(body: Body) -> bool:
-    """Say whether there is a read, not of a local, that is not used: it would be left out, and may be wrong."""
+    """Return whether there is a read, not of a local, that is not used: it would be left out, and may be wrong."""
     pointers = Pointers(body, frozenset())
     for one in body.instructions:
         access = access_of(one) if one.code == "load" and not body.uses.get(one.name) else None
@@ -129,7 +129,7 @@ def with_beginning(text: str, entry: str) -> str:
 
 
 def _looked_at(body: Body) -> bool:
-    """Say whether a kernel's lanes exchange words.
+    """Return whether a kernel's lanes exchange words.
 
     Raises:
         Unscreened: it calls what is not known, or has lanes that take no part.

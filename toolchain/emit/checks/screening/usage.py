@@ -84,7 +84,7 @@ class Usage:
         return found
 
     def is_own(self, pointer: str) -> bool:
-        """Say whether a pointer comes from a local that holds the addresses of locals only."""
+        """Return whether a pointer comes from a local that holds the addresses of locals only."""
         one = self._body.defined.get(pointer)
         access = access_of(one) if one is not None and one.code == "load" else None
         holder = self._pointers.root(access.pointer) if access is not None else ""
@@ -102,7 +102,7 @@ class Usage:
         return True
 
     def _is_harmless(self, use: Instruction, place: str) -> bool:
-        """Say whether a use of a place for addresses puts none there but those of locals."""
+        """Return whether a use of a place for addresses puts none there but those of locals."""
         if use.code == "store":
             held = access_of(use)
             if held is None or held.value == place:

@@ -63,7 +63,7 @@ class Shape:
         return {int(head): {int(name) for name in loop} for head, loop in loops_of(names, "1").items()}
 
     def may_wait(self) -> bool:
-        """Say whether a loop without a barrier ends only by what is read in it, which another thread may write."""
+        """Return whether a loop without a barrier ends only by what is read in it, which another thread may write."""
         for blocks in self.loops().values():
             if any(_BARRIER in one.text for at in blocks for one in self.inside[at]):
                 continue
@@ -73,7 +73,7 @@ class Shape:
         return False
 
     def _reads(self, end: Instruction, blocks: set[int]) -> bool:
-        """Say whether a branch depends on what is read in these blocks."""
+        """Return whether a branch depends on what is read in these blocks."""
         work = [value for value in self._body.operands(end) if value in self._body.defined]
         seen = set(work)
         while work:

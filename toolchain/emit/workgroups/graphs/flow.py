@@ -62,7 +62,7 @@ def _meet(found: Mapping[str, str], number: Mapping[str, int], left: str, right:
 
 
 def dominates(parents: Mapping[str, str], above: str, below: str) -> bool:
-    """Say whether each way to `below` leads through `above`, by the immediate dominators."""
+    """Return whether each way to `below` leads through `above`, by the immediate dominators."""
     while below != above:
         parent = parents.get(below, below)
         if parent == below:

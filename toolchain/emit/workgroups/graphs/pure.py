@@ -112,14 +112,14 @@ _FIRST = re.compile(r"(?:nuw |nsw |exact |disjoint |samesign |nneg )")
 
 
 def is_pure(one: Instruction) -> bool:
-    """Say whether an instruction has no effect and reads no memory."""
+    """Return whether an instruction has no effect and reads no memory."""
     if one.op in _PLAIN or one.op == "freeze" or one.op in _DIVISIONS or one.op == "frem":
         return True
     return one.callee in _BOUNDS or (one.callee.startswith("llvm.") and one.callee.split(".")[1] in _INTRINSICS)
 
 
 def has_effect(one: Instruction) -> bool:
-    """Say whether an instruction must be done where it stands, used or not."""
+    """Return whether an instruction must be done where it stands, used or not."""
     if one.op == "load":
         return "volatile" in one.text or "load atomic" in one.text
     return not is_pure(one) and one.op != "alloca" and one.callee != EXCHANGED

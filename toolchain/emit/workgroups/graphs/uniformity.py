@@ -100,7 +100,7 @@ class _Analysis:
         )
 
     def _is_same(self, user: Instruction | Phi) -> bool:
-        """Say whether something is the same for all, though one of its operands differs."""
+        """Return whether something is the same for all, though one of its operands differs."""
         if isinstance(user, Phi):
             return False
         if user.callee == EXCHANGED:
@@ -117,7 +117,7 @@ class _Analysis:
         return is_same
 
     def _is_index(self, user: Instruction) -> bool:
-        """Say whether a sum is the index of a thread in the grid, in x."""
+        """Return whether a sum is the index of a thread in the grid, in x."""
         for one, other in (user.uses, user.uses[::-1]) if len(user.uses) == 2 else ():
             product = self.graph.values.get(other, ("", None))[1]
             if one in self.lanes and isinstance(product, Instruction) and product.op == "mul":
@@ -191,7 +191,7 @@ class _Analysis:
         return met
 
     def _is_reducible(self) -> bool:
-        """Say whether each way back leads to the head of a loop, which is on each way into it."""
+        """Return whether each way back leads to the head of a loop, which is on each way into it."""
         if self._reducible is None:
             parents = flow.immediate_dominators(self.edges, self.graph.entry)
             number = self.number

@@ -11,7 +11,7 @@ from ktc.emit.workgroups.cuts import Part
 from ktc.emit.workgroups.graphs import flow
 from ktc.emit.workgroups.leaves import Leaf
 
-LANES_OF_STRIP = 16
+STRIP_LANES = 16
 
 Order = list[Union[str, tuple[str, "Order"]]]
 """Heads of segments, and loops: their first segment's head and what they run each turn."""
@@ -81,7 +81,7 @@ def blocks_by_head(part: Part, loops: dict[str, set[str]]) -> dict[str, list[str
 
 
 def _is_edge(part: Part, name: str) -> bool:
-    """Say whether a block may only be a way from one block to another (`Graph.split_edge`)."""
+    """Return whether a block may only be a way from one block to another (`Graph.split_edge`)."""
     return ".to." in name and len(part.edges[name]) == 1
 
 

@@ -16,10 +16,10 @@ from ktc.emit.workgroups.guards import Guard
 from ktc.emit.workgroups.leaf_writer import LeafWriter
 from ktc.emit.workgroups.leaves import SCALAR, Leaf, Plan
 from ktc.emit.workgroups.output import Output
-from ktc.emit.workgroups.strips.segments import LANES_OF_STRIP, Order, Segment, Strip
+from ktc.emit.workgroups.strips.segments import STRIP_LANES, Order, Segment, Strip
 from ktc.emit.workgroups.strips.strips import is_omitted, kept_of
 
-_PLACES = f"<{LANES_OF_STRIP} x i8>"
+_PLACES = f"<{STRIP_LANES} x i8>"
 _OUT = ""
 
 
@@ -40,21 +40,21 @@ class StripWriter:
         for number, name in enumerate(sorted(strip.slots)):
             self._add_slot(name, f"%{self.at}..v{number}")
         if strip.is_masked:
-            frame.allocas.append(f"  {self.places} = alloca [{LANES_OF_STRIP} x i8], align 64")
+            frame.allocas.append(f"  {self.places} = alloca [{STRIP_LANES} x i8], align 64")
 
     def _add_slot(self, name: str, place: str) -> None:
         _, one = self.plan.graph.values[name]
         self.slots[name] = place
         if self.strip.slots[name] != SCALAR:
             kind = "i8" if one.type == "i1" else one.type
-            self.frame.allocas.append(f"  {place} = alloca [{LANES_OF_STRIP} x {kind}], align 64")
+            self.frame.allocas.append(f"  {place} = alloca [{STRIP_LANES} x {kind}], align 64")
             return
         self.frame.allocas.append(f"  {place} = alloca {one.type}")
         if self.is_met(name):
             self.frame.allocas.append(f"  {place}..next = alloca {one.type}")
 
     def is_met(self, name: str) -> bool:
-        """Say whether a value is a phi where a segment begins, which other segments set."""
+        """Return whether a value is a phi where a segment begins, which other segments set."""
         block, one = self.plan.graph.values[name]
         return isinstance(one, Phi) and block in self.strip.segments
 
@@ -69,7 +69,7 @@ class StripWriter:
                     f"  %{at}..ended.place = getelementptr inbounds i8, ptr %ended, i64 %{at}..from64",
                     f"  %{at}..ended = load {_PLACES}, ptr %{at}..ended.place, align 1",
                     f"  %{at}..lives = icmp eq {_PLACES} %{at}..ended, zeroinitializer",
-                    f"  %{at}..begin = zext <{LANES_OF_STRIP} x i1> %{at}..lives to {_PLACES}",
+                    f"  %{at}..begin = zext <{STRIP_LANES} x i1> %{at}..lives to {_PLACES}",
                 ]
                 text = f"%{at}..begin"
             self.lines.append(f"  store {_PLACES} {text}, ptr {self.places}, align 64")
@@ -112,8 +112,8 @@ class StripWriter:
             lines += [
                 f"  %{at}..places = load {_PLACES}, ptr {self.places}, align 64",
                 f"  %{at}..here = icmp eq {_PLACES} %{at}..places, splat (i8 {segment.number})",
-                f"  %{at}..bits = bitcast <{LANES_OF_STRIP} x i1> %{at}..here to i{LANES_OF_STRIP}",
-                f"  %{at}..none = icmp eq i{LANES_OF_STRIP} %{at}..bits, 0",
+                f"  %{at}..bits = bitcast <{STRIP_LANES} x i1> %{at}..here to i{STRIP_LANES}",
+                f"  %{at}..none = icmp eq i{STRIP_LANES} %{at}..bits, 0",
                 f"  br i1 %{at}..none, label %{otherwise}, label %{at}..some",
                 f"{at}..some:",
             ]
@@ -132,7 +132,7 @@ class GuardWriter(LeafWriter):
         super().__init__(plan, frame, output, asked)
         self.row, self.guard = leaf.prefix, guard
         self.place = f"%{leaf.prefix}..conditions"
-        frame.allocas.append(f"  {self.place} = alloca [{LANES_OF_STRIP} x i8], align 64")
+        frame.allocas.append(f"  {self.place} = alloca [{STRIP_LANES} x i8], align 64")
 
     def write(self, strip: Callable[[], None] | None = None) -> None:
         """Write the question; what threads that all go on do follows."""

@@ -15,9 +15,9 @@ from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import LANES, SCALAR, THREADS, Leaf, Plan, edge_values, is_local
 from ktc.emit.workgroups.strips.segments import Order, Segment, Strip, blocks_by_head, ordered
 
-_MOST_SEGMENTS = 60
-_MOST_LIVE = 1500
-_MOST_AGAIN = 24
+_MAX_SEGMENTS = 60
+_MAX_LIVE = 1500
+_MAX_RECOMPUTATION_COST = 24
 _NEVER = 1 << 20
 
 
@@ -27,7 +27,7 @@ def strip_of(plan: Plan, leaf: Leaf) -> Strip | None:
     if leaf.is_lanes or not _is_fit(plan, leaf, loops):
         return None
     heads = blocks_by_head(leaf.part, loops)
-    if heads is None or len(heads) > _MOST_SEGMENTS:
+    if heads is None or len(heads) > _MAX_SEGMENTS:
         return None
     order = ordered(leaf.part, heads, loops, leaf.part.head)
     return _Planner(plan, leaf, heads, order, loops).planned()
@@ -37,7 +37,7 @@ def strip_of(plan: Plan, leaf: Leaf) -> Strip | None:
 
 
 def _is_fit(plan: Plan, leaf: Leaf, loops: dict[str, set[str]]) -> bool:
-    if len(leaf.live) > _MOST_LIVE or any(_is_memory(plan, name) for name in leaf.crossing):
+    if len(leaf.live) > _MAX_LIVE or any(_is_memory(plan, name) for name in leaf.crossing):
         return False
     atomic = set[str]()
     for name in leaf.part.blocks:
@@ -60,13 +60,13 @@ def _is_fit(plan: Plan, leaf: Leaf, loops: dict[str, set[str]]) -> bool:
 
 
 def _is_memory(plan: Plan, name: str) -> bool:
-    """Say whether a value is memory of a thread: lanes would share it."""
+    """Return whether a value is memory of a thread: lanes would share it."""
     _, one = plan.graph.values[name]
     return isinstance(one, Instruction) and one.op == "alloca"
 
 
 def _is_atomic(plan: Plan, one: Instruction | Phi) -> bool:
-    """Say whether an instruction changes memory atomically, or takes what that gave apart."""
+    """Return whether an instruction changes memory atomically, or takes what that gave apart."""
     if isinstance(one, Phi):
         return False
     if one.op == "extractvalue":
@@ -89,7 +89,7 @@ def _is_vectorised(one: Instruction | Phi) -> bool:
 
 
 def is_omitted(one: Instruction) -> bool:
-    """Say whether an instruction is only a note to LLVM."""
+    """Return whether an instruction is only a note to LLVM."""
     return one.callee in ("llvm.assume", "llvm.experimental.noalias.scope.decl")
 
 
@@ -205,7 +205,10 @@ class _Planner:
         if not self._is_internal(name):
             again = name not in self.plan.slots
         else:
-            again = name in self.strip.varying and self._cost(leaf, name, _MOST_AGAIN) <= _MOST_AGAIN
+            again = (
+                name in self.strip.varying
+                and self._cost(leaf, name, _MAX_RECOMPUTATION_COST) <= _MAX_RECOMPUTATION_COST
+            )
             if not again:
                 self.needed.add(name)
         if again and isinstance(one, Instruction) and one.op != "alloca":
