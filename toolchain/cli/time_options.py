@@ -24,7 +24,7 @@ class Times:
 
     @property
     def wanted(self) -> bool:
-        """Does anybody want to know."""
+        """Return whether any report was requested."""
         return self.shows or self.json is not None or self.trace is not None
 
     def mark(self, name: str, start: float, cpu: float, hits: int = 0, misses: int = 0) -> None:

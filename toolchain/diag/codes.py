@@ -80,7 +80,7 @@ class Code(Enum):
 
     @property
     def is_warning(self) -> bool:
-        """Is it about a program that compiles all the same."""
+        """Return whether it is a warning."""
         return self in _WARNINGS
 
     @property

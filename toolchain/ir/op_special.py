@@ -76,7 +76,7 @@ def from_bits(kind: Type, bits: int) -> Plain:
 
 
 def has_symbol(value: object) -> bool:
-    """Does a plain value hold an address or the size of an image: a number that only the linker knows."""
+    """Return whether a plain value contains an address or an image size, which only the linker knows."""
     if isinstance(value, tuple):
         return any(map(has_symbol, value))
     return isinstance(value, Address | ImageSize)

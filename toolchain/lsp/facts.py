@@ -237,7 +237,7 @@ def _type_of(value: object) -> str:
 
 
 def shown_type(ty: object) -> str:
-    """Return a type as a person writes it."""
+    """Return a type as written in source."""
     text = str(ty).replace(_INVISIBLE, "")
     text = _SCALAR.sub(lambda found: _SCALARS.get(found[1], found[0]), text)
     return _HASHER.sub("", text)

@@ -57,7 +57,7 @@ def run(unit: ir.Unit) -> ir.Unit:
 
 
 def _makes_one(statement: ir.Statement) -> bool:
-    """Is an environment declared; that is done at the beginning of a function."""
+    """Return whether a statement declares an environment, at the beginning of a function."""
     return isinstance(statement, ir.Declare) and bool(statement.local.environment_of)
 
 

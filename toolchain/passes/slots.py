@@ -46,7 +46,7 @@ class Slots:
 
     @property
     def by_field(self) -> bool:
-        """Is each bit a field."""
+        """Return whether each bit stands for one field."""
         return bool(self.paths)
 
     def at(self, path: tuple[int, ...]) -> int:

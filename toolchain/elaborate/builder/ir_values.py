@@ -17,7 +17,7 @@ from ktc.ir.nodes import Value
 
 
 def fail_no_value(body: Body, val: Result, span: Span | None = None) -> NoReturn:
-    """Report that something that is no value stands where one is wanted."""
+    """Report something that is not a value where a value is expected."""
     match val:
         case ModuleValue():
             text, help = "a module is not a value", "name a member of it"
@@ -131,7 +131,7 @@ def constant_addresses(body: Body, addresses: tuple[nodes.Plain, ...]) -> Value:
 
 
 def origin_of(body: Body, val: Result, mutable: bool) -> OriginValue:
-    """Return where a place is."""
+    """Return the origin of a place."""
     if isinstance(val, Place) and val.local is not None:
         return OriginValue("local", mutable, val.local)
     if isinstance(val, Place) and val.loans is not None:

@@ -1,4 +1,4 @@
-"""Values that nothing destroys by itself: those of structs with `@explicit_destroy`.
+"""Linear types: values of structs with `@explicit_destroy`, which are never destroyed implicitly.
 
 Input: a type, where a body asks for its destructor. Output: a note for the passes that reaching it is a mistake there,
 or an error where a body itself would destroy the value. Generic code knows nothing of it: there the destructor runs.
@@ -17,13 +17,13 @@ from ktc.elaborate.types import struct_types, type_printer
 
 
 def note_destructor(body: Body, ty: StructTy, symbol: str) -> None:
-    """Note that a body must not come to a type's destructor, if that is so."""
+    """Record that a body must not reach the destructor of a linear type."""
     if _is_linear(body, ty):
         body.facts.linear[symbol] = (type_printer.type_name(body.elab, ty), ty.info.explicit_destroy or "")
 
 
 def check_dropped(body: Body, ty: Ty, span: Span | None) -> None:
-    """Report that a value is destroyed here that must be consumed."""
+    """Report a value of a linear type that is destroyed here."""
     if isinstance(ty, StructTy) and _is_linear(body, ty):
         kind = type_printer.type_name(body.elab, ty)
         text = f"the value is not consumed, and nothing destroys a value of type '{kind}' by itself"
@@ -31,7 +31,7 @@ def check_dropped(body: Body, ty: Ty, span: Span | None) -> None:
 
 
 def check_fields(elab: Elaboration, info: StructInfo) -> None:
-    """Report a struct that destroys its fields by itself and holds one that must be consumed."""
+    """Report a struct that implicitly destroys a field of a linear type."""
     if info.explicit_destroy is not None or "__del__" in info.members:
         return
     try:
@@ -47,7 +47,7 @@ def check_fields(elab: Elaboration, info: StructInfo) -> None:
 
 
 def _is_linear(body: Body, ty: StructTy) -> bool:
-    """Must a body consume the values of a type: of one that it names, not only of a type parameter's value."""
+    """Return whether a body must consume the values of a type that it names directly."""
     if ty.info.explicit_destroy is None or body.frame.module.is_library or body.frame.instance is None:
         return False
     instance = body.frame.instance

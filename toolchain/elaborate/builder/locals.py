@@ -30,7 +30,7 @@ def new_local(
 
 
 def argument_local(body: Body, argument: Value, ty: Ty, name: str, span: Span) -> nodes.Local:
-    """Make a local of what lies behind an argument."""
+    """Make a local for the memory that an argument points to."""
     assert isinstance(argument, nodes.Argument)
     local = nodes.Local(
         body.fresh(), struct_types.ir_type(body.elab, ty), name, drop_symbol(body, ty), span=span, at=argument
@@ -40,7 +40,7 @@ def argument_local(body: Body, argument: Value, ty: Ty, name: str, span: Span) -
 
 
 def note_points_to(body: Body, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, ...] | None = None) -> None:
-    """Note what a value of the type keeps alive; `loans`: what this value points into, None: unknown."""
+    """Record the locals that a value keeps alive; `loans`: those that it points into, None: unknown."""
     body.facts.local_types[local] = ty
     origins = struct_types.origins_of(body.elab, ty)
     if origins:
@@ -50,7 +50,7 @@ def note_points_to(body: Body, local: nodes.Local, ty: Ty, loans: tuple[nodes.Lo
 
 
 def add_points_to(body: Body, local: nodes.Local, ty: Ty, loans: tuple[nodes.Local, ...] | None) -> None:
-    """Note what another value that is put into a local keeps alive."""
+    """Record the loans of another value that is stored in a local."""
     if any(o.kind == "some" for o in struct_types.origins_of(body.elab, ty)):
         local.points_to_all = local.points_to_all or loans is None
         local.points_to = tuple(dict.fromkeys((*local.points_to, *(one for one in loans or () if one is not local))))
@@ -73,7 +73,7 @@ def stack_slot(body: Body, type: types.Type, align: int) -> Value:
 
 
 def temporary(body: Body, ty: Ty, name: str = "", loans: tuple[nodes.Local, ...] | None = None) -> Place:
-    """Return a new place without a value, owned by whoever fills it."""
+    """Return a new, uninitialized temporary."""
     local = new_local(body, struct_types.ir_type(body.elab, ty), name, ty, loans=loans)
     return Place(ty, nodes.LocalAddress(local), True, local, owned=True)
 
@@ -101,7 +101,7 @@ def library_symbol(body: Body, name: str) -> str:
 
 
 def discard(body: Body, value: Result) -> None:
-    """Drop the value of an expression."""
+    """Discard the value of an expression."""
     if isinstance(value, Place) and value.local is not None and value.owned and not value.local.name:
         body.emit(nodes.Mark("use", value.local))
 

@@ -22,7 +22,7 @@ Pointers = list[tuple[int, nodes.Address]]
 
 
 def check_materialized(body: Body, made: ConstValue) -> None:
-    """Report a constant at run time of a type whose values are not copied by themselves."""
+    """Report a constant that is used at run time and whose type is not copied implicitly."""
     elab = body.elab
     if body.frame.comptime or body.frame.module.is_library or struct_types.is_trivial(elab, made.ty):
         return
@@ -33,7 +33,7 @@ def check_materialized(body: Body, made: ConstValue) -> None:
 
 
 def points_to_heap(data: object) -> bool:
-    """Does a constant point to what was on the heap of the compile-time run."""
+    """Return whether a constant points to the heap of the compile-time evaluation."""
     return isinstance(data, tuple | nodes.Address) and any(map(_is_heap, walk.addresses_of(data)))
 
 
@@ -65,7 +65,7 @@ def cloned_block(body: Body, ty: Ty, name: str) -> Place:
 
 
 def clone_blocks(body: Body, kind: types.Type, data: nodes.Plain, pointer: Value) -> None:
-    """Let what a constant in memory points to be blocks of its own.
+    """Clone the heap blocks that a constant in memory points to.
 
     Args:
         kind: the constant's type.
@@ -95,7 +95,7 @@ def _is_heap(name: str) -> bool:
 
 
 def _addresses(kind: types.Type, data: nodes.Plain, at: int) -> Iterator[tuple[int, nodes.Address]]:
-    """Give the pointers to the heap in a constant, with their distances from its start."""
+    """Yield the heap pointers in a constant, with their offsets."""
     if isinstance(data, nodes.Address):
         if _is_heap(data.name):
             yield at, data

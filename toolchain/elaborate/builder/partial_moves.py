@@ -1,4 +1,4 @@
-"""Marks of ownership; locals whose fields are given and destroyed one by one."""
+"""Marks of ownership; locals whose fields are initialized and destroyed separately."""
 
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals
@@ -11,7 +11,7 @@ from ktc.ir import nodes, types
 
 
 def split_field(body: Body, local: nodes.Local, ty: StructTy, path: tuple[int, ...]) -> bool:
-    """Take a local apart so that the field at `path` stands alone; False if what lies on the way is no struct."""
+    """Split a local so that the field at `path` is tracked separately; False if a value on the path is no struct."""
     found = {part.path: part for part in local.parts}
     if path in found:
         return True
@@ -60,17 +60,17 @@ def mark(body: Body, kind: str, place: Place, span: Span | None = None) -> None:
 
 
 def is_empty_field(body: Body, place: Place) -> bool:
-    """Is it a field that takes no memory: its path is that of a field that does."""
+    """Return whether a place is a field without size, whose path is that of another field."""
     return bool(place.path) and struct_types.ir_type(body.elab, place.ty) == types.UNIT
 
 
 def tracked(body: Body, local: nodes.Local) -> bool:
-    """Is it of interest whether a local has a value."""
+    """Return whether the initialization of a local is tracked."""
     return bool(local.drop or local.field_drops) or local in body.late_locals
 
 
 def split_into_fields(body: Body, local: nodes.Local, path: tuple[int, ...]) -> bool:
-    """Prepare a local for marks of a field, or of a field of a field; False if that cannot stand alone."""
+    """Split a local for the marks of a (nested) field; False if that cannot be tracked separately."""
     ty = body.facts.local_types.get(local)
     if isinstance(ty, StructTy) and local.drop and not local.field_drops:
         track_fields(body, local, ty)
@@ -82,7 +82,7 @@ def split_into_fields(body: Body, local: nodes.Local, path: tuple[int, ...]) -> 
 
 
 def track_fields(body: Body, local: nodes.Local, ty: StructTy) -> None:
-    """Let the fields of a local be given and destroyed one by one."""
+    """Track the fields of a local separately."""
     slots = [
         (struct_types.slot_of(body.elab, ty, name)[1], name, kind)
         for name, kind in struct_types.fields_of(body.elab, ty)

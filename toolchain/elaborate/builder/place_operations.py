@@ -1,4 +1,4 @@
-"""Places: values in memory, how they are copied, moved, taken and destroyed."""
+"""Operations on places: copy, move, take and destroy values in memory."""
 
 from typing import NoReturn
 
@@ -151,7 +151,7 @@ def mark_copied(body: Body, place: Place, value: Val) -> None:
 
 
 def check_movable(body: Body, ty: Ty, span: Span | None) -> None:
-    """Report that a value would have to be moved whose type does not allow it."""
+    """Report a value of a type that is not movable where a move is needed."""
     if not body.frame.module.is_library and not _may_move(body, ty):
         text = f"a value of type '{type_printer.type_name(body.elab, ty)}' can be neither copied nor moved"
         body.fail(Code.NOT_COPYABLE, text, span, "let the struct conform to 'Movable'")
@@ -174,7 +174,7 @@ def _may_move(body: Body, ty: Ty) -> bool:
 
 
 def move_bits(body: Body, ty: Ty, pointer: Value, val: Place, passed: bool = False) -> None:
-    """Move an owned value to other memory; its old place holds none then."""
+    """Move an owned value bitwise; its old place is then uninitialized."""
     # a temporary is made in its final place, as far as a program can see
     temporary = val.local is not None and not val.local.name and not val.path
     made_here = val.local in body.flow.try_results and not _may_move(body, ty)
@@ -201,7 +201,7 @@ def _move_parts(body: Body, ty: Ty, pointer: Value, val: Place) -> None:
 
 
 def copy_to(body: Body, ty: Ty, pointer: Value, val: Place, span: Span | None, explicit: bool = False) -> None:
-    """Copy a value to memory that holds none."""
+    """Copy a value to uninitialized memory."""
     if not explicit and not struct_members.is_copied_implicitly(body.elab, ty):
         _not_copyable(body, ty, span)
     init = struct_members.method_set(body.elab, ty, "__copyinit__")
@@ -220,7 +220,7 @@ def copy_to(body: Body, ty: Ty, pointer: Value, val: Place, span: Span | None, e
 
 
 def require_bound(body: Body, value: Result, name: str, node: ast.Node) -> None:
-    """Report a member that the bound of a type parameter does not promise, where a value is of an archetype."""
+    """Report a member of an archetype's value that the bound of the type parameter does not guarantee."""
     ty = getattr(value, "ty", None)
     if isinstance(ty, StructTy) and ty.info.bound is not None and name not in ty.info.members:
         start = getattr(node, "name_start", node.start)
@@ -237,7 +237,7 @@ def _not_copyable(body: Body, ty: Ty, span: Span | None) -> NoReturn:
 
 
 def check_copy(body: Body, val: Val, span: Span | None) -> None:
-    """Report that a value would have to be copied whose type does not do so by itself."""
+    """Report a value of a type that is not implicitly copyable where a copy is needed."""
     is_kept = isinstance(val, Place) and not val.owned
     is_kept = is_kept or (isinstance(val, RValue) and val.read_only and not body.frame.module.is_library)
     if is_kept and not struct_members.is_copied_implicitly(body.elab, val.ty):

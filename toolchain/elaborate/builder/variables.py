@@ -40,7 +40,7 @@ def from_environment(body: Body, item: Var | FunctionInfo) -> Value:
 
 
 def is_by_value(body: Body, var: Var, fn: FunctionInfo) -> bool:
-    """Does a nested function have a copy of a variable around it, or a value that cannot change."""
+    """Return whether a nested function captures a variable by value, or the variable cannot change."""
     if not isinstance(var.value, Place) or not var.value.mutable:
         return True
     if fn.parameter or "capturing" in fn.node.effects:
@@ -70,7 +70,7 @@ def find(body: Body, name: str) -> Binding:
 
 
 def require(body: Body, place: Place, node: ast.Node, leaves: bool = False) -> None:
-    """A value must be in this place; `leaves`: for it is the function's result."""
+    """Require that a place is initialized; `leaves`: as the function's result."""
     local = place.local
     if local is None or local in body.facts.trusted or not partial_moves.tracked(body, local):
         return
@@ -80,7 +80,7 @@ def require(body: Body, place: Place, node: ast.Node, leaves: bool = False) -> N
 
 
 def _require_behind(body: Body, value: Place, node: ast.Node) -> None:
-    """A reference is used: what it surely refers to must still be there."""
+    """Require that the value that a reference refers to is still initialized."""
     own = value.local
     behind = value.loans if own is None else None if own.points_to_all else own.points_to
     if behind is None or len(behind) != 1:
@@ -90,7 +90,7 @@ def _require_behind(body: Body, value: Place, node: ast.Node) -> None:
 
 
 def variable(body: Body, var: Var, node: ast.Node, part: bool = False) -> Val:
-    """Return the value of a variable; `part`: only a part of it is asked for, and the rest may be missing."""
+    """Return the value of a variable; `part`: only a part of it is used, and the rest may be uninitialized."""
     if var.body is not None and var.body is not body:
         return outer_variable(body, var, node)
     if body.frame.builtin_self is not None and var.kind == "out":

@@ -263,6 +263,6 @@ def pass_pack(body: Body, sig: ArgumentSignature, value: PackValue, args: list[V
 
 
 def callee_title(instance: Instance) -> str:
-    """Return what messages call a function that may raise: a constructor is called by its struct's name."""
+    """Return the name in messages of a function that may raise; for a constructor that of its struct."""
     owner = instance.fn.owner
     return f"'{owner.name if instance.fn.name == '__init__' and owner is not None else instance.fn.name}'"

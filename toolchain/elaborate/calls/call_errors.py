@@ -1,4 +1,4 @@
-"""Why a call means no function: one error from what keeps each overload from fitting."""
+"""Errors of calls that no overload matches: one error from the mismatch of each overload."""
 
 from collections.abc import Sequence
 from typing import NoReturn
@@ -31,7 +31,7 @@ def no_match(
     kw: Sequence[Arg],
     span: Span,
 ) -> NoReturn:
-    """Report why nothing fits: the reason of the one overload that is nearest, or all reasons."""
+    """Report why no overload matches: the reason of the nearest overload, or all reasons."""
     if not failures:
         body.fail(Code.NO_MATCHING_OVERLOAD, f"'{name}' cannot be called here", span)
     if any(arg.start == arg.end for fn, _ in failures for arg in fn.node.args[:1]):
@@ -60,7 +60,7 @@ def no_match(
 
 
 def _argument_of(body: Body, kind: object, given: Sequence[Arg], span: Span) -> Span:
-    """Return where the argument stands that is of a type, or the whole call if none is."""
+    """Return the span of the argument of a type, or that of the call if there is none."""
     found = (
         arg.span
         for arg in given
@@ -71,7 +71,7 @@ def _argument_of(body: Body, kind: object, given: Sequence[Arg], span: Span) -> 
 
 
 def _lacks_conformance(failure: tuple[FunctionInfo, Mismatch]) -> bool:
-    """Whether an overload of the library's asks for a trait that is not met: the first such speaks for all."""
+    """Return whether a library overload requires a missing conformance: the first such error is reported for all."""
     return failure[1].code is Code.UNSATISFIED_TRAIT and failure[0].module.is_library
 
 

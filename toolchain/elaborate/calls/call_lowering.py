@@ -43,7 +43,7 @@ MANY_ITEMS = 32
 
 
 def call(body: Body, callee: Result, pos: list[Arg], kw: list[Arg], span: Span) -> Val:
-    """Call what an expression gave."""
+    """Call the value of an expression."""
     match callee:
         case FunctionValue():
             return call_fn(body, callee, pos, kw, span)
@@ -163,7 +163,7 @@ def _values(body: Body, found: Candidate, span: Span) -> Values:
 
 
 def _keywords(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span) -> Val:
-    """Gather the keyword arguments that no argument is named for in a dictionary."""
+    """Collect the keyword arguments that no argument declares in a dictionary."""
     assert isinstance(sig.ty, StructTy)
     made = materialization.as_place(body, call(body, sig.ty, [], [], span))
     inner = sig.ty.params[0]

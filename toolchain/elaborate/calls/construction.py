@@ -15,7 +15,7 @@ from ktc.syntax import ast
 
 
 def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Val:
-    """Make a value of a struct by its constructors."""
+    """Construct a value of a struct."""
     inits = struct_members.method_set(body.elab, ty, "__init__")
     if ty.info.fieldwise and (inits is None or ty.info.members.get("__init__") is None):
         return _fieldwise(body, ty, pos, kw, span)

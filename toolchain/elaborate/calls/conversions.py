@@ -1,4 +1,4 @@
-"""Conversions: a value where another type is wanted."""
+"""Implicit conversions."""
 
 from typing import overload
 

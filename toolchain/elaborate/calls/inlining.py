@@ -1,4 +1,4 @@
-"""Expansion in place: what a call of a `builtin` function becomes."""
+"""Inlining of `builtin` functions by the elaborator."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ from ktc.ir.nodes import Value
 
 
 def expand(body: Body, instance: Instance, values: Values, span: Span) -> Val:
-    """Expand a "builtin" function: its body becomes part of this one."""
+    """Inline a "builtin" function into this body."""
     if instance.template is None:
         body.elab.api.make_template(body.elab, instance)
     template = instance.template

@@ -1,4 +1,4 @@
-"""Overloads: which function a call means, and with which parameters.
+"""Overload resolution: which function a call refers to, with which parameters.
 
 Input: a set of functions, parameters given so far, and arguments. Output: a `Candidate`. Nothing is emitted here, so
 candidates can be tried and dropped.
@@ -76,7 +76,7 @@ def choose_cached(
 def _site_key(
     body: Body, fn: FunctionValue, pos: Sequence[Arg], kw: Sequence[Arg], receiver: bool
 ) -> tuple[object, ...] | None:
-    """Return what the choice depends on, or None where it depends on more than types."""
+    """Return the key that determines the choice, or None where it depends on more than types."""
     if fn.env is not None or not fn.set.by_types():
         return None
     kinds: list[object] = []
@@ -311,7 +311,7 @@ def _conversion_cost(body: Body, arg: Arg, want: Ty, name: str, instance: Instan
 
 
 def conversion(body: Body, have: Ty, want: Ty, strict: bool = False, value: Result = None) -> int | None:
-    """Return what converting implicitly costs; None if it cannot be done."""
+    """Return the cost of an implicit conversion; None if there is none."""
     if type_relations.fits(body.elab, have, want):
         return 0
     if strict:

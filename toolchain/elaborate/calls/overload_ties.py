@@ -48,7 +48,7 @@ def settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list
 
 
 def _has_variadic_parameters(fn: FunctionInfo) -> bool:
-    """Does a function take any number of parameters that a call may write."""
+    """Return whether a function has a variadic parameter that a call may give explicitly."""
     return any(param.kind == "star" for param in fn.node.params)
 
 

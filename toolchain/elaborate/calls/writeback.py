@@ -16,7 +16,7 @@ _NOWHERE = ast.Pass(0, 0)
 
 
 def runs_after_operands(body: Body, base: Val, node: ast.Node, setter: str = "__setitem__") -> bool:
-    """Is the getter of this index called after the other operands: it is the program's own, beside a setter."""
+    """Return whether the getter of this index runs after the other operands: the program defines it beside a setter."""
     if (
         body.site.deferred_operand is not node
         or bool(getattr(node, "keywords", None))
@@ -41,7 +41,7 @@ def fetched(body: Body, value: Result) -> Result:
 
 
 def item_of(body: Body, made: Val, base: Val, args: list[Arg], node: ast.Node) -> Val:
-    """Let the value of `base[args]` remember where to put it back, if it can be."""
+    """Record in the value of `base[args]` where to write it back, if possible."""
     if isinstance(made, ConstValue) or (isinstance(made, Place) and not made.owned):
         return made
     if not _writable(base) or struct_members.method_set(body.elab, base.ty, "__setitem__") is None:
@@ -50,7 +50,7 @@ def item_of(body: Body, made: Val, base: Val, args: list[Arg], node: ast.Node) -
 
 
 def attribute_of(body: Body, made: Val, base: Val, name: str, node: ast.Node) -> Val:
-    """Let what `__getattr__` gave remember where to put it back, if it can be."""
+    """Record in the result of `__getattr__` where to write it back, if possible."""
     if isinstance(made, ConstValue) or (isinstance(made, Place) and not made.owned):
         return made
     if not _writable(base) or struct_members.method_set(body.elab, base.ty, "__setattr__") is None:
@@ -59,7 +59,7 @@ def attribute_of(body: Body, made: Val, base: Val, name: str, node: ast.Node) ->
 
 
 def field_of(made: Val, base: RValue | Place, name: str) -> Val:
-    """Let a field remember the computed value that it is a part of."""
+    """Record in a field the computed value that it is a part of."""
     return (
         replace(made, computed_from=ComputedAccess(base, [], _NOWHERE, name, True))
         if isinstance(made, (RValue, Place))
@@ -70,7 +70,7 @@ def field_of(made: Val, base: RValue | Place, name: str) -> Val:
 def begin_writebacks(
     body: Body, signature: tuple[ArgumentSignature, ...], values: Values
 ) -> list[tuple[ComputedAccess, Place]]:
-    """Make places of the computed values that a call changes; return what to put back after it."""
+    """Make places of the computed values that a call mutates; return what to write back after it."""
     after: list[tuple[ComputedAccess, Place]] = []
     for i, (sig, value) in enumerate(zip(signature, values, strict=True)):
         if sig.convention == "mut" and isinstance(value, (RValue, Place)) and value.computed_from is not None:

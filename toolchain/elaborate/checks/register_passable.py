@@ -1,4 +1,4 @@
-"""Can a struct be passed in registers, as it says. Input: a struct of the program. Output: diagnostics at its name."""
+"""Structs marked as register-passable. Input: a struct of the program. Output: diagnostics at its name."""
 
 import contextlib
 
@@ -19,7 +19,7 @@ _TRIVIAL = {**_MOVES, "__copyinit__": "copied", "__del__": "destroyed"}
 
 
 def check_registers(elab: Elaboration, info: StructInfo, ty: StructTy) -> None:
-    """Report a method that such a struct cannot have, and a field that registers cannot hold."""
+    """Report methods that such a struct cannot have, and fields that registers cannot hold."""
     if not info.register_passable:
         return
     named = "@register_passable" + ('("trivial")' if info.register_trivial else "")

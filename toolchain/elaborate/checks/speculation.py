@@ -43,7 +43,7 @@ _NOT_MET = re.compile(f"'({MARK}[^']*)' does not conform to '([^']*)'")
 def speculate(
     elab: Elaboration, node: ast.Node, span: Span, action: Callable[[], None], uncertainty: int, alone: bool
 ) -> None:
-    """Elaborate something and keep nothing of it but the errors that are certain.
+    """Elaborate something speculatively; keep only its certain errors.
 
     Args:
         uncertainty: how much depends on constants taken for parameters from the start (`Coverage.uncertainty`).

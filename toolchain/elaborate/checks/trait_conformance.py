@@ -1,4 +1,4 @@
-"""Does a struct have what its traits ask for? Input: a struct of the program. Output: diagnostics at the struct's name.
+"""Conformance of structs to their traits. Input: a struct of the program. Output: diagnostics at the struct's name.
 
 Methods are compared as far as their types can be known without a call: parametric ones by their name and arguments.
 """
@@ -26,7 +26,7 @@ from ktc.syntax import ast
 
 
 def check_traits(elab: Elaboration, info: StructInfo) -> None:
-    """Report what a trait of a struct asks for and nothing gives."""
+    """Report requirements of a struct's traits that nothing implements."""
     try:
         traits = struct_members.traits_of(elab, info)
     except ErrorReported:
@@ -70,7 +70,7 @@ def check_cycle(elab: Elaboration, info: TraitInfo) -> None:
 
 
 def _check_defaults(elab: Elaboration, info: StructInfo, ty: StructTy, traits: tuple[TraitInfo, ...]) -> None:
-    """Report a method that two traits of the program give, and the struct does not choose by having its own."""
+    """Report a method that two traits of the program provide and the struct does not define itself."""
     first: dict[str, list[tuple[TraitInfo, FunctionInfo]]] = {}
     for trait in traits:
         for name, member in () if trait.module.is_library else trait.members.items():
@@ -89,7 +89,7 @@ def _check_defaults(elab: Elaboration, info: StructInfo, ty: StructTy, traits: t
 
 
 def _check_fields(elab: Elaboration, info: StructInfo, ty: StructTy, traits: set[str]) -> None:
-    """Report a field that keeps its struct from being copied or moved, where the struct says that it can be."""
+    """Report a field that cannot be copied or moved in a struct that is declared to be."""
     with contextlib.suppress(ErrorReported, Mismatch, Symbolic):
         fields = struct_types.fields_of(elab, ty)
         if len(fields) != len(info.field_nodes):
@@ -116,7 +116,7 @@ def _check_fields(elab: Elaboration, info: StructInfo, ty: StructTy, traits: set
 
 
 def _alias_fits(elab: Elaboration, ty: StructTy, want: AliasInfo, own: AliasInfo) -> bool:
-    """Is the value of an alias of the kind that a trait declares, as far as that is known."""
+    """Return whether the value of an alias has the kind that a trait declares, as far as known."""
     if want.node.type is None or want.node.params or own.node.params or want.module.is_library:
         return True
     scope = Scope(want.scope, "struct", {"Self": ty}, ty)
@@ -184,7 +184,7 @@ def _compare(
 
 
 def _fits(elab: Elaboration, ty: StructTy, want: FunctionInfo, have: FunctionInfo) -> bool:
-    """Can the method stand for the one that the trait declares?"""
+    """Return whether a method implements the one that the trait declares."""
     if want.static != have.static or (have.raises and not want.raises):
         return False
     if have.node.params or any(a.kind in ("star", "starstar") for a in (*want.node.args, *have.node.args)):
@@ -229,7 +229,7 @@ def _type(elab: Elaboration, ty: StructTy, fn: FunctionInfo, node: ast.Expr | No
 
 
 def _mentions(node: ast.Node, names: set[str]) -> bool:
-    """Does a type depend on an argument?"""
+    """Return whether a type depends on an argument."""
     match node:
         case ast.Name(id=name):
             return name in names

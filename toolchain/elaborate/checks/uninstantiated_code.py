@@ -1,4 +1,4 @@
-"""What no instance of a function has shown: arms of `@parameter if` that none took, nested functions that none called.
+"""Uninstantiated code: arms of `@parameter if` that no instance took, nested functions that none called.
 
 Input: a function, and what was elaborated. Output: where something was not looked at.
 """
@@ -10,7 +10,7 @@ from ktc.syntax import ast
 
 
 def uninstantiated_spans(elab: Elaboration, fn: FunctionInfo) -> list[tuple[int, int]]:
-    """Return from where to where something stands in the function that was not elaborated in any instance."""
+    """Return the spans of the function's code that no instance elaborated."""
     candidates = fn.patterns.get("hides")
     if candidates is None:
         candidates = fn.patterns["hides"] = tuple(filter(_may_hide, parts(fn.node.body)))

@@ -75,7 +75,7 @@ def _named_copies(body: Body, fn: FunctionInfo) -> set[str]:
 
 
 def _can_take(body: Body, fn: FunctionInfo, name: str) -> bool:
-    """Can a coroutine have a copy of an argument for itself."""
+    """Return whether a coroutine can have its own copy of an argument."""
     var = variables.find(body, name)
     return not isinstance(var, Var) or struct_members.is_copied_implicitly(body.elab, var.ty)
 
@@ -124,7 +124,7 @@ def _copy_of(body: Body, var: Var, fn: FunctionInfo, aside: list[tuple[Var, Plac
 
 
 def captures_anything(body: Body, env: FunctionValue) -> bool:
-    """Does a nested function use variables around it."""
+    """Return whether a nested function captures variables."""
     work_queue.drain_closures(body.elab)
     return bool(variables.captures_of(env.env, env.set.functions[0]))
 
@@ -187,14 +187,14 @@ def _environment(body: Body, fn: FunctionInfo, home: Body, span: Span | None) ->
 
 
 def require_captured(body: Body, place: Place, span: Span | None) -> None:
-    """What a closure captures must be there when the closure is used."""
+    """Require that the captures of a closure are initialized where it is used."""
     local = place.local
     if local is not None and local.name and partial_moves.tracked(body, local) and local not in body.facts.trusted:
         body.emit(nodes.Mark("require", local, place.path, span))
 
 
 def environment_place(body: Body, var: Var) -> Place:
-    """Return the place of a variable that a closure captures."""
+    """Return the place of a captured variable."""
     if var.body is body:
         place: Place = materialization.as_place(body, var.value)
         return place
@@ -246,7 +246,7 @@ def _kernel_environment(
 
 
 def _copy_whole(body: Body, held: nodes.Local, kind: types.Type, value: nodes.Argument) -> None:
-    """Copy what the launch passes by its address: the kernel may change its own."""
+    """Copy the captures that the launch passes by address: a kernel may mutate its copy."""
     body.captures.whole_captures[value.index] = kind
     size = nodes.Const(types.I64, types.size_of(kind))
     body.emit(nodes.MemCopy(nodes.LocalAddress(held), value, size, types.align_of(kind)))

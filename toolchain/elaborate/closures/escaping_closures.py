@@ -38,7 +38,7 @@ _Environment = tuple[FunctionInfo, list[tuple[Var | FunctionInfo, int | Place]]]
 
 
 def heap_closure(body: Body, fn: FunctionValue, instance: Instance, want: FunctionTy, span: Span | None) -> Place:
-    """Move or copy what a function captured to the heap, and return the closure."""
+    """Move or copy a function's captures to the heap; return the closure."""
     where = span or body.frame.span or body.elab.main_span()
     own = fn.set.functions[0]
     if any(env.set.functions[0] is not own for env in instance.envs):
@@ -112,7 +112,7 @@ def _lay_out(body: Body, fn: FunctionInfo, layout: list[_Environment], held: lis
 
 
 def _captured_place(body: Body, fn: FunctionInfo, var: Var, span: Span) -> Place:
-    """Return where a variable lies that a function captured: here, or in the environment that came with it."""
+    """Return the place of a captured variable: in this frame, or in the environment of the function."""
     environment = body.captures.env_args.get(fn)
     if var.body is body or environment is None:
         if var.body is not body and body.captures.env_value is None:
@@ -138,7 +138,7 @@ def _put(body: Body, block: Value, kind: types.StructType, field: int, symbol: s
 
 
 def _destroyer(body: Body, kind: types.StructType, held: list[Ty], first: int) -> str:
-    """Return the symbol of the function that destroys what a closure keeps."""
+    """Return the symbol of the function that destroys a closure's captures."""
     key = "\n".join((str(kind), *(mangling.key_text(body.elab, struct_types.canonical(body.elab, ty)) for ty in held)))
     symbol = f"closure_drop${hashlib.sha256(key.encode()).hexdigest()[:12]}"
     if symbol in body.state.extra:
@@ -155,7 +155,7 @@ def _destroyer(body: Body, kind: types.StructType, held: list[Ty], first: int) -
 
 
 def code_and_environment(body: Body, callee: Place) -> tuple[Value, Value]:
-    """Return what a call of a closure needs."""
+    """Return the code and the environment of a closure."""
     block = body.let(nodes.Load(callee.pointer, types.PTR), types.PTR)
     code = body.let(nodes.Load(_field(block, _ANY, _CODE), types.PTR), types.PTR)
     return code, _field(block, _ANY, _ENVIRONMENT)

@@ -19,7 +19,7 @@ from ktc.ir.nodes import Value
 
 
 def function_value(body: Body, fn: FunctionValue, want: FunctionTy, span: Span | None) -> RValue | Place | None:
-    """Return the address of the function that a type means by a name, or a closure; None if none fits."""
+    """Return the address of the overload that fits a function type, or a closure; None if none fits."""
     if body.frame.comptime and (want.syntax is not None or ("capturing" in want.effects and not want.is_escaping)):
         single = function_instances.function_as(body.elab, fn, want)
         if single is None:

@@ -82,7 +82,7 @@ def check_dynamic(elab: Elaboration, fn: FunctionInfo, arg: ast.Param) -> None:
 def _type_parts(
     elab: Elaboration, fn: FunctionInfo, node: ast.Node, others: Mapping[str, ast.Param]
 ) -> Sequence[ast.Node]:
-    """Return the names of arguments of which an expression asks only what their types say."""
+    """Return the names of the arguments of which an expression uses only the types."""
     match node:
         case ast.Attribute(value=ast.Name(id=name) as owner, name=member) if name in others:
             info = _declared_struct(elab, fn, others[name].type)
@@ -94,7 +94,7 @@ def _type_parts(
 
 
 def _declared_struct(elab: Elaboration, fn: FunctionInfo, node: ast.Expr | None) -> StructInfo | None:
-    """Return the struct that a written type is of."""
+    """Return the struct that a type expression names."""
     scope, module = fn.scope, fn.module
     while True:
         while isinstance(node, ast.Subscript):

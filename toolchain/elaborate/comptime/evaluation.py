@@ -37,7 +37,7 @@ from ktc.syntax import ast
 
 
 def index_of(elab: Elaboration, value: ParameterArgument) -> int:
-    """Return a whole number or a truth value known at compile time."""
+    """Return an integer or a boolean known at compile time."""
     if value is None or (isinstance(value, (Ty, FunctionValue)) and not isinstance(value, StructTy)):
         elab.fail(Code.NON_CONSTANT_VALUE, "a number known at compile time is wanted", None)
     try:
@@ -50,7 +50,7 @@ def index_of(elab: Elaboration, value: ParameterArgument) -> int:
 
 
 def text_of(elab: Elaboration, value: ParameterArgument) -> str:
-    """Return a text known at compile time."""
+    """Return a string known at compile time."""
     if isinstance(value, ConstValue):
         if isinstance(value.ty, StructTy) and value.ty.params and value.data == ():
             first = value.ty.params[0]
@@ -133,7 +133,7 @@ def alias_value(elab: Elaboration, alias: AliasInfo, self_ty: StructTy | None) -
 
 
 def _circular(elab: Elaboration, alias: AliasInfo, busy: tuple[int, StructTy | None]) -> NoReturn:
-    """Report aliases that are defined by one another, once for all of them."""
+    """Report aliases that are defined by each other, once for the whole cycle."""
     keys = list(elab.comptime.busy_aliases)
     ring = keys[keys.index(busy) :]
     elab.comptime.circular.update(ring)
@@ -177,7 +177,7 @@ def convert_constant(elab: Elaboration, value: ConstValue | FunctionValue, want:
 
 
 def param(body: Body, value: Result | Var, span: Span | None) -> ParameterArgument:
-    """Turn what an expression gave into a parameter value; runs the interpreter where folding did not suffice."""
+    """Turn the value of an expression into a parameter value; runs the interpreter where folding did not suffice."""
     if type(value) is ConstValue or type(value) is StructTy:
         return value
     if isinstance(value, (Sym, Opaque)):
@@ -206,7 +206,7 @@ def param(body: Body, value: Result | Var, span: Span | None) -> ParameterArgume
 
 
 def _function_or(elab: Elaboration, value: ConstValue) -> ConstValue | FunctionValue:
-    """Return the function that a constant is, if it is one."""
+    """Return the function that a constant holds, if it holds one."""
     found = function_types.constant_function(elab, value.data) if isinstance(value.ty, FunctionTy) else None
     return value if found is None else found
 

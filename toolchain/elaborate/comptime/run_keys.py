@@ -1,4 +1,4 @@
-"""What a computation at compile time is, so that the same one is not run twice.
+"""Keys of compile-time computations, so that equal ones run once.
 
 Input: the statements that a body has emitted, and their result. Output: a key that is equal for statements that do the
 same, or None for those that the key does not describe. Only what has no state is described: constants, own temporaries

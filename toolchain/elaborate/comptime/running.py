@@ -1,4 +1,4 @@
-"""Running IR at compile time, and what its failure says."""
+"""Running IR at compile time, and reporting its failures."""
 
 import re
 from collections.abc import Sequence
@@ -122,7 +122,7 @@ def function_of(elab: Elaboration, state: UnitState, symbol: str) -> nodes.Funct
 
 
 def _run_time_name(body: Body, span: Span) -> tuple[str, str]:
-    """Return what to call an expression of the program that no compile-time value can be made of, and what to do."""
+    """Return the name of an expression that has no compile-time value, and a help text."""
     for name in _NAME.findall(span.source.text[span.start : span.end]):
         var = variables.find(body, name)
         if isinstance(var, Var) and var.kind == "loop":
@@ -134,7 +134,7 @@ def _run_time_name(body: Body, span: Span) -> tuple[str, str]:
 
 
 def _uses_outer_values(body: Sequence[nodes.Statement], result: nodes.Value) -> bool:
-    """Does a body use values of the function around it: what it neither computes nor declares."""
+    """Return whether a body uses values of the enclosing function."""
     own: set[object] = set()
     used: list[nodes.Value] = [result]
     for statement in walk.statements(tuple(body)):

@@ -1,4 +1,4 @@
-"""Calls as they are written: the callee, the arguments, and the calls that the compiler reads itself."""
+"""Call expressions: callee and arguments, and the calls that the compiler handles itself."""
 
 from functools import partial
 
@@ -64,7 +64,7 @@ def call_node(body: Body, node: ast.Call, expected: Ty | None) -> Result:
 
 
 def synthesized_method(body: Body, callee: FunctionValue, pos: list[Arg], node: ast.Call) -> Result:
-    """Call a `__copyinit__` or `__moveinit__` that the struct does not write: `Self.__copyinit__(x)`."""
+    """Call a `__copyinit__` or `__moveinit__` that the struct does not define: `Self.__copyinit__(x)`."""
     assert callee.self_ty is not None
     if len(pos) != 1 or node.keywords:
         given = len(pos) + len(node.keywords)

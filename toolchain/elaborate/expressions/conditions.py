@@ -45,7 +45,7 @@ def unary(body: Body, node: ast.Unary) -> Result:
 
 
 def condition(body: Body, value: Result, node: ast.Node) -> nodes.Value:
-    """Return the truth of a value as an i1."""
+    """Return the truth value of a value as an i1."""
     if isinstance(value, (Sym, Opaque)):
         raise Symbolic
     if isinstance(value, (RValue, Place, ConstValue)):
@@ -69,7 +69,7 @@ def condition(body: Body, value: Result, node: ast.Node) -> nodes.Value:
 
 
 def truth_of(body: Body, node: ast.Expr) -> nodes.Value:
-    """Elaborate an expression of which only the truth matters, as an i1; `and` and `or` copy nothing then."""
+    """Elaborate a condition as an i1; `and` and `or` copy nothing then."""
     match node:
         case ast.BoolOp(op=op):
             left = operands.first_operand(body, (node.right,), partial(truth_of, body, node.left))

@@ -171,7 +171,7 @@ def function_type(body: Body, node: ast.FunctionType) -> Result:
 
 
 def integer(body: Body, node: ast.IntLit) -> ConstValue:
-    """Return a whole number as written."""
+    """Return an integer as written."""
     return well_known.literal(body.elab, "IntLiteral", "!kgen.int_literal", node.value)
 
 
@@ -192,7 +192,7 @@ def unsupported(body: Body, node: ast.Expr, expected: Ty | None = None) -> NoRet
 
 
 def _exact_value(string_literal: str) -> float | Fraction:
-    """Return the number that a literal writes; far out of every range infinity or zero, not a huge fraction."""
+    """Return the number that a literal denotes; infinity or zero far outside of every range, not a huge fraction."""
     exponent = string_literal.lower().partition("e")[2]
     if exponent and abs(int(exponent)) > MAX_EXPONENT + len(string_literal):
         return float(string_literal)

@@ -51,7 +51,7 @@ def attribute(body: Body, node: ast.Attribute) -> Result:
 
 
 def require_place(body: Body, value: Result, node: ast.Node) -> Result:
-    """Require what `part` gave."""
+    """Require that the result of `part` is initialized."""
     if isinstance(value, Place) and value.local is not None and not value.owned:
         variables.require(body, value, node)
     return value
@@ -88,7 +88,7 @@ def _check_alloc(body: Body, base: StructTy | PartialTy, node: ast.Attribute) ->
 
 
 def _is_of_type(member: Member | None, ty: Ty, name: str) -> bool:
-    """Whether a member is the type's own, so that no value is needed: `self.size` where `self` is still made."""
+    """Return whether a member belongs to the type, so that no value is needed: `self.size` while `self` is built."""
     if isinstance(member, OverloadSet):
         return all(fn.static for fn in member.functions)
     own = isinstance(ty, StructTy) and any(param.name == name for param in ty.info.node.params)

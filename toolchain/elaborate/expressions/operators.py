@@ -71,7 +71,7 @@ def apply_operator(body: Body, op: str, left: Result, right: Result, node: ast.N
 
 
 def _literals(body: Body, name: str, left: ConstValue, right: Val, node: ast.Node) -> Val | None:
-    """Two literals of different kinds: the left becomes what the right is made of."""
+    """Convert the left of two literals of different kinds to the kind of the right one."""
     if isinstance(right, ConstValue) and isinstance(right.ty, StructTy) and right.ty.info.materialized is not None:
         want = well_known.materialized(body.elab, right.ty, False)
         converted = conversions.try_convert(body, left, want, None)
@@ -81,7 +81,7 @@ def _literals(body: Body, name: str, left: ConstValue, right: Val, node: ast.Nod
 
 
 def dunder(body: Body, base: Result, name: str, args: Sequence[Result], node: ast.Node) -> Val | None:
-    """Call a method if the value has it and it takes the arguments, else return None."""
+    """Call a method if the value has it and it accepts the arguments; else return None."""
     if not isinstance(base, (RValue, Place, ConstValue)):
         return None
     fns = struct_members.method_set(body.elab, base.ty, name)
@@ -143,7 +143,7 @@ def _own_struct(value: Result) -> StructTy | None:
 
 
 def _lacks_result(body: Body) -> bool:
-    """Was it reported that this function returns a value without declaring its type."""
+    """Return whether a missing result type of this function was reported."""
     own = body.frame.instance.fn.span() if body.frame.instance is not None else None
     reported = [one.span for one in body.elab.reporter.sink.diagnostics if one.code is Code.UNDECLARED_RESULT]
     end = body.frame.instance.fn.node.end if body.frame.instance is not None else 0

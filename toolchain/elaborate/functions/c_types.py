@@ -1,4 +1,4 @@
-"""Language types as C has them: for exported functions.
+"""Language types as C types, for exported functions.
 
 Input: types. Output: `ir.exports.CType`, and the structs that they name; None where C has no such type.
 """
@@ -25,7 +25,7 @@ class CTypes:
         self._names: dict[StructTy, str] = {}
 
     def of(self, ty: Ty) -> CType | None:
-        """Return a type as C has it, None if C has none like it."""
+        """Return a type as a C type, None if C has none like it."""
         if isinstance(ty, StructTy) and not ty.info.module.is_library:
             own = any(name in ty.info.members for name in ("__copyinit__", "__moveinit__", "__del__"))
             is_plain = not own and not ty.params and ty.info.explicit_destroy is None
@@ -73,7 +73,7 @@ class CTypes:
         return CType("pointer", of=found, writes=writes)
 
     def _struct(self, ty: StructTy) -> str:
-        """Describe a struct and return its name, "" if one of its fields is nothing that C has."""
+        """Describe a struct and return its name, "" if one of its fields has no C type."""
         known = self._names.get(ty)
         if known is not None:
             return known

@@ -28,7 +28,7 @@ _RESULT = "what it returns"
 
 
 def request(elab: Elaboration) -> None:
-    """Ask for the bodies of all that a library exports."""
+    """Request the bodies of all exported functions."""
     found = list(_exported(elab))
     if not found:
         text = "the library is empty: no function of the main file has '@export'"
@@ -75,7 +75,7 @@ def _is_extension(elab: Elaboration) -> bool:
 
 
 def _helper(elab: Elaboration, name: str, module: str = "std.builtin._startup") -> Instance:
-    """Ask for a function of the library that entry points call."""
+    """Request a function of the library that entry points call."""
     fn = well_known.startup_function(elab, name, module)
     made = function_instances.instance_of(elab, fn, elab.main_span(), None)
     work_queue.request(elab, made)

@@ -19,7 +19,7 @@ NO_EXPORTS = Exports()
 
 
 def elaborate_instance(elab: Elaboration, instance: Instance) -> None:
-    """Make the body of an instance, unless it is made or being made."""
+    """Elaborate the body of an instance, unless that is done or in progress."""
     if instance.fn.parent is not None and elab.coverage.speculation is None:
         elab.coverage.note_reached(instance.fn.node)
     _elaborate(elab, instance)

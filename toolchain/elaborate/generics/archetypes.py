@@ -54,7 +54,7 @@ _WORD = types.StructType((types.I64,))
 
 
 class NoArchetype(Exception):
-    """Nothing can stand for a parameter: its type has no constants that could be written down."""
+    """A parameter has no archetype: its type has no known constants."""
 
 
 def begin(elab: Elaboration, known: dict[str, StructInfo] | None = None) -> None:
@@ -63,7 +63,7 @@ def begin(elab: Elaboration, known: dict[str, StructInfo] | None = None) -> None
 
 
 def archetype(elab: Elaboration, name: str, bound: TraitTy, module: ModuleInfo, at: ast.Node) -> StructTy:
-    """Return a new type of which nothing is known but its traits."""
+    """Return a new opaque type with some traits."""
     node = ast.StructDecl(at.start, at.end, MARK + name, at.start, (), (), (), (), (), "")
     info = StructInfo(MARK + name, node, module, next(elab.modules.ids), module.scope, bound=bound)
     found: list[TraitInfo] = []
@@ -82,7 +82,7 @@ def archetype(elab: Elaboration, name: str, bound: TraitTy, module: ModuleInfo, 
 
 
 def narrowed(elab: Elaboration, ty: StructTy, bound: TraitTy) -> StructTy:
-    """Return the archetype of the same values of which another bound is known."""
+    """Return the archetype of the same type with another bound."""
     found = ty.aliases.get(f"as {bound}")
     if found is None:
         name = f"{ty.info.name.removeprefix(MARK)}({bound})"
@@ -109,7 +109,7 @@ def bound_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope:
 
 
 def bound_truth(elab: Elaboration) -> ConstValue:
-    """Return some truth value for a flag that every type has."""
+    """Return a truth value for a flag that every type has."""
     elab.coverage.note_uncertain()
     return well_known.bool_constant(elab, elab.coverage.constant_choice % 2 == 0)
 
@@ -247,7 +247,7 @@ def open_type(
 
 
 def is_open(elab: Elaboration, fn: FunctionInfo) -> bool:
-    """Is an argument declared by a trait, or by a struct without its parameters."""
+    """Return whether an argument's type is a trait or a struct with open parameters."""
     for arg in fn.node.args:
         match arg.type:
             case ast.Name(id=name):

@@ -1,4 +1,4 @@
-"""Why a type does not conform to a trait, and which bound a type parameter lacks."""
+"""Missing conformances, and missing bounds of type parameters."""
 
 from functools import partial
 from typing import NoReturn
@@ -49,7 +49,7 @@ def not_in_tuple(elab: Elaboration, ty: Ty) -> Mismatch | None:
 
 
 def check_conforms(elab: Elaboration, param: ast.Param, value: ParameterArgument, want: TraitTy, what: str) -> None:
-    """Check a value that is given for a parameter that is a type.
+    """Check a value that is given for a type parameter.
 
     Raises:
         Mismatch: it is no type, or one that does not conform.
@@ -72,7 +72,7 @@ def check_conforms(elab: Elaboration, param: ast.Param, value: ParameterArgument
 
 
 def _follows(value: PartialTy) -> bool:
-    """Does what a type lacks come with a parameter that has no value yet, as the `mut` of its origin does."""
+    """Return whether a missing conformance may follow from an unbound parameter, such as the `mut` of an origin."""
     lacking = [param for param, given in zip(value.info.node.params, value.params, strict=True) if given is None]
     return all(param.kind == "infer" for param in lacking) and any(isinstance(given, Sym) for given in value.params)
 
@@ -121,7 +121,7 @@ def _traits_with(elab: Elaboration, name: str) -> list[TraitInfo]:
 
 
 def add_bound_help(info: StructInfo, more: str) -> str:
-    """Return what is to be written so that the bound of an archetype has one more trait."""
+    """Return how to add a trait to the bound of a type parameter."""
     assert isinstance(info.bound, TraitTy)
     if info.name == f"{MARK}Self":
         return f"let trait '{info.bound}' extend '{more}'"

@@ -49,7 +49,7 @@ def _check(
 
 
 def _help(name: str, wanted: str, have: str) -> str:
-    """Return what to do with a function that captures where the type has no place for that."""
+    """Return how to pass a function that captures where the type does not allow it."""
     if wanted or not have:
         return ""
     return f"'{name}' captures variables: write '{have}' in the function type, or pass them as arguments"

@@ -32,7 +32,7 @@ ANONYMOUS_ARGUMENT = ast.Param(0, 0, "", None, None, "any", "", (), False)
 
 
 def convention_of(node: ast.Param) -> str:
-    """Return an argument's convention by its present name."""
+    """Return an argument's convention by its current name."""
     return _CONVENTIONS.get(node.convention, node.convention)
 
 
@@ -42,7 +42,7 @@ def with_parameters(
     positional: tuple[ParameterValue | None, ...],
     named: Named,
 ) -> FunctionValue:
-    """Give (more) parameters to a function value; the first go where `_` left one open."""
+    """Bind parameters of a function value; the first ones go where `_` left one open."""
     params = fn.params
     if None in params:
         rest = iter(positional)
@@ -55,7 +55,7 @@ def with_parameters(
 def parameters_of_function(
     elab: Elaboration, params: tuple[ast.Param, ...], fn: FunctionValue, what: str
 ) -> dict[str, ParameterArgument]:
-    """Assign the parameters that a function value has to names, without those that `_` leaves open."""
+    """Return the bound parameters of a function value by name."""
     given = parameter_assignment.assign_parameters(elab, params, fn.params, fn.named, what)
     return {name: value for name, value in given.items() if value is not None} if None in fn.params else given
 
@@ -103,7 +103,7 @@ def call_signature(elab: Elaboration, ty: FunctionTy) -> Signature:
 
 
 def is_plain(elab: Elaboration, ty: FunctionTy) -> bool:
-    """Can a value of the type exist at run time."""
+    """Return whether values of the type exist at run time."""
     return ty.of is None and ty.syntax is None and all(is_complete(kind) for _, kind in ty.args)
 
 

@@ -1,4 +1,4 @@
-"""Which parameter gets which of the values that are written in a parameter list."""
+"""Assignment of the values in a parameter list to parameters."""
 
 from ktc.diag.codes import Code
 from ktc.elaborate.model.declarations import FunctionInfo, Scope
@@ -12,7 +12,7 @@ from ktc.syntax import ast
 
 
 def wants_constant(body: Body, instance: Instance, sig: ArgumentSignature) -> bool:
-    """Must an argument be one of the program's constants; what is known while compiling is."""
+    """Return whether an argument must be a compile-time constant."""
     name = origin_name(sig.node)
     if body.frame.comptime or not name:
         return False

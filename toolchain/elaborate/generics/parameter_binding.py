@@ -80,7 +80,7 @@ def settle(
 
 
 def is_existential(param: ast.Param) -> bool:
-    """Is a parameter a value of any type that conforms to a trait: `[x: Some[Writable]]`."""
+    """Return whether a parameter has an existential type: `[x: Some[Writable]]`."""
     return isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Some"
 
 
@@ -298,7 +298,7 @@ def apply_alias(
     elab: Elaboration, alias: AliasInfo, positional: tuple[ParameterArgument, ...], named: Named,
     self_ty: StructTy | None,
 ) -> ParameterArgument:  # fmt: skip
-    """Give parameters to an alias that has some."""
+    """Apply a parametric alias."""
     params = alias.node.params
     given = parameter_assignment.assign_parameters(elab, params, positional, named, f"'{alias.name}'")
     rest_open = given.pop("", elab) is None

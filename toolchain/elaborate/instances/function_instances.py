@@ -1,4 +1,4 @@
-"""Which instance a function value means, and whether it fits a function type."""
+"""Instances of function values, and whether they fit a function type."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from ktc.syntax import ast
 
 
 def fits_function(elab: Elaboration, have: FunctionTy, want: FunctionTy) -> bool:
-    """Is a function of one type one of the other."""
+    """Return whether a function type is a subtype of another."""
     if have is want:
         return True
     if have.of is not None:

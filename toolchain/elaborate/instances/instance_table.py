@@ -95,7 +95,7 @@ def _place(span: Span | None) -> tuple[str, int, int]:
 
 
 def open_arguments(elab: Elaboration, instance: Instance) -> bool:
-    """Does a signature still leave a type open."""
+    """Return whether a signature has an open type."""
     return any(isinstance(a.ty, (TraitTy, OpenTy)) for a in instance.signature.args)
 
 
@@ -118,7 +118,7 @@ def _numbered(symbol: str, taken: Container[str]) -> str:
 
 
 def device_state(elab: Elaboration, target: Target) -> UnitState:
-    """Return what has been elaborated for the kernels of a target."""
+    """Return the state of a device target."""
     known = elab.instances.states
     state = known.get(target.name)
     if state is None or state.index < 0:

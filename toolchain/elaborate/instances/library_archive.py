@@ -183,7 +183,7 @@ class _Choice:
         return (None, frozenset()) if instance is None else (instance.function, instance.refs)
 
     def _close(self) -> None:
-        """Find out what reaches nothing that is missing, that failed, or that holds an image."""
+        """Find the functions that reach nothing that is missing, that failed, or that holds an image."""
         callers: dict[str, list[str]] = {}
         lost: list[str] = []
         for symbol in (*self.state.by_symbol, *self.state.extra):
@@ -234,7 +234,7 @@ class _Choice:
 
 
 def _is_plain(instance: Instance) -> bool:
-    """Does a function's symbol say all about it, and nothing of the program's own."""
+    """Return whether a function's symbol identifies it and names nothing of the program."""
     if instance.fn.parent is not None or not instance.fn.module.is_library or instance.envs:
         return False
     given = [instance.scope.names.get(param.name) for param in instance.fn.node.params]

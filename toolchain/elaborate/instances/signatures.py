@@ -1,4 +1,4 @@
-"""Signatures: what an instance takes and gives, in types."""
+"""Signatures of instances: the types of arguments and results."""
 
 import contextlib
 from collections.abc import Iterable, Sequence
@@ -262,7 +262,7 @@ def known(elab: Elaboration, kind: ParameterArgument, have: Actual) -> Parameter
 def _given_fits(
     elab: Elaboration, kind: PartialTy, param: ast.Param, have: ParameterArgument, want: ParameterArgument
 ) -> bool:
-    """Does a parameter of an argument's type fit what a partial type says, if it says it: it may be a default."""
+    """Return whether a parameter of an argument's type matches that of a partial type, if it has one."""
     if want is None or (param.default is not None and param.name not in kind.written):
         return True
     if isinstance(want, (ParameterPack, PartialTy)):
@@ -297,13 +297,13 @@ def _arg(
 
 
 def _needs_place(fn: FunctionInfo, arg: ast.Param, ty: Ty) -> bool:
-    """Does `-> ref [self.x] T` name this argument, so that it needs a place."""
+    """Return whether `-> ref [self.x] T` names this argument, which then needs a place."""
     known = isinstance(ty, StructTy) and not ty.info.register_trivial
     return known and any(fn.node.args[i] is arg for i in borrowed_arguments(fn)[1])
 
 
 def is_specialised(arg: ast.Param, fn: FunctionInfo) -> bool:
-    """Is a function given for this argument a part of the instance: not where its type is a parameter's value."""
+    """Return whether the instance is specialised by a function argument: not if a parameter is its type."""
     if arg.kind == "star" or convention_of(arg) != "read":
         return False
     if isinstance(arg.type, ast.Name):

@@ -51,7 +51,7 @@ def defer_kernels(elab: Elaboration) -> None:
 
 
 def drain(elab: Elaboration, only: UnitState | None = None) -> None:
-    """Make all bodies on the work lists, or on that of one unit."""
+    """Elaborate all bodies on the work lists, or on that of one unit."""
     work = True
     while work:
         work = False

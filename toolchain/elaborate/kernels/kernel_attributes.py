@@ -108,5 +108,5 @@ def _numbers(body: Body, value: ast.Expr, most: int) -> tuple[int, ...]:
 
 
 def may_be_kernel(config: Config, fn: FunctionInfo) -> bool:
-    """Could a function be a kernel: it may use what only devices have."""
+    """Return whether a function may be a kernel, and so use device-only features."""
     return fn.owner is None and not fn.raises and fn.node.result is None and bool(config.accelerators)

@@ -1,4 +1,4 @@
-"""What resolving a call gives: the chosen candidate."""
+"""The result of overload resolution: the chosen candidate."""
 
 from ktc.base.records import entity
 from ktc.elaborate.model.instance import Instance

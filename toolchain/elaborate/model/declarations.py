@@ -110,7 +110,7 @@ class FunctionInfo:
 
     @property
     def raises(self) -> bool:
-        """May it raise: `raises`, or a `def`."""
+        """Return whether it may raise: it says `raises`, or is a `def`."""
         return self.node.raises or self.node.is_def
 
     @property

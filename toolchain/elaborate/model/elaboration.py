@@ -107,11 +107,11 @@ class ElaborationApi:
         raise NotImplementedError
 
     def condition(self, body: "Body", value: Result, node: ast.Node) -> nodes.Value:
-        """Return the truth of a value as an i1."""
+        """Return the truth value of a value as an i1."""
         raise NotImplementedError
 
     def construct(self, body: "Body", ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Val:
-        """Make a value of a struct by its constructors."""
+        """Construct a value of a struct."""
         raise NotImplementedError
 
     def convert_constant(self, elab: "Elaboration", value: ConstValue | FunctionValue, want: Ty) -> ConstValue | None:
@@ -141,7 +141,7 @@ class ElaborationApi:
         raise NotImplementedError
 
     def elaborate_instance(self, elab: "Elaboration", instance: Instance) -> None:
-        """Make the body of an instance, unless it is made or being made."""
+        """Elaborate the body of an instance, unless that is done or in progress."""
         raise NotImplementedError
 
     def emit_call(self, body: "Body", found: Candidate, span: Span) -> Val:
@@ -163,7 +163,7 @@ class ElaborationApi:
         raise NotImplementedError
 
     def fits_function(self, elab: "Elaboration", have: FunctionTy, want: FunctionTy) -> bool:
-        """Is a function of one type one of the other."""
+        """Return whether a function type is a subtype of another."""
         raise NotImplementedError
 
     def function_as(self, elab: "Elaboration", fn: FunctionValue, want: FunctionTy) -> FunctionValue | None:
@@ -173,7 +173,7 @@ class ElaborationApi:
     def function_value(
         self, body: "Body", fn: FunctionValue, want: FunctionTy, span: Span | None
     ) -> RValue | Place | None:
-        """Return the address of the function that a type means by a name, or a closure; None if none fits."""
+        """Return the address of the overload that fits a function type, or a closure; None if none fits."""
         raise NotImplementedError
 
     def instance_of(

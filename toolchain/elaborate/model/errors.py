@@ -1,4 +1,4 @@
-"""Why a candidate of a call, or given parameters, do not fit; and how errors end an elaboration."""
+"""Mismatches of candidates and parameters, and the exception that ends an elaboration."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -34,7 +34,7 @@ class Mismatch(Exception):
         self.culprit: object = None
 
     def help(self) -> str:
-        """Return what was perhaps meant."""
+        """Return a help text with what was probably meant."""
         if self.hint:
             return self.hint if isinstance(self.hint, str) else self.hint()
         if self.types:

@@ -73,7 +73,7 @@ class Signature:
 
     @property
     def through_memory(self) -> bool:
-        """Does the caller pass an address for the result."""
+        """Return whether the caller passes an address for the result."""
         return self.result == "memory" or (self.raises and self.result in ("direct", "ref"))
 
 
@@ -119,7 +119,7 @@ class Instance:
 
     @property
     def title(self) -> str:
-        """What messages call it."""
+        """The name in messages."""
         if not self._title:
             params = zip(self.fn.node.params, self.param_values, strict=True)
             title = str(
@@ -132,7 +132,7 @@ class Instance:
 
     @property
     def is_parametric(self) -> bool:
-        """Does what the function is made of depend on parameters, its own or those around it."""
+        """Return whether the function, or one that encloses it, has parameters."""
         return "[" in self.title
 
 

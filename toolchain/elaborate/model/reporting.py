@@ -15,7 +15,7 @@ FOUND_HERE = "found here"
 
 
 class Reporter:
-    """What errors of one elaboration go through.
+    """Receives the errors of one elaboration.
 
     Attributes:
         sink: collects them.

@@ -1,4 +1,4 @@
-"""What a misspelt name probably means, and how a value of one type becomes one of another."""
+"""Corrections of misspelt names, and hints for conversions between types."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches

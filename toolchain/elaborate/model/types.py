@@ -100,7 +100,7 @@ class FunctionTy(Ty):
 
     @property
     def is_escaping(self) -> bool:
-        """Is a value of it a closure on the heap, with what it captured."""
+        """Return whether its values are closures on the heap, with their captures."""
         return "escaping" in self.effects and self.of is None and self.syntax is None
 
     def __str__(self) -> str:
@@ -298,7 +298,7 @@ def show(value: object) -> str:
 
 
 def is_symbolic(value: object) -> bool:
-    """Does a parameter value depend on a parameter without a value."""
+    """Return whether a parameter value depends on an unbound parameter."""
     match value:
         case Sym() | Opaque():
             return True

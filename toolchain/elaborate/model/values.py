@@ -65,7 +65,7 @@ class Place:
 
     @property
     def read_only(self) -> bool:
-        """May the place not be changed; a temporary, which has no other user, may."""
+        """Return whether the place is immutable; temporaries, which have no other user, are mutable."""
         return not self.mutable and not (self.owned and self.local is not None and not self.local.name)
 
 

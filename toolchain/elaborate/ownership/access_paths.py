@@ -65,7 +65,7 @@ def of_result(body: Body, signature: Signature, values: Values) -> tuple[AccessP
 
 
 def note_place(body: Body, made: Result, signature: Signature, values: Values) -> None:
-    """Note where the place lies that a call gives."""
+    """Record the access paths of the result of a call."""
     if signature.result != "ref" or not isinstance(made, Place):
         return
     made.access_paths = of_result(body, signature, values)

@@ -112,19 +112,19 @@ def _require(body: Body, place: Place, span: Span | None) -> None:
 
 
 def _changed(body: Body, instance: Instance, sig: ArgumentSignature, value: Result) -> bool:
-    """May the call write to an argument; what a `ref` argument's function does with it is the caller's business."""
+    """Return whether the call may write to an argument. For a `ref` argument the caller decides."""
     if sig.convention == "ref" and isinstance(value, Place) and value.mutable:
         return not (sig.node.origin and is_always_immutable(body.elab, instance, sig))
     return sig.convention == "mut"
 
 
 def _moved(value: Result) -> bool:
-    """Is it a variable, or a part of one, that is given away."""
+    """Return whether an argument is a variable, or a part of one, that the call moves away."""
     return isinstance(value, Place) and value.owned and value.local is not None and bool(value.local.name)
 
 
 def _overlap(body: Body, a: Result, b: Result) -> bool:
-    """Do two arguments surely reach the same place."""
+    """Return whether two arguments certainly overlap."""
     places = [_argument_paths(x) for x in (a, b)]
     if may_overlap(*places):
         return True

@@ -17,7 +17,7 @@ from ktc.ir import nodes
 
 
 def check_named(body: Body, value: object, want: Ty, span: Span) -> None:
-    """Report a pointer into another variable than the one whose origin stands in the type that is wanted."""
+    """Report a pointer into another variable than the one that the origin in the expected type names."""
     if body.frame.module.is_library or not isinstance(value, (RValue, Place)):
         return
     wanted = _origin(want, value.ty)
@@ -60,7 +60,7 @@ def _only_loan(body: Body, value: RValue | Place) -> nodes.Local | None:
 
 
 def _are_disjoint(body: Body, one: nodes.Local, other: nodes.Local) -> bool:
-    """Are two locals variables of the program that themselves point nowhere."""
+    """Return whether two locals are variables of the program that hold no pointers."""
     return one is not other and all(
         local.name
         and local in body.facts.local_types

@@ -108,18 +108,18 @@ def _pointed_local(body: Body, value: RValue | Place) -> nodes.Local | None:
 
 
 def _all_are_dropped(body: Body, loans: tuple[nodes.Local, ...]) -> bool:
-    """Does what points into some of these locals surely point into one that ends with the function."""
+    """Return whether a pointer into one of these locals dangles after the function for each of them."""
     return all(_is_dropped(body, one) and not _holds_outer_pointers(body, one) for one in loans)
 
 
 def _holds_outer_pointers(body: Body, local: nodes.Local) -> bool:
-    """Does a local hold pointers into what is not of the function: then one may be a copy of such a pointer."""
+    """Return whether a local holds pointers into memory outside of the function, of which a pointer may be a copy."""
     ty = body.facts.local_types.get(local)
     return ty is not None and not local.points_to and any(one.kind == "some" for one in _origins(ty))
 
 
 def _is_dropped(body: Body, local: nodes.Local) -> bool:
-    """Does a local end with the function: it is no value of the caller's."""
+    """Return whether a local is destroyed at the end of the function, and is not the caller's value."""
     out = (
         body.flow.out_var.value.local
         if body.flow.out_var is not None and isinstance(body.flow.out_var.value, Place)

@@ -37,7 +37,7 @@ _ATOMICS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 
 
 def _is_whole(ir: types.Type) -> bool:
-    """Is it loaded and stored by one instruction?"""
+    """Return whether a type is loaded and stored by one instruction."""
     return not isinstance(ir, types.StructType | types.ArrayType | types.VoidType)
 
 

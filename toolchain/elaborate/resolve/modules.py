@@ -265,7 +265,7 @@ def module_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding:
 
 
 def follow(elab: Elaboration, ref: ImportRef) -> Binding:
-    """Return what an import stands for; None after an error that was reported."""
+    """Return the declaration that an import refers to; None after an error."""
     # `from . import x` and `from pkg import x` may mean a module inside the package
     module = _module_of(elab, ref)
     if module is None or not ref.name:

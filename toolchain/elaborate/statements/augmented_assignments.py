@@ -75,7 +75,7 @@ def aug_assign(body: Body, node: ast.AugAssign) -> None:
 
 
 def _changes_there(body: Body, old: object) -> bool:
-    """Is an item a place that can be changed, with a value that could not be copied out of it and stored again."""
+    """Return whether an item is a mutable place whose value cannot be copied out and stored again."""
     if not isinstance(old, Place) or not old.mutable or old.owned:
         return False
     return not struct_members.is_copied_implicitly(body.elab, old.ty)

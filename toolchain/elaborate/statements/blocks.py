@@ -109,7 +109,7 @@ def if_(body: Body, node: ast.If) -> None:
 
 
 def _is_speculated(body: Body, node: ast.If) -> bool:
-    """Does a statement stand in the declaration that is elaborated by itself."""
+    """Return whether a statement is in the declaration that is elaborated speculatively."""
     speculation = body.elab.coverage.speculation
     return (
         body.frame.module is body.elab.modules.main

@@ -48,7 +48,7 @@ def check_unreachable(body: Body) -> Iterator[None]:
 
 
 def _chooses(node: object) -> bool:
-    """Is there a choice at compile time in a statement."""
+    """Return whether a statement contains a compile-time condition."""
     if isinstance(node, tuple):
         return any(map(_chooses, node))
     if isinstance(node, (ast.If, ast.For)) and node.comptime:

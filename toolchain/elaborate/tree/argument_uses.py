@@ -1,4 +1,4 @@
-"""What the text of a function says of its arguments and variables, before anything of it is elaborated.
+"""Uses of arguments and variables in the syntax of a function, before it is elaborated.
 
 Input: a declaration. Output: the arguments into which its result may point, the names whose values it replaces or moves
 away. Each answer is computed once for a declaration.
@@ -119,7 +119,7 @@ def root_of(node: ast.Node) -> str:
 
 
 def is_call(node: ast.Expr) -> bool:
-    """Return whether an expression's value is what a call gives, be it that of an operator."""
+    """Return whether an expression is a call, which operators are, too."""
     return isinstance(node, (ast.Call, ast.Binary, ast.Unary, ast.Compare, ast.Subscript))
 
 

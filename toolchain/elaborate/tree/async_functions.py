@@ -22,7 +22,7 @@ _PLAIN = ("pos", "any", "kw")
 
 
 def is_body(node: ast.FunctionDecl) -> bool:
-    """Is this the function inside an asynchronous one."""
+    """Return whether this is the function nested in an asynchronous one."""
     return node.name.endswith(_SUFFIX)
 
 

@@ -1,4 +1,4 @@
-"""What a statement with a mistake would have declared.
+"""Names that a statement with an error would have declared.
 
 Input: the statement. Output: names of its block, and names of the whole function.
 """

@@ -1,4 +1,4 @@
-"""What decorators say about a declaration, and what the form of a method must be.
+"""Decorators, and checks of the form of declarations.
 
 Input: a declaration's info, just made. Output: the same with its facts filled in; mistakes in the sink.
 """
@@ -53,7 +53,7 @@ _CONSTRUCTORS = ("__init__", "__copyinit__", "__moveinit__")
 
 
 def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -> None:
-    """Note what a decorator says about a function."""
+    """Apply a decorator to a function."""
     value, argument = decorator.value, ""
     if isinstance(value, ast.Call):
         if value.args and isinstance(value.args[0], ast.StrLit):
@@ -152,7 +152,7 @@ def _check_mode(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -> None:
 
 
 def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> None:
-    """Note what a decorator says about a struct."""
+    """Apply a decorator to a struct."""
     value, call = decorator.value, None
     if isinstance(value, ast.Call):
         call, value = value, value.func
@@ -180,7 +180,7 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
 
 
 def check_form(fn: FunctionInfo, sink: Sink) -> None:
-    """Report what is wrong with the form of a declaration of the program."""
+    """Check the form of a declaration of the program."""
     source, optional = fn.module.source, False
     outer = {param.name for param in fn.owner.node.params} if isinstance(fn.owner, StructInfo) else set[str]()
     seen = check_parameters(fn.node.params, source, sink, outer)

@@ -1,4 +1,4 @@
-"""Which names of the functions around it a nested function uses.
+"""Free variables of nested functions.
 
 Input: the syntax of a nested function. Output: the names that it reads or writes and does not declare itself.
 """
@@ -10,7 +10,7 @@ from ktc.syntax import ast
 
 
 def free_names(node: ast.FunctionDecl) -> set[str]:
-    """Return the names that stand in a function's body and belong to none of its own declarations."""
+    """Return the free variables of a function's body."""
     own = {arg.name for arg in (*node.args, *node.params)} | {node.name}
     used: set[str] = set()
     for part in parts(node.body):

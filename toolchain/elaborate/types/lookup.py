@@ -1,4 +1,4 @@
-"""What a name means in a scope: locals, struct members, the module, the prelude,
+"""Name lookup in a scope: locals, struct members, the module, the prelude,
 the packages around the module."""
 
 from ktc.elaborate.model.declarations import AliasInfo, ImportRef, ModuleInfo, Scope

@@ -1,4 +1,4 @@
-"""Structs without end: those that hold themselves, and those whose fields are of ever more types.
+"""Recursive structs: those that contain themselves, and those whose fields have infinitely many types.
 
 Input: a struct's type. Output: the error; the second kind ends the build.
 """
@@ -18,7 +18,7 @@ MANY, DEEP = 1000, 400
 
 
 def check_finite(ty: StructTy, fields: Callable[[StructTy], Sequence[tuple[str, Ty]]], sink: Sink) -> None:
-    """A struct that holds a value of its own type would have no end.
+    """Report a struct that contains a value of its own type.
 
     Args:
         fields: gives the fields of a struct by name.
@@ -60,7 +60,7 @@ def _span(ty: StructTy) -> Span:
 
 
 def _is_reported(ty: StructTy, sink: Sink) -> bool:
-    """Whether a struct was reported: what holds itself through it is the same mistake."""
+    """Return whether a struct was reported."""
     return sink.mistake_count > 0 and any(
         one.code is Code.RECURSIVE_STRUCT and one.span == _span(ty) for one in sink.diagnostics
     )

@@ -1,4 +1,4 @@
-"""Texts that the program's constants hold."""
+"""String constants."""
 
 import hashlib
 

@@ -129,7 +129,7 @@ def member(elab: Elaboration, ty: StructTy, name: str) -> Member | None:
 
 
 def _inherited(elab: Elaboration, info: StructInfo, name: str) -> Member | None:
-    """Return what a struct has of its traits."""
+    """Return the member that a struct inherits from its traits."""
     members = [trait.members[name] for trait in traits_of(elab, info) if name in trait.members]
     alias = next((one for one in members if isinstance(one, AliasInfo) and one.node.value is not None), None)
     return alias or defaults_of(name, members, set())
@@ -145,7 +145,7 @@ def method_set(elab: Elaboration, ty: Ty, name: str) -> OverloadSet | None:
 
 
 def conforms(elab: Elaboration, ty: Ty, trait: TraitTy) -> bool:
-    """Does a type meet a trait: its struct lists it, or it is one of the traits that every type has."""
+    """Return whether a type conforms to a trait: its struct lists it, or every type has it."""
     if isinstance(ty, TraitTy):
         return all(any(t is o or t in _all_parents(elab, o) for o in ty.traits) for t in trait.traits)
     return all(_conforms_one(elab, ty, one) for one in trait.traits)
@@ -172,14 +172,14 @@ def _conforms_one(elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
 
 
 def has_trait(elab: Elaboration, ty: Ty, name: str) -> bool:
-    """Does the type's struct list a library trait of this name, or have it as a trivial one."""
+    """Return whether a type's struct lists a library trait of this name, or has it because it is trivial."""
     if not isinstance(ty, StructTy) or (ty.info.register_trivial and name in TRIVIAL_TRAITS):
         return True
     return any(trait.name == name for trait in traits_of(elab, ty.info))
 
 
 def is_copied_implicitly(elab: Elaboration, ty: Ty) -> bool:
-    """May a value be copied without being asked for."""
+    """Return whether values of a type are copied implicitly."""
     if not isinstance(ty, StructTy):
         return True
     return ty.info.register_trivial or has_trait(elab, ty, "ImplicitlyCopyable")

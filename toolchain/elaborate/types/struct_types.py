@@ -76,7 +76,7 @@ def _find_field(elab: Elaboration, ty: StructTy, node: ast.VarDecl) -> tuple[str
 
 
 def ir_type(elab: Elaboration, ty: Ty) -> types.Type:
-    """Return the representation of a type; UNIT for what takes no memory."""
+    """Return the IR type of a type; UNIT for a type without size."""
     if isinstance(ty, StructTy):
         if ty.ir_type is None:
             fields = fields_of(elab, ty)
@@ -127,7 +127,7 @@ def abi(elab: Elaboration, ty: Ty) -> str:
 
 
 def is_trivial(elab: Elaboration, ty: Ty) -> bool:
-    """Is a value copied, moved and destroyed bit by bit."""
+    """Return whether a value is copied, moved and destroyed bitwise."""
     if not isinstance(ty, StructTy):
         return not isinstance(ty, FunctionTy) or not ty.is_escaping
     if ty.trivial is None:
@@ -142,7 +142,7 @@ def is_trivial(elab: Elaboration, ty: Ty) -> bool:
 
 
 def moves_plainly(elab: Elaboration, value: object) -> bool:
-    """Is moving a value copying its bytes: the library's own `__moveinit__` do nothing else with their own data."""
+    """Return whether a move is a bitwise copy; the `__moveinit__` of library types are."""
     match value:
         case StructTy(plain_move=bool() as known):
             return known
@@ -159,7 +159,7 @@ def moves_plainly(elab: Elaboration, value: object) -> bool:
 
 
 def origins_of(elab: Elaboration, ty: Ty) -> tuple[OriginValue, ...]:
-    """Return the origins that stand in a type: what a value of it may point to."""
+    """Return the origins in a type: what its values may point to."""
     if not isinstance(ty, StructTy):
         return ()
     if ty.origins is None:

@@ -19,7 +19,7 @@ FLAGS: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def bound_promises(elab: Elaboration, ty: StructTy, flag: str) -> bool:
-    """Does the bound of an archetype promise a flag."""
+    """Return whether the bound of an archetype guarantees a flag."""
     trait = FLAGS[flag][1]
     return trait == "AnyType" or any(one.name == trait for one in struct_members.traits_of(elab, ty.info))
 

@@ -1,4 +1,4 @@
-"""Types, parameter values and instances as messages and the program's own reflection show them."""
+"""Printing of types, parameter values and instances, for messages and for reflection."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -177,7 +177,7 @@ def _in_brackets(
 def _is_default(
     elab: Elaboration, given: tuple[ast.Param, ParameterArgument], scope: Scope | None, module: ModuleInfo
 ) -> bool:
-    """Has a parameter the value of its default, which may depend on those before it."""
+    """Return whether a parameter has its default value, which may depend on earlier parameters."""
     param, value = given
     if param.default is None or param.kind == "star" or scope is None or not isinstance(value, (ConstValue, StructTy)):
         return False
@@ -224,7 +224,7 @@ def operand_text(value: object) -> str:
 
 
 def type_name(elab: Elaboration, ty: object) -> str:
-    """Return a type as a person writes it."""
+    """Return a type as written in source."""
     return shown(elab, ty)
 
 

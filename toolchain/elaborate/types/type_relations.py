@@ -1,4 +1,4 @@
-"""When a value of one type is one of another without a conversion."""
+"""Relations of types: equality and subtyping."""
 
 from ktc.base.records import replace
 from ktc.elaborate.model.declarations import Ty
@@ -22,12 +22,12 @@ def as_mutable(origin: OriginValue, want: StructTy) -> OriginValue:
 
 
 def is_static(value: object) -> bool:
-    """Is it the origin of the program's constants."""
+    """Return whether an origin is that of the program's constants."""
     return isinstance(value, ConstValue) and isinstance(value.data, OriginValue) and value.data.kind == "static"
 
 
 def same_type(elab: Elaboration, a: Ty, b: Ty) -> bool:
-    """Are two types one, wherever they point."""
+    """Return whether two types are the same, ignoring origins."""
     if a is b:
         return True
     if not isinstance(a, StructTy) or not isinstance(b, StructTy) or a.info is not b.info:
@@ -36,7 +36,7 @@ def same_type(elab: Elaboration, a: Ty, b: Ty) -> bool:
 
 
 def same_parameter(elab: Elaboration, a: ParameterValue | None, b: ParameterValue | None) -> bool:
-    """Are the parameters of two types one but for the origins, which no instance knows."""
+    """Return whether two parameters are the same, ignoring origins, which are erased in instances."""
     if isinstance(a, Ty) and isinstance(b, Ty):
         return same_type(elab, a, b)
     if isinstance(a, ParameterPack) and isinstance(b, ParameterPack) and len(a.items) == len(b.items):
@@ -48,7 +48,7 @@ def same_parameter(elab: Elaboration, a: ParameterValue | None, b: ParameterValu
 
 
 def fits(elab: Elaboration, have: Ty, want: Ty) -> bool:
-    """Is a value of one type one of the other without conversion: origins and mutability may weaken."""
+    """Return whether a type is a subtype of another: origins and mutability may weaken."""
     if have is want:
         return True
     if isinstance(have, StructTy) and isinstance(want, StructTy) and have.info is want.info:

@@ -1,4 +1,4 @@
-"""The types and functions of the library that the language itself builds on."""
+"""Well-known types and functions of the library, on which the language builds."""
 
 from fractions import Fraction
 from functools import partial

@@ -107,7 +107,7 @@ def _all_leave(body: tuple[ast.Stmt, ...]) -> bool:
 
 
 def _breaks(body: tuple[ast.Stmt, ...]) -> bool:
-    """Is there a `break` of the loop with this body."""
+    """Return whether the body of a loop contains a `break` of that loop."""
     for statement in body:
         match statement:
             case ast.Break():
