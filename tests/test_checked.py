@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -90,6 +91,27 @@ def test_every_fault_of_the_host_is_reported_at_its_line(run: Run) -> None:
     assert found == set(single)
     code, out, entries = run(path, "99")
     assert (code, out, entries) == (0, "3\n", [])
+
+
+@pytest.mark.parametrize("name", ["owners", "references"])
+def test_each_case_of_the_host_stops_at_its_line(name: str, program_cache: Path, tmp_path: Path) -> None:
+    text = (FOLDER / f"{name}.kpy").read_text()
+    wanted: dict[int, set[tuple[str, int]]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        for case, kind in re.findall(r"#! (\d+) ([\w-]+)", line):
+            wanted.setdefault(int(case), set()).add((kind, number))
+    words = ["build", "-W", "none", "--check", "--target-accelerator=cpu", "--diagnostic-format=json"]
+    assert not run_ktc([*words, str(FOLDER / f"{name}.kpy"), "-o", "cases"], program_cache, tmp_path).returncode
+    found = {}
+    for case in range(1 + max(map(int, re.findall(r"which == (\d+)", text)))):
+        done = subprocess.run(
+            ["./cases", str(case)], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == (FAULT if case in wanted else 0), case
+        if case in wanted:
+            entry = json.loads(done.stderr.splitlines()[0])
+            found[case] = (entry["code"], lines(entry)[0])
+    assert {case: found[case] in wanted[case] for case in found} == dict.fromkeys(wanted, True)
 
 
 def test_leaks_are_looked_for_on_request(run: Run) -> None:

@@ -32,6 +32,7 @@ from ktc.ir.nodes import (
     Value,
 )
 from ktc.ir.types import BOOL, ArrayType, FloatType, PointerType, StructType, Type, VoidType, size_of
+from ktc.targets.checked import REFERENCE
 from ktc.targets.cpu import EXCHANGED
 
 _EMPTY = "zeroinitializer"
@@ -125,13 +126,17 @@ def result(body: Operations, kind: Type) -> str:
     return f"zeroext {body.types.value(kind)}" if kind == BOOL else body.types.value(kind)
 
 
-def _arguments(body: Operations, args: tuple[Value, ...]) -> list[str]:
+def _arguments(
+    body: Operations, args: tuple[Value, ...], references: Mapping[int, Type] = MappingProxyType({})
+) -> list[str]:
     texts = []
-    for arg in args:
+    for at, arg in enumerate(args):
         kind = arg.type
         if body.types.is_empty(kind):
             continue
         attribute = " zeroext" if kind == BOOL else ""
+        if at in references:
+            attribute = f' "{REFERENCE}"="{size_of(references[at])}"'
         texts.append(f"{body.types.value(kind)}{attribute} {body.value(arg)}")
     return texts
 
@@ -146,7 +151,8 @@ def _finish(body: Operations, kind: Type, call: str) -> str:
 def _call(body: Operations, action: Call) -> str:
     context = body.context
     context.use(action.function)
-    args = [*_arguments(body, action.args), *context.trailing.parameters(action.function)]
+    references = context.unit.functions[action.function].references if context.target.checks else {}
+    args = [*_arguments(body, action.args, references), *context.trailing.parameters(action.function)]
     name = symbol(context.body_name(action.function))
     return _finish(body, action.type, f"call {result(body, action.type)} {name}({', '.join(args)})")
 

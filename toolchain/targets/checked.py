@@ -26,6 +26,9 @@ GPUS = ("nvidia", "amd")
 INLINE = ("bounds",)
 """What kernels of the CPU device look for in their own code, as loops over threads, where nothing else is asked for."""
 
+REFERENCE = "ktc.reference"
+"""An argument of a call that is the address of a value has this attribute, with the value's size."""
+
 ENTRY = "threads"
 """`Target.entry`: a function that runs one thread; the library has the others run."""
 

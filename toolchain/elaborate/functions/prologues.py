@@ -16,7 +16,7 @@ from ktc.elaborate.model.declarations import Scope
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy, Ty
 from ktc.elaborate.model.values import NewArgument, Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import read_only_argument
 from ktc.elaborate.statements import blocks, exits
@@ -72,6 +72,7 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
         symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(),
         body.facts.address_taken, bounds, passed,
         _values(elab, instance, params) | body.captures.whole_captures if instance.kernel else {},
+        _references(elab, instance, params) if body.target.checks and not body.target.is_device else {},
         traced=fn.traced, forbidden_destructors=dict(body.facts.linear),
         described=_described(elab, body, params) if elab.config.debug >= FULL_DEBUG else {},
     )  # fmt: skip
@@ -82,6 +83,22 @@ def _values(elab: Elaboration, instance: Instance, params: list[tuple[str, types
     places = {name: index for index, (name, _) in enumerate(params)}
     found = [sig for sig in instance.signature.args if sig.passing == "memory"]
     return {places[sig.name]: struct_types.ir_type(elab, sig.ty) for sig in found}
+
+
+def _references(elab: Elaboration, instance: Instance, params: list[tuple[str, types.Type]]) -> dict[int, types.Type]:
+    """Return which arguments are addresses of values that exist when the function is called, and the values' types."""
+    found: dict[str, Ty] = {}
+    for sig in instance.signature.args:
+        if sig.variadic == "pack":
+            found |= {f"{sig.name}.{at}": ty for at, ty in enumerate(sig.pack) if ty is not None}
+        elif (
+            not sig.variadic
+            and sig.convention != "out"
+            and (sig.passing == "memory" or sig.convention in ("mut", "ref"))
+        ):
+            found[sig.name] = sig.ty
+    kinds = [found.get(name) if kind == types.PTR else None for name, kind in params]
+    return {at: struct_types.ir_type(elab, ty) for at, ty in enumerate(kinds) if isinstance(ty, StructTy)}
 
 
 def _described(elab: Elaboration, body: Body, params: list[tuple[str, types.Type]]) -> dict[int, str]:

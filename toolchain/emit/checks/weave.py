@@ -12,6 +12,7 @@ from ktc.emit.checks.numbers import Overflows, check_divisors
 from ktc.emit.checks.places import Place, Places
 from ktc.emit.checks.pointers import Pointers
 from ktc.emit.checks.sites import Sites
+from ktc.targets.checked import REFERENCE
 
 _HOOKS = {
     "read": "i64 (i64, i64, ptr)", "write": "void (i64, i64, ptr, i64, i64)", "atomic": "void (i64, i64, ptr)",
@@ -36,6 +37,9 @@ _OURS_DECLARED = re.compile(r"^declare .*@__ktc_check_\w+\(.*\n", re.MULTILINE)
 _OURS_INTERNAL = re.compile(r"^define internal ((?:.*? )?@__ktc_check_\w+\()", re.MULTILINE)
 _CONSTANT = re.compile(r'^(@(?:"[^"]+"|[\w.$-]+)) = (?:\w+ )*?constant ', re.MULTILINE)
 _SUBPROGRAM = re.compile(r" !dbg (!\d+) \{$")
+_OF_FUNCTION = re.compile(r'^define .*?(@(?:"[^"]+"|[\w.$-]+))\(.* !dbg (!\d+) \{$')
+_CALLED = re.compile(r'(@(?:"[^"]+"|[\w.$-]+))\(')
+_REFERENCE = re.compile(rf'^ptr "{re.escape(REFERENCE)}"="(\d+)" ')
 _ATTRIBUTES = re.compile(r"(\) (?:[a-z_]+ )*#\d+)")
 _SITE = '@"var$ktc.check.site"'
 _GROUPS = {"#0 ": "#1 ", "#2 ": "#1 ", "#3 ": "#4 ", "#5 ": "#4 "}
@@ -91,6 +95,11 @@ class _Module:
         self._checks, self._is_kernel = checks, is_kernel
         self._places, self._sites = Places(self._lines), Sites()
         self._constants = constants_of(text)
+        self._programs = {
+            match.group(1) for match in map(_OF_FUNCTION.match, self._lines)
+            if match is not None and self._places.of_function(match.group(2)) is not None
+        }  # fmt: skip
+        """Functions of the program: what they get by reference is looked at where they access it."""
         self._declared: set[str] = set()
         self._has_site = not is_kernel
 
@@ -188,16 +197,24 @@ class _Module:
         """Look at what a call gets the address of: `print(p[0])` reads it out of sight, in the library."""
         if "(" not in one.text:
             return
+        called = _CALLED.search(one.text)
         inside = one.text[one.text.index("(", one.text.index("@") if "@" in one.text else 0) + 1 : one.text.rindex(")")]
         for part in split(inside):
-            words = part.split()
-            if not words or words[0] != "ptr" or words[-1][0] != "%" or pointers.alloca(pointers.root(words[-1])):
+            words, reference = part.split(), _REFERENCE.match(part)
+            value = words[-1] if words and words[0] == "ptr" else ""
+            if reference is not None and (called is None or called.group(1) in self._programs):
+                reference = None
+            if value[:1] != "%" and not (reference is not None and value == "null"):
                 continue
-            number = body.fresh()
-            body.put_before(
-                one, f"{number} = ptrtoint ptr {words[-1]} to i64",
-                f"call void @__ktc_check_passed(i64 {number}, ptr {site})",
-            )  # fmt: skip
+            root = pointers.root(value)
+            if pointers.alloca(root):
+                continue
+            number, begin = body.fresh(), body.fresh()
+            check = f"call void @__ktc_check_passed(i64 {number}, ptr {site})"
+            if reference is not None:
+                body.put_before(one, f"{begin} = ptrtoint ptr {root or value} to i64")
+                check = f"call void @__ktc_check_host_bytes(i64 {number}, i64 {begin}, i64 {reference[1]}, ptr {site})"
+            body.put_before(one, f"{number} = ptrtoint ptr {value} to i64", check)
 
     def _replace(self, body: Body, one: Instruction, site: str) -> None:
         """Give the library's own calls the names that are linked, and the place."""

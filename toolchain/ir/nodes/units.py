@@ -32,6 +32,7 @@ class Function:
         environments: by the name of a closure, which argument is its environment.
         forbidden_destructors: destructors that must not be called here: the value's type, and what to do instead.
         values: of a kernel: which arguments are addresses of values that the launch passes, and the values' types.
+        references: with checks, of the host: which arguments are addresses of values that exist, and the values' types.
         described: by argument, key of its type in `Unit.described`, after an "&" if it is passed by its address.
     """
 
@@ -48,6 +49,7 @@ class Function:
     bounds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     environments: Mapping[str, int] = field(default_factory=dict)
     values: Mapping[int, Type] = field(default_factory=dict)
+    references: Mapping[int, Type] = field(default_factory=dict)
     traced: bool = True
     forbidden_destructors: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     described: Mapping[int, str] = field(default_factory=dict)
