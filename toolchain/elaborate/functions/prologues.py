@@ -12,11 +12,11 @@ from ktc.elaborate.calls import inlining
 from ktc.elaborate.closures import captures
 from ktc.elaborate.instances.reference_mutability import is_always_immutable
 from ktc.elaborate.kernels.kernel_attributes import bounds_of, mode_of
-from ktc.elaborate.model.declarations import Scope
+from ktc.elaborate.model.declarations import Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy, Ty
+from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy
 from ktc.elaborate.model.values import NewArgument, Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import read_only_argument
 from ktc.elaborate.statements import blocks, exits
