@@ -18,6 +18,9 @@ BESIDE = {
     "driver": ["tests/unit/test_driver.py", "tests/unit/test_guard.py", "tests/unit/test_progress.py"],
     "cli": ["tests/unit/test_cli.py", "tests/unit/test_start.py"],
     "native": ["tests/unit/test_native.py"],
+    "lsp": ["tests/unit/tools/test_lsp.py"],
+    "bench": ["tests/unit/test_bench.py"],
+    "tuning": ["tests/unit/test_tuning.py"],
 }
 """Rooms whose tests lie in files instead of a folder of their name."""
 

@@ -282,6 +282,18 @@ def test_what_the_guides_name_exists() -> None:
             ), f"{guide} names {named}"
 
 
+def test_the_types_that_the_readme_names_exist() -> None:
+    text = (TOOLCHAIN / "README.md").read_text("utf-8")
+    rows = text.partition("| type | meaning |")[2].partition("\n\n")[0]
+    named = {
+        name for row in rows.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1] if "|" in row else "")
+    }
+    model = "\n".join(
+        (TOOLCHAIN / f"elaborate/model/{file}.py").read_text("utf-8") for file in ("types", "values", "declarations")
+    )
+    assert named and {name for name in named if not re.search(rf"^(?:class )?{name}\b", model, re.MULTILINE)} == set()
+
+
 def test_every_package_is_installed() -> None:
     folders = {path.parent.relative_to(TOOLCHAIN) for path in FILES}
     assert [name.as_posix() for name in folders if not (TOOLCHAIN / name / "__init__.py").is_file()] == []
