@@ -93,7 +93,7 @@ def test_every_fault_of_the_host_is_reported_at_its_line(run: Run) -> None:
     assert (code, out, entries) == (0, "3\n", [])
 
 
-@pytest.mark.parametrize("name", ["owners", "references"])
+@pytest.mark.parametrize("name", ["launches", "owners", "references"])
 def test_each_case_of_the_host_stops_at_its_line(name: str, program_cache: Path, tmp_path: Path) -> None:
     text = (FOLDER / f"{name}.kpy").read_text()
     wanted: dict[int, set[tuple[str, int]]] = {}
