@@ -21,6 +21,7 @@ from ktc.cli.bench import bench_group
 from ktc.cli.library_options import SideFiles, keep_exports, kept_exports, library_options
 from ktc.cli.report import report_command
 from ktc.cli.run import run_command
+from ktc.cli.standard_input import program_of
 from ktc.cli.task import Command, compile_options, task_of
 from ktc.config import Config
 from ktc.diag.codes import Code
@@ -42,6 +43,13 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 
     click.echo(f"ktc {VERSION} ({llvm_versions()})")
     context.exit()
+
+
+_ELSEWHERE = {
+    "fmt": "format", "compile": "build", "init": "new", "lint": "check", "docs": "doc", "disassemble": "emit",
+    "playground": "explore", "clean": "cache",
+}  # fmt: skip
+"""What commands of other compilers are called here."""
 
 
 class _Commands(click.Group):
@@ -70,6 +78,11 @@ class _Commands(click.Group):
         """Take a source file instead of a command for `run` and the file."""
         if args and Path(args[0]).suffix in SUFFIXES and args[0] not in self.list_commands(ctx):
             args = ["run", *args]
+        elif args and args[0][:1] != "-" and args[0] not in (names := self.list_commands(ctx)):
+            from difflib import get_close_matches
+
+            near = [_ELSEWHERE[args[0]]] if args[0] in _ELSEWHERE else get_close_matches(args[0], names, n=1)
+            ctx.fail(f"No such command '{args[0]}'." + "".join(f" Did you mean '{one}'?" for one in near))
         return super().resolve_command(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -78,6 +91,18 @@ class _Commands(click.Group):
 
         self.epilog = epilog("")
         super().format_epilog(ctx, formatter)
+
+
+class _Kind(click.Choice[str]):
+    """A stage; for the name of a GPU's code, what shows it."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the stage of a name."""
+        if value in ("ptx", "gcn", "amdgcn", "air", "spirv", "sass", "s"):
+            self.fail(
+                f"'{value}' is the assembly of a target: write '--kind asm --target-accelerator NAME'", param, ctx
+            )
+        return super().convert(value, param, ctx)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
@@ -97,7 +122,8 @@ def build(
     file: str, output: Path | None, emit_kind: str | None, embed_cubin: bool, soname: str, symbol_version: str,
     header: Path | None, pkg_config: Path | None, library_version: str, **words: Any,
 ) -> int:  # fmt: skip
-    """Compile FILE to an executable or a library."""
+    """Compile FILE (`-`: standard input) to an executable or a library."""
+    file, words["search"] = program_of(file, words["search"])
     task = task_of(
         words, file, output=output, emit=emit_kind, writes=True, embed_cubin=embed_cubin, soname=soname,
         symbol_version=symbol_version,
@@ -131,17 +157,21 @@ def build(
 
 @cli.command(cls=Command)
 @click.argument("file")
-@click.option("--kind", type=click.Choice(_EMIT_KINDS), default="llvm", show_default=True, help="Which stage.")
+@click.option("--kind", type=_Kind(_EMIT_KINDS), default="llvm", show_default=True, help="Which stage.")
 @click.option("--kernel", default="", metavar="NAME", help="Which kernel, where there are several.")
 @click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default: standard output).")
 @compile_options
 def emit(file: str, kind: str, kernel: str, output: Path | None, **words: Any) -> int:
-    """Show what a stage makes of FILE: of the host, or with --target-accelerator of a kernel."""
+    """Show what a stage makes of FILE (`-`: standard input).
+
+    Of the host, or with --target-accelerator of a kernel.
+    """
     if kind == "object" and output is None and sys.stdout.isatty():
         raise click.UsageError("an object is not text: name a file with -o")
     on_device = words["accelerators"] is not None or bool(kernel)
     if on_device and "," in (words["accelerators"] or ""):
         raise click.UsageError("'ktc emit' shows one target at a time")
+    file, words["search"] = program_of(file, words["search"])
     task = task_of(words, file, output=output, writes=output is not None)
     shown: list[bytes] = []
 

@@ -13,6 +13,7 @@ import click
 from ktc import config as configs
 from ktc.base import unpickling
 from ktc.base.version import VERSION
+from ktc.cli.standard_input import program_of
 from ktc.cli.task import Command, Task, compile_options, task_of
 from ktc.config import Config
 from ktc.diag.codes import Code
@@ -21,9 +22,6 @@ from ktc.diag.render import render_json, render_text
 from ktc.driver import guard
 from ktc.targets import triples
 
-STANDARD_INPUT = "-"
-"""The file that is read from standard input."""
-
 
 @click.command("run", cls=Command, context_settings={"allow_interspersed_args": False})
 @click.argument("file")
@@ -31,13 +29,8 @@ STANDARD_INPUT = "-"
 @compile_options
 def run_command(file: str, arguments: tuple[str, ...], **words: Any) -> int:
     """Compile FILE (`-`: standard input) and run it; what follows FILE goes to the program."""
-    if file == STANDARD_INPUT:
-        from ktc.cli.standard_input import kept_program
-
-        words["search"] = (".", *words["search"])
-        task = task_of(words, kept_program(sys.stdin.buffer.read()))
-    else:
-        task = task_of(words, file)
+    file, words["search"] = program_of(file, words["search"])
+    task = task_of(words, file)
 
     def work(config: Config) -> None:
         _check_runs_here(config)

@@ -1,15 +1,25 @@
 """A program that comes from standard input: kept as a file, so that the same text is compiled once."""
 
-import hashlib
 import os
-import tempfile
+import sys
 from pathlib import Path
 
 from ktc import config as configs
 
+STANDARD_INPUT = "-"
+"""The file that is read from standard input."""
+
+
+def program_of(file: str, search: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Return the path of a command's file and where its modules are: for standard input also in this folder."""
+    return (kept_program(sys.stdin.buffer.read()), (".", *search)) if file == STANDARD_INPUT else (file, search)
+
 
 def kept_program(data: bytes) -> str:
     """Write a program to a file of its own and return the path."""
+    import hashlib
+    import tempfile
+
     cache = configs.open_cache().folder
     folder = cache / "stdin" / hashlib.sha256(data).hexdigest()[:24] if cache is not None else None
     try:

@@ -139,7 +139,12 @@ def _entry(elab: Elaboration) -> str:
     if result is not None and not isinstance(result, ast.NoneLit) and getattr(result, "id", "") != "NoneType":
         text = "'main' returns nothing; an exit code is given with 'sys.exit'"
         elab.reporter.sink.report(
-            Diagnostic(Code.INVALID_MAIN, Span(elab.modules.main.source, result.start, result.end), text)
+            Diagnostic(
+                Code.INVALID_MAIN,
+                Span(elab.modules.main.source, result.start, result.end),
+                text,
+                "leave the result type out",
+            )
         )
         raise ErrorReported
     body = Body(elab, elab.modules.main, elab.modules.main.scope, None)

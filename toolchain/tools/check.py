@@ -16,6 +16,7 @@ import click
 from ktc import config as configs
 from ktc.base.records import record, replace
 from ktc.base.version import VERSION
+from ktc.cli.standard_input import STANDARD_INPUT, kept_program
 from ktc.config import Options
 from ktc.diag.diagnostic import Diagnostic, Severity, Sink, WarningPolicy
 from ktc.diag.fixes import Edit, applied, fixes
@@ -51,7 +52,9 @@ def check_command(
     paths: tuple[Path, ...], form: str, repairs: bool, unsafe_fixes: bool, defines: tuple[str, ...],
     search: tuple[Path, ...], accelerators: str | None, warnings: tuple[str, ...], jobs: int | None,
 ) -> int:  # fmt: skip
-    """Find what is wrong with source files, without compiling them.
+    """Find what is wrong with source files (`-`: standard input).
+
+    Nothing is compiled.
 
     All that `main` reaches is checked, generic bodies for all types, and functions that nothing calls. A file without
     `main` is checked as a module. Folders stand for all source files in them.
@@ -60,11 +63,20 @@ def check_command(
         policy = read_policy([*warnings])
     except UnknownWarning as error:
         raise click.BadParameter(str(error), param_hint="-W") from error
+    if any(str(path) == STANDARD_INPUT for path in paths):
+        if repairs:
+            raise click.UsageError("'--fix' changes files: name one")
+        given = kept_program(sys.stdin.buffer.read())
+        paths, search = tuple(Path(given) if str(path) == STANDARD_INPUT else path for path in paths), (*search, Path())
     options = Options(Path(), defines=defines, search=search, accelerators=accelerators)
     plan = _Plan(options, policy, jobs or configs.processors())
+    files = sources(paths)
+    if not files:
+        click.echo("no source files", err=True)
+        return 0
     found: list[Diagnostic] = []
     crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "check", "stage": "check"})
-    code = guard.run(partial(_work, plan, sources(paths), repairs, unsafe_fixes, found), lambda: crash)
+    code = guard.run(partial(_work, plan, files, repairs, unsafe_fixes, found), lambda: crash)
     _show(found, form)
     return code or int(any(one.severity is Severity.ERROR for one in found))
 

@@ -50,7 +50,7 @@ def doc_command(paths: tuple[Path, ...], output: Path, form: str, checks: bool, 
         files = pages(title, rows, source)
         for name, text in files.items():
             (output / name).write_text(text, "utf-8")
-        click.echo(f"wrote {len(rows)} modules to {output / 'index.html'}")
+        click.echo(f"wrote {len(rows)} module{'s' * (len(rows) != 1)} to {output / 'index.html'}")
     return int(sink.error_count > 0)
 
 

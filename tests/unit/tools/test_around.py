@@ -41,6 +41,38 @@ def test_bad_names_of_projects(place: Path, name: str) -> None:
     assert sorted(os.listdir()) == ["taken"]
 
 
+@pytest.mark.parametrize("words", [["check", "-"], ["build", "-"], ["emit", "--kind", "ast", "-"]])
+def test_standard_input(
+    place: Path, words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("beside.kpy").write_text("alias N = 3\n")
+    for text, code in ((b"from beside import N\ndef main():\n    print(N)\n", 0), (b"def main():\n    f(\n", 1)):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert main(words) == code, capsys.readouterr().err
+    assert "error[" in capsys.readouterr().err
+    assert Path("stdin").exists() == (words[0] == "build")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fmt", "a.kpy"], "Did you mean 'format'?"),
+        (["chekc", "a.kpy"], "Did you mean 'check'?"),
+        (["emit", "--kind", "ptx", "a.kpy"], "write '--kind asm --target-accelerator NAME'"),
+        (["check", "--fix", "-"], "'--fix' changes files: name one"),
+    ],
+)
+def test_words_of_other_compilers(place: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_without_sources(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("empty").mkdir()
+    assert main(["check", "empty"]) == 0
+    assert capsys.readouterr().err == "no source files\n"
+
+
 def test_the_loop_keeps_what_was_good(place: Path) -> None:
     repl = Repl(0, False)
     assert repl.take("var x = 3") == ""

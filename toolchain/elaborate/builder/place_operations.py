@@ -9,6 +9,7 @@ from ktc.elaborate.builder.materialization import check_materialized, cloned_con
 from ktc.elaborate.generics import conformance
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.spelling import nearest
 from ktc.elaborate.model.types import ConstValue, OriginValue, StructTy
 from ktc.elaborate.model.values import Place, Result, RValue, Val
 from ktc.elaborate.tree.argument_uses import replaced
@@ -228,11 +229,21 @@ def require_bound(body: Body, value: Result, name: str, node: ast.Node) -> None:
         conformance.missing_trait_bound(body.elab, ty, name, span, body.frame.instance)
 
 
+def _is_copy(name: str) -> bool:
+    return "copy" in name and name != "copy"
+
+
 def _not_copyable(body: Body, ty: Ty, span: Span | None) -> NoReturn:
     name = type_printer.type_name(body.elab, ty)
     help_text = "move it with '^'"
     if struct_members.has_trait(body.elab, ty, "Copyable"):
         help_text += ", or copy it with '.copy()'"
+    elif isinstance(ty, StructTy) and ty.info.bound is not None:
+        help_text += f", or declare '{name}: ImplicitlyCopyable & Movable'"
+    elif isinstance(ty, StructTy) and (near := nearest("__copyinit__", filter(_is_copy, ty.info.members))):
+        help_text = f"rename '{near}' to '__copyinit__', and let '{ty.info.name}' conform to 'ImplicitlyCopyable'"
+    elif isinstance(ty, StructTy) and not ty.info.module.is_library:
+        help_text += f", or let '{ty.info.name}' conform to 'ImplicitlyCopyable'"
     body.fail(Code.NOT_COPYABLE, f"a value of type '{name}' cannot be copied implicitly", span, help_text)
 
 

@@ -31,7 +31,8 @@ def warn_unused(elab: Elaboration, body: Body, value: Result, node: ast.Expr) ->
 
 def warn_unreached(elab: Elaboration, body: Body, handler: ast.Handler) -> None:
     """Warn about an `except` of a `try` in which nothing raises."""
-    if body.frame.comptime or body.frame.instance is None or body.frame.instance.is_parametric:
+    instance = body.frame.instance
+    if body.frame.comptime or instance is None or instance.is_parametric or instance.failed:
         return
     text = "this 'except' is never reached: nothing in the 'try' raises"
     span = Span(body.frame.module.source, handler.start, handler.start + len("except"))

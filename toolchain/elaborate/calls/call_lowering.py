@@ -34,6 +34,7 @@ from ktc.elaborate.ownership.access_paths import note_place
 from ktc.elaborate.ownership.exclusivity import check_call
 from ktc.elaborate.ownership.reference_escapes import check_kept
 from ktc.elaborate.ownership.shared_origins import check_shared
+from ktc.elaborate.resolve.hints import import_hint
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
@@ -88,6 +89,11 @@ def call(body: Body, callee: Result, pos: list[Arg], kw: list[Arg], span: Span) 
             name = type_printer.type_name(body.elab, callee)
             help = "call a struct that conforms to it"
             body.fail(Code.NOT_CALLABLE, f"'{name}' is a trait, which cannot be instantiated", span, help)
+        case ModuleValue():
+            around, _, name = callee.module.name.rpartition(".")
+            text = f"'{name}' is a module, and cannot be called"
+            help = import_hint(around.removeprefix("std."), name) or "call a function of it"
+            body.fail(Code.NOT_CALLABLE, text, span, help)
         case _:
             body.fail(Code.NOT_CALLABLE, "this cannot be called", span)
 

@@ -117,4 +117,4 @@ def _infer_fieldwise(body: Body, ty: StructTy, given: dict[str, Arg], span: Span
     try:
         return parameter_inference.concrete_self(body, ty, bound)
     except Mismatch as reason:
-        body.fail(reason.code, reason.message, span)
+        body.fail(reason.code, reason.message, span, reason.help())

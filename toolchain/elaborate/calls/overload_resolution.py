@@ -196,6 +196,20 @@ def _has_typed_self(fn: FunctionInfo) -> bool:
     return bool(fn.node.args) and fn.owner is not None and not fn.static and fn.node.args[0].type is not None
 
 
+def _too_many(fn: FunctionInfo, pos: Sequence[Arg], at: int, constructor: bool) -> Mismatch:
+    """Return the mismatch for arguments by position from `at` on that nothing takes."""
+    what, formals = fn.title, fn.node.args
+    count = sum(f.kind in ("pos", "any") and f.convention != "out" for f in formals)
+    skip = 1 if fn.owner is not None and not fn.static and not constructor else 0
+    named = [f.name for f in formals if f.kind == "kw"]
+    text = f"{what} takes {count - skip} argument{'s' * (count - skip != 1)}{' by position' * bool(named)}, but "
+    hint = f"pass '{named[0]}' by its name: '{named[0]} = …'" if named else ""
+    if not named and fn.owner is None and any(p.kind in ("pos", "any") and p.default is None for p in fn.node.params):
+        hint = f"what is known at compile time is given in brackets: {what[:-1]}[…](…)'"
+    text += f"{len(pos) - skip} {'is' if len(pos) - skip == 1 else 'are'} given"
+    return Mismatch(Code.TOO_MANY_ARGUMENTS, text, pos[at].span, 1, hint=hint)
+
+
 def _slots(body: Body, fn: FunctionInfo, pos: Sequence[Arg], kw: Sequence[Arg], constructor: bool) -> list[Slot]:
     """Assign arguments to the declaration's; the `out self` of a constructor has no argument."""
     formals = fn.node.args
@@ -217,12 +231,7 @@ def _slots(body: Body, fn: FunctionInfo, pos: Sequence[Arg], kw: Sequence[Arg], 
             at = len(pos)
     what = fn.title
     if at < len(pos):
-        count = sum(f.kind in ("pos", "any") and f.convention != "out" for f in formals)
-        skip = 1 if fn.owner is not None and not fn.static and not constructor else 0
-        named = [f.name for f in formals if f.kind == "kw"]
-        text = f"{what} takes {count - skip} argument{'s' * (count - skip != 1)}{' by position' * bool(named)}, but "
-        hint = f"pass '{named[0]}' by its name: '{named[0]} = …'" if named else ""
-        raise Mismatch(Code.TOO_MANY_ARGUMENTS, f"{text}{len(pos) - skip} are given", pos[at].span, 1, hint=hint)
+        raise _too_many(fn, pos, at, constructor)
     for arg in kw:
         index = next(
             (i for i, f in enumerate(formals) if f.name == arg.name and f.kind in ("any", "kw", "infer")), None

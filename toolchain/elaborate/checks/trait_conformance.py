@@ -152,7 +152,7 @@ def _report(elab: Elaboration, info: StructInfo, trait: TraitInfo, what: str, me
     wanted = {name for one in struct_members.traits_of(elab, info) for name in one.members}
     near = "" if member.name in info.members else nearest(member.name, info.members.keys() - wanted)
     help = f"rename '{near}' to '{member.name}'" if near else ""
-    if not help and trait.module.is_library and isinstance(member, FunctionInfo):
+    if not help and member.name not in info.members and isinstance(member, FunctionInfo):
         help = f"write 'fn {_head(member)}'"
     if trait.module.is_library:  # what the library's own code then finds wrong follows from it
         elab.reporter.sink.withdraw(_is_found_in_library)

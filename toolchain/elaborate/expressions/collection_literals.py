@@ -263,7 +263,7 @@ def _common_element(body: Body, args: list[Arg]) -> Ty | None:
 def _no_element(body: Body, literal: CollectionLiteral) -> None:
     name, span = literal.name.lower(), body.at(literal.node)
     if literal.wrong is not None:
-        body.fail(literal.wrong.code, literal.wrong.message, span)
+        body.fail(literal.wrong.code, literal.wrong.message, span, literal.wrong.help())
     if not literal.items:
         help = (
             "give the variable a type: 'var name: List[Int] = []'"

@@ -13,7 +13,6 @@ from ktc.elaborate.model.declarations import AliasInfo, Member, OverloadSet, Ty
 from ktc.elaborate.model.elaboration import UNIT_CONST, Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.spelling import suggest
 from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
@@ -29,8 +28,8 @@ from ktc.elaborate.model.types import (
 from ktc.elaborate.model.values import Arg, DeferredOperand, Method, PackValue, Place, Result, RValue, Val, Var
 from ktc.elaborate.primitives import spellings
 from ktc.elaborate.resolve import modules
-from ktc.elaborate.resolve.hints import function_hint, member_hint
-from ktc.elaborate.resolve.suggestions import suggest_member
+from ktc.elaborate.resolve.hints import function_hint, import_hint, member_hint
+from ktc.elaborate.resolve.suggestions import suggest_import, suggest_member
 from ktc.elaborate.types import lookup, struct_members, struct_types, triviality, type_printer, well_known
 from ktc.syntax import ast
 
@@ -104,12 +103,9 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
             if found is None:
                 found = modules.submodule(elab, module, name)
             if found is None:
-                body.fail(
-                    Code.NO_MEMBER,
-                    f"module '{module.name.removeprefix('std.')}' has no '{name}'",
-                    body.at(node),
-                    suggest(name, list(module.scope.names)),
-                )
+                of = module.name.removeprefix("std.")
+                help = import_hint(of, name) or suggest_import(name, module.scope.names, elab.config.stdlib)
+                body.fail(Code.NO_MEMBER, f"module '{of}' has no '{name}'", body.at(node), help)
             return names.resolve(body, found, node)
         case StructTy():
             return type_member(body, base, name, node)
@@ -126,7 +122,10 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
             except Symbolic:
                 pass
             body.fail(
-                Code.CANNOT_INFER_PARAMETER, f"'{info.name}' needs parameters before its member '{name}'", body.at(node)
+                Code.CANNOT_INFER_PARAMETER,
+                f"'{info.name}' needs parameters before its member '{name}'",
+                body.at(node),
+                "write 'alloc[T](count)', which gives an 'UnsafePointer'" if name == "alloc" else "",
             )
         case RValue() | Place() | ConstValue():
             return value_member(body, base, name, node)
@@ -178,6 +177,8 @@ def no_member(body: Body, ty: Ty, name: str, node: ast.Node) -> NoReturn:
     help_text = member_hint(type_printer.type_name(body.elab, ty), name, _receiver(body, node)) or suggest_member(
         name, names
     )
+    if own is not None and not help_text and _receiver(body, node) == "self":
+        help_text = f"declare the field in the struct: 'var {name}: …'"
     start = getattr(node, "name_start", node.start)
     span = body.at(node)
     span = type(span)(span.source, start, max(node.end, start + 1))

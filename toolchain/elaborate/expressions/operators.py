@@ -120,7 +120,7 @@ def no_operator(body: Body, op: str, left: Result, right: Result, node: ast.Node
         for v in (left, right)
     )
     both = isinstance(left, (RValue, Place, ConstValue)) and isinstance(right, (RValue, Place, ConstValue))
-    help_text = operand_help(op, a, b) if both and a != b else ""
+    help_text = operand_help(op, a, b) if both and (a != b or op == "@") else ""
     own, other = _own_struct(asked), _own_struct(right)
     if both and own is not None and f"__{name}__" not in own.info.members:
         help_text = f"give '{own.info.name}' the method '__{name}__'" if name else ""

@@ -44,7 +44,7 @@ def _elaborate(elab: Elaboration, instance: Instance) -> None:
         instance.failed = True
     except Mismatch as reason:
         instance.failed = True
-        elab.report(reason.code, reason.message, reason.span or instance.fn.span(), "", instance)
+        elab.report(reason.code, reason.message, reason.span or instance.fn.span(), reason.help(), instance)
     finally:
         instance.busy = False
         elab.instances.enter(*outer)

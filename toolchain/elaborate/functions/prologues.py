@@ -24,6 +24,7 @@ from ktc.elaborate.tree.argument_uses import replaced
 from ktc.elaborate.types import struct_types, type_descriptions, type_printer, well_known
 from ktc.ir import nodes, types
 from ktc.ir.types import ADDRESS_OF
+from ktc.syntax import ast
 
 
 def make_function(elab: Elaboration, instance: Instance) -> None:
@@ -131,7 +132,10 @@ def _end_of_body(elab: Elaboration, body: Body, instance: Instance) -> None:
     span = instance.fn.span()
     kind = type_printer.type_name(elab, signature.result_ty)
     text = f"'{instance.fn.name}' must return a value of type '{kind}' on every path"
-    elab.fail(Code.MISSING_RETURN, text, span)
+    last = instance.fn.node.body[-1] if instance.fn.node.body else None
+    source = instance.fn.module.source.text
+    help = f"write 'return {source[last.start : last.end]}'" if isinstance(last, ast.ExprStmt) else ""
+    elab.fail(Code.MISSING_RETURN, text, span, help if "\n" not in help and len(help) < 60 else "")
 
 
 def _bind_arguments(elab: Elaboration, body: Body, instance: Instance, argument: NewArgument) -> None:

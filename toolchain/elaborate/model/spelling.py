@@ -1,5 +1,6 @@
 """Corrections of misspelt names, and hints for conversions between types."""
 
+import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 from types import MappingProxyType
@@ -52,6 +53,10 @@ def conversion_help(have: str, want: str) -> str:
         return "declare it 'Scalar[DType.bool]' and pass one" if have == "Bool" else ""
     if have == f"Optional[{want}]":
         return "take the value out with '.value()', or '.or_else(...)'"
+    if want == "NoneType":
+        return "the variable holds only None; declare it 'var name: Optional[…] = None'"
+    if family in ("List", "Tuple") and want.partition("[")[0] in ("List", "Tuple", "Dim"):
+        return "write it in '[…]'" if want.startswith("List") else "write it in '(…)'"
     if have == "NoneType":
         return f"'{want}' is never None; 'Optional[{want}]' is the type of what may be"
     if family in NUMBERS and want in NUMBERS:
@@ -59,8 +64,14 @@ def conversion_help(have: str, want: str) -> str:
     if want == "String" and family in NUMBERS:
         return "write 'String(...)' to convert it"
     if want in NUMBERS and want != "Bool" and family in TEXTS:
-        return f"'{want}(...)' reads a number from a text" if family != "StringLiteral" else ""
+        return f"'{want}(...)' reads a number from a text" if family != "StringLiteral" else _unquoted(have, want)
     return ""
+
+
+def _unquoted(have: str, want: str) -> str:
+    """Return what to write for a number in quotes."""
+    number = have.partition('["')[2].removesuffix('"]')
+    return f"leave the quotes out: '{number}'" if re.fullmatch(r"-?\d+(\.\d+)?", number) else ""
 
 
 def _ratio(one: str, other: str) -> float:

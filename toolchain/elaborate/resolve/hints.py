@@ -25,7 +25,9 @@ _PYTHON_OBJECT = "or use Python's own: 'Python.import_module(\"{module}\")', wit
 _MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "DeviceBuffer": {
         **dict.fromkeys(("copy_to_host", "to_host", "cpu", "get", "numpy", "tolist", "to_device", "cuda"), _TRANSFER),
-        **dict.fromkeys(("item", "fill", "zero_", "fill_"), _MAP),
+        **dict.fromkeys(("item", "fill_"), _MAP), "memset": "write '{x}.enqueue_fill(value)'",
+        **dict.fromkeys(("copy_from_host", "upload"), "write '{x}.enqueue_copy_from(source)'"),
+        **dict.fromkeys(("copy_to_device", "download"), "write '{x}.enqueue_copy_to(target)'"),
         "fill": "write '{x}.enqueue_fill(value)'", "zero_": "write '{x}.enqueue_fill(0)'",
         "data": "write '{x}.unsafe_ptr()'", "data_ptr": "write '{x}.unsafe_ptr()'", "ptr": "write '{x}.unsafe_ptr()'",
         "free": "a buffer is freed after its last use", "release": "a buffer is freed after its last use",
@@ -55,6 +57,7 @@ _MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({
         **dict.fromkeys(("unwrap_or", "value_or", "get_or", "orElse"), "write '{x}.or_else(default)'"),
     },
     "Dict": {
+        "insert": "write '{x}[key] = value'", "append": "write '{x}[key] = value'",
         **dict.fromkeys(("remove", "delete", "erase", "discard"), "write '_ = {x}.pop(key)'"),
         **dict.fromkeys(("has_key", "containsKey", "contains"), "write 'key in {x}'"),
         **dict.fromkeys(("iteritems", "entries"), "write '{x}.items()'"),
@@ -76,6 +79,7 @@ _MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({
     },
     "LayoutTensor": {
         **dict.fromkeys(("numel", "nelems", "__len__"), "write '{x}.size()'"), "at": "write '{x}[row, column]'",
+        **dict.fromkeys(("sum", "max", "min", "mean"), "go through its items in a loop: 'for i in range({x}.size()):'"),
         "data_ptr": "write '{x}.ptr'", "copy_to_host": "copy its buffer: 'ctx.enqueue_copy(to, of)'",
         **dict.fromkeys(("reshape_", "view"), "write '{x}.reshape[layout]()'"),
         **dict.fromkeys(("T", "t"), "write '{x}.transpose()'"),
@@ -119,9 +123,15 @@ _INDEX: Mapping[str, str] = MappingProxyType({
     "_GlobalIdx": _THREAD,
 })  # fmt: skip
 
+_UNCHANGEABLE: Mapping[str, str] = MappingProxyType({
+    **dict.fromkeys(("String", "StringSlice"), "make a new text of parts: 'x[:i] + \"…\" + x[i + 1 :]'"),
+    **dict.fromkeys(("List", "Span"), "assign to one item at a time: 'x[i] = …', in a loop"),
+})  # fmt: skip
+
 _ITERATION: Mapping[str, str] = MappingProxyType({
     "DeviceBuffer": _MAP, "UnsafePointer": "write 'for i in range(count):', and index it",
     "LayoutTensor": "write 'for i in range(size):', and index it", "Optional": "take its value out with '.value()'",
+    "FileHandle": "write 'for line in {x}.read().splitlines():'",
 })  # fmt: skip
 
 _MODULES: Mapping[str, str] = MappingProxyType({
@@ -131,6 +141,7 @@ _MODULES: Mapping[str, str] = MappingProxyType({
     "triton": "a kernel here is written for one thread: its index is 'global_idx.x', from 'gpu'",
     "torch": "device memory comes from 'DeviceContext', of 'gpu.host'; ", "pandas": "", "scipy": "", "matplotlib": "",
     "requests": "", "PIL": "", "tensorflow": "", "jax": "",
+    "tensor": "arrays are in 'ndarray', tensors in kernels 'LayoutTensor', from 'layout'",
     "typing": "types need no import: 'List', 'Dict', 'Optional' and 'Tuple' are known everywhere",
     "dataclasses": "write '@fieldwise_init' above a struct",
     "abc": "write a 'trait'", "enum": "write a struct with aliases", "functools": "write a function, or a loop",
@@ -162,7 +173,8 @@ _IMPORTS: Mapping[tuple[str, str], str] = MappingProxyType({
     ("random", "random"): "write 'random_float64()'", ("random", "randrange"): "write 'random_si64(low, high)'",
     ("random", "choice"): "index with 'random_ui64(0, len(x) - 1)'",
     ("random", "uniform"): "write 'random_float64(low, high)'",
-    ("sys", "exit"): "raise an error in 'main', or call 'abort()' from 'os'",
+    ("os", "environ"): "write 'getenv(name)'",
+    ("sys", "version"): "it is known when a program is compiled; leave it out",
     ("time", "time"): "write 'perf_counter()'",
     ("gpu", "syncthreads"): "the name is 'barrier'", ("gpu", "threadIdx"): "the name is 'thread_idx'",
     ("gpu", "blockIdx"): "the name is 'block_idx'", ("gpu", "blockDim"): "the name is 'block_dim'",
@@ -208,6 +220,11 @@ def member_hint(type: str, name: str, receiver: str) -> str:
 def index_hint(type: str, receiver: str) -> str:
     """Return what to write for an index of a type that takes none."""
     return _INDEX.get(_family(type), "").replace("{x}", _receiver(receiver))
+
+
+def unchangeable_hint(type: str) -> str:
+    """Return what to write for an item that cannot be assigned to, of a type as shown."""
+    return _UNCHANGEABLE.get(_family(type), "")
 
 
 def iteration_hint(type: str, receiver: str) -> str:
@@ -258,6 +275,9 @@ def kernel_argument_hint(have: str, want: str) -> str:
         return "a function is passed as a parameter of the kernel, 'kernel[function]', not as an argument"
     if given == "UnsafePointer" == declared:
         return "pass the buffer itself; a kernel cannot reach the host's memory"
+    if given == "DeviceBuffer" and declared == "UnsafePointer":
+        item = have.partition("[DType.")[2].rstrip("]")
+        return f"the items differ: make the buffer of the pointer's type, or point to items of 'DType.{item}'"
     if given == "DeviceBuffer" and declared == "LayoutTensor":
         return "make a tensor over it: 'LayoutTensor[dtype, layout](buffer)'"
     if given == "LayoutTensor" and declared == "UnsafePointer":

@@ -24,7 +24,7 @@ from ktc.elaborate.model.spelling import suggest
 from ktc.elaborate.model.types import ModuleValue
 from ktc.elaborate.model.values import Binding
 from ktc.elaborate.resolve.hints import import_hint, module_hint
-from ktc.elaborate.resolve.suggestions import missing_in_library, module_names, passed_on
+from ktc.elaborate.resolve.suggestions import missing_in_library, module_names, name_moved, passed_on, suggest_import
 from ktc.elaborate.tree import async_functions
 from ktc.elaborate.tree.decorators import check_form, check_parameters, decorate_function, decorate_struct
 from ktc.syntax import ast
@@ -289,7 +289,7 @@ def follow(elab: Elaboration, ref: ImportRef) -> Binding:
         if ref.name not in module.scope.names:
             text = f"module '{ref.module}' has no '{ref.name}'"
             names = [n for n in module.scope.names if not n.startswith("_")]
-            help = import_hint(ref.module, ref.name) or suggest(ref.name, names)
+            help = import_hint(ref.module, ref.name) or suggest_import(ref.name, names, elab.config.stdlib)
             if module.is_library and missing_in_library(elab.config.stdlib, ref.module, ref.name):
                 text, help = f"'{ref.name}' of module '{ref.module}' is not in this library yet", ""
             elab.reporter.sink.report(Diagnostic(Code.UNRESOLVED_IMPORT, name_place(ref.span, ref.name), text, help))
@@ -354,7 +354,9 @@ def _module_of(elab: Elaboration, ref: ImportRef) -> ModuleInfo | None:
             if dotted.split(".")[0] in ("max", "compiler", "tensor"):
                 text = f"module '{dotted}' is not part of the language: it belongs to another product"
             known = module_names(elab.modules.package.search, elab.config.stdlib)
-            help = module_hint(dotted, known) or suggest(dotted, known)
+            basic = elab.modules.prelude_scope.names if elab.modules.prelude_scope is not None else ()
+            help = name_moved(ref.name, dotted, known, basic, elab.config.stdlib)
+            help = help or module_hint(dotted, known) or suggest(dotted, known)
             if missing_in_library(elab.config.stdlib, dotted):
                 text = f"module '{dotted}' is not in this library yet"
             else:

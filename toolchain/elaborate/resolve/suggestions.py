@@ -11,6 +11,7 @@ from pathlib import Path
 from ktc.elaborate.model.declarations import ImportRef
 from ktc.elaborate.model.spelling import INDICES, NUMBERS, SHORT, TEXTS, suggest
 from ktc.elaborate.tree.foreign_keywords import FOREIGN_MEMBERS, FOREIGN_NAMES
+from ktc.elaborate.tree.older_names import OLDER_NAMES
 
 _MISSPELT = 0.8
 """How alike a word of another language must be."""
@@ -72,6 +73,10 @@ def iteration_help(name: str, own: bool) -> str:
 
 def operand_help(op: str, left: str, right: str) -> str:
     """Return what to do about an operator that does not take two types, as shown."""
+    if op == "@" and "LayoutTensor" in (left.partition("[")[0], right.partition("[")[0]):
+        return "'matmul', from 'linalg.matmul', multiplies matrices; a kernel adds products up in a loop"
+    if op == "*" and left.partition("[")[0] in TEXTS and right.partition("[")[0] in TEXTS:
+        return "a text is repeated a whole number of times"
     if left == "NoneType":
         return "the call that it comes from returns nothing"
     for one, other in ((left, right), (right, left)):
@@ -110,7 +115,35 @@ def suggest_name(name: str, names: Iterable[str], library: Path) -> str:
     home = library_module_of(name, library)
     if not home and ((library / name).is_dir() or (library / f"{name}.kpy").is_file()):
         return f"write 'import {name}' at the top of the file"
-    return f"write 'from {home} import {name}' at the top of the file" if home else suggest(name, names)
+    return f"write 'from {home} import {name}' at the top of the file" if home else _elsewhere(name, names)
+
+
+def suggest_import(name: str, names: Iterable[str], library: Path) -> str:
+    """Return a help text for a name that a module does not have; `names`: what it has."""
+    alike = suggest(name, names)
+    if alike and alike.lower() == f"did you mean '{name}'?".lower():
+        return alike
+    home = library_module_of(name, library) if name not in FOREIGN_NAMES else ""
+    if home:
+        return f"write 'from {home} import {name}'"
+    return FOREIGN_NAMES.get(name) or OLDER_NAMES.get(name) or alike
+
+
+def name_moved(name: str, module: str, known: Collection[str], basic: Collection[str], library: Path) -> str:
+    """Return where a name is that an import takes from a module of a package that has no such module.
+
+    Args:
+        known: the modules that there are.
+        basic: the names that need no import.
+    """
+    if not name or module.rpartition(".")[0] not in known:
+        return ""
+    return f"'{name}' needs no import" if name in basic else suggest_import(name, (), library)
+
+
+def _elsewhere(name: str, names: Iterable[str]) -> str:
+    """Return what a name of another version or language is called here, or what looks like it."""
+    return OLDER_NAMES.get(name) or suggest(name, names)
 
 
 def library_module_of(name: str, library: Path) -> str:

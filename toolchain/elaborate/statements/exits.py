@@ -169,7 +169,9 @@ def raise_(body: Body, node: ast.Raise) -> None:
     error_ty = well_known.error_type(body.elab)
     if node.value is None:
         if not body.flow.current_error:
-            body.fail(Code.UNHANDLED_RAISE, "there is no error to raise again here", body.at(node))
+            body.fail(
+                Code.UNHANDLED_RAISE, "there is no error to raise again here", body.at(node), "write 'raise Error(…)'"
+            )
         held = body.flow.current_error[-1]
         value: Val = Place(held.ty, held.pointer, True, held.local, (), True)
     else:

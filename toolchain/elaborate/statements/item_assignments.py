@@ -10,7 +10,7 @@ from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, StructTy
 from ktc.elaborate.model.values import Arg, ComputedAccess, Place, Result, RValue, Val, Var
-from ktc.elaborate.resolve.hints import index_hint, origin_hint
+from ktc.elaborate.resolve.hints import index_hint, origin_hint, unchangeable_hint
 from ktc.elaborate.resolve.suggestions import mutability_help
 from ktc.elaborate.statements import overwrites
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
@@ -186,7 +186,8 @@ def assign_item(body: Body, place: Result, value: Result, node: ast.Node, base: 
             )
         elif not help and isinstance(ty, StructTy) and not ty.info.module.is_library:
             help = "write a '__setitem__', or let '__getitem__' return a 'ref'"
-        body.fail(Code.CANNOT_MUTATE, text, body.at(node), help)
+        name = type_printer.type_name(body.elab, ty) if ty is not None else ""
+        body.fail(Code.CANNOT_MUTATE, text, body.at(node), help or unchangeable_hint(name))
     overwrites.store_place(body, place, value, body.at(node), "")
 
 

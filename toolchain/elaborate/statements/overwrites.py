@@ -8,6 +8,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, partial_moves, place_operations, variables
 from ktc.elaborate.builder.linear_types import check_dropped
 from ktc.elaborate.calls import argument_passing, conversions
+from ktc.elaborate.model.declarations import StructInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import FunctionValue
 from ktc.elaborate.model.values import PackValue, Place, Result, RValue, Var
@@ -218,6 +219,9 @@ def store_var(body: Body, var: Var, value: Result, target: ast.Name) -> None:
     if not isinstance(place, Place) or not place.mutable:
         reason = f"argument '{var.name}' is read only" if var.kind == "arg" else f"'{var.name}' is read only"
         help_text = f"declare it 'mut {var.name}' or 'var {var.name}'" if var.kind == "arg" else ""
+        fn = body.frame.instance.fn if body.frame.instance is not None else None
+        if var.kind == "arg" and fn is not None and isinstance(fn.owner, StructInfo) and var.name in fn.owner.members:
+            help_text = f"write 'self.{var.name} = …' for the field"
         help_text = help_text or loop_help(var.name, getattr(place, "reason", ""))
         body.fail(Code.CANNOT_MUTATE, reason, body.at(target), help_text)
     store_place(body, place, value, body.at(target), "*" if var is body.flow.out_var else "")

@@ -28,7 +28,7 @@ _STRUCT_DECORATORS = (
 
 _FOREIGN = {
     "dataclass": "write '@fieldwise_init'", "fieldwise_init": "it stands above a struct",
-    "value": "write '@fieldwise_init', and let the struct conform to 'Copyable' and 'Movable'",
+    "value": "write '@fieldwise_init', and let the struct conform to 'ImplicitlyCopyable' and 'Movable'",
     "inline": "write '@always_inline'", "property": "write a method",
     "classmethod": "write '@staticmethod'", "abstractmethod": "a trait's method has the body '...'",
     **dict.fromkeys(
@@ -36,7 +36,9 @@ _FOREIGN = {
         "a kernel is a plain 'fn'; the launch makes it one",
     ),
     "lru_cache": "write the cache yourself, as a 'Dict'", "functools": "write a function around it",
-    "override": "leave it out", "overload": "write several functions with one name", "final": "leave it out",
+    **dict.fromkeys(("override", "noncapturing", "adaptive", "inline_always"), "leave it out"),
+    "unroll": "write '@parameter' above the loop", "overload": "write several functions with one name",
+    "final": "leave it out",
     "parallel": "'parallelize', from 'algorithm', uses the cores",
     "kernel": "a kernel is a plain 'fn'; the launch makes it one", "device": "any 'fn' can be called in a kernel",
 }  # fmt: skip

@@ -119,7 +119,6 @@ FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
         "sorted": "write 'sort(x)', which sorts in place",
         "map": "write a list: '[f(item) for item in x]'",
         "filter": "write a list: '[item for item in x if …]'",
-        "exit": "raise an error in 'main', or call 'abort()'",
         **dict.fromkeys(("id", "addressof"), "write 'UnsafePointer(to=x)'"),
         "getattr": "types are known at compile time; name the member",
         "setattr": "name the member: 'x.member = value'",

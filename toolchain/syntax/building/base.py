@@ -59,7 +59,12 @@ class BaseBuilder:
         """Every parameter or argument but `self` has a type."""
         for param in params:
             if param.type is None and (param.name != "self" or what == "parameter"):
-                help = f"write '{param.name}: ' and a type"
+                kind = _kind(param, what)
+                help = f"write '{param.name}: {kind}'" if kind else f"write '{param.name}: ' and a type"
+                if what == "parameter":
+                    help += ", or the traits that a type needs: 'Copyable & Movable'"
+                if param.name == "cls":
+                    help = "leave 'cls' out: a '@staticmethod' names its struct"
                 if what == "argument" and "main(" in self.text[max(param.start - 20, 0) : param.start]:
                     help = "'main' takes no arguments; 'argv()', from the module 'sys', gives those of the command line"
                 self.wrong(param.start, param.end, f"{what} '{param.name}' needs a type", help)
@@ -103,3 +108,19 @@ class BaseBuilder:
                 break
             following.comptime = True
             node = following
+
+
+def _kind(param: ast.Param, what: str) -> str:
+    """Return the type that an argument without one probably has, by its default or its name; "" if nothing says so."""
+    default = param.default
+    if what != "argument":
+        return "Int"
+    if isinstance(default, ast.BoolLit):
+        return f"Bool = {default.value}"
+    if isinstance(default, ast.IntLit):
+        return f"Int = {default.value}"
+    if isinstance(default, ast.FloatLit):
+        return "Float64 = …"
+    if isinstance(default, ast.StrLit):
+        return "String = …"
+    return "UnsafePointer[Float32, MutAnyOrigin]" if param.name.endswith("_ptr") else ""

@@ -60,7 +60,7 @@ class StructBuilder(BaseBuilder):
         elif not isinstance(item, _FILE_SCOPE):
             end = min(item.end, (self.text + "\n").index("\n", item.start))
             help = "put it into a function, for example 'def main():'"
-            if self.text.startswith("if __name__", item.start):
+            if self.text.startswith(("if __name__", "main()"), item.start):
                 help = "leave it out: a program starts at 'def main():'"
             what = "expressions" if isinstance(item, ast.ExprStmt) else "statements"
             self.wrong(item.start, end, f"{what} are not supported at file scope", help)
@@ -102,7 +102,7 @@ class StructBuilder(BaseBuilder):
             if isinstance(item, ast.Alias):
                 self.valueless.pop(item.start, None)
             elif not isinstance(item, (ast.FunctionDecl, ast.Pass)):
-                self.wrong(item.start, item.end, "only methods and aliases are allowed in a trait")
+                self.wrong(item.start, item.end, "only methods and aliases are allowed in a trait", _of_traits(item))
         return ast.TraitDecl(start, end, self.word(name), self.token_starts[name], params, traits, body, (), doc)
 
     def _required(self, item: ast.Node) -> ast.Node:
@@ -142,3 +142,9 @@ class StructBuilder(BaseBuilder):
     # "@" postfix _NEWLINE?
     def decorator(self, kids: Kids, start: int, end: int) -> ast.Decorator:
         return ast.Decorator(start, end, kids[0])
+
+
+def _of_traits(item: ast.Node) -> str:
+    """Return what to write for a field in a trait."""
+    name = item.target.id if isinstance(item, ast.VarDecl) and isinstance(item.target, ast.Name) else ""
+    return f"structs have fields; let the trait ask for a method: 'fn {name}(self) -> …: ...'" if name else ""

@@ -24,10 +24,21 @@ _SUFFIXES = {"f": "Float32", "u": "UInt", "l": "Int64", "ul": "UInt64", "ll": "I
 """What numbers of C end with."""
 
 
+_MACROS = {
+    "println": "write 'print(...)'", "print": "leave it out", "eprintln": "write 'print(…, file=stderr)'",
+    "vec": "write a list: '[a, b]'", "format": "write 'String(…)', or '\"… {}\".format(…)'",
+    "panic": "write 'raise Error(…)', or 'abort(…)', from 'os'", "assert": "call 'debug_assert'",
+    "assert_eq": "write 'assert_equal(a, b)', from 'testing'",
+}  # fmt: skip
+"""What to write for macros of Rust."""
+
+
 def _after_bang(text: str, at: int) -> str:
     """Return what to write for a `!`, which calls a macro of Rust or negates."""
     is_macro = at > 0 and (text[at - 1].isalnum() or text[at - 1] == "_")
-    return "write 'print(...)'" if text[:at].endswith("println") else "leave it out" if is_macro else "write 'not'"
+    macro = re.search(r"\w*\Z", text[max(at - 20, 0) : at])
+    known = _MACROS.get(macro[0], "") if macro is not None else ""
+    return known or ("leave it out" if is_macro else "write 'not'")
 
 
 class LiteralReader:

@@ -38,6 +38,16 @@ _OPERATORS = frozenset({
 })  # fmt: skip
 
 
+_AFTER_HEAD = {
+    "throws": "write 'raises', in front of '->'", "raises": "'raises' stands in front of '->'",
+    "then": "write ':' in place of 'then'", "noexcept": "leave it out: a function without 'raises' does not raise",
+    "const": "leave it out: an argument is read only", "do": "write ':' in place of 'do'",
+    "where": "leave it out, or write it behind a parameter",
+    "extends": "write the traits in brackets: 'struct S(Trait):'",
+    "implements": "write the traits in brackets: 'struct S(Trait):'",
+}  # fmt: skip
+
+
 def next_declaration(text: str, after: int) -> int:
     """Return where the next declaration in column 1 starts, after the line of an offset, or -1."""
     line_end = text.find("\n", after)
@@ -103,6 +113,13 @@ def _indentation(failure: Failure) -> LexError | None:
 def _condition(failure: Failure) -> LexError | None:
     """`if a = b:`."""
     if failure.word == "=" and failure.head() in ("if", "elif", "while") and not failure.brackets:
+        at, text = failure.start, failure.text
+        for word, right in (("=>", ">="), ("=<", "<="), ("===", "==")):
+            start = at - 2 if word == "===" else at
+            if text.startswith(word, start):
+                return LexError(
+                    Code.SYNTAX_ERROR, start, start + len(word), f"'{word}' is not an operator", f"write '{right}'"
+                )
         return error_at(failure, "'=' is not allowed in a condition", "write '==' to compare")
     return None
 
@@ -139,7 +156,9 @@ def _colon(failure: Failure) -> LexError | None:
         head = failure.text[failure.tokens.starts[index] : failure.tokens.ends[index]]
     if ":" not in failure.fitting or failure.brackets or head not in _HEADS or failure.index == failure.first:
         return None
-    help = "blocks are made by ':' and indentation" if failure.word == "{" else ""
+    help = "blocks are made by ':' and indentation" if failure.word == "{" else _AFTER_HEAD.get(failure.word, "")
+    if failure.before() == "raises" and failure.kind() == "NAME":
+        help = "every error is an 'Error': leave its type out"
     error = error_at(failure, f"expected ':' after {_BEFORE_COLON.get(head, repr(head))}", help)
     error.missing = ":"
     return error
@@ -209,6 +228,8 @@ def _expected(failure: Failure) -> LexError:
     rest = sorted(fitting - _OPERATORS - {"TRANSFER", "AUGMENTED", ";", ":=", "STRING", "**", "as", "NAME"})
     if "_NEWLINE" in rest:
         help = "write 'print(...)'" if failure.head() == "print" and failure.index == failure.first + 1 else ""
+        if failure.head() == "var" and failure.word == ":" and "," in failure.text[: failure.start].rpartition("\n")[2]:
+            help = "declare each variable in a line of its own"
         if failure.head() in ("from", "import") and failure.kind() == "NAME" and "," in fitting:
             help = "write ',' between names"
         return error_at(failure, f"expected the end of the line, found {found}", help)
@@ -217,7 +238,8 @@ def _expected(failure: Failure) -> LexError:
     if 0 < len(rest) <= 4:
         texts = [f"'{text}'" for text in rest]
         listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
-        return error_at(failure, f"expected {listed}, found {found}")
+        help = f"write '{failure.head()} {failure.before()}():'" if rest == ["(", "["] and failure.word == ":" else ""
+        return error_at(failure, f"expected {listed}, found {found}", help)
     return error_at(failure, f"{found} has no place here")
 
 

@@ -13,7 +13,7 @@ from ktc.syntax.parsing.parse_failure import Failure, error_at
 
 _CAST: Mapping[str, str] = MappingProxyType({
     "int": "Int", "long": "Int", "float": "Float32", "double": "Float64", "bool": "Bool", "char": "UInt8",
-    "unsigned": "UInt", "size_t": "UInt",
+    "unsigned": "UInt", "size_t": "UInt", "string": "String", "str": "String", "i32": "Int32", "f32": "Float32",
 })  # fmt: skip
 """What C's types are called in a conversion."""
 
@@ -26,7 +26,7 @@ _KEYWORDS: Mapping[str, tuple[str, str]] = MappingProxyType({
     "global": ("'global' is not a statement", "there are no global variables; pass the value as an argument"),
     "nonlocal": ("'nonlocal' is not a statement", "a nested function sees the variables around it"),
     "yield": ("generators are not supported", "write a struct with '__iter__' and '__next__'"),
-    "let": ("'let' is not a statement", "use 'var'"),
+    "let": ("'let' is not a statement", "write 'var'"),
 })  # fmt: skip
 _TYPED = "write 'var name: {} = …'"
 FOREIGN_STATEMENTS: Mapping[str, str] = MappingProxyType({
@@ -42,7 +42,10 @@ FOREIGN_STATEMENTS: Mapping[str, str] = MappingProxyType({
     "foreach": "write 'for'", "do": "write 'while True:', and leave it with 'break'", "loop": "write 'while True:'",
     "interface": "write 'trait'", "protocol": "write 'trait'", "enum": "write a struct with aliases",
     "impl": "name the trait in the struct's declaration: 'struct S(Trait):'", "unless": "write 'if not'",
-    "until": "write 'while not'", "echo": "write 'print(...)'", "public": "everything is public; leave it out",
+    "until": "write 'while not'", "echo": "write 'print(...)'", "final": "write 'alias'", "elif_": "write 'elif'",
+    "repeat": "write 'for _ in range(…):'", "begin": "blocks are made by ':' and indentation",
+    "end": "blocks are made by ':' and indentation", "package": "a folder with '__init__.kpy' is a package",
+    "public": "everything is public; leave it out",
     "private": "everything is public; leave it out", "type": "write 'alias'", "typedef": "write 'alias'",
     "template": "parameters follow the name: 'fn f[T: …](…)'", "extern": "use 'external_call', from 'sys.ffi'",
     "__global__": "write 'fn'; the launch makes it a kernel", "__device__": "write 'fn'; kernels can call it",
@@ -169,6 +172,8 @@ def foreign_form(failure: Failure) -> LexError | None:
         return error
     if head == "var" and at == 2 and is_name:
         name, kind = (word, previous) if previous[:1].isupper() or word[:1].islower() else (previous, word)
+        name, kind = (previous, word) if word in _CAST else (name, kind)
+        kind = _CAST.get(kind, kind)
         return error_at(failure, f"expected the end of the line, found '{word}'", f"write 'var {name}: {kind}'")
     if head == "var" and word == "==":
         return error_at(failure, "'==' compares", "write '=' to give a value")
@@ -183,6 +188,9 @@ def foreign_form(failure: Failure) -> LexError | None:
         error.start = failure.tokens.starts[failure.first]
         error.end = error.start + len(head)
         return error
+    if is_name and failure.brackets and previous in ("mut", "ref", "out", "inout", "read", "owned", "borrowed", "var"):
+        help = f"write '{word}': what a function does with an argument is said where it is declared"
+        return error_at(failure, f"'{previous}' is not written in a call", help)
     if head == "import" and word == "from":
         return error_at(failure, "'from' comes first", "write 'from module import name'")
     if is_name and previous == ")" and failure.before(3) == "(" and failure.before(2).isidentifier():
