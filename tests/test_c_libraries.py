@@ -184,6 +184,10 @@ def test_mistakes_of_libraries(program_cache: Path, tmp_path: Path) -> None:
     )
     assert "'a b' is not a valid name in C" in error("@export('a b')\nfn f():\n    pass\n")
     assert 'the ABI of an exported function is "C"' in error("@export('a', ABI='D')\nfn f():\n    pass\n")
+    assert "its argument 'f' is a 'fn(String) -> None'" in error("@export\nfn g(f: fn (String) -> None):\n    pass\n")
+    assert "the struct 'S' cannot be exported" in error(
+        "@export\nfn f():\n    pass\n\n\n@export\nstruct S:\n    var x: String\n"
+    )
     main = "def main():\n    pass\n"
     assert "--header is for libraries" in error(main, "--header", "x.h")
     assert "linking failed" in error(main, "-l", "no_library_has_this_name")

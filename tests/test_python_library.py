@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import inspect
 import os
+import pickle
 import platform
 import subprocess
 import sys
@@ -93,6 +94,34 @@ fn bump(mut x: Int):
     x += 1
 
 
+@export
+fn scaled(x: Float32, by: Float32 = 1.5, offset: Int16 = -2, negates: Bool = False) -> Float32:
+    return (-1 if negates else 1) * (x * by + Float32(offset))
+
+
+@fieldwise_init
+struct Total(Movable):
+    var parts: List[Float64]
+
+
+@export
+fn total_new() -> UnsafePointer[Total, MutAnyOrigin]:
+    var place = alloc[Total](1)
+    place.init_pointee_move(Total([]))
+    return place
+
+
+@export
+fn total_add(total: UnsafePointer[Total, MutAnyOrigin], x: Float64) -> Int:
+    total[].parts.append(x)
+    return len(total[].parts)
+
+
+@export
+fn applied(f: fn (Float64) -> Float64, x: Float64) -> Float64:
+    return f(x)
+
+
 fn axpy[
     dtype: DType, scale: Int = 1
 ](a: UnsafePointer[Scalar[dtype], MutAnyOrigin], b: UnsafePointer[Scalar[dtype], MutAnyOrigin], n: Int):
@@ -165,7 +194,7 @@ def test_arguments_that_do_not_fit(lib: ktc.Library) -> None:
     data = np.arange(4.0)
     assert refused(TypeError, lambda: lib.small(1)) == "small() misses its argument 'y'"
     assert refused(TypeError, lambda: lib.wide(1, 2)) == "wide() takes 1 argument, not 2"
-    assert refused(TypeError, lambda: lib.wide(y=1)) == "wide() has no further argument 'y'"
+    assert refused(TypeError, lambda: lib.wide(y=1)) == "wide() has no argument 'y'"
     assert refused(TypeError, lambda: lib.wide(1.5)) == "wide(): argument 'x' must be an int, not float"
     assert refused(OverflowError, lambda: lib.wide(-1)) == "wide(): argument 'x' does not fit into UInt64"
     assert "does not fit into Int8" in refused(OverflowError, lambda: lib.small(128, 0, True, 0))
@@ -186,6 +215,34 @@ def test_arguments_that_do_not_fit(lib: ktc.Library) -> None:
     assert "released memoryview" in refused(ValueError, lambda: lib.sum_of(released, 1))
     assert "has 3 bytes; the struct has 16" in refused(TypeError, lambda: lib.swapped(b"abc"))
     assert "exports no 'smal'; did you mean 'small'?" in refused(AttributeError, lambda: lib.smal)
+
+
+def test_defaults_handles_and_callbacks(lib: ktc.Library) -> None:
+    assert lib.scaled(2) == 1 and lib.scaled(2, negates=True) == -1 and lib.scaled(x=2, offset=0) == 3
+    assert str(inspect.signature(lib.scaled.raw)) == "(x, by=1.5, offset=-2, negates=False)"
+    total = lib.total_new()
+    assert isinstance(total, int) and lib.total_add(total, 1) == 1 and lib.total_add(total, 2.5) == 2
+    triple = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: x * 3)
+    assert lib.applied(triple, 2) == lib.applied(ctypes.cast(triple, ctypes.c_void_p).value, 2) == 6
+    assert "must be a function of ctypes or numba" in refused(TypeError, lambda: lib.applied(lambda x: x, 2))
+    assert "must be an array of float64, not int" in refused(TypeError, lambda: lib.sum_of(total, 1))
+
+
+def test_numbers_of_numpy_and_orders_of_bytes(lib: ktc.Library) -> None:
+    assert lib.small(np.int8(1), np.array(2), np.True_, np.float32(3)) == 6
+    assert "bytes in another order" in refused(TypeError, lambda: lib.sum_of(np.arange(3, dtype=">f8"), 3))
+    assert "format 'Zd'" in refused(TypeError, lambda: lib.sum_of(np.zeros(3, dtype=complex), 3))
+    assert refused(TypeError, lambda: lib.wide(1, x=2)) == "wide() gets its argument 'x' twice"
+    assert "surrogates not allowed" in refused(UnicodeEncodeError, lambda: lib.first_bytes("\ud800"))
+
+
+def test_libraries_go_to_other_processes(lib: ktc.Library) -> None:
+    kernel = lib.kernel("turned")
+    for one in (lib, lib.wide, kernel):
+        assert repr(pickle.loads(pickle.dumps(one))) == repr(one)
+    assert pickle.loads(pickle.dumps(lib.wide))(7) == 7
+    problem = ktc.CompileError([], "text")
+    assert pickle.loads(pickle.dumps(problem)).text == "text"
 
 
 class Foreign:
@@ -241,8 +298,13 @@ def test_kernels(lib: ktc.Library) -> None:
     assert "axpy(): argument 'a' must be an array of float32, not of float64" in refused(
         TypeError, lambda: kernel[1, 32](doubles, b, 3)
     )
+    kernel[[np.int64(4), 1], np.int32(32)](a, n=100, b=b)
+    assert (b == 1 + 6 * a).all() and repr(kernel).startswith("<ktc kernel 'axpy[dtype=float32, scale=3]' of ")
+    assert "has no argument 'm'; it takes a, b, n" in refused(TypeError, lambda: kernel[4, 32](a, b, m=1))
+    assert "misses its argument 'n'" in refused(TypeError, lambda: kernel[4, 32](a, b=b))
+    assert "gets its argument 'a' twice" in refused(TypeError, lambda: kernel[4, 32](a, b, a=b))
     assert "has no threads" in refused(ValueError, lambda: kernel[0, 32])
-    assert "is a number or a tuple" in refused(TypeError, lambda: kernel[1.5, 32])
+    assert "is a whole number or a tuple" in refused(TypeError, lambda: kernel[1.5, 32])
     assert "axpy[grid, block](…)" in refused(TypeError, lambda: kernel(a, b, 3))
     assert "has no function 'none'" in refused(ktc.CompileError, lambda: lib.kernel("none"))
     assert "has no parameter 'dtyp'" in refused(ktc.CompileError, lambda: lib.kernel("axpy", dtyp=np.float32))
@@ -267,6 +329,10 @@ def test_texts_and_mistakes(cached: None, tmp_path: Path) -> None:
     assert (
         found_missing == "calls_c: no library has the function 'in_no_library': name its library, as in libraries=['z']"
     )
+    level = "optimization_level must be a number from 0 to 3, not 4"
+    assert refused(ValueError, lambda: ktc.compile("@export", optimization_level=4)) == level
+    assert "did you mean 'include'?" in refused(TypeError, lambda: ktc.compile("@export", includes=["x"]))
+    assert "must be a str, not bytes" in refused(TypeError, lambda: ktc.compile(b"@export"))
     path = tmp_path / "changing.kpy"
     path.write_text("@export\nfn value() -> Int:\n    return 1\n")
     first = ktc.load(path, target="cpu")

@@ -33,6 +33,8 @@ class _Ktc(types.ModuleType):
 
     def __getattr__(self, name: str) -> object:
         """Return what the library of Python has."""
+        if name == "__version__":
+            return import_module("ktc.base.version").VERSION
         if name == "load_ipython_extension":
             return import_module("ktc.api.notebooks").load_ipython_extension
         if name in _NAMES:
@@ -40,7 +42,7 @@ class _Ktc(types.ModuleType):
         raise AttributeError(f"module 'ktc' has no attribute '{name}'", name=name, obj=self)
 
     def __dir__(self) -> list[str]:
-        return sorted([*vars(self), *_NAMES])
+        return sorted([*[name for name in vars(self) if name.startswith("__")], *_NAMES])
 
 
 sys.modules[__name__].__class__ = _Ktc

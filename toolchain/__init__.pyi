@@ -10,3 +10,5 @@ from ktc.api import build as build
 from ktc.api import compile as compile
 from ktc.api import emit as emit
 from ktc.api import load as load
+
+__version__: str

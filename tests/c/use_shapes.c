@@ -27,6 +27,25 @@ static void *work(void *given) {
     return given;
 }
 
+static int32_t next(int32_t x) { return x + 1; }
+
+static void add_user(int32_t *at, void *user) { *at += *(int32_t *)user; }
+
+static void check_functions(void) {
+    int32_t data[] = {3, 1, 2}, ten = 10;
+    int (*order)(const void *, const void *) = (int (*)(const void *, const void *))(void (*)(void))compare;
+    Stack *stack = stack_new();
+    Unused unused = {true, NULL, next};
+    assert(unused.step(1) == 2 && twice(next, 5) == 7 && tripling()(7) == 21 && twice(tripling(), 2) == 18);
+    visit(data, 3, add_user, &ten);
+    qsort(data, 3, sizeof *data, order);
+    assert(data[0] == 11 && data[1] == 12 && data[2] == 13);
+    assert(stack_push(stack, 1).code == Failure_NONE && stack_push(stack, 2).code == Failure_NONE);
+    assert(stack_push(stack, 3).code == Failure_FULL);
+    stack_free(stack);
+    assert(text_length("hello") == 5);
+}
+
 int main(void) {
     Point p = {3, 4};
     Point a = {1, 2}, q = ktc_scaled(p, 2);
@@ -36,6 +55,7 @@ int main(void) {
     ktc_text text = {"h\xc3\xa9llo", 6};
     double result = 7;
     pthread_t threads[4];
+    check_functions();
     assert(add(40, 2) == 42 && add(-3, 1) == -2);
     assert(q.x == 6 && q.y == 8);
     memset(&m, 0, sizeof m);

@@ -8,9 +8,11 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
-from typing import TypedDict, TypeVar, Unpack
+from types import MappingProxyType
+from typing import TypeAlias, TypedDict, TypeVar, Unpack
 
 from ktc import config as configs
 from ktc.api.errors import error_of
@@ -29,6 +31,8 @@ from ktc.interop.c_header import header as header_text
 from ktc.ir.exports import Exports
 
 T = TypeVar("T")
+_Names: TypeAlias = Sequence[str | os.PathLike[str]]
+_HIGHEST = MappingProxyType({"optimization_level": 3, "debug": 2})
 _TEXTS = ("ast", "ir", "llvm", "llvm-opt", "asm")
 
 
@@ -163,12 +167,12 @@ def _session(request: BuildRequest, config: Config, cache: Cache, sink: Sink) ->
 
 def _guarded(request: BuildRequest, work: Callable[[BuildRequest, Config, Cache, Sink], T]) -> T:
     """Do something on a stack that is large enough; diagnostics become an exception."""
-    sink, cache = Sink(), configs.open_cache()
+    sink, cache, options = Sink(), configs.open_cache(), _options(request)
     results: list[T] = []
 
     def body() -> int:
         try:
-            config = configs.resolve(_options(request), sink, cache)
+            config = configs.resolve(options, sink, cache)
             if config is not None and not sink.error_count:
                 results.append(work(request, config, cache, sink))
         except Failed as error:
@@ -189,14 +193,28 @@ def _guarded(request: BuildRequest, work: Callable[[BuildRequest, Config, Cache,
 
 def _options(request: BuildRequest) -> Options:
     given = request.options
+    for name in given:
+        if name not in BuildOptions.__annotations__:
+            near = get_close_matches(name, BuildOptions.__annotations__, 1)
+            raise TypeError(f"there is no option '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+    for word, highest in _HIGHEST.items():
+        number = given.get(word, 0)
+        if not isinstance(number, int) or not 0 <= number <= highest:
+            raise ValueError(f"{word} must be a number from 0 to {highest}, not {number!r}")
     return Options(
         root=request.path, output=request.output, emit=request.emit, level=given.get("optimization_level"),
         debug=given.get("debug"), accelerators=given.get("target"), cpu=given.get("target_cpu"), module=request.module,
         defines=tuple([f"{name}={value}" for name, value in given.get("defines", {}).items()]),
-        search=tuple([Path(folder) for folder in given.get("include", ())]),
-        libraries=tuple(given.get("libraries", ())), writes=request.output is not None,
-        library_folders=tuple([Path(folder) for folder in given.get("library_folders", ())]),
+        search=tuple([Path(folder) for folder in _several(given.get("include", ()))]),
+        libraries=tuple([os.fspath(name) for name in _several(given.get("libraries", ()))]),
+        writes=request.output is not None,
+        library_folders=tuple([Path(folder) for folder in _several(given.get("library_folders", ()))]),
     )  # fmt: skip
+
+
+def _several(given: _Names | str | os.PathLike[str]) -> _Names:
+    """Return what was given, a single name as a list of one."""
+    return [given] if isinstance(given, str | os.PathLike) else given
 
 
 def build(

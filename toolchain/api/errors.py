@@ -43,10 +43,15 @@ class CompileError(Exception):
 
     def __init__(self, problems: Sequence[Problem], text: str) -> None:
         super().__init__(text.strip())
+        self._made_of = (tuple(problems), text)
         self.problems, self.text = tuple(problems), text
         first = next((one for one in problems if not one.is_warning), Problem("", text))
         self.code, self.message, self.path = first.code, first.message, first.path
         self.line, self.column = first.line, first.column
+
+    def __reduce__(self) -> tuple[type["CompileError"], tuple[tuple[Problem, ...], str]]:
+        """Pickle it, so that it comes back from another process."""
+        return CompileError, self._made_of
 
 
 def problems_of(diagnostics: Sequence[Diagnostic]) -> list[Problem]:

@@ -5,7 +5,9 @@ those that it declares, with the parameters put in by the compiler.
 """
 
 import json
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 
 from ktc import config
 from ktc.api.building import BuildRequest
@@ -83,6 +85,10 @@ def _value(text: str, param: ast.Param, value: object) -> str:
 
 def _dtype(value: object) -> str:
     """Return the name of a dtype of numpy, torch or Python, or a name as it is."""
+    numpy = sys.modules.get("numpy")
+    if isinstance(value, str) and numpy is not None and value not in _DTYPES:
+        with suppress(TypeError):
+            value = numpy.dtype(value)
     found = getattr(value, "name", None) or getattr(value, "__name__", None) or str(value)
     found = str(found).rpartition(".")[2]
     plain = {"float": "float64", "int": "int64", "bool_": "bool"}.get(found, found)

@@ -5,7 +5,8 @@ done on return; of arrays on an NVIDIA GPU in the order of the current stream of
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from operator import index
+from typing import SupportsIndex, TypeAlias
 
 from ktc.api import building, cuda
 from ktc.api.building import BuildOptions, BuildRequest
@@ -14,7 +15,7 @@ from ktc.api.loading import load_extension
 from ktc.api.repeated_launch import Repeat
 from ktc.base.records import replace
 
-Shape: TypeAlias = int | tuple[int, ...]
+Shape: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...]
 Call: TypeAlias = Callable[..., object]
 
 
@@ -33,20 +34,25 @@ class Kernel:
     def _options(self, target: str) -> BuildOptions:
         return BuildOptions(**{**self._request.options, "target": target})
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle it: another process compiles it, or finds it in the cache."""
+        return Kernel, (self._request, self.__name__, self._parameters)
+
     def __getitem__(self, shape: tuple[Shape, ...]) -> "Launcher":
         """Return a launch with a grid of blocks, a block of threads, and perhaps bytes of shared memory.
 
         Raises:
             TypeError: these are no numbers, or tuples of at most three.
         """
+        shape = _hashable(shape)
         found = self._launchers.get(shape)
         if found is None:
             if not isinstance(shape, tuple) or len(shape) not in (2, 3):
                 raise TypeError(f"write {self.__name__}[grid, block] or {self.__name__}[grid, block, shared_bytes]")
             shared = shape[2] if len(shape) == 3 else 0
-            if not isinstance(shared, int):
+            if not isinstance(shared, SupportsIndex):
                 raise TypeError(f"{self.__name__}: the bytes of shared memory are a number, not {shared!r}")
-            sizes = (*_three(self.__name__, "grid", shape[0]), *_three(self.__name__, "block", shape[1]), shared)
+            sizes = (*_three(self.__name__, "grid", shape[0]), *_three(self.__name__, "block", shape[1]), index(shared))
             found = self._launchers[shape] = Launcher(self, sizes)
         return found
 
@@ -91,7 +97,7 @@ class Kernel:
 
     def __repr__(self) -> str:
         """Say which kernel it is."""
-        given = ", ".join([f"{name}={value}" for name, value in self._parameters.items()])
+        given = ", ".join([f"{name}={_shown(value)}" for name, value in self._parameters.items()])
         return f"<ktc kernel '{self.__name__}{f'[{given}]' if given else ''}' of {self._request.path.name}>"
 
 
@@ -104,13 +110,18 @@ class Launcher:
         self._gpu: dict[int, cuda.Launch] = {}
         self._repeat: Repeat | None = None
 
-    def __call__(self, *args: object) -> None:
+    def __call__(self, *args: object, **named: object) -> None:
         """Launch the kernel; arrays are used where they are, nothing is copied.
+
+        Args:
+            named: arguments by their names, after those by position.
 
         Raises:
             TypeError, ValueError, OverflowError: an argument does not fit.
             RuntimeError: the device refuses the launch.
         """
+        if named:
+            args = self._in_order(args, named)
         repeat = self._repeat
         if repeat is not None and repeat(args):
             return
@@ -130,18 +141,51 @@ class Launcher:
             return
         if self._host is None:
             self._host = own.host_call()
+        self._launch_here(self._host, args)
+
+    def _in_order(self, args: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...]:
+        """Return all arguments by position."""
+        own = self._kernel
+        for name in named:
+            if name not in own.arguments:
+                raise TypeError(f"{own.__name__}() has no argument '{name}'; it takes {', '.join(own.arguments)}")
+            if name in own.arguments[: len(args)]:
+                raise TypeError(f"{own.__name__}() gets its argument '{name}' twice")
+        rest = own.arguments[len(args) :]
+        for name in rest:
+            if name not in named:
+                raise TypeError(f"{own.__name__}() misses its argument '{name}'")
+        return (*args, *[named[name] for name in rest])
+
+    def _launch_here(self, call: Call, args: tuple[object, ...]) -> None:
+        """Launch on the CPU device; errors name the kernel, not the function that launches it."""
+        own = self._kernel
         try:
-            self._host(*args, *self._sizes)
+            call(*args, *self._sizes)
         except (TypeError, ValueError, OverflowError) as error:
             error.args = (str(error).replace(f"{LAUNCH}()", f"{own.__name__}()", 1),)
             raise
 
 
+def _hashable(shape: tuple[Shape, ...]) -> tuple[Shape, ...]:
+    """Return the shape of a launch with tuples in place of lists."""
+    if type(shape) is not tuple:
+        return shape
+    if any([isinstance(one, list) for one in shape]):
+        return tuple([tuple(one) if isinstance(one, list) else one for one in shape])
+    return shape
+
+
+def _shown(value: object) -> object:
+    return getattr(value, "__name__", value) if isinstance(value, type) else value
+
+
 def _three(name: str, what: str, shape: Shape) -> tuple[int, int, int]:
-    given = (shape,) if isinstance(shape, int) else shape
-    if not isinstance(given, tuple) or not 1 <= len(given) <= 3 or not all(isinstance(one, int) for one in given):
-        raise TypeError(f"{name}: the {what} is a number or a tuple of at most three, not {shape!r}")
-    if min(given) < 1:
+    given: tuple[object, ...] = shape if isinstance(shape, tuple) else (shape,)
+    if not 1 <= len(given) <= 3 or not all(isinstance(one, SupportsIndex) for one in given):
+        raise TypeError(f"{name}: the {what} is a whole number or a tuple of at most three, not {shape!r}")
+    numbers = [index(one) for one in given if isinstance(one, SupportsIndex)]
+    if min(numbers) < 1:
         raise ValueError(f"{name}: the {what} {shape!r} has no threads")
-    x, y, z = (*given, 1, 1)[:3]
+    x, y, z = (*numbers, 1, 1)[:3]
     return x, y, z

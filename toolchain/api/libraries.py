@@ -47,6 +47,10 @@ class Function:
         """Say which function it is."""
         return f"<ktc function '{self.__name__}' of {self._request.path.name}>"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle it: another process loads its library."""
+        return _function_of, (self._request, self.__name__)
+
     def asm(self, kind: str = "asm", target: str = "") -> str:
         """Return the code of the library: "llvm", "llvm-opt" or "asm" of the host, "ptx" of its kernels.
 
@@ -115,6 +119,10 @@ class Library:
         """
         return Kernel(self._request, name, parameters)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle it: another process loads it."""
+        return Library, (self._request,)
+
     def __getattr__(self, name: str) -> Function:
         """Say what the library has instead of what is asked for.
 
@@ -133,6 +141,10 @@ class Library:
     def __repr__(self) -> str:
         """Say which file it is."""
         return f"<ktc library {self._request.path.name}: {', '.join(self._functions) or 'kernels only'}>"
+
+
+def _function_of(request: BuildRequest, name: str) -> Function:
+    return Library(request).functions[name]
 
 
 def load(source: str | os.PathLike[str], **options: Unpack[BuildOptions]) -> Library:
@@ -154,6 +166,8 @@ def compile(text: str, name: str = "source", **options: Unpack[BuildOptions]) ->
     Raises:
         CompileError: the program has errors.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"the text of a program must be a str, not {type(text).__name__}")
     path = Path(name if name.endswith(".kpy") else f"{name}.kpy")
     return Library(BuildRequest(path, "python-extension", options, text=text or "\n", module=_module_name(path.stem)))
 

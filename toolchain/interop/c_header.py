@@ -61,7 +61,7 @@ def header(exports: Exports, name: str) -> str:
         parts.append(_TEXT)
     if exports.structs:
         parts.append("".join(f"typedef struct {one.name} {one.name};\n" for one in exports.structs))
-    parts += [_struct(one) for one in exports.structs]
+    parts += [_struct(one) for one in exports.structs if one.fields]
     parts += [f"{_comment(one.doc)}{prototype(one)};\n" for one in exports.functions if not one.is_plain]
     parts.append("#ifdef __cplusplus\n}\n#endif\n")
     parts.append(f"#endif /* {guard} */\n")
@@ -76,6 +76,7 @@ def _all_types(exports: Exports) -> Iterator[CType]:
         inner: CType | None = kind
         while inner is not None:
             yield inner
+            yield from inner.args
             inner = inner.of
 
 
@@ -88,7 +89,7 @@ def prototype(export: Export) -> str:
             arguments.append(declaration(CType("pointer", of=result), _unused("result", export)))
         arguments.append(f"ktc_error *{_unused('error', export)}")
     listed = ", ".join(arguments) or "void"
-    return f"{declaration(CType('status') if export.raises else result, export.name)}({listed})"
+    return declaration(CType("status") if export.raises else result, f"{export.name}({listed})")
 
 
 def _unused(name: str, export: Export) -> str:
@@ -105,12 +106,16 @@ def declaration(kind: CType, name: str) -> str:
             assert kind.of is not None
             if kind.writes:
                 return declaration(kind.of, f"*{name}")
-            if kind.of.kind == "pointer":
+            if kind.of.kind in ("pointer", "function"):
                 return declaration(kind.of, f"const *{name}")
             return f"const {declaration(kind.of, f'*{name}')}"
         case "array":
             assert kind.of is not None
             return f"{declaration(kind.of, name)}[{kind.count}]"
+        case "function":
+            assert kind.of is not None
+            taken = ", ".join([declaration(one, "").rstrip() for one in kind.args]) or "void"
+            return declaration(kind.of, f"(*{name})({taken})")
     return f"{type_name(kind)} {name}"
 
 
@@ -118,7 +123,7 @@ def type_name(kind: CType) -> str:
     """Return the name of a type that has one."""
     match kind.kind:
         case "int" | "uint":
-            return f"{kind.kind}{kind.bits}_t"
+            return kind.name or f"{kind.kind}{kind.bits}_t"
         case "float":
             return {16: "_Float16", 32: "float", 64: "double"}[kind.bits]
         case "struct":
@@ -132,7 +137,9 @@ def type_name(kind: CType) -> str:
 
 def _struct(one: CStruct) -> str:
     fields = "".join(f"    {declaration(kind, _name(name))};\n" for name, kind in one.fields)
-    return f"{_comment(one.doc)}struct {one.name} {{\n{fields}}};\n"
+    listed = ",\n".join([f"    {one.name}_{name} = {number}" for name, number in one.constants])
+    values = f"\nenum {{\n{listed}\n}};\n" if one.constants else ""
+    return f"{_comment(one.doc)}struct {one.name} {{\n{fields}}};\n{values}"
 
 
 def _name(name: str) -> str:

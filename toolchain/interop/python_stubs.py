@@ -4,7 +4,7 @@ Input: `ir.exports.Exports`. Output: text.
 """
 
 from ktc.interop.c_header import clean
-from ktc.ir.exports import CType, Export, Exports
+from ktc.ir.exports import CType, Export, ExportedArgument, Exports
 
 _NUMBERS = {"bool": "bool", "int": "int", "uint": "int", "float": "float", "text": "str", "object": "object"}
 
@@ -13,26 +13,39 @@ def stub(exports: Exports) -> str:
     """Return the text of the stub file."""
     parts = [_doc(exports.doc, "")] if exports.doc else []
     kinds = [argument.type for one in exports.functions for argument in one.arguments]
-    if any(kind.kind in ("pointer", "struct") for kind in kinds):
+    found = {kind.kind for kind in kinds}
+    if found & {"pointer", "struct", "function"}:
         parts.append("from typing import Any, TypeAlias\n")
+    if found & {"pointer", "struct"}:
         parts.append(
             "Array: TypeAlias = Any  # of numpy, torch, cupy: a buffer, DLPack or the CUDA Array Interface; or None\n"
         )
+    if "function" in found:
+        parts.append("Callback: TypeAlias = Any  # a function of ctypes or numba (`cfunc`), or an address\n")
     return "\n".join([*parts, *(_function(one) for one in exports.functions)])
 
 
 def _function(export: Export) -> str:
-    arguments = ", ".join([f"{one.name}: {_taken(one.type)}" for one in export.arguments])
+    arguments = ", ".join([_argument(one) for one in export.arguments])
     head = f"def {export.name}({arguments}) -> {_given(export.result)}:"
     return f"{head}\n{_doc(export.doc, '    ')}" if export.doc else f"{head} ...\n"
 
 
+def _argument(one: ExportedArgument) -> str:
+    if one.default is None:
+        return f"{one.name}: {_taken(one.type)}"
+    shown = bool(one.default) if one.type.kind == "bool" else one.default
+    return f"{one.name}: {_taken(one.type)} = {shown}"
+
+
 def _taken(kind: CType) -> str:
-    return _NUMBERS.get(kind.kind, "Array")
+    return "Callback" if kind.kind == "function" else _NUMBERS.get(kind.kind, "Array")
 
 
 def _given(kind: CType) -> str:
-    return {"void": "None", "pointer": "int", "struct": "bytes"}.get(kind.kind) or _NUMBERS[kind.kind]
+    return {"void": "None", "pointer": "int", "function": "int", "struct": "bytes"}.get(kind.kind) or _NUMBERS[
+        kind.kind
+    ]
 
 
 def _doc(doc: str, indent: str) -> str:

@@ -16,12 +16,14 @@ class CType:
     """A type as C has it.
 
     Args:
-        kind: "void", "bool", "int", "uint", "float", "pointer", "array", "struct", "text" (an address and a length) or
-            "object" (of Python).
+        kind: "void", "bool", "int", "uint", "float", "pointer", "array", "struct", "function" (the address of one),
+            "text" (an address and a length) or "object" (of Python).
         bits: of a number.
-        of: what a pointer points to (void where C has no name for it), or the element of an array.
+        of: what a pointer points to (void where C has no name for it), the element of an array, or the result of a
+            function.
+        args: of a function.
         count: of an array.
-        name: of a struct; `Exports.structs` has its fields.
+        name: of a struct; `Exports.structs` has its fields. Of a number a name that C has for it ("char").
         writes: whether a pointer's target may be changed.
     """
 
@@ -31,6 +33,7 @@ class CType:
     count: int = 0
     name: str = ""
     writes: bool = True
+    args: "tuple[CType, ...]" = ()
 
 
 C_VOID = CType("void")
@@ -38,11 +41,17 @@ C_VOID = CType("void")
 
 @record
 class CStruct:
-    """A struct of the program as C has it: its fields in order, without those that take no memory."""
+    """A struct of the program as C has it.
+
+    Args:
+        fields: in order, without those that take no memory; none of a struct that C only points to.
+        constants: the numbers that the struct's own names stand for, of one that holds a single whole number.
+    """
 
     name: str
     fields: tuple[tuple[str, CType], ...]
     doc: str = ""
+    constants: tuple[tuple[str, int], ...] = ()
 
 
 @record
@@ -52,12 +61,14 @@ class ExportedArgument:
     Args:
         type: as C passes it. kind: in the IR.
         passing: how the function takes it: "none", "direct", "memory" (the address of a copy) or "address" (C's own).
+        default: the number that stands for it where a caller in Python leaves it out.
     """
 
     name: str
     type: CType
     kind: Type
     passing: str
+    default: int | float | None = None
 
 
 @record

@@ -7,6 +7,7 @@ ABI.
 Source: docs.python.org/3/c-api/module.html and structures.html; the layout of `PyModuleDef` and `PyMethodDef`.
 """
 
+import struct
 from collections.abc import Container, Iterator, Mapping
 from types import MappingProxyType
 
@@ -16,11 +17,12 @@ from ktc.codegen.values.constants import quoted, symbol
 from ktc.ir.exports import CType, Export, ExportedArgument, Exports
 from ktc.ir.types import BOOL, FloatType, IntType, Type, align_of, size_of
 
-_KINDS = {"bool": 0, "int": 1, "uint": 2, "float": 3, "pointer": 4, "struct": 5, "text": 6, "object": 7}
+_KINDS = {"bool": 0, "int": 1, "uint": 2, "float": 3, "pointer": 4, "struct": 5, "text": 6, "object": 7,
+          "function": 8}  # fmt: skip
 _FASTCALL_KEYWORDS = 0x80 | 0x02
 _ABI = 3
 _VIEW_WORDS = 12
-_ARGUMENT = "{ ptr, i64, i64, i64, i64 }"
+_ARGUMENT = "{ ptr, i64, i64, i64, i64, i64, i64 }"
 _METHOD = "{ ptr, ptr, i32, ptr }"
 _MODULE = "{ { i64, ptr, ptr, i64, ptr }, ptr, ptr, i64, ptr, ptr, ptr, ptr, ptr }"
 
@@ -140,7 +142,8 @@ class _Writer:
                 element, bits = _KINDS[kind.of.kind], kind.of.bits
         elif kind.kind == "struct":
             bits = 8 * size_of(argument.kind)
-        words = (_KINDS[kind.kind], bits, element, int(kind.writes))
+        default = 0 if argument.default is None else _bits_of(argument.default, argument.kind)
+        words = (_KINDS[kind.kind], bits, element, int(kind.writes), int(argument.default is not None), default)
         return f"{_ARGUMENT} {{ ptr {self._text(argument.name)}, {', '.join([f'i64 {word}' for word in words])} }}"
 
     # ---- functions ----
@@ -280,7 +283,7 @@ def _object_of(result: CType, kind: Type, word: str, value: str) -> list[str]:
             ]  # fmt: skip
         case "object":
             return [f"  %o = inttoptr i64 {value} to ptr"] if word == "i64" else [f"  %o = bitcast ptr {value} to ptr"]
-        case "pointer":
+        case "pointer" | "function":
             return [f"  %w = ptrtoint ptr {value} to i64", "  %o = call ptr @PyLong_FromUnsignedLongLong(i64 %w)"]
     name = "PyLong_FromLongLong" if result.kind == "int" else "PyLong_FromUnsignedLongLong"
     if isinstance(kind, IntType) and kind.bits < 64:
@@ -289,14 +292,28 @@ def _object_of(result: CType, kind: Type, word: str, value: str) -> list[str]:
     return [f"  %o = call ptr @{name}(i64 {value})"]
 
 
+def _bits_of(number: float, kind: Type) -> int:
+    """Return a number as a word of memory that begins with it."""
+    if isinstance(kind, FloatType):
+        letter = {16: "e", 32: "f", 64: "d"}[kind.bits]
+        return int.from_bytes(struct.pack(f"<{letter}", number), "little")
+    return int(number)
+
+
 def exports_name(exports: Exports) -> str:
     """Return the module's own name, without the packages that it is in."""
     return exports.module.rpartition(".")[2]
 
 
+def _default(argument: ExportedArgument) -> str:
+    if argument.default is None:
+        return ""
+    return f"={bool(argument.default) if argument.type.kind == 'bool' else argument.default}"
+
+
 def documented(export: Export) -> str:
     """Return a function's docstring with its signature before it, as Python reads them."""
-    names = ", ".join([one.name for one in export.arguments])
+    names = ", ".join([f"{one.name}{_default(one)}" for one in export.arguments])
     return f"{export.name}({names})\n--\n\n{clean(export.doc)}"
 
 

@@ -63,6 +63,13 @@ def _first(body: Body, instance: Instance, sig: ArgumentSignature, where: Span) 
     return value
 
 
+def constant_default(elab: Elaboration, instance: Instance, sig: ArgumentSignature, span: Span) -> ConstValue | None:
+    """Return the default of an argument of a function of the program, if it is a constant."""
+    check_dynamic(elab, instance.fn, sig.node)
+    made = _computed(elab, instance, sig, span)
+    return made if isinstance(made, ConstValue) else None
+
+
 def check_dynamic(elab: Elaboration, fn: FunctionInfo, arg: ast.Param) -> None:
     """Report a default that names another argument of the function, or a variable around it, and abort."""
     others = {other.name: other for other in fn.node.args}

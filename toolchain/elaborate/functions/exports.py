@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
-from ktc.elaborate.functions.c_types import CTypes
+from ktc.elaborate.comptime import default_arguments
+from ktc.elaborate.functions.c_types import CTypes, number_of, written_as_char
 from ktc.elaborate.instances import function_instances, instance_table, work_queue
-from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet
+from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, StructInfo
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
@@ -100,6 +101,8 @@ def describe(elab: Elaboration, is_library: bool) -> Exports:
         made = _describe(elab, c_types, instance, report, is_library)
         if made is not None:
             found.append(made)
+    if is_library:
+        _describe_structs(elab, c_types)
     work_queue.drain(elab, elab.instances.states["host"])
     unload = _helper(elab, _UNLOAD).symbol if is_library else ""
     module = elab.config.module if _is_extension(elab) else ""
@@ -115,7 +118,7 @@ def _describe(elab: Elaboration, c_types: CTypes, instance: Instance, report: st
     for sig in signature.args:
         if sig.convention == "out":
             continue
-        made = _argument(elab, c_types, sig)
+        made = _argument(elab, c_types, instance, sig)
         if made is None:
             if not is_library:
                 return is_plain
@@ -124,6 +127,8 @@ def _describe(elab: Elaboration, c_types: CTypes, instance: Instance, report: st
             return None
         arguments.append(made)
     result = c_types.of(signature.result_ty)
+    if result is not None:
+        result = written_as_char(result, fn.node.result)
     if result is not None and signature.result == "ref":
         result = CType("pointer", of=result, writes=signature.result_mutable)
     if result is None or result.kind == "array":
@@ -143,17 +148,41 @@ def _describe(elab: Elaboration, c_types: CTypes, instance: Instance, report: st
     )  # fmt: skip
 
 
-def _argument(elab: Elaboration, c_types: CTypes, sig: ArgumentSignature) -> ExportedArgument | None:
+def _describe_structs(elab: Elaboration, c_types: CTypes) -> None:
+    """Describe the structs that are exported themselves, whether a function names them or not."""
+    for info in list(elab.modules.main.scope.names.values()):
+        if not isinstance(info, StructInfo) or not info.is_exported or info.module.is_library:
+            continue
+        kind = None if info.node.params else c_types.of(struct_types.struct_type(elab, info, ()))
+        if kind is None:
+            text = f"the struct '{info.name}' cannot be exported: C has no struct like it"
+            _report(elab, info.span(), text, "its fields can be numbers, pointers and structs of these; no parameters")
+
+
+def _default(elab: Elaboration, instance: Instance, sig: ArgumentSignature, made: CType) -> int | float | None:
+    """Return the number that stands for an argument that is left out."""
+    if sig.node.default is None or made.kind not in ("bool", "int", "uint", "float"):
+        return None
+    at = Span(instance.fn.module.source, sig.node.default.start, sig.node.default.end)
+    found = default_arguments.constant_default(elab, instance, sig, at)
+    return number_of(found, made) if found is not None else None
+
+
+def _argument(
+    elab: Elaboration, c_types: CTypes, instance: Instance, sig: ArgumentSignature
+) -> ExportedArgument | None:
     if sig.variadic or sig.ty is None:
         return None
     made, kind = c_types.of(sig.ty), struct_types.ir_type(elab, sig.ty)
     if made is None:
         return None
+    made = written_as_char(made, sig.node.type)
     if sig.convention in ("mut", "ref"):
         return ExportedArgument(sig.name, CType("pointer", of=made), types.PTR, "address")
     if made.kind == "array":
         return None
-    return ExportedArgument(sig.name, made, kind, sig.passing)
+    default = _default(elab, instance, sig, made) if _is_extension(elab) else None
+    return ExportedArgument(sig.name, made, kind, sig.passing, default)
 
 
 def _refuse(

@@ -168,6 +168,8 @@ class StructInfo:
     deprecated: str = ""
     explicit_destroy: str | None = None
     """Nothing destroys a value by itself; what to do instead, as the struct says."""
+    is_exported: bool = False
+    """It is in the header of a library, whether an exported function names it or not."""
     instances: dict[tuple[object, ...], Ty] = field(default_factory=dict)
     traits: "tuple[TraitInfo, ...] | None" = None
     has_trait_error: bool = False

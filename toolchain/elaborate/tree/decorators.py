@@ -22,7 +22,7 @@ _FUNCTION_DECORATORS = (
 
 _STRUCT_DECORATORS = (
     "register_passable", "fieldwise_init", "nonmaterializable", "deprecated", "explicit_destroy",
-    "doc_private", "no_trivial_register_passable",
+    "doc_private", "no_trivial_register_passable", "export",
 )  # fmt: skip
 
 
@@ -176,6 +176,8 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
             info.deprecated = text or _replacement(decorator) or info.name
         case "explicit_destroy":
             info.explicit_destroy = first.value if isinstance(first, ast.StrLit) else ""
+        case "export":
+            info.is_exported = True
         case _ if name not in _STRUCT_DECORATORS:
             info.fieldwise = True  # whatever was meant, its fields can be given: one mistake, one message
             _unknown(info, decorator, name, "structs", _STRUCT_DECORATORS, sink)
