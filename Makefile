@@ -85,13 +85,14 @@ same-code: $(READY) ## compare the LLVM text of all programs with that of a git 
 fuzz: $(READY) ## compile 10,000 mutated programs: no traceback, no crash, no hang (COUNT=, SEED=)
 	$(BIN)/python tests/fuzz.py --count $(or $(COUNT),10000) --seed $(or $(SEED),0)
 
+docs: LIBRARY_HOME := --home ../index.html
 docs: library-pages ## make the site in build/site, with the library's pages
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict -f docs/site/mkdocs.yml
 	rm -rf build/site/library && cp -r build/library build/site/library
 
 library-pages: $(READY) ## make the library's reference pages in build/library, from its docstrings
-	$(BIN)/ktc doc stdlib -o build/library --title "Library of ktc"
+	$(BIN)/ktc doc stdlib -o build/library --title "Library of ktc" --with-sources $(LIBRARY_HOME) --exclude archive --exclude archive_device
 
 release: wheel docs vsix ## make what a version consists of: sdist, wheel, extension, site (docs/releasing.md)
 	$(BIN)/python -c 'from setuptools.build_meta import build_sdist; print(build_sdist("dist"))'

@@ -28,14 +28,24 @@ from ktc.tools.testing.harness import module_of
 @click.option("--check", "checks", is_flag=True, help="Write nothing; name missing and wrong docstrings.")
 @click.option("--title", default="Library", show_default=True, help="Title of the pages.")
 @click.option("--source", default="", metavar="URL", help="Link to sources; {path} and {line} stand in it.")
-def doc_command(paths: tuple[Path, ...], output: Path, form: str, checks: bool, title: str, source: str) -> int:
+@click.option("--with-sources", "has_sources", is_flag=True, help="Make pages of the sources, and link to these.")
+@click.option("--home", default="", metavar="URL", help="Link from each page to what the pages belong to.")
+@click.option("--exclude", "left_out", multiple=True, metavar="MODULE", help="Leave a module out.")
+def doc_command(
+    paths: tuple[Path, ...], output: Path, form: str, checks: bool, title: str, source: str, has_sources: bool,
+    home: str, left_out: tuple[str, ...],
+) -> int:  # fmt: skip
     """Make documentation from the docstrings of modules.
 
     Names that start with an underscore are left out, and so are tests and files that are programs.
     """
-    sink, rows = Sink(), []
+    sink, rows, texts = Sink(), [], {}
     for path, row in _rows(paths, sink):
+        if row["name"] in left_out:
+            continue
         rows.append(row)
+        if has_sources:
+            texts[str(row["name"])] = path.read_text("utf-8")
         for line, message in problems(row) if checks else ():
             click.echo(f"{path}:{line}: {message}")
     sys.stderr.write(render_text(sink.diagnostics, configs.wants_color(sys.stderr.isatty())))
@@ -47,7 +57,7 @@ def doc_command(paths: tuple[Path, ...], output: Path, form: str, checks: bool, 
         from ktc.tools.documentation.pages import pages
 
         output.mkdir(parents=True, exist_ok=True)
-        files = pages(title, rows, source)
+        files = pages(title, rows, source, texts, home)
         for name, text in files.items():
             (output / name).write_text(text, "utf-8")
         click.echo(f"wrote {len(rows)} module{'s' * (len(rows) != 1)} to {output / 'index.html'}")

@@ -102,6 +102,18 @@ def test_pages(place: Path) -> None:
     assert 'href="shapes.html"' in Path("site/index.html").read_text()
 
 
+def test_pages_of_sources(place: Path) -> None:
+    words = ["doc", ".", "-o", "site", "--with-sources", "--home", "../index.html", "--exclude", "nothing"]
+    Path("nothing.kpy").write_text('"""Left out."""\n\nalias A = 1\n')
+    assert main(words) == 0
+    source = next(Path("site").glob("source-of-*.html"))
+    page = Path("site", source.name.removeprefix("source-of-")).read_text("utf-8")
+    line = page.partition(f'href="{source.name}#')[2].partition('"')[0]
+    assert f'<span id="{line}">' in source.read_text("utf-8")
+    assert '<a href="../index.html">' in page
+    assert not Path("site/nothing.html").exists()
+
+
 def test_check(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doc", "--check", "."]) == 1
     assert capsys.readouterr().out.splitlines() == [

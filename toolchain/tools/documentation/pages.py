@@ -6,7 +6,7 @@ Input: rows of `doc_model`. Output: name of a file to its text.
 import html
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ktc.tools.documentation.model import Row
@@ -14,6 +14,7 @@ from ktc.tools.documentation.model import Row
 _FENCE = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
 _CODE = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\[([^\]\n]+)\]\((https?://[^)\s]+)\)")
+_SOURCE = "source-of-"
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --link: light-dark(#0550ae, #79c0ff); }
 * { box-sizing: border-box }
@@ -28,6 +29,9 @@ h1 { margin-top: 0 } h2 { border-bottom: 1px solid var(--line); margin-top: 2.2r
 h3 { margin: 1.6rem 0 .4rem } h3 .source { float: right; font-size: .8rem; font-weight: normal }
 .member { margin-left: 1.2rem } dt { font-family: ui-monospace, monospace; font-size: .9em }
 dd { margin: 0 0 .3rem 1.5rem } .traits { opacity: .8 }
+.lines { counter-reset: line; white-space: pre } .lines span::before { counter-increment: line;
+content: counter(line); display: inline-block; width: 4ch; margin-right: 2ch; text-align: right; opacity: .5 }
+.lines span:target { background: #fd04 }
 input { width: 100%; padding: .4rem; font: inherit; border: 1px solid var(--line); border-radius: 4px }
 @media (max-width: 50rem) { body { display: block } nav { position: static; height: auto; border: 0 } }
 """
@@ -48,21 +52,35 @@ field.addEventListener("input", () => {
 """
 
 
-def pages(title: str, rows: Sequence[Row], source: str = "") -> dict[str, str]:
+def pages(
+    title: str, rows: Sequence[Row], source: str = "", texts: Mapping[str, str] | None = None, home: str = ""
+) -> dict[str, str]:
     """Return all files.
 
     Args:
         source: where sources are shown, with {path} and {line} in it; "" for no links.
+        texts: by the names of modules, the sources that get pages of their own.
+        home: what the pages belong to; "" for no link.
     """
     names = [row["name"] for row in rows]
     files = {"style.css": _STYLE.lstrip(), "search.js": _index(rows) + _SCRIPT.lstrip()}
     listed = "".join(
         f'<li><a href="{_file(row["name"])}">{_escape(row["name"])}</a> {_inline(row["summary"])}</li>' for row in rows
     )
-    files["index.html"] = _page(title, names, "", f"<h1>{_escape(title)}</h1><ul>{listed}</ul>")
+    files["index.html"] = _page(title, names, "", f"<h1>{_escape(title)}</h1><ul>{listed}</ul>", home)
     for row in rows:
-        files[_file(row["name"])] = _page(title, names, row["name"], "".join(_module(row, source)))
+        name = row["name"]
+        where = f"{_SOURCE}{name}.html#L{{line}}" if texts and name in texts else source
+        files[_file(name)] = _page(title, names, name, "".join(_module(row, where)), home)
+    for name, text in (texts or {}).items():
+        lines = "".join(f'<span id="L{number}">{_escape(line)}</span>\n' for number, line in _numbered(text))
+        back = f'<h1><a href="{_file(name)}">{_escape(name)}</a></h1>'
+        files[f"{_SOURCE}{name}.html"] = _page(title, names, name, f'{back}<pre class="lines">{lines}</pre>', home)
     return files
+
+
+def _numbered(text: str) -> Iterator[tuple[int, str]]:
+    return enumerate(text.splitlines(), 1)
 
 
 def _file(module: str) -> str:
@@ -89,14 +107,15 @@ def _entries(row: Row, dotted: str, file: str, owner: str) -> Iterator[tuple[str
         yield f"{dotted}.{name}", f"{file}#{name}", group["overloads"][0]["summary"]
 
 
-def _page(title: str, names: Sequence[str], current: str, body: str) -> str:
+def _page(title: str, names: Sequence[str], current: str, body: str, home: str) -> str:
+    back = f'<a href="{_escape(home)}">← documentation</a>' if home else ""
     links = "".join(f'<li><a href="{_file(name)}">{_escape(name)}</a></li>' for name in names)
     head = f"{_escape(current)} - {_escape(title)}" if current else _escape(title)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<title>{head}</title><link rel="stylesheet" href="style.css"></head>\n<body><nav>'
-        f'<a href="index.html"><b>{_escape(title)}</b></a>'
+        f'{back}<a href="index.html"><b>{_escape(title)}</b></a>'
         '<p><input id="search" type="search" placeholder="Search" aria-label="Search"></p><ul id="found"></ul>'
         f'<ul>{links}</ul></nav>\n<main>{body}</main><script src="search.js"></script></body></html>\n'
     )
