@@ -33,7 +33,7 @@ from ktc.ir.nodes import (
 )
 from ktc.ir.types import BOOL, ArrayType, FloatType, PointerType, StructType, Type, VoidType, size_of
 from ktc.targets.checked import REFERENCE
-from ktc.targets.cpu import EXCHANGED
+from ktc.targets.cpu import EXCHANGED, GROUP_RECORD
 
 _EMPTY = "zeroinitializer"
 EXTERNAL_DECLARATION = 7
@@ -210,8 +210,11 @@ def _call_intrinsic(body: Operations, action: CallIntrinsic) -> str:
     slot = context.target.system_values.get(action.name)
     if slot is not None:
         return f"%s{slot}"
-    if action.name == EXCHANGED and EXCHANGED in context.target.blocking_intrinsics and not context.marks:
-        return coroutine_kernels.exchanged(body, action)
+    if action.name in context.target.blocking_intrinsics and not context.marks:
+        if action.name == EXCHANGED:
+            return coroutine_kernels.exchanged(body, action)
+        if action.name == GROUP_RECORD:
+            return coroutine_kernels.RECORD
     args = ", ".join([body.typed(arg) for arg in action.args])
     raw = body.types.raw(action.type)
     if not action.name.startswith("llvm."):

@@ -60,6 +60,7 @@ class FunctionText:
         trailing: further parameters, whole.
         scope: ` !dbg !N` or "".
         is_coroutine: it is a coroutine, see `coroutine_kernels`.
+        is_grouped: and one of several blocks at the same time, see `block_groups`.
         stops: of a kernel that is to be cut, where it waits; each such call has its number here as its last argument.
         body: lines, without the braces.
     """
@@ -72,6 +73,7 @@ class FunctionText:
     body: str
     uses: Uses
     is_coroutine: bool = False
+    is_grouped: bool = False
     stops: tuple[Span | None, ...] = ()
 
 
@@ -94,7 +96,8 @@ def lower_function(context: Context, function: Function) -> FunctionText:
         scope = f" !dbg !{writer.scope}"
     trailing = tuple(context.trailing.parameters(function.symbol))
     if writer.is_coroutine:
-        back, trailing = "ptr", (*trailing, *coroutine_kernels.PARAMETERS)
+        more = coroutine_kernels.GROUP_PARAMETERS if writer.is_grouped else coroutine_kernels.PARAMETERS
+        back, trailing = "ptr", (*trailing, *more)
     return FunctionText(
         function,
         f"zeroext {back}" if function.result == BOOL else back,
@@ -104,6 +107,7 @@ def lower_function(context: Context, function: Function) -> FunctionText:
         "\n".join(lines),
         uses,
         writer.is_coroutine,
+        writer.is_grouped,
         tuple(writer.stops),
     )
 
@@ -126,6 +130,7 @@ class _Writer(Operations):
         self.scope = 0
         self.stops: list[Span | None] = []
         self.is_coroutine = coroutine_kernels.is_coroutine(context, function)
+        self.is_grouped = coroutine_kernels.is_grouped(context, function)
         self._variables = False
         self._described_locals: list[tuple[Local, str]] = []
         if line_tables.is_described(context, function):
@@ -145,7 +150,8 @@ class _Writer(Operations):
         described = self._described() if self._variables else ()
         if self.is_coroutine:
             begin = coroutine_kernels.begin(self.context)
-            return ["entry:", *self.allocas, *described, *begin, *self.lines, *coroutine_kernels.END]
+            leave = coroutine_kernels.LEAVE_GROUP if self.is_grouped else coroutine_kernels.LEAVE
+            return ["entry:", *self.allocas, *described, *begin, *self.lines, *leave, *coroutine_kernels.END]
         lines = share_exits(self.lines) if self.context.is_host else self.lines
         return ["entry:", *self.allocas, *described, *lines]
 
@@ -209,9 +215,11 @@ class _Writer(Operations):
     def let(self, statement: Let) -> None:
         """Bind what an action gives."""
         action = statement.value
+        if coroutine_kernels.is_idle(action, self.is_grouped):
+            return
         if self.is_coroutine and coroutine_kernels.is_stop(action):
             self._labels += 1
-            given = coroutine_kernels.stop(self, action, self._labels)
+            given = coroutine_kernels.stop(self, action, self._labels, self.is_grouped)
             if statement.temp is not None:
                 self.temps[statement.temp.id] = given
             return

@@ -173,6 +173,8 @@ class _Lowering:
         if name not in self._context.kernels:
             return False
         function = self._functions[name]
+        if function.is_grouped:
+            return False
         if function.is_coroutine or any(one.split()[-1] == "%s0" for one in function.trailing):
             return True
         return any(_has_loop(text.function) for text in _Reached(self, [name]).functions.values())

@@ -28,7 +28,20 @@ EXCHANGE, EXCHANGED = "ktc.cpu.exchange", "ktc.cpu.exchanged"
 """Gives the warp's other lanes a word (i32) and waits for theirs; the result (i32) names this exchange. With that, a
 lane's number and another word, the second returns the word of that lane, or the other word if it took no part."""
 
-BLOCKING_INTRINSICS = frozenset((WAIT_FOR_BLOCK, WAIT_FOR_WARP, EXCHANGE, EXCHANGED))
+YIELD, GROUP_RECORD = "ktc.cpu.yield", "ktc.cpu.group.record"
+"""Lets the other threads go on before this one; and the address of the block's record (`stdlib/gpu/_cpu_blocks.kpy`),
+by which the blocks of a cluster find each other."""
+
+SPIN = "ktc.cpu.spin"
+"""The same as the first in a loop, and nothing elsewhere: what is read next may be what a thread waits for."""
+
+GROUPING_INTRINSICS = frozenset((YIELD, GROUP_RECORD))
+"""A kernel with one of these runs the blocks of a cluster at the same time."""
+
+RECORD_BYTES = 2048
+"""Size of a block's record."""
+
+BLOCKING_INTRINSICS = frozenset((WAIT_FOR_BLOCK, WAIT_FOR_WARP, EXCHANGE, EXCHANGED, YIELD, GROUP_RECORD, SPIN))
 """`Target.blocking_intrinsics` of this device."""
 
 _ON_WINDOWS = {

@@ -4,15 +4,16 @@ Input: a lowered kernel. Output: text of `void K(ptr args, ptr thread, i64 what,
 argument values, `thread` to the record of a thread, of which it reads the launch's shape and the thread's own place in
 it (`stdlib/_check/state.kpy`). With a negative `what` it stores the address of the kernel's description at `args`
 instead: its title, its file, its line, the bytes of shared memory of all kernels and of this one, how many variables
-they are, and the address of what `emit/checks/screening` makes of the kernel; then the place and the size of each
-variable, 0 for the one that the launch sizes.
+they are, the address of what `emit/checks/screening` makes of the kernel, and the extents of its clusters; then the
+place and the size of each variable, 0 for the one that the launch sizes.
 """
 
 from ktc.codegen.context import Context
+from ktc.codegen.entries import kernel_arguments
 from ktc.codegen.functions import FunctionText
 from ktc.codegen.values.constants import quoted, symbol
 from ktc.codegen.values.operations import Operations
-from ktc.ir.types import align_of, size_of
+from ktc.ir.types import size_of
 from ktc.passes.frame_inlining import owner_prefix
 
 _WORDS = {9: 0, 10: 1, 11: 2, 6: 3, 7: 4, 8: 5, 0: 8, 1: 9, 2: 10, 3: 11, 4: 12, 5: 13, 12: 38, 13: 7}
@@ -28,22 +29,13 @@ NO_SCREEN = f"{SCREEN} = internal global [4 x i64] zeroinitializer, align 8"
 
 def entry(context: Context, kernel: FunctionText) -> str:
     """Return the kernel's entry, and the constant that describes the kernel."""
-    types, function = context.types, kernel.function
+    function = kernel.function
     name = function.symbol
     body = Operations(context, name)
     for slot, place in _WORDS.items():
         body.lines.append(f"  %place{slot} = getelementptr inbounds i32, ptr %thread, i64 {place}")
         body.lines.append(f"  %s{slot} = load i32, ptr %place{slot}, align 4")
-    passed = []
-    kinds = [(at, kind) for at, (_, kind) in enumerate(function.params) if not types.is_empty(kind)]
-    for index, (at, kind) in enumerate(kinds):
-        where = body.new(f"getelementptr inbounds ptr, ptr %args, i64 {index}")
-        held = body.new(f"load ptr, ptr {where}, align 8")
-        if at in function.values:
-            passed.append(f"ptr {held}")
-            continue
-        text = body.new(f"load {types.memory(kind)}, ptr {held}, align {align_of(kind)}")
-        passed.append(f"{types.value(kind)} {body.from_memory(text, kind)}")
+    passed = kernel_arguments.loaded(body, function)
     body.lines += [
         f"  %shared.place = getelementptr inbounds i8, ptr %thread, i64 {_SHARED_PLACE}",
         "  %shared = load ptr, ptr %shared.place, align 8",
@@ -75,10 +67,11 @@ def _description(context: Context, kernel: FunctionText) -> str:
         for held in context.trailing.offsets if held.startswith(owner_prefix(name))
     )  # fmt: skip
     numbers = [line, bytes_of_all, own, len(used)]
+    cluster = function.bounds.get("cluster", (1, 1, 1))
     places = [number for pair in used for number in pair]
     fields = [
         f"ptr {symbol(f'{name}.title')}", f"ptr {symbol(f'{name}.file')}", *(f"i64 {number}" for number in numbers),
-        f"ptr {SCREEN}", *(f"i64 {number}" for number in places),
+        f"ptr {SCREEN}", *(f"i64 {number}" for number in cluster), *(f"i64 {number}" for number in places),
     ]  # fmt: skip
     kinds = ", ".join([field.split()[0] for field in fields])
     described = f"{symbol(f'{name}.description')} = internal constant {{ {kinds} }} {{ {', '.join(fields)} }}, align 8"

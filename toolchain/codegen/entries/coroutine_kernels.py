@@ -13,29 +13,40 @@ from collections.abc import Sequence
 from ktc.codegen.context import Context
 from ktc.codegen.values.operations import Operations
 from ktc.ir import walk
-from ktc.ir.nodes import CallIntrinsic, Function
+from ktc.ir.nodes import CallIntrinsic, Function, Let, Loop
 from ktc.targets.cpu import (
     EXCHANGE,
     GIVE_UP,
+    GROUPING_INTRINSICS,
     LACKS_NAME,
     LACKS_TEXT,
     LANE_SLOT,
+    SPIN,
     WAIT_FOR_BLOCK,
     WAIT_FOR_WARP,
     WARP_LANES,
     WARP_SLOT,
+    YIELD,
 )
 
 PARAMETERS = ("ptr %warp", "i32 %warp.lane", "ptr %state", "ptr %room")
 """What a thread gets besides: the memory of its warp, its lane in it, the byte that says what it waits for, and where
 the address of its frame is kept, which serves block after block; null at first."""
 
+RECORD = "%record"
+"""The record of a thread's block, where several blocks run at the same time."""
+
+GROUP_PARAMETERS = (*PARAMETERS, f"ptr {RECORD}")
+"""What a thread then gets besides."""
+
 LEFT = "coro.left"
 """Label of the end of a thread."""
 
-_RUNS, _AT_BARRIER, _ENDED = 0, 1, 2
+RUNS, AT_BARRIER, ENDED, YIELDS, AT_WARP = range(5)
+"""What a thread's state says. A kernel that runs block by block needs no more than the first three."""
+
 _FRAME_ALIGN = 64
-_WARP_WORDS = 1 + 4 * WARP_LANES
+WARP_WORDS = 1 + 4 * WARP_LANES
 """32-bit words of a warp's memory: how often its lanes have stopped, from 1 on, and four words for each of them, which
 are 0 at first: two pairs of a word and the count at which it was written. The pairs are used in turns: what a lane
 writes before it waits is read after it, and not overwritten before it waits again."""
@@ -46,12 +57,38 @@ def is_coroutine(context: Context, function: Function) -> bool:
     names = context.target.blocking_intrinsics
     if not names or context.marks or function.symbol not in context.kernels:
         return False
-    return any(isinstance(one, CallIntrinsic) and one.name in names for one in walk.actions(function))
+    waits = names - {SPIN}
+    actions = walk.actions(function)
+    return any(isinstance(one, CallIntrinsic) and one.name in waits for one in actions) or _spins(function)
 
 
 def is_stop(action: object) -> bool:
     """Return whether a thread stops here."""
-    return isinstance(action, CallIntrinsic) and action.name in (WAIT_FOR_BLOCK, WAIT_FOR_WARP, EXCHANGE)
+    return isinstance(action, CallIntrinsic) and action.name in (WAIT_FOR_BLOCK, WAIT_FOR_WARP, EXCHANGE, YIELD, SPIN)
+
+
+def is_grouped(context: Context, function: Function) -> bool:
+    """Return whether a kernel that waits runs several blocks at the same time (`block_groups`)."""
+    return is_coroutine(context, function) and waits_in_groups(function)
+
+
+def waits_in_groups(function: Function) -> bool:
+    """Return whether a function has intrinsics that only `block_groups` has."""
+    actions = walk.actions(function)
+    has = any(isinstance(one, CallIntrinsic) and one.name in GROUPING_INTRINSICS for one in actions)
+    return has or _spins(function)
+
+
+def _spins(function: Function) -> bool:
+    """Return whether a loop may wait for what other threads write."""
+    loops = [one for one in walk.statements(function.body) if isinstance(one, Loop)]
+    inner = [one.value for loop in loops for one in walk.statements(loop.body) if isinstance(one, Let)]
+    return any(isinstance(action, CallIntrinsic) and action.name == SPIN for action in inner)
+
+
+def is_idle(action: object, in_group: bool) -> bool:
+    """Return whether an action does nothing: no thread waits here for another one."""
+    return isinstance(action, CallIntrinsic) and action.name == SPIN and not in_group
 
 
 def begin(context: Context) -> list[str]:
@@ -82,12 +119,18 @@ def begin(context: Context) -> list[str]:
     ]
 
 
-def stop(body: Operations, action: object, number: int) -> str:
-    """Write the place where a thread stops; returns the text of what it gives."""
+def stop(body: Operations, action: object, number: int, in_group: bool = False) -> str:
+    """Write the place where a thread stops; returns the text of what it gives.
+
+    Args:
+        in_group: the kernel runs several blocks at the same time, and its states say more.
+    """
     count = ""
-    if isinstance(action, CallIntrinsic) and action.name == WAIT_FOR_BLOCK:
-        body.lines.append(f"  store i8 {_AT_BARRIER}, ptr %state, align 1")
-    elif isinstance(action, CallIntrinsic) and action.name == EXCHANGE:
+    assert isinstance(action, CallIntrinsic)
+    states = {WAIT_FOR_BLOCK: AT_BARRIER, YIELD: YIELDS, SPIN: YIELDS}
+    if in_group or action.name in states:
+        body.lines.append(f"  store i8 {states.get(action.name, AT_WARP)}, ptr %state, align 1")
+    if action.name == EXCHANGE:
         count = body.new("load i32, ptr %warp, align 4")
         own = _place(body, count, "%warp.lane")
         body.lines.append(f"  store i32 {body.value(action.args[0])}, ptr {own}, align 4")
@@ -118,9 +161,25 @@ def _place(body: Operations, count: str, lane: str) -> str:
     return body.new(f"getelementptr inbounds i32, ptr %warp, i32 {body.new(f'add i32 {first}, {pair}')}")
 
 
+LEAVE = (f"{LEFT}:", f"  store i8 {ENDED}, ptr %state, align 1")
+"""What a thread does at its end."""
+
+FIRST_RECORD, LIVE_THREADS = 5, 10
+"""Words of 64 bits of a block's record: the address of the record of the cluster's first block; in that one, how many
+of the cluster's threads have not ended. `stdlib/gpu/_cpu_blocks.kpy` has them all."""
+
+LEAVE_GROUP = (
+    *LEAVE,
+    f"  %left.at = getelementptr inbounds i64, ptr {RECORD}, i64 {FIRST_RECORD}",
+    "  %left.record = load ptr, ptr %left.at, align 8",
+    f"  %left.live = getelementptr inbounds i64, ptr %left.record, i64 {LIVE_THREADS}",
+    "  %left.before = load i64, ptr %left.live, align 8",
+    "  %left.after = sub i64 %left.before, 1",
+    "  store i64 %left.after, ptr %left.live, align 8",
+)
+"""The same where several blocks run at the same time."""
+
 END = (
-    f"{LEFT}:",
-    f"  store i8 {_ENDED}, ptr %state, align 1",
     "  br label %coro.end",
     "coro.end:",
     "  %coro.gone = call ptr @llvm.coro.free(token %coro.id, ptr %coro.frame)",
@@ -129,7 +188,7 @@ END = (
     "  call void @llvm.coro.end(ptr %coro.frame, i1 false, token none)",
     "  ret ptr %coro.frame",
 )
-"""What a coroutine ends with."""
+"""What a coroutine ends with, after `LEAVE`."""
 
 
 def room(threads: int) -> list[str]:
@@ -138,12 +197,12 @@ def room(threads: int) -> list[str]:
         f"  %frames = alloca [{threads} x ptr], align 8",
         f"  %rooms = alloca [{threads} x ptr], align 8",
         f"  %states = alloca [{threads} x i8], align 1",
-        f"  %warps = alloca [{(threads + WARP_LANES - 1) // WARP_LANES} x [{_WARP_WORDS} x i32]], align 4",
+        f"  %warps = alloca [{(threads + WARP_LANES - 1) // WARP_LANES} x [{WARP_WORDS} x i32]], align 4",
         "  %plane = mul i32 %s6, %s7",
         "  %count = mul i32 %plane, %s8",
         f"  %warps.full = add i32 %count, {WARP_LANES - 1}",
         f"  %warps.count = udiv i32 %warps.full, {WARP_LANES}",
-        f"  %warps.bytes = mul i32 %warps.count, {4 * _WARP_WORDS}",
+        f"  %warps.bytes = mul i32 %warps.count, {4 * WARP_WORDS}",
         "  %warps.size = zext i32 %warps.bytes to i64",
         "  %threads = zext i32 %count to i64",
         "  %rooms.size = shl nuw nsw i64 %threads, 3",
@@ -175,8 +234,8 @@ def turns(call: str, arguments: Sequence[str]) -> str:
         call: the kernel's function. arguments: of the call, but `PARAMETERS`.
     """
     return _TURNS.format(
-        call=call, arguments=", ".join([*arguments, *PARAMETERS]), lanes=WARP_LANES, words=_WARP_WORDS, runs=_RUNS,
-        barrier=_AT_BARRIER, shift=WARP_LANES.bit_length() - 1, last=WARP_LANES - 1,
+        call=call, arguments=", ".join([*arguments, *PARAMETERS]), lanes=WARP_LANES, words=WARP_WORDS, runs=RUNS,
+        barrier=AT_BARRIER, shift=WARP_LANES.bit_length() - 1, last=WARP_LANES - 1,
         lane=LANE_SLOT, number=WARP_SLOT,
     )  # fmt: skip
 

@@ -1,20 +1,20 @@
 """The processor as a device: the entry of a kernel is a loop over blocks and their threads.
 
 Input: a lowered kernel. Output: text of `void K(ptr args, ptr launch, i64 first, i64 last)`: `args` points to pointers
-to the argument values, `launch` to seven i32 (grid x y z, block x y z, bytes of shared memory that the launch adds); it
-runs the blocks `first` to `last` - 1, counted with x fastest. The threads of a block are turns of a loop that LLVM may
-run in any order or side by side, or coroutines where they wait for one another (`coroutine_kernels`). In the third form
-(`marked`) the kernel's function is whole, and `emit` makes loops over its parts (`emit/workgroups`).
+to the argument values, `launch` to ten i32 (grid x y z, block x y z, bytes of shared memory that the launch adds,
+cluster x y z or zeros); it runs the blocks `first` to `last` - 1, counted with x fastest. The threads of a block are
+turns of a loop that LLVM may run in any order or side by side, or coroutines where they wait for one another
+(`coroutine_kernels`, `block_groups`). In the third form (`marked`) the kernel's function is whole, and `emit` makes loops over its parts (`emit/workgroups`).
 """
 
 from ktc.codegen.context import Context
-from ktc.codegen.entries import coroutine_kernels
+from ktc.codegen.entries import block_groups, coroutine_kernels, kernel_arguments
 from ktc.codegen.functions import FunctionText
 from ktc.codegen.implicit_arguments import SHARED_ALIGN
 from ktc.codegen.values.constants import symbol
 from ktc.codegen.values.operations import Operations
 from ktc.ir.nodes import Function
-from ktc.ir.types import align_of, size_of
+from ktc.ir.types import size_of
 from ktc.targets.cpu import LANE_SLOT, SYSTEM_VALUES, WARP_LANES, WARP_SLOT
 
 _SHARED_BYTES = 6
@@ -124,21 +124,14 @@ threads of a row do the same: there are few of them then."""
 
 def entry(context: Context, kernel: FunctionText) -> str:
     """Return the kernel's entry."""
-    types, function = context.types, kernel.function
+    function = kernel.function
+    if kernel.is_grouped:
+        return block_groups.entry(context, kernel)
     body = Operations(context, function.symbol)
     for place, slot in enumerate((9, 10, 11, 6, 7, 8)):
         body.lines.append(f"  %launch{place} = getelementptr inbounds i32, ptr %launch, i64 {place}")
         body.lines.append(f"  %s{slot} = load i32, ptr %launch{place}, align 4, !range !2")
-    passed = []
-    kinds = [(at, kind) for at, (_, kind) in enumerate(function.params) if not types.is_empty(kind)]
-    for index, (at, kind) in enumerate(kinds):
-        place_name = body.new(f"getelementptr inbounds ptr, ptr %args, i64 {index}")
-        held = body.new(f"load ptr, ptr {place_name}, align 8")
-        if at in function.values:
-            passed.append(f"ptr {held}")
-            continue
-        text = body.new(f"load {types.memory(kind)}, ptr {held}, align {align_of(kind)}")
-        passed.append(f"{types.value(kind)} {body.from_memory(text, kind)}")
+    passed = kernel_arguments.loaded(body, function)
     shared = []
     size = context.trailing.shared_bytes
     if function.symbol in context.trailing.shared and context.trailing.is_sized:

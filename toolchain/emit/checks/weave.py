@@ -22,7 +22,7 @@ _HOOKS = {
     "index": "void (i64, i64, i64, ptr)", "range": "void (i64, i64, ptr, ptr)",
     "zero": "void (i64, ptr)", "overflow": "void (ptr, ptr)",
     "stack": "void (ptr)", "barrier": "void (ptr)", "warp": "void (i64, ptr)", "lane": "void (i32, i32, ptr)",
-    "exchange": "i32 (i32, i64, ptr)", "exchanged": "i32 (i32, i32, i32)",
+    "exchange": "i32 (i32, i64, ptr)", "exchanged": "i32 (i32, i32, i32)", "record": "ptr ()",
     "leave": "void ()", "tire": "void ()", "host": "void (i64, i64, ptr)",
     "host_bytes": "void (i64, i64, i64, ptr)", "passed": "void (i64, ptr)",
     "alloc": "i64 (i64)", "free": "i64 (i64)", "start": "i64 (i64)", "size": "i64 (i64)", "added": "i64 ()",
@@ -229,6 +229,8 @@ class _Module:
         elif "@ktc.cpu.exchanged(" in text:
             words = ", ".join([f"i32 {argument(text, at)}" for at in range(3)])
             new = f"{one.name} = call i32 @__ktc_check_exchanged({words})"
+        elif "@ktc.cpu.group.record(" in text:
+            new = f"{one.name} = call ptr @__ktc_check_record()"
         elif "@ktc.check.lane(" in text:
             new = f"call void @__ktc_check_lane(i32 {argument(text, 0)}, i32 {argument(text, 1)}, ptr {site})"
         elif "@ktc.check.range(" in text:

@@ -30,6 +30,7 @@ from ktc.emit.checks.screening.usage import ATOMIC, WRITE, Root, Unscreened, Usa
 from ktc.emit.checks.screening.waiting import Shape
 from ktc.emit.checks.sites import Sites
 from ktc.emit.checks.weave import Nearest, constants_of, expanded, tidied
+from ktc.targets.cpu import GROUPING_INTRINSICS
 
 _SHARED = re.compile(r"^; ktc\.shared (\d+) (\d+)$", re.MULTILINE)
 _OURS = re.compile(r"^declare .*@ktc\.check\.\w+\(.*\n", re.MULTILINE)
@@ -144,6 +145,8 @@ def _looked_at(body: Body) -> bool:
         name = called.group(1) if called else ""
         if not name.startswith(("llvm.", "ktc.check.", "ktc.cpu.")) or "trap" in name or " asm " in one.text:
             raise Unscreened(f"it calls {name}")
+        if name in GROUPING_INTRINSICS:
+            raise Unscreened("its blocks wait for each other")
         if name in ("ktc.cpu.exchange", "ktc.cpu.wait.warp"):
             has_warps = True
             masks = _MASKED.search(one.text)
