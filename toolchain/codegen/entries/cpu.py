@@ -4,7 +4,8 @@ Input: a lowered kernel. Output: text of `void K(ptr args, ptr launch, i64 first
 to the argument values, `launch` to ten i32 (grid x y z, block x y z, bytes of shared memory that the launch adds,
 cluster x y z or zeros); it runs the blocks `first` to `last` - 1, counted with x fastest. The threads of a block are
 turns of a loop that LLVM may run in any order or side by side, or coroutines where they wait for one another
-(`coroutine_kernels`, `block_groups`). In the third form (`marked`) the kernel's function is whole, and `emit` makes loops over its parts (`emit/workgroups`).
+(`coroutine_kernels`, `block_groups`). In the third form (`marked`) the kernel's function is whole, and `emit` makes
+loops over its parts (`emit/workgroups`).
 """
 
 from ktc.codegen.context import Context
