@@ -80,8 +80,8 @@ def test_the_archive_holds_long_functions_of_the_library_only(archive: library_a
 
 
 def test_what_devices_need_is_in_the_archive(archive: library_archive.Archive) -> None:
-    """A use of a place in the source, such as an assertion's, or of the program's targets would keep a function out, and
-    every program with kernels would compile it."""
+    """The place of a call, as in assertions, or the program's targets would keep a function out, and so make
+    every program with kernels compile it."""
     names = {symbol.rpartition("$")[0] for symbol in archive.library.functions}
     wanted = {"open_state", "_open_gpu", "_target_of", "nvidia_target", "fill_device", "copy_memory", "cpu_threads"}
     assert wanted | {"handle_signals", "launch_on_cpu", "load_function", "format_float"} <= names
