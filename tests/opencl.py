@@ -1,8 +1,7 @@
-"""Intel's OpenCL runtime for processors, with which tests run SPIR-V where it is installed:
+"""Intel's OpenCL runtime for processors, with which tests run SPIR-V where it is installed.
 
-    pip install -e '.[test,opencl]'
-
-KTC_TEST_OPENCL names the environment in which it is, if that is not the one of the tests.
+The extra `test` brings it on x86-64 Linux; nothing has to be set. KTC_TEST_OPENCL names the environment in which it
+is, if that is not the one of the tests.
 """
 
 import os

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from ktc.base.cache import Cache
 from ktc.emit.device import images
 
@@ -20,6 +21,7 @@ LEFT_OUT = {
     "tests/run/gpu_host": "OpenCL has no launch attributes",
     "tests/run/kernel_clock": "OpenCL has no clock",
     "tests/run/nn_rows": "Intel's compiler crashes on one of its kernels",
+    "tests/gpu/first_threads": "its warps lie in several rows of a block; sub-groups of OpenCL need not",
     "tests/gpu/exchange": "its kernels wait for other blocks, which the runtime may run one after the other",
     "tests/gpu/matrices": "OpenCL has no matrix instructions without an extension",
     "tests/gpu/printing": "OpenCL does not tell which multiprocessor runs a block",
@@ -27,6 +29,14 @@ LEFT_OUT = {
     "examples/matmul_ladder": "OpenCL has no matrix instructions without an extension",
 }
 """Programs that do not run through OpenCL, and why."""
+
+LONG = frozenset({
+    "tests/gpu/mathematics", "tests/gpu/private_memory", "tests/run/device_algorithms", "tests/run/linalg_grouped",
+    "tests/run/linalg_matmul", "tests/run/nn_attention", "tests/run/nn_attention_backward",
+    "tests/run/nn_convolution", "tests/run/nn_decoding", "tests/run/nn_images", "tests/run/nn_small",
+    "examples/kernel_library",
+})  # fmt: skip
+"""Programs for which Intel's compiler takes more than five seconds: `pytest -m wide` runs them."""
 
 
 def launching() -> list[Program]:
@@ -38,8 +48,12 @@ def launching() -> list[Program]:
     return [one for one in found if one.name not in LEFT_OUT and not one.source.read_text().startswith("# targets:")]
 
 
+def marked(one: Program) -> ParameterSet:
+    return pytest.param(one, id=one.source.stem, marks=[pytest.mark.wide] if one.name in LONG else [])
+
+
 needs_runtime = pytest.mark.skipif(
-    library_folder() is None, reason="Intel's OpenCL runtime is not installed (pip install '.[opencl]')"
+    library_folder() is None, reason="Intel's OpenCL runtime is not installed (pip install '.[test]')"
 )
 needs_validator = pytest.mark.skipif(shutil.which("spirv-val") is None, reason="spirv-val is not installed")
 
@@ -115,7 +129,7 @@ def run(
         input=given,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
 
@@ -153,7 +167,7 @@ def test_modules_are_valid(name: str, program_cache: Path, tmp_path: Path) -> No
 
 
 @needs_runtime
-@pytest.mark.parametrize("program", launching(), ids=lambda program: program.source.stem)
+@pytest.mark.parametrize("program", [marked(one) for one in launching()])
 def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
     """It gives what it gives on the CPU device."""
     arguments, given = program.words("args"), program.read("in") or ""

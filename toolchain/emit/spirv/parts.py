@@ -52,7 +52,7 @@ def give(parts: Parts, name: str, kind: str, values: list[str]) -> None:
     """Bind leaves to a value, or make a value of a kind that has no leaves."""
     if leaves(kind) is not None:
         parts.bind(name, values)
-    elif kind[0] == "<":
+    elif len(values) > 1:
         _build(parts, name, kind, values)
     else:
         parts.lines.append(f"  {name} = {same(kind, values[0])}")

@@ -70,7 +70,8 @@ def _phi(parts: Parts, found: Instruction) -> None:
 
 def _select(parts: Parts, found: Instruction) -> None:
     condition, left, right = (take_type(part) for part in split(found.rest))
-    kinds, tests = leaves(left[0]) or (left[0],), parts.parts(*condition)
+    kinds = leaves(left[0]) or (left[0],)
+    tests = lanes_of(parts, *condition) if condition[0][0] == "<" else [condition[1]]
     names = []
     for index, (kind, a, b) in enumerate(zip(kinds, parts.parts(*left), parts.parts(*right), strict=True)):
         test = tests[index * len(tests) // len(kinds)]
