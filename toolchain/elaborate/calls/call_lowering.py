@@ -30,7 +30,7 @@ from ktc.elaborate.model.types import (
     TraitTy,
 )
 from ktc.elaborate.model.values import Arg, Method, PackValue, Place, Result, RValue, Val, Values
-from ktc.elaborate.ownership.access_paths import note_place
+from ktc.elaborate.ownership.access_paths import note_place, of_result
 from ktc.elaborate.ownership.exclusivity import check_call
 from ktc.elaborate.ownership.reference_escapes import check_kept
 from ktc.elaborate.ownership.shared_origins import check_shared
@@ -137,6 +137,8 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Val:
                 and (behind or struct_types.origins_of(body.elab, made.ty))
             ):
                 made.loans = argument_passing.loans_of_call(body, instance.signature, values)
+            if isinstance(made, RValue) and not made.access_paths and not body.frame.module.is_library:
+                made.access_paths = of_result(body, instance.signature, values)
         if (
             not body.frame.module.is_library
             and isinstance(made, (RValue, Place))

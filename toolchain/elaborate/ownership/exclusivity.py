@@ -17,6 +17,7 @@ from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
 from ktc.elaborate.model.values import AccessPath, Arg, PackValue, Place, Result, RValue, Values
 from ktc.elaborate.ownership.access_paths import may_overlap, of_inside, of_place
+from ktc.elaborate.ownership.embedded_references import check_embedded
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, types
 
@@ -39,6 +40,7 @@ def check_call(body: Body, instance: Instance, values: Values, slots: Sequence[A
                 _require(body, value, at or body.frame.span)
     if instance.fn.parameter and instance.fn.parent is body and values and not body.frame.comptime:
         _check_captured(body, instance, values, spans)
+    check_embedded(body, instance, values, slots)
     if not instance.signature.changes and not any(map(_moved, values)):
         return
     title, seen = instance.fn.title, list[tuple[Place | RValue, ArgumentSignature]]()

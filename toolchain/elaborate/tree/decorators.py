@@ -16,7 +16,7 @@ from ktc.syntax import ast
 _FUNCTION_DECORATORS = (
     "always_inline", "no_inline", "noinline", "staticmethod", "implicit", "export", "deprecated", "parameter",
     "doc_private", "override", "compiler", "explicit_destroy", "__llvm_metadata", "__llvm_arg_metadata", "fp_mode",
-    "__copy_capture",
+    "__copy_capture", "__unsafe_disable_nested_origin_exclusivity",
 )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ class State:
         errors: syntax errors found so far.
         bounds: names declared by patterns of which no assignment is known, by offset.
         valueless: aliases without value that no trait has claimed, by offset.
+        receivers: arguments without a type that no struct or trait has claimed, by the offset of their function.
     """
 
     def __init__(self, text: str, tokens: Tokens, field: Callable[[int, int], ast.Expr]) -> None:
@@ -35,6 +36,7 @@ class State:
         self.errors: list[LexError] = []
         self.bounds: dict[int, ast.Bound] = {}
         self.valueless: dict[int, ast.Alias] = {}
+        self.receivers: dict[int, list[ast.Param]] = {}
 
 
 class BaseBuilder:
@@ -45,6 +47,7 @@ class BaseBuilder:
         self.token_starts, self.token_ends = state.tokens.starts, state.tokens.ends
         self.parse_field = state.field
         self.errors, self.bounds, self.valueless = state.errors, state.bounds, state.valueless
+        self.receivers = state.receivers
 
     def word(self, token: int) -> str:
         """Return the text of a token, a name without its backquotes."""
@@ -55,19 +58,54 @@ class BaseBuilder:
         """Keep a syntax error; the tree goes on."""
         self.errors.append(LexError(Code.SYNTAX_ERROR, start, end, message, help))
 
-    def check_types(self, params: Sequence[ast.Param], what: str) -> None:
-        """Every parameter or argument but `self` has a type."""
+    def check_types(self, params: Sequence[ast.Param]) -> None:
+        """Every parameter has a type."""
         for param in params:
-            if param.type is None and (param.name != "self" or what == "parameter"):
-                kind = _kind(param, what)
+            if param.type is None:
+                kind = _kind(param, "parameter")
                 help = f"write '{param.name}: {kind}'" if kind else f"write '{param.name}: ' and a type"
-                if what == "parameter":
-                    help += ", or the traits that a type needs: 'Copyable & Movable'"
-                if param.name == "cls":
-                    help = "leave 'cls' out: a '@staticmethod' names its struct"
-                if what == "argument" and "main(" in self.text[max(param.start - 20, 0) : param.start]:
-                    help = "'main' takes no arguments; 'argv()', from the module 'sys', gives those of the command line"
-                self.wrong(param.start, param.end, f"{what} '{param.name}' needs a type", help)
+                help += ", or the traits that a type needs: 'Copyable & Movable'"
+                self.wrong(param.start, param.end, f"parameter '{param.name}' needs a type", help)
+
+    def check_arguments(self, args: Sequence[ast.Param], function: int) -> None:
+        """Every argument has a type; in a method the first one, or `self`, needs none."""
+        for at, arg in enumerate(args):
+            if arg.type is not None:
+                continue
+            if (at > 0 and arg.name != "self") or arg.kind in ("star", "starstar") or arg.name == "cls":
+                self._wrong_type(arg)
+            elif self.text[max(function - 1, 0)] in " \t":
+                self.receivers.setdefault(function, []).append(arg)
+            else:
+                self._wrong_receiver(arg)  # at the beginning of a line stands no method
+
+    def claim_methods(self, body: Sequence[ast.Node]) -> None:
+        """The functions of a struct or trait are methods."""
+        for item in body:
+            if isinstance(item, ast.FunctionDecl):
+                self.receivers.pop(item.start, None)
+
+    def check_receivers(self) -> None:
+        """A function that stands in no struct or trait has no `self`."""
+        for args in self.receivers.values():
+            for arg in args:
+                self._wrong_receiver(arg)
+
+    def _wrong_receiver(self, arg: ast.Param) -> None:
+        if arg.name == "self":
+            help = "indent the function if it is a method, else write a type"
+            self.wrong(arg.start, arg.end, "argument 'self' needs a type outside of a struct", help)
+        else:
+            self._wrong_type(arg)
+
+    def _wrong_type(self, arg: ast.Param) -> None:
+        kind = _kind(arg, "argument")
+        help = f"write '{arg.name}: {kind}'" if kind else f"write '{arg.name}: ' and a type"
+        if arg.name == "cls":
+            help = "leave 'cls' out: a '@staticmethod' names its struct"
+        if "main(" in self.text[max(arg.start - 20, 0) : arg.start]:
+            help = "'main' takes no arguments; 'argv()', from the module 'sys', gives those of the command line"
+        self.wrong(arg.start, arg.end, f"argument '{arg.name}' needs a type", help)
 
     def as_tuple(self, kids: Kids, start: int, end: int) -> tuple[object, ...]:
         return tuple(kids)
@@ -90,14 +128,6 @@ class BaseBuilder:
                 self.bounds.pop(item.start, None)
             elif not isinstance(item, ast.Name):
                 self.wrong(item.start, item.end, f"{what} must be a name")
-
-    def check_no_method(self, item: ast.Node) -> None:
-        """A function that stands in no struct or trait has no `self`."""
-        if isinstance(item, ast.FunctionDecl):
-            for arg in item.args:
-                if arg.type is None and arg.name == "self":
-                    help = "indent the function if it is a method, else write a type"
-                    self.wrong(arg.start, arg.end, "argument 'self' needs a type outside of a struct", help)
 
     def at_compile_time(self, node: "ast.If | ast.For") -> None:
         """Mark an `if` with its `elif`s, or a `for`."""

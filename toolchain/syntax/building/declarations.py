@@ -192,7 +192,7 @@ class DeclarationBuilder(BaseBuilder):
     # _fn_word params "(" fn_args ")" effects result
     def function_type(self, kids: Kids, start: int, end: int) -> ast.FunctionType:
         word, params, args, (raises, effects, _), (type_, ref) = kids
-        self.check_types(params, "parameter")
+        self.check_types(params)
         return ast.FunctionType(start, end, params, args, type_, ref, raises, effects, self.word(word) == "def")
 
     # ---- functions ----
@@ -252,16 +252,14 @@ class DeclarationBuilder(BaseBuilder):
     # _fn_word NAME params "(" param_list ")" effects result wheres ":" block
     def function(self, kids: Kids, start: int, end: int) -> ast.FunctionDecl:
         word, name, params, args, (raises, effects, captures), (type_, ref), where, block = kids
-        self.check_types(params, "parameter")
-        self.check_types(args, "argument")
+        self.check_types(params)
+        self.check_arguments(args, start)
         for arg in args:
             if arg.where is not None:
                 self.wrong(
                     arg.where.start, arg.where.end, "an argument has no 'where' of its own", "write it after the result"
                 )
         doc, body = docstring(block)
-        for inner in body:
-            self.check_no_method(inner)
         where = (*conditions(params), *where)
         at, is_def = self.token_starts[name], self.word(word) == "def"
         if is_def and raises:

@@ -17,9 +17,10 @@ class StructBuilder(BaseBuilder):
     # "struct" NAME params bases wheres ":" block
     def struct(self, kids: Kids, start: int, end: int) -> ast.StructDecl:
         name, params, traits, where, block = kids
-        self.check_types(params, "parameter")
+        self.check_types(params)
         doc, body = declared(block)
         self._check_fields(body)
+        self.claim_methods(body)
         at = self.token_starts[name]
         where = (*conditions(params), *where)
         return ast.StructDecl(start, end, self.word(name), at, params, traits, where, body, (), doc)
@@ -45,6 +46,7 @@ class StructBuilder(BaseBuilder):
         body = self._extended(body)
         for item in body:
             self._check_file_scope(item)
+        self.check_receivers()
         for bound in self.bounds.values():
             self.wrong(bound.start, bound.end, f"'{bound.convention}' declares a name only on the left of '='")
         for alias in self.valueless.values():
@@ -53,7 +55,6 @@ class StructBuilder(BaseBuilder):
 
     def _check_file_scope(self, item: ast.Node) -> None:
         """Only declarations stand at file scope."""
-        self.check_no_method(item)
         if isinstance(item, ast.VarDecl):
             help = "use 'alias' for a constant, or declare the variable inside a function"
             self.wrong(item.start, item.end, "global variables are not supported", help)
@@ -69,6 +70,7 @@ class StructBuilder(BaseBuilder):
     def extension(self, kids: Kids, start: int, end: int) -> ast.Extension:
         name, traits, block = kids
         body = declared(block)[1]
+        self.claim_methods(body)
         for item in body:
             if not isinstance(item, (ast.FunctionDecl, ast.Alias, ast.Pass, ast.StaticAssert)):
                 self.wrong(item.start, item.end, "only methods and aliases are allowed in an extension")
@@ -95,8 +97,9 @@ class StructBuilder(BaseBuilder):
     # "trait" NAME params bases ":" block
     def trait(self, kids: Kids, start: int, end: int) -> ast.TraitDecl:
         name, params, traits, block = kids
-        self.check_types(params, "parameter")
+        self.check_types(params)
         doc, body = declared(block)
+        self.claim_methods(body)
         body = tuple([self._required(item) for item in body])
         for item in body:
             if isinstance(item, ast.Alias):
@@ -118,7 +121,7 @@ class StructBuilder(BaseBuilder):
     # ("alias" | "comptime") NAME params opt_type opt_value
     def alias(self, kids: Kids, start: int, end: int) -> ast.Alias:
         name, params, type_, value = kids
-        self.check_types(params, "parameter")
+        self.check_types(params)
         node = ast.Alias(start, end, self.word(name), self.token_starts[name], params, type_, value)
         if value is None:
             self.valueless[start] = node

@@ -1,0 +1,107 @@
+"""Exclusive access through references that stand in values: two pointers into one variable, one of them mutable.
+
+Input: the arguments of a call that a program makes, converted. Output: an error where what one argument points into may
+be written through it, and another argument points into it, too, or is it. A pointer that may point anywhere, or whose
+variable is not known, conflicts with nothing.
+"""
+
+from collections.abc import Sequence
+
+from ktc.base.records import record
+from ktc.diag.codes import Code
+from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.instance import ArgumentSignature, Instance
+from ktc.elaborate.model.types import StructTy
+from ktc.elaborate.model.values import AccessPath, Arg, PackValue, Place, RValue, Values
+from ktc.elaborate.ownership.access_paths import may_overlap, of_inside, of_place
+from ktc.elaborate.types import struct_types
+from ktc.ir import nodes
+from ktc.syntax import ast
+
+_COMPARES = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__is__", "__isnot__", "__sub__")
+"""Of the library: what pointers and views have for two values that may well point into one variable."""
+_TEXTS = ("String", "StringSlice")
+"""Nothing is written through what points into a text."""
+_IN_PLACE = ("std.nn.", "std.linalg.")
+"""Packages whose functions may have their results where their inputs are."""
+_ALIASES = "__unsafe_disable_nested_origin_exclusivity"
+"""A decorator: pointers among the arguments may point into one variable."""
+
+
+@record
+class _Reach:
+    """What an argument reaches: itself, or the only variable that it points into."""
+
+    name: str
+    paths: tuple[AccessPath, ...]
+    may_write: bool
+
+
+def check_embedded(body: Body, instance: Instance, values: Values, slots: Sequence[Arg | list[Arg] | None]) -> None:
+    """Report two arguments that reach one variable, through a mutable pointer in one of them."""
+    if body.frame.module.is_library:
+        return
+    seen: list[_Reach] = []
+    for sig, value, slot in zip(instance.signature.args, values, slots, strict=True):
+        given = slot.value if isinstance(slot, Arg) and _leaves_origin_open(sig.node.type) else value
+        for one in given.items if isinstance(given, PackValue) else (given,):
+            found = _reach(body, sig, one) if isinstance(one, (Place, RValue)) else None
+            if found is None:
+                continue
+            for other in seen:
+                if (found.may_write or other.may_write) and may_overlap(found.paths, other.paths) and not _may_alias(instance):
+                    writer, reader = (found, other) if found.may_write else (other, found)
+                    text = f"{instance.fn.title} may write through the argument '{writer.name}', and "
+                    text += "another part of it" if reader.name == writer.name else f"'{reader.name}'"
+                    at = slot.span if isinstance(slot, Arg) else body.frame.span
+                    help = "pass a copy, or a pointer whose origin is 'MutAnyOrigin'"
+                    body.fail(Code.CONFLICTING_ACCESS, f"{text} reaches the same memory", at, help)
+            seen.append(found)
+
+
+def _reach(body: Body, sig: ArgumentSignature, value: Place | RValue) -> _Reach | None:
+    paths = _embedded(body, value)
+    if paths:
+        writable = any(one.mutable for one in struct_types.origins_of(body.elab, value.ty))
+        is_text = isinstance(value.ty, StructTy) and value.ty.info.module.is_library and value.ty.info.name in _TEXTS
+        return _Reach(sig.name, paths, writable and not is_text and not _is_read_only(sig.node.type))
+    if isinstance(value, Place) and not value.owned and sig.passing != "direct":
+        return _Reach(sig.name, of_place(value), False)
+    return None
+
+
+def _embedded(body: Body, value: Place | RValue) -> tuple[AccessPath, ...]:
+    """Return the way to the only variable that a value points into; none if it may be another."""
+    origins = struct_types.origins_of(body.elab, value.ty)
+    if not origins or any(one.kind == "any" for one in origins):
+        return ()
+    paths = of_inside(body, value)
+    root = paths[0][0] if len(paths) == 1 else None
+    is_known = isinstance(root, nodes.Argument) or (isinstance(root, nodes.Local) and bool(root.name))
+    return paths if is_known else ()
+
+
+def _is_read_only(node: ast.Expr | None) -> bool:
+    """Say whether an argument's type is written with `mut=False`."""
+    return isinstance(node, ast.Subscript) and any(
+        word.name == "mut" and isinstance(word.value, ast.BoolLit) and not word.value.value for word in node.keywords
+    )
+
+
+def _leaves_origin_open(node: ast.Expr | None) -> bool:
+    """Say whether an argument's type is written as a pointer without an origin: then its default stands in the type."""
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.base, ast.Name)
+        and node.base.id == "UnsafePointer"
+        and len(node.args) < 2
+        and all(word.name in ("mut", "type") for word in node.keywords)
+    )
+
+
+def _may_alias(instance: Instance) -> bool:
+    """Say whether a function of the library takes two pointers into one variable."""
+    fn = instance.fn
+    if not fn.module.is_library:
+        return any(isinstance(one.value, ast.Name) and one.value.id == _ALIASES for one in fn.node.decorators)
+    return fn.name in _COMPARES or fn.module.name.startswith(_IN_PLACE)
