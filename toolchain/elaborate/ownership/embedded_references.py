@@ -49,7 +49,11 @@ def check_embedded(body: Body, instance: Instance, values: Values, slots: Sequen
             if found is None:
                 continue
             for other in seen:
-                if (found.may_write or other.may_write) and may_overlap(found.paths, other.paths) and not _may_alias(instance):
+                if (
+                    (found.may_write or other.may_write)
+                    and may_overlap(found.paths, other.paths)
+                    and not _may_alias(instance)
+                ):
                     writer, reader = (found, other) if found.may_write else (other, found)
                     text = f"{instance.fn.title} may write through the argument '{writer.name}', and "
                     text += "another part of it" if reader.name == writer.name else f"'{reader.name}'"
