@@ -149,9 +149,12 @@ def look_at_change(document: Document, overlays: dict[str, Source]) -> tuple[Dia
 
 def analyse(
     path: str, text: str, overlays: dict[str, Source], tables: Tables,
-    given_up: Callable[[], bool] = lambda: False,
+    given_up: Callable[[], bool] = lambda: False, good: Analysis | None = None,
 ) -> Analysis:  # fmt: skip
     """Check a text and record what the elaborator finds out; a mistake of ktc itself is a message, not an end.
+
+    Args:
+        good: an earlier text; only declarations that differ from its own are looked at, if that is possible.
 
     Raises:
         Cancelled: it was cancelled.
@@ -166,7 +169,10 @@ def analyse(
     overlays = {**overlays, os.path.abspath(path): Source(path, text)}
     try:
         module = parse(overlays[os.path.abspath(path)], Sink(), tables=tables)
-        checked = check_file(Options(Path(), accelerators="cpu"), Path(path), sink, overlays, observe, tree=module)
+        change = changes.between(good.text, text) if good is not None else None
+        around = changes.edited_range(module, change) if module is not None and change is not None else None
+        options = Options(Path(), accelerators="cpu")
+        checked = check_file(options, Path(path), sink, overlays, observe, around, tree=module)
     except Exception as error:
         return Analysis(text, problem=f"{type(error).__name__}: {error}")
     facts, variables = recorder.facts.get(path, {}), recorder.variables.get(path, {})

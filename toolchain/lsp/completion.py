@@ -1,18 +1,21 @@
 """What could stand at a place: members after a dot, names of modules in imports, names and arguments elsewhere.
 
-The text with a made-up name at the place is elaborated, so members are those of the real type; where that text does
-not parse for other reasons, the last good facts serve.
+The text with what stands before the dot as a statement is elaborated, so members are those of the real type. Where that
+text does not parse for other reasons, the last good facts serve.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ktc import config as configs
 from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, StructInfo
+from ktc.elaborate.model.spelling import INDICES
 from ktc.elaborate.resolve.suggestions import module_names
-from ktc.lsp import queries
+from ktc.lsp import half_written, queries
 from ktc.lsp.analysis import Analysis, Document, Workspace, analyse, walk
 from ktc.lsp.positions import word_at
 from ktc.syntax import ast
@@ -59,15 +62,28 @@ def complete(workspace: Workspace, document: Document, offset: int) -> list[Prop
 
 def _members(workspace: Workspace, document: Document, start: int, offset: int) -> list[Proposal]:
     text = document.text
-    tried = text[:start] + _PLACEHOLDER + text[offset:]
-    analysis = workspace.run(lambda: analyse(document.path, tried, workspace.overlays(), workspace.tables))
-    owner = _owner_before(analysis, start - 1)
+    owner = None
+    for tried, dot in _attempts(text, start, offset):
+        overlays, tables, good = workspace.overlays(), workspace.tables, document.good
+        analysis = workspace.run(partial(analyse, document.path, tried, overlays, tables, good=good))
+        owner = _owner_before(analysis, dot)
+        if owner is not None:
+            break
     if owner is None and document.good is not None:
         word = text[slice(*word_at(text, start - 1))]
-        near = [one for one in document.good.facts.values() if one.name == word and one.owner is not None]
+        near = [one for one in document.good.facts.values() if word and one.name == word and one.owner is not None]
         best = min(near, key=lambda one: abs(one.start - start), default=None)
         owner = best.owner if best is not None else None
     return _members_of(owner) if owner is not None else []
+
+
+def _attempts(text: str, start: int, offset: int) -> Iterator[tuple[str, int]]:
+    """Give texts from which the type before a dot may be known, and where that expression ends.
+
+    The first one has the expression alone in place of its statement, the second one a made-up name after the dot.
+    """
+    yield half_written.alone(text, start - 1, offset)
+    yield text[:start] + _PLACEHOLDER + text[offset:], start - 1
 
 
 def _owner_before(analysis: Analysis, dot: int) -> StructInfo | None:
@@ -79,10 +95,10 @@ def _owner_before(analysis: Analysis, dot: int) -> StructInfo | None:
 
 
 def _members_of(owner: StructInfo) -> list[Proposal]:
-    found = []
-    members: dict[str, Any] = {**owner.inherited, **owner.members}
+    found = [Proposal(name, "field") for name in "xyz" if owner.name in INDICES]
+    members: dict[str, Any] = {**owner.members, **owner.inherited}
     for name, member in members.items():
-        if name.startswith("_"):
+        if name.startswith("_") or member is None:
             continue
         if isinstance(member, OverloadSet):
             first = member.functions[0]

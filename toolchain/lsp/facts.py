@@ -163,7 +163,7 @@ def describe(start: int, end: int, name: str, found: object, value: object = Non
                 return _declaration(start, end, name, one.traits[0], "trait")
             case AliasInfo():
                 fact = _declaration(start, end, name, one, "alias")
-                fact.type = _type_of(value)
+                fact.type, fact.owner = _type_of(value), _owner(getattr(value, "ty", None))
                 return fact
             case ModuleInfo():
                 return Fact(start, end, "module", name, declared=Declared(one.source, 0, 0), node=one.node)

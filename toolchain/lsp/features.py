@@ -73,8 +73,7 @@ def _add_questions(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hover(params: lsp.HoverParams) -> lsp.Hover | None:
         document = server.document(params.text_document.uri)
-        good = server.good(document)
-        fact = queries.fact_at(good, server.offset(document, params.position)) if good is not None else None
+        fact = server.fact(document, server.offset(document, params.position))
         text = queries.hover(fact) if fact is not None else ""
         if not text or fact is None:
             return None
@@ -84,8 +83,7 @@ def _add_questions(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def definition(params: lsp.DefinitionParams) -> list[lsp.Location]:
         document = server.document(params.text_document.uri)
-        good = server.good(document)
-        fact = queries.fact_at(good, server.offset(document, params.position)) if good is not None else None
+        fact = server.fact(document, server.offset(document, params.position))
         return [server.location(fact.declared)] if fact is not None and fact.declared is not None else []
 
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)

@@ -1,6 +1,7 @@
 """The server: requests of the protocol to questions, answers to what the protocol wants. pygls does the rest."""
 
 import asyncio
+import dataclasses
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,9 @@ from ktc.diag.diagnostic import Diagnostic, Severity, Sink
 from ktc.diag.fixes import fixes
 from ktc.diag.source import Source, Span
 from ktc.formatting.formatter import format_source
-from ktc.lsp import completion, queries, symbols
+from ktc.lsp import changes, completion, half_written, queries, symbols
 from ktc.lsp.analysis import Analysis, Document, Workspace, analyse, look_at_change
-from ktc.lsp.facts import Declared
+from ktc.lsp.facts import Declared, Fact
 from ktc.lsp.positions import Lines, word_at
 from ktc.syntax import ast
 from ktc.syntax.parsing.parser import parse
@@ -57,6 +58,24 @@ class Server(LanguageServer):
         """Return the last analysis of a text that parsed, made now if there is none."""
         self.ktc.analyse(document)
         return document.good
+
+    def fact(self, document: Document, offset: int) -> Fact | None:
+        """Return what is known of a place, also in a text with mistakes."""
+        good, text = self.good(document), document.text
+        if good is None or good.text == text:
+            return queries.fact_at(good, offset) if good is not None else None
+        change = changes.between(good.text, text)
+        shift = change.new_end - change.old_end
+        if offset <= change.start or offset >= change.new_end:
+            by = 0 if offset <= change.start else shift
+            fact = queries.fact_at(good, offset - by)
+            return dataclasses.replace(fact, start=fact.start + by, end=fact.end + by) if fact is not None else None
+        start, end = word_at(text, offset)
+        tried, place = half_written.alone(text, end, end)
+        work = partial(analyse, document.path, tried, self.ktc.overlays(), self.ktc.tables, good=good)
+        analysis = self.ktc.run(work)
+        fact = queries.fact_at(analysis, place)
+        return dataclasses.replace(fact, start=start, end=end) if fact is not None else None
 
     def tree(self, document: Document) -> ast.Module | None:
         """Return the tree of a text, or of the last one that parsed."""
@@ -178,8 +197,8 @@ def places(server: Server, document: Document, offset: int, is_renaming: bool = 
     if good is None or fact is None or fact.declared is None:
         return {}
     target, word = fact.declared, good.text[fact.start : fact.end]
-    if is_renaming and target.source.is_library:
-        return {}
+    if is_renaming and (target.source.is_library or good.text != document.text):
+        return {}  # places in a text that does not parse are not known well enough
     found: dict[str, list[lsp.Range]] = {}
 
     def add(path: str, text: str, analysis: Analysis) -> None:

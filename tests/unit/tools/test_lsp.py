@@ -198,6 +198,25 @@ async def completions(own: Session) -> None:
     own.change(own.text.replace("var q = p.twice(by=4)", "var q = p."))
     assert await own.diagnostics() == ["syntax-error"]
     assert await proposed("q = p.", 6) == ["x", "twice"]
+    for half in (
+        "if p.",
+        "for i in range(p.",
+        "print(p, p.",
+        "while (p.\n",
+        "print([p.x for p in [p]], p.",
+        "r = p.x + p.",
+    ):
+        own.change(TEXT.partition("    var q =")[0] + f"    {half}\n")
+        await own.diagnostics()
+        assert await proposed(half, half.rindex(".") + 1) == ["x", "twice"], half
+    own.change(TEXT + "\n\nfn later(point: Point):\n    if (point.twice(\n")
+    await own.diagnostics()
+    assert await proposed("    if (point.", 14) == ["x", "twice"]
+    place = own.placed(lsp.DefinitionParams, "(point.twice(", 8)
+    found = await client.text_document_definition_async(place)
+    assert isinstance(found, list) and [one.range.start.line for one in found] == [12]
+    own.change(TEXT)
+    await own.diagnostics()
     own.change(own.text.replace("from math import sqrt", "from math import s"))
     assert "sqrt" in await proposed("from math import s", 18)
     own.change(own.text.replace("import os", "from co"))
