@@ -23,8 +23,8 @@ from ktc.driver.front_end.stages import name_of, passed, verified
 from ktc.driver.session import Session
 from ktc.emit import device, tools
 from ktc.emit.job_steps import Usage, instructions
-from ktc.emit.kernel import UNCUT
 from ktc.emit.objects.ptx import with_code
+from ktc.emit.outcomes import UNCUT
 from ktc.emit.workers import Workers
 from ktc.ir.interpreter.call_paths import external_call
 from ktc.ir.nodes import ImageRef, Kernel, Program, Unit

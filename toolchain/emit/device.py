@@ -8,10 +8,9 @@ mistake and is found before LLVM starts; so is more shared memory than there is.
 from collections.abc import Callable, Mapping, Sequence, Set
 
 from ktc.base.records import replace
-from ktc.emit.air.images import LACKS
 from ktc.emit.job_steps import Usage
 from ktc.emit.module_text import ModuleText
-from ktc.emit.spirv.images import REFUSED
+from ktc.emit.outcomes import LACKS, REFUSED
 from ktc.emit.workers import Job, Workers
 from ktc.targets.target import Image, Target
 

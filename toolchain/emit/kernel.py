@@ -16,12 +16,10 @@ from ktc.emit.checks.gpu import DeviceChecked, with_device_bounds, with_header
 from ktc.emit.job_steps import Step, instructions, step
 from ktc.emit.module_text import ModuleText
 from ktc.emit.objects import hsaco, ptx
+from ktc.emit.outcomes import UNCUT
 from ktc.emit.spirv import images as spirv
 from ktc.emit.tools import assemble_ptx
 from ktc.targets import checked, cpu
-
-UNCUT = "uncut"
-"""The kind under which stands why a kernel's threads are coroutines: the number of a stop, or -1, and words."""
 
 
 def emit_kernel(

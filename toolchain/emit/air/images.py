@@ -12,15 +12,13 @@ from collections.abc import Set
 from ktc.emit.air import metallib
 from ktc.emit.air.bitcode import bitcode
 from ktc.emit.air.text import typed_text
+from ktc.emit.outcomes import LACKS
 from ktc.targets.air import versions
 from ktc.targets.target import Target
 
 _WRAPPER_MAGIC = 0x0B17C0DE
 _WRAPPER_BYTES = 20
 _ANY_PROCESSOR = 0xFFFFFFFF
-
-LACKS = "lacks"
-"""The kind of image that says which numbers of a kernel the GPU does not have; there is no other then."""
 
 MAGIC = 0x4C54454D_4354_4B7F
 """What an image begins with ("\\x7fKTC" "METL"). In 64 bits each follow the metallib's length in bytes, the number of

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable, Set
 
 from ktc.emit import llvm
+from ktc.emit.outcomes import REFUSED
 from ktc.emit.spirv.text import for_spirv
 from ktc.targets.target import Target
 
@@ -18,9 +19,6 @@ MAGIC = 0x56525053_4354_4B7F
 """What an image begins with ("\\x7fKTC" "SPRV"). In 64 bits each follow the module's length in bytes and which
 arguments stand after the kernel's own (`text.HAS_MAILBOX`, `text.HAS_SHARED`)."""
 
-
-REFUSED = "refused"
-"""The kind of image that says what of a kernel OpenCL cannot do; there is no other then."""
 
 _ATTEMPTS = 12
 _UNTYPED_RESULTS = frozenset({7, 11, 248, *range(19, 39)})
