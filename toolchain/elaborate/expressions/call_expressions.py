@@ -11,7 +11,7 @@ from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals, operands
 from ktc.elaborate.generics import archetypes, function_types
 from ktc.elaborate.kernels.launch_limits import warn_refused
-from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.declarations import OverloadSet, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
@@ -93,7 +93,7 @@ def special_call(body: Body, node: ast.Call) -> Result:
     attrs: ast.Subscript | None = None
     if isinstance(func, ast.Subscript):
         attrs, func = func, func.base
-        if isinstance(func, ast.Name) and func.id == "trait_downcast" and variables.find(body, func.id) is None:
+        if isinstance(func, ast.Name) and func.id == "trait_downcast" and _is_built_in(body, func.id):
             return downcast(body, node, attrs)
     if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "__mlir_op":
         values: dict[str, ParameterArgument] = {}
@@ -152,6 +152,14 @@ def conforms_to(body: Body, node: ast.Call) -> ConstValue:
         body.fail(Code.MISSING_ARGUMENT, "'conforms_to' takes a type and a trait", body.at(node))
     ty = _type_or_fail(body, node.args[0])
     return well_known.bool_constant(body.elab, struct_members.conforms(body.elab, ty, _trait(body, node.args[1])))
+
+
+def _is_built_in(body: Body, name: str) -> bool:
+    """Return whether the program declares no function of that name; it may import the library's."""
+    found = variables.find(body, name)
+    if found is None:
+        return True
+    return isinstance(found, OverloadSet) and found.functions[0].module.name == "std.builtin.rebind"
 
 
 def downcast(body: Body, node: ast.Call, attrs: ast.Subscript) -> Result:
