@@ -114,8 +114,8 @@ fuzz-format: $(READY) ## format all programs and 2,000 mutants: same tree, same 
 checked: $(READY) ## run wrong programs and their repaired twins with --check: each is reported, none falsely
 	$(BIN)/python tests/checked_programs.py
 
-differential: $(READY) ## compare tests/run and random programs with the reference, if it is installed (FOLDER=, MOJO=)
-	$(BIN)/python tests/differential.py $(or $(FOLDER),tests/run) --random 20 $(if $(MOJO),--mojo $(MOJO))
+differential: $(READY) ## compare tests/run and random programs with the reference, if it is installed (FOLDER=, COUNT=, MOJO=)
+	$(BIN)/python tests/differential.py $(or $(FOLDER),tests/run) --random $(or $(COUNT),20) $(if $(MOJO),--mojo $(MOJO))
 
 bench: native ## measure builds, against mojo and nvcc where they are found (MOJO=, NVCC= name them)
 	$(BIN)/python benchmarks/compile.py

@@ -153,6 +153,14 @@ def test_bounds_alone_name_the_kind_and_the_line(name: str, kind: str, run: Run,
     assert out.splitlines() == [line[3:] for line in text.splitlines() if line.startswith("#= ")]
 
 
+def test_bounds_alone_find_what_ranges_leave_out(run: Run) -> None:
+    path = FOLDER / "ranges.kpy"
+    single, _ = marks(path)
+    code, out, entries = run(path, check="--check=bounds,keep-going")
+    assert {(entry["code"], lines(entry)[0]) for entry in entries} == set(single)
+    assert (code, out) == (FAULT, "right\nend\n")
+
+
 @pytest.mark.slow
 def test_tests_are_run_with_checks(program_cache: Path, tmp_path: Path) -> None:
     text = (PROGRAMS / "null_host_node.kpy").read_text().replace("def main():", "def test_nodes():")

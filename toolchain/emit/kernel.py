@@ -12,6 +12,7 @@ from ktc.emit import llvm, workgroups
 from ktc.emit.air import images as air
 from ktc.emit.backend_errors import unchecked
 from ktc.emit.checks import Unscreened, screened, with_beginning, with_bounds, with_screen
+from ktc.emit.checks.blocks import Unknown, joined, named, scouted, untested
 from ktc.emit.checks.gpu import DeviceChecked, with_device_bounds, with_header
 from ktc.emit.job_steps import Step, instructions, step
 from ktc.emit.module_text import ModuleText
@@ -85,6 +86,9 @@ def _cut(module: ModuleText, level: int) -> tuple[str, str]:
     """Return the module with its kernel cut, or as it is with coroutines and why."""
     text = module.marked
     if module.target.checks:
+        by_blocks = _by_blocks(module, level)
+        if by_blocks:
+            return by_blocks, ""
         text = with_bounds(text, module.kernel, llvm.machine(module.target, level))
     with llvm.parsed(text, module.kernel) as marked:
         llvm.simplify(marked, module.target, f"{module.kernel}.body")
@@ -94,6 +98,23 @@ def _cut(module: ModuleText, level: int) -> tuple[str, str]:
             if module.target.checks:
                 raise unchecked(module.kernel, error.reason) from error
             return module.text, f"{error.number} {error.reason}"
+
+
+def _by_blocks(module: ModuleText, level: int) -> str:
+    """Return a kernel whose blocks run without tests where they can; "" if none can."""
+    machine, made = llvm.machine(module.target, level), list[str]()
+    try:
+        scout = scouted(module.marked, module.kernel, machine)
+        for form in ("plain", "tested"):
+            name = f"{module.kernel}.{form}"
+            text = named(module.marked, module.kernel, name)
+            text = untested(text) if form == "plain" else with_bounds(text, name, machine)
+            with llvm.parsed(text, module.kernel) as marked:
+                llvm.simplify(marked, module.target, f"{name}.body")
+                made.append(workgroups.in_loops(marked, name, level >= llvm.MIN_VECTOR_LEVEL))
+    except (Unknown, workgroups.CannotCut):
+        return ""
+    return joined([*made, scout])
 
 
 def _screened(module: ModuleText, level: int) -> tuple[str, str]:
