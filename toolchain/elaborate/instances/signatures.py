@@ -64,7 +64,7 @@ def _with_defaults(elab: Elaboration, kind: PartialTy) -> StructTy | PartialTy:
         if param.name in names or param.default is not None:
             continue
         if isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Origin":
-            extra.append((param.name, well_known.origin_constant(elab, OriginValue("some", mutable))))
+            extra.append((param.name, well_known.origin_constant(elab, OriginValue("any", mutable))))
     made = parameter_binding.apply_struct(elab, kind.info, (), (*named, *extra))
     return made if isinstance(made, StructTy) else kind
 
