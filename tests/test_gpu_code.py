@@ -184,3 +184,20 @@ def test_variables_are_no_memory_without_optimisation(tmp_path: Path, program_ca
     text = ptx(body, tmp_path, program_cache, workers, level=0)
     assert "__local_depot" not in text
     assert re.search(r"[ls][dt]\.local", text) is None
+
+
+def test_shared_memory_has_the_size_of_its_target(program_cache: Path, tmp_path: Path) -> None:
+    """The name of a kernel's shared memory is the same for all targets."""
+    body = """
+    alias count = 64 if is_nvidia_gpu() else 16
+    var held = stack_allocation[count, Float32, address_space = AddressSpace.SHARED]()
+    held[t % count] = q[t]
+    barrier()
+    q[t] = held[0]
+"""
+    source = tmp_path / "program.kpy"
+    source.write_text("from sys import is_nvidia_gpu\n" + HEAD + body + TAIL, "utf-8")
+    for targets in (["sm_90", "gfx942"], ["gfx942", "sm_90"]):
+        made = device_modules(source, targets, Cache(program_cache))
+        found = {name: re.findall(r"addrspace\(3\) global \[(\d+) x float\]", made[name][0].text) for name in targets}
+        assert found == {"sm_90": ["64"], "gfx942": ["16"]}

@@ -224,7 +224,8 @@ def elaborate_for_device(package: Package, config: Config, sink: Sink) -> tuple[
     """Elaborate the seed of what is kept for the config's one device target; returns also names of `-D`, as above."""
     elab = begin(package, config, sink, None, True)
     _archive(elab)
-    packed = packed_bodies(elab.instances.states[config.accelerators[0].name], elab.instances.globals)
+    state = elab.instances.states[config.accelerators[0].name]
+    packed = packed_bodies(state, {**elab.instances.globals, **state.shared})
     return packed, tuple(sorted(elab.comptime.defines.asked))
 
 

@@ -111,6 +111,8 @@ def reachable_unit(elab: Elaboration, state: UnitState, exports: Exports = NO_EX
             if instance.function is not None:
                 unit.functions[symbol] = instance.function
                 work += instance.refs
+        elif symbol in state.shared:
+            unit.globals[symbol] = state.shared[symbol]
         elif symbol in elab.instances.globals:
             item = elab.instances.globals[symbol]
             if symbol in state.archived_variables:

@@ -12,20 +12,23 @@ def recall(elab: Elaboration, state: UnitState, symbol: str) -> KeptBody | None:
     if found is not None:
         assert state.bodies is not None
         for name in found[1]:
-            if name not in elab.instances.globals:
-                _recall_constant(elab, state.bodies, name)
+            if name not in elab.instances.globals and name not in state.shared:
+                _recall_global(elab, state, state.bodies, name)
     return found
 
 
-def _recall_constant(elab: Elaboration, bodies: Bodies, name: str) -> None:
+def _recall_global(elab: Elaboration, state: UnitState, bodies: Bodies, name: str) -> None:
     made = bodies.constant(name)
     if made is None:
+        return
+    if made.space:
+        state.shared[name] = made
         return
     elab.instances.globals[name] = made
     if isinstance(made.content, nodes.Const):
         for inner in walk.addresses_of(made.content.value):
             if inner not in elab.instances.globals:
-                _recall_constant(elab, bodies, inner)
+                _recall_global(elab, state, bodies, inner)
 
 
 def request(elab: Elaboration, instance: Instance) -> None:

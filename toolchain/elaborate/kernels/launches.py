@@ -353,9 +353,10 @@ def shared_global(body: Body, type: types.Type, space: int, align: int, span: Sp
         if name
         else f"shared${owner}${where}_{len(body.refs)}".replace(".", "_")
     )
-    known = body.elab.instances.globals.get(symbol)
+    variables = body.elab.instances.state.shared
+    known = variables.get(symbol)
     align = max(align, known.align) if known is not None else align
-    body.elab.instances.add_global(nodes.Global(symbol, type, None, False, space, align))
+    variables[symbol] = nodes.Global(symbol, type, None, False, space, align)
     body.refer(symbol)
     return nodes.GlobalAddress(symbol, space)
 

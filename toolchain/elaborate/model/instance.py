@@ -145,6 +145,8 @@ class UnitState:
     instances: dict[object, Instance] = field(default_factory=dict)
     by_symbol: dict[str, Instance] = field(default_factory=dict)
     extra: dict[str, tuple[nodes.Function, set[str]]] = field(default_factory=dict)
+    shared: dict[str, nodes.Global] = field(default_factory=dict)
+    """Shared and constant memory of the target's kernels; its size may differ from that of another target."""
     queue: list[Instance] = field(default_factory=list)
     kernels: dict[str, nodes.Kernel] = field(default_factory=dict)
     memo: dict[object, Any] = field(default_factory=dict)
