@@ -16,6 +16,7 @@ from typing import Protocol, cast
 from ktc.api.repeated_launch import Parts, Repeat, repeated_launch
 from ktc.base.records import record
 from ktc.ir.exports import CType, ExportedArgument
+from ktc.targets import gpu_detection
 
 _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76
 _MAX_DYNAMIC_SHARED = 8
@@ -141,7 +142,7 @@ def _check(library: ctypes.CDLL, code: int, what: str) -> None:
 
 
 def target_of(device: int) -> str:
-    """Return the target of a GPU ("sm_90")."""
+    """Return the target of a GPU ("sm_90a")."""
     found = known.targets.get(device)
     if found is None:
         library, number = driver(), ctypes.c_int()
@@ -149,7 +150,7 @@ def target_of(device: int) -> str:
         for attribute in (_CAPABILITY_MAJOR, _CAPABILITY_MINOR):
             _check(library, library.cuDeviceGetAttribute(ctypes.byref(number), attribute, device), "asking the device")
             numbers.append(number.value)
-        found = known.targets[device] = f"sm_{numbers[0]}{numbers[1]}"
+        found = known.targets[device] = gpu_detection.target_of(*numbers)
     return found
 
 

@@ -13,7 +13,7 @@ from ktc.diag.diagnostic import Sink
 from ktc.driver import library_archive
 from ktc.emit.workers import Workers
 
-ACCELERATORS = "cpu,sm_80,sm_86,sm_89,sm_90,sm_100,gfx942"
+ACCELERATORS = "cpu,sm_80,sm_86,sm_89,sm_90,sm_90a,sm_100a,gfx942"
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ktc.base.records import record
+from ktc.targets import nvptx
 
 _CUDA_LIBRARY = "libcuda.so.1"
 _MAJOR, _MINOR = 75, 76
@@ -61,7 +62,13 @@ def nvidia_gpus() -> tuple[Gpu, ...]:
     if library is None:
         return ()
     capabilities = _through_cuda_python() if _has_cuda_python() else _through_library(library)
-    return tuple(Gpu(f"sm_{major}{minor}", f"NVIDIA {name}".strip()) for major, minor, name in capabilities)
+    return tuple(Gpu(target_of(major, minor), f"NVIDIA {name}".strip()) for major, minor, name in capabilities)
+
+
+def target_of(major: int, minor: int) -> str:
+    """Return the target of a compute capability, with all of its own instructions if it has such (sm_90a)."""
+    name = f"sm_{major}{minor}"
+    return f"{name}a" if f"{name}a" in nvptx.NAMES else name
 
 
 def amd_gpus() -> tuple[Gpu, ...]:

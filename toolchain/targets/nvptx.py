@@ -79,4 +79,5 @@ def _target(name: str, ptx: int, shared_kib: int, title: str, further: tuple[str
     )
 
 
+NAMES = frozenset(row[0] for row in _PROCESSORS)
 TARGETS = tuple(_target(*row) for row in _PROCESSORS)
