@@ -24,6 +24,7 @@ LEFT_OUT = {
     "tests/gpu/first_threads": "its warps lie in several rows of a block; sub-groups of OpenCL need not",
     "tests/gpu/exchange": "its kernels wait for other blocks, which the runtime may run one after the other",
     "tests/gpu/matrices": "OpenCL has no matrix instructions without an extension",
+    "tests/gpu/partial_warps": "lanes of a warp wait at different barriers, which sub-groups need not",
     "tests/gpu/printing": "OpenCL does not tell which multiprocessor runs a block",
     "tests/gpu/recursion": "SPIR-V for OpenCL has no recursion",
     "examples/matmul_ladder": "OpenCL has no matrix instructions without an extension",

@@ -219,7 +219,7 @@ class _Writer(Operations):
             return
         if self.is_coroutine and coroutine_kernels.is_stop(action):
             self._labels += 1
-            given = coroutine_kernels.stop(self, action, self._labels, self.is_grouped)
+            given = coroutine_kernels.stop(self, action, self._labels)
             if statement.temp is not None:
                 self.temps[statement.temp.id] = given
             return

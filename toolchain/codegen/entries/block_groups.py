@@ -10,17 +10,8 @@ when all others have had their turn.
 
 from ktc.codegen.context import Context
 from ktc.codegen.entries import kernel_arguments
-from ktc.codegen.entries.coroutine_kernels import (
-    AT_BARRIER,
-    AT_WARP,
-    ENDED,
-    FIRST_RECORD,
-    GROUP_PARAMETERS,
-    LIVE_THREADS,
-    RUNS,
-    WARP_WORDS,
-    YIELDS,
-)
+from ktc.codegen.entries.coroutine_kernels import FIRST_RECORD, GROUP_PARAMETERS, LIVE_THREADS
+from ktc.codegen.entries.warp_release import AT_BARRIER, ENDED, RUNS, WARP_WORDS, YIELDS
 from ktc.codegen.functions import FunctionText
 from ktc.codegen.values.constants import symbol
 from ktc.codegen.values.operations import Operations
@@ -54,7 +45,7 @@ def entry(context: Context, kernel: FunctionText) -> str:
         "call": symbol(context.body_name(function.symbol)), "arguments": ", ".join(passed), "align": _ALIGN,
         "own": context.trailing.shared_bytes, "lanes": WARP_LANES, "shift": WARP_LANES.bit_length() - 1,
         "last": WARP_LANES - 1, "words": WARP_WORDS, "warp": 4 * WARP_WORDS, "bytes": RECORD_BYTES, "lane": LANE_SLOT,
-        "number": WARP_SLOT, "runs": RUNS, "barrier": AT_BARRIER, "ended": ENDED, "yields": YIELDS, "together": AT_WARP,
+        "number": WARP_SLOT, "runs": RUNS, "barrier": AT_BARRIER, "ended": ENDED, "yields": YIELDS,
         "first_record": FIRST_RECORD, "live": LIVE_THREADS,
     }  # fmt: skip
     for name, value in values.items():
@@ -197,7 +188,6 @@ start.one:
   %record = getelementptr inbounds i8, ptr %records, i64 %r.at
   %w = lshr i32 %t, <shift>
   %warp = getelementptr inbounds [<words> x i32], ptr %warps, i32 %w
-  store i32 1, ptr %warp, align 4
   %state = getelementptr inbounds i8, ptr %states, i32 %t
   store i8 <runs>, ptr %state, align 1
   %room = getelementptr inbounds ptr, ptr %cells, i32 %t
@@ -218,7 +208,7 @@ team:
   %to = add nuw nsw i32 %from, <lanes>
   br label %lane
 lane:
-  %l = phi i32 [ %from, %team ], [ %from, %release.end ], [ %l.next, %lane.end ]
+  %l = phi i32 [ %from, %team ], [ %from, %look ], [ %l.next, %lane.end ]
   %l.state = getelementptr inbounds i8, ptr %states, i32 %l
   %l.before = load i8, ptr %l.state, align 1
   %l.runs = icmp eq i8 %l.before, <runs>
@@ -233,41 +223,11 @@ lane.end:
   %l.more = icmp ult i32 %l.next, %to
   br i1 %l.more, label %lane, label %look
 look:
-  %k = phi i32 [ %from, %lane.end ], [ %k.next, %look ]
-  %stay = phi i1 [ false, %lane.end ], [ %stay.next, %look ]
-  %wait = phi i1 [ false, %lane.end ], [ %wait.next, %look ]
-  %k.at = getelementptr inbounds i8, ptr %states, i32 %k
-  %k.state = load i8, ptr %k.at, align 1
-  %k.yields = icmp eq i8 %k.state, <yields>
-  %k.waits = icmp eq i8 %k.state, <together>
-  %stay.next = or i1 %stay, %k.yields
-  %wait.next = or i1 %wait, %k.waits
-  %k.next = add nuw nsw i32 %k, 1
-  %k.more = icmp ult i32 %k.next, %to
-  br i1 %k.more, label %look, label %looked
-looked:
-  %goes = xor i1 %stay.next, true
-  %release.now = and i1 %goes, %wait.next
-  br i1 %release.now, label %release, label %team.end
-release:
   %number = lshr i32 %from, <shift>
   %list = getelementptr inbounds [<words> x i32], ptr %warps, i32 %number
-  %stops = load i32, ptr %list, align 4
-  %stops.next = add i32 %stops, 1
-  store i32 %stops.next, ptr %list, align 4
-  br label %release.one
-release.one:
-  %q = phi i32 [ %from, %release ], [ %q.next, %release.one ]
-  %q.at = getelementptr inbounds i8, ptr %states, i32 %q
-  %q.state = load i8, ptr %q.at, align 1
-  %q.waits = icmp eq i8 %q.state, <together>
-  %q.new = select i1 %q.waits, i8 <runs>, i8 %q.state
-  store i8 %q.new, ptr %q.at, align 1
-  %q.next = add nuw nsw i32 %q, 1
-  %q.more = icmp ult i32 %q.next, %to
-  br i1 %q.more, label %release.one, label %release.end
-release.end:
-  br label %lane
+  %list.states = getelementptr inbounds i8, ptr %states, i32 %from
+  %goes = call i1 @ktc.cpu.release(ptr %list, ptr %list.states, i32 <lanes>)
+  br i1 %goes, label %lane, label %team.end
 team.end:
   %teams.more = icmp ult i32 %to, %slots
   br i1 %teams.more, label %team, label %pass"""

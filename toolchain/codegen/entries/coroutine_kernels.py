@@ -11,6 +11,8 @@ LLVM's manual, "Coroutines in LLVM" (switched-resume lowering), says what the in
 from collections.abc import Sequence
 
 from ktc.codegen.context import Context
+from ktc.codegen.entries import warp_release
+from ktc.codegen.entries.warp_release import AT_BARRIER, AT_WARP, ENDED, LANE_WORDS, RUNS, WARP_WORDS, YIELDS
 from ktc.codegen.values.operations import Operations
 from ktc.ir import walk
 from ktc.ir.nodes import CallIntrinsic, Function, Let, Loop
@@ -42,14 +44,7 @@ GROUP_PARAMETERS = (*PARAMETERS, f"ptr {RECORD}")
 LEFT = "coro.left"
 """Label of the end of a thread."""
 
-RUNS, AT_BARRIER, ENDED, YIELDS, AT_WARP = range(5)
-"""What a thread's state says. A kernel that runs block by block needs no more than the first three."""
-
 _FRAME_ALIGN = 64
-WARP_WORDS = 1 + 4 * WARP_LANES
-"""32-bit words of a warp's memory: how often its lanes have stopped, from 1 on, and four words for each of them, which
-are 0 at first: two pairs of a word and the count at which it was written. The pairs are used in turns: what a lane
-writes before it waits is read after it, and not overwritten before it waits again."""
 
 
 def is_coroutine(context: Context, function: Function) -> bool:
@@ -98,6 +93,7 @@ def begin(context: Context) -> list[str]:
     context.uses.externals["write"] = "declare i64 @write(i32, ptr, i64)"
     context.uses.externals["abort"] = "declare void @abort() noreturn"
     context.uses.intrinsics[LACKS_NAME] = LACKS_TEXT
+    context.uses.intrinsics[warp_release.NAME] = warp_release.definition()
     return [
         f"  %coro.id = call token @llvm.coro.id(i32 {_FRAME_ALIGN}, ptr null, ptr null, ptr null)",
         "  %coro.size = call i64 @llvm.coro.size.i64()",
@@ -119,46 +115,52 @@ def begin(context: Context) -> list[str]:
     ]
 
 
-def stop(body: Operations, action: object, number: int, in_group: bool = False) -> str:
+def stop(body: Operations, action: object, number: int) -> str:
     """Write the place where a thread stops; returns the text of what it gives.
 
     Args:
-        in_group: the kernel runs several blocks at the same time, and its states say more.
+        number: of the stop, in the order of the program.
     """
-    count = ""
     assert isinstance(action, CallIntrinsic)
     states = {WAIT_FOR_BLOCK: AT_BARRIER, YIELD: YIELDS, SPIN: YIELDS}
-    if in_group or action.name in states:
-        body.lines.append(f"  store i8 {states.get(action.name, AT_WARP)}, ptr %state, align 1")
-    if action.name == EXCHANGE:
-        count = body.new("load i32, ptr %warp, align 4")
-        own = _place(body, count, "%warp.lane")
-        body.lines.append(f"  store i32 {body.value(action.args[0])}, ptr {own}, align 4")
-        written = body.new(f"getelementptr inbounds i32, ptr {own}, i32 1")
-        body.lines.append(f"  store i32 {count}, ptr {written}, align 4")
+    body.lines.append(f"  store i8 {states.get(action.name, AT_WARP)}, ptr %state, align 1")
+    if action.name not in states:
+        _wait_in_warp(body, action, number)
     body.lines += [
         f"  %coro.{number} = call i8 @llvm.coro.suspend(token none, i1 false)",
         f"  switch i8 %coro.{number}, label %coro.stop [i8 0, label %coro.go{number} i8 1, label %coro.end]",
         f"coro.go{number}:",
     ]
-    return count
+    return body.new("load i32, ptr %warp, align 4") if action.name == EXCHANGE else ""
+
+
+def _wait_in_warp(body: Operations, action: CallIntrinsic, number: int) -> None:
+    """Write what a lane waits for, and the word that it gives the others."""
+    own = _place(body, "%warp.lane")
+    words = {warp_release.SITE: str(2 * number + (action.name == WAIT_FOR_WARP))}
+    *given, mask = map(body.value, action.args)
+    words[warp_release.MASK] = body.new(f"trunc i64 {mask} to i32")
+    if given:
+        words[warp_release.GIVEN] = given[0]
+    for at, word in words.items():
+        place = body.new(f"getelementptr inbounds i32, ptr {own}, i32 {at}")
+        body.lines.append(f"  store i32 {word}, ptr {place}, align 4")
 
 
 def exchanged(body: Operations, action: CallIntrinsic) -> str:
     """Write how the word of another lane is read; returns its text."""
-    count, lane, otherwise = map(body.value, action.args)
-    place = _place(body, count, lane)
+    release, lane, otherwise = map(body.value, action.args)
+    place = _place(body, lane)
     word = body.new(f"load i32, ptr {place}, align 4")
-    written = body.new(f"getelementptr inbounds i32, ptr {place}, i32 1")
-    took_part = body.new(f"icmp eq i32 {body.new(f'load i32, ptr {written}, align 4')}, {count}")
+    number = body.new(f"getelementptr inbounds i32, ptr {place}, i32 {warp_release.NUMBER}")
+    took_part = body.new(f"icmp eq i32 {body.new(f'load i32, ptr {number}, align 4')}, {release}")
     return body.new(f"select i1 {took_part}, i32 {word}, i32 {otherwise}")
 
 
-def _place(body: Operations, count: str, lane: str) -> str:
-    """Write the address of a lane's pair for the exchange of a count."""
-    pair = body.new(f"shl i32 {body.new(f'and i32 {count}, 1')}, 1")
-    first = body.new(f"add i32 {body.new(f'shl i32 {lane}, 2')}, 1")
-    return body.new(f"getelementptr inbounds i32, ptr %warp, i32 {body.new(f'add i32 {first}, {pair}')}")
+def _place(body: Operations, lane: str) -> str:
+    """Write the address of a lane's words."""
+    first = body.new(f"add i32 {body.new(f'mul i32 {lane}, {LANE_WORDS}')}, 1")
+    return body.new(f"getelementptr inbounds i32, ptr %warp, i32 {first}")
 
 
 LEAVE = (f"{LEFT}:", f"  store i8 {ENDED}, ptr %state, align 1")
@@ -254,7 +256,6 @@ start:
   %s{lane} = and i32 %t, {last}
   %s{number} = lshr i32 %t, {shift}
   %warp = getelementptr inbounds [{words} x i32], ptr %warps, i32 %w
-  store i32 1, ptr %warp, align 4
   %state = getelementptr inbounds i8, ptr %states, i32 %t
   store i8 {runs}, ptr %state, align 1
   %room = getelementptr inbounds ptr, ptr %rooms, i32 %t
@@ -272,15 +273,11 @@ team:
   %to = call i32 @llvm.umin.i32(i32 %to.full, i32 %count)
   %number = lshr i32 %from, {shift}
   %record = getelementptr inbounds [{words} x i32], ptr %warps, i32 %number
-  br label %round
-round:
-  %stops = load i32, ptr %record, align 4
-  %stops.next = add i32 %stops, 1
-  store i32 %stops.next, ptr %record, align 4
+  %team.states = getelementptr inbounds i8, ptr %states, i32 %from
+  %team.count = sub nuw nsw i32 %to, %from
   br label %lane
 lane:
-  %l = phi i32 [ %from, %round ], [ %l.next, %lane.end ]
-  %ran = phi i1 [ false, %round ], [ %ran.next, %lane.end ]
+  %l = phi i32 [ %from, %team ], [ %from, %lanes.end ], [ %l.next, %lane.end ]
   %l.state = getelementptr inbounds i8, ptr %states, i32 %l
   %l.waits = load i8, ptr %l.state, align 1
   %l.runs = icmp eq i8 %l.waits, {runs}
@@ -291,12 +288,12 @@ resume:
   call void @llvm.coro.resume(ptr %l.frame)
   br label %lane.end
 lane.end:
-  %ran.next = phi i1 [ %ran, %lane ], [ true, %resume ]
   %l.next = add nuw nsw i32 %l, 1
   %l.more = icmp ult i32 %l.next, %to
-  br i1 %l.more, label %lane, label %round.end
-round.end:
-  br i1 %ran.next, label %round, label %team.end
+  br i1 %l.more, label %lane, label %lanes.end
+lanes.end:
+  %goes = call i1 @ktc.cpu.release(ptr %record, ptr %team.states, i32 %team.count)
+  br i1 %goes, label %lane, label %team.end
 team.end:
   %teams.more = icmp ult i32 %to, %count
   br i1 %teams.more, label %team, label %pass
