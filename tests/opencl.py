@@ -5,10 +5,24 @@ is, if that is not the one of the tests.
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
+from ktc.emit.spirv.images import MAGIC
+
 _DRIVER = "libintelocl.so"
+SPIRV = b"\x03\x02\x23\x07"
+"""What a module begins with."""
+
+
+def modules(executable: bytes) -> list[bytes]:
+    """Return the SPIR-V modules in an executable: each stands behind a magic number, its length and a word."""
+    magic = MAGIC.to_bytes(8, "little")
+    starts = [found.start() for found in re.finditer(re.escape(magic), executable)]
+    sizes = [int.from_bytes(executable[at + 8 : at + 16], "little") for at in starts]
+    found = [executable[at + 24 : at + 24 + size] for at, size in zip(starts, sizes, strict=True)]
+    return [module for module in found if module.startswith(SPIRV)]
 
 
 def library_folder() -> Path | None:
