@@ -12,7 +12,7 @@ from typing import Any
 from ktc import config as configs
 from ktc.base.records import field_names
 from ktc.config import Options
-from ktc.diag.diagnostic import Diagnostic, Sink
+from ktc.diag.diagnostic import Diagnostic, Severity, Sink
 from ktc.diag.source import Source
 from ktc.driver.worker import Worker
 from ktc.elaborate.model.elaboration import Body
@@ -128,7 +128,8 @@ class Workspace:
 def look_at_change(document: Document, overlays: dict[str, Source]) -> tuple[Diagnostic, ...] | None:
     """Return the diagnostics of a text by looking only at the declarations that differ from the last complete look.
 
-    None if that cannot be: the change is not inside of declarations, or there was no complete look.
+    None if that cannot be: the change is not inside of declarations, others with mistakes use what it changes, or there
+    was no complete look.
     """
     good, module = document.good, document.module
     if good is None or module is None or good.problem:
@@ -138,6 +139,10 @@ def look_at_change(document: Document, overlays: dict[str, Source]) -> tuple[Dia
     if around is None:
         return None
     source = Source(document.path, document.text)
+    mistakes = [one.span for one in good.diagnostics if one.severity is Severity.ERROR and one.span is not None]
+    places = [change.moved(one, source) for one in mistakes if one.source.path == document.path]
+    if changes.spreads(module, change, around, [one for one in places if one is not None], source.text):
+        return None
     options, path = Options(Path(), accelerators="cpu"), Path(document.path)
     try:
         texts = {**overlays, os.path.abspath(path): source}

@@ -4,17 +4,24 @@ Input: the text of the last complete look at a file with its diagnostics, and th
 to look at again, and a list of diagnostics at once; the next complete look says the rest.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ktc.base.records import replace
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import Diagnostic
+from ktc.diag.diagnostic import Diagnostic, Severity
 from ktc.diag.source import Source, Span
 from ktc.syntax import ast
 
 _LAUNCHES = frozenset((Code.INVALID_KERNEL, Code.KERNEL_ARGUMENT_MISMATCH, Code.UNSATISFIED_CONSTRAINT))
 """What is found in the library's functions that start kernels."""
+_LINTED = frozenset((
+    Code.UNUSED_VARIABLE, Code.UNUSED_ASSIGNMENT, Code.UNUSED_IMPORT, Code.NEVER_ASSIGNED, Code.SHADOWING,
+    Code.CONSTANT_CONDITION,
+))  # fmt: skip
+"""Warnings that need no types: of a whole file, and only of one without errors."""
+_WORD = re.compile(r"[^\W\d]\w*")
 _DECLARATIONS = (ast.FunctionDecl, ast.StructDecl, ast.TraitDecl, ast.Alias)
 
 
@@ -82,9 +89,33 @@ def merged(
             continue
         notes = [replace(note, span=_moved(note.span, change, source)) for note in one.notes]
         kept.append(replace(one, span=place, notes=tuple(notes)))
-    fresh = [one for one in now if one.span is not None and around[0] <= one.span.start <= around[1]]
-    places = {(one.code, one.span.start) for one in fresh if one.span is not None}
-    return (*[one for one in kept if one.span is None or (one.code, one.span.start) not in places], *fresh)
+    inside = [one for one in now if one.span is not None and around[0] <= one.span.start <= around[1]]
+    if not any(one.severity is Severity.ERROR for one in (*kept, *inside)):
+        kept = [one for one in kept if one.code not in _LINTED]
+        inside += [one for one in now if one.code in _LINTED and one not in inside]
+    places = {(one.code, one.span.start) for one in inside if one.span is not None}
+    return (*[one for one in kept if one.span is None or (one.code, one.span.start) not in places], *inside)
+
+
+def spreads(module: ast.Module, change: Change, around: tuple[int, int], old: Sequence[Span], text: str) -> bool:
+    """Return whether a change alters what other declarations see, and one that has a mistake uses it.
+
+    Args:
+        module: the tree of the new text. old: where the mistakes of the old text lie in the new one.
+    """
+    touched = [node for node in module.body if around[0] <= node.start and node.end <= around[1]]
+    functions = [
+        one for node in touched for one in (node, *getattr(node, "body", ())) if isinstance(one, ast.FunctionDecl)
+    ]
+    bodies = [(one.body[0].start, one.end) for one in functions if one.body]
+    if any(start <= change.start and change.new_end <= end for start, end in bodies):
+        return False
+    names = {
+        name for node in touched for one in (node, *getattr(node, "body", ()))
+        if isinstance(name := getattr(one, "name", None), str)
+    }  # fmt: skip
+    others = [node for node in module.body if any(node.start <= span.start <= node.end for span in old)]
+    return any(names & set(_WORD.findall(text, node.start, node.end)) for node in others if node not in touched)
 
 
 def _needs_an_instance(one: Diagnostic) -> bool:

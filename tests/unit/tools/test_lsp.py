@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pygls")
 
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import Diagnostic, Label, Sink
+from ktc.diag.diagnostic import Diagnostic, Label, Severity, Sink
 from ktc.diag.source import Source, Span
 from ktc.lsp.analysis import Cancelled, Document, analyse, look_at_change
 from ktc.lsp.changes import Change, between, edited_range, merged
@@ -303,6 +303,7 @@ def main():
         ("(4)\n", "(4, 5, 6)\n", ["too-many-arguments main", "undefined-name other"]),
         ("var a: Int", "var a: Nothing", ["undefined-name Pair", "undefined-name other"]),
         ("from gpu import global_idx", "from gpu import block_idx", None),
+        ("other(n: Int)", "other(missing: Int)", ["undefined-name other"]),
     ],
 )
 def test_a_change_is_looked_at_alone(
@@ -339,6 +340,29 @@ def test_a_complete_look_is_given_up(tmp_path: Path, program_cache: Path, monkey
     monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
     with pytest.raises(Cancelled):
         analyse(str(tmp_path / "prog.kpy"), GPU, {}, load_tables(None), lambda: True)
+
+
+@pytest.mark.parametrize(
+    "wrong, has_quick_answer",
+    [
+        (("q, sqrt(v)", "q, roots(v)"), True),
+        (("self.x * by", "self.z * by"), True),
+        (("struct Point(Copyable, Movable)", "struct Point(Copied, Movable)"), True),
+        (("twice(self, by: Int", "twice(self, to: Int"), False),  # `main` has a mistake that goes with it
+    ],
+)
+def test_a_mistake_is_repaired(
+    wrong: tuple[str, str], has_quick_answer: bool, folder: Path, program_cache: Path
+) -> None:
+    """The quick look finds what the complete one finds, also the warnings that wait for a text without mistakes."""
+    path = str(folder / "prog.kpy")
+    document = Document(path, TEXT, 2, Lines(TEXT))
+    document.module = parse(Source(path, TEXT), Sink())
+    document.good = analyse(path, TEXT.replace(*wrong), {}, load_tables(None))
+    assert [one for one in document.good.diagnostics if one.severity is Severity.ERROR]
+    found = look_at_change(document, {})
+    assert (found is not None) == has_quick_answer
+    assert found is None or [one.code for one in found] == [Code.UNUSED_IMPORT]
 
 
 def test_merging() -> None:
