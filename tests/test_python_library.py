@@ -176,6 +176,7 @@ def test_calls(lib: ktc.Library) -> None:
     assert lib.small(-3, 40000, True, 2.5) == 39999 and lib.small(flag=False, half=9, y=1, x=0) == 1
     assert lib.wide(2**64 - 1) == 2**64 - 1 and lib.nothing() is None
     assert Pair.from_buffer_copy(lib.swapped(Pair(7, 2.0))).b == 7
+    assert repr(lib.swapped(lib.swapped(lib.Pair(7, b=2.0)))) == "Pair(a=7, b=2.0)"
     assert lib.sum_of(np.arange(5.0), 5) == lib.sum_of(array("d", range(5)), 5) == 10
     for numbers in (np.arange(3, dtype=np.int32), array("i", range(3)), memoryview(bytearray(12)).cast("i")):
         lib.negate(numbers, 3)
@@ -339,7 +340,7 @@ def test_texts_and_mistakes(cached: None, tmp_path: Path) -> None:
     value = first.value
     assert value() == 1 and not first.reload()
     path.write_text("@export\nfn value() -> Int:\n    return 2\n")
-    assert first.reload() and first.value() == 2 and value() == 1 and ktc.load(path, target="cpu").value() == 2
+    assert first.reload() and first.value() == 2 and value() == 2 and ktc.load(path, target="cpu").value() == 2
     built = ktc.build(path, tmp_path / "libvalue.so", emit="shared-lib", header=tmp_path / "value.h", target="cpu")
     assert ctypes.CDLL(str(built)).value() == 2 and "int64_t value(void);" in (tmp_path / "value.h").read_text()
     assert "value" in first.value.asm("asm") and "must be one of" in refused(ValueError, lambda: ktc.emit(path, "bc"))
@@ -375,6 +376,111 @@ def imported(path: Path) -> object:
     return module
 
 
+STRUCTS = """
+@fieldwise_init
+struct Cell(Copyable, Movable):
+    \"\"\"One of many.\"\"\"
+
+    var tag: UInt8
+    var default: Int16
+    var weight: Float32
+    var marks: InlineArray[Int32, 3]
+    var is_set: Bool
+
+
+@fieldwise_init
+struct Outer(Copyable, Movable):
+    var inner: Cell
+    var place: UnsafePointer[Int, MutAnyOrigin]
+
+
+@export
+@fieldwise_init
+@register_passable("trivial")
+struct Colour(Copyable, Movable):
+    var number: Int32
+    alias RED = Self(1)
+    alias BLUE = Self(4)
+
+
+@fieldwise_init
+struct Halves(Copyable, Movable):
+    var one: Float16
+    var other: Float16
+
+
+@export
+fn outer(x: Int32) raises -> Outer:
+    if x < 0:
+        raise Error("ValueError: below zero")
+    return Outer(Cell(1, -2, 0.5, InlineArray[Int32, 3](1, 2, x), True), UnsafePointer[Int, MutAnyOrigin]())
+
+
+@export
+fn last_mark(o: Outer) -> Int32:
+    return o.inner.marks[2]
+
+
+@export
+fn blue() -> Colour:
+    return Colour.BLUE
+
+
+@export
+fn halves() -> Halves:
+    return Halves(1, 2)
+"""
+
+
+def test_structs(program_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are classes with fields, in both directions; what ctypes lacks is bytes."""
+    monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
+    lib: Any = ktc.compile(STRUCTS, "structs", target="cpu")
+    found = lib.outer(7)
+    shown = "Cell(tag=1, default=-2, weight=0.5, marks=[1, 2, 7], is_set=True)"
+    assert repr(found) == f"Outer(inner={shown}, place=None)"
+    assert lib.last_mark(found) == 7 and found == lib.outer(7) and found != lib.outer(8) and found != 7
+    found.inner.marks[2] = 9
+    assert lib.last_mark(found) == 9 and lib.Cell.__doc__ == "One of many."
+    assert refused(ValueError, lambda: lib.outer(-1)) == "below zero"
+    assert lib.blue() == lib.Colour.BLUE != lib.Colour.RED and lib.blue().number == 4
+    assert np.frombuffer(lib.halves(), np.float16).tolist() == [1, 2] and not hasattr(lib, "Halves")
+
+
+def test_changes_take_effect(program_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call looks whether the file or what it imports has changed."""
+    monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
+    monkeypatch.setattr("ktc.api.watching._PAUSE", 0.0)
+    path, part = tmp_path / "changing.kpy", tmp_path / "part.kpy"
+
+    def text(value: str) -> str:
+        kernel = f"fn fill(p: UnsafePointer[Int64, MutAnyOrigin]):\n    p[] = {value}\n\n\n"
+        return f"from part import step\n\n\n{kernel}@export\nfn value() -> Int:\n    return {value}\n"
+
+    part.write_text("alias step = 1\n")
+    path.write_text(text("10 + step"))
+    lib: Any = ktc.load(path, target="cpu")
+    fixed: Any = ktc.load(path, target="cpu", reload=False)
+    value, kernel, cell = lib.value, lib.kernel("fill"), np.zeros(1, np.int64)
+    kernel[1, 1](cell)
+    assert (value(), cell[0]) == (11, 11)
+    path.write_text(text("200 + step"))
+    kernel[1, 1](cell)
+    assert (value(), lib.value(), cell[0]) == (201, 201, 201)
+    part.write_text("alias step = 22\n")
+    kernel[1, 1](cell)
+    assert (value(), cell[0]) == (222, 222)
+    path.write_text(text("steps"))
+    for _ in range(2):
+        assert "'steps' is not defined" in refused(ktc.CompileError, value)
+    path.write_text(text("3") + "\n\n@export\nfn more() -> Int:\n    return 4\n")
+    assert lib.more() == 4 and value() == 3 and fixed.value() == 11
+    path.write_text("@export\nfn more() -> Int:\n    return 5\n")
+    assert "exports no 'value' any more" in refused(AttributeError, value) and lib.more() == 5
+    path.unlink()
+    assert lib.more() == 5
+
+
 def test_extension_modules(program_cache: Path, tmp_path: Path) -> None:
     (tmp_path / "calls.kpy").write_text(SOURCE)
     for _ in range(2):  # the second one is from the cache
@@ -384,7 +490,11 @@ def test_extension_modules(program_cache: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         stub = (tmp_path / "calls.pyi").read_text()
         (tmp_path / "calls.pyi").unlink()
-    assert "def small(x: int, y: int, flag: bool, half: float) -> int:\n" in stub and "-> bytes: ..." in stub
+    assert (
+        "def small(x: int, y: int, flag: bool, half: float) -> int:\n" in stub
+        and "swapped(p: Array) -> Pair: ..." in stub
+    )
+    assert "class Pair(ctypes.Structure):\n    a: int\n    b: float\n" in stub
     compile(stub, "calls.pyi", "exec")
     assert imported(tmp_path / "calls.abi3.so").small(1, 2, True, 3) == 6
     needed = subprocess.run(["ldd", "calls.abi3.so"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout

@@ -60,6 +60,7 @@ class Made:
 
     Args:
         warnings: what is odd about the program.
+        reads: the program's own files.
     """
 
     config: Config
@@ -67,6 +68,7 @@ class Made:
     data: bytes
     exports: Exports
     warnings: tuple[Diagnostic, ...] = ()
+    reads: tuple[str, ...] = ()
 
 
 @record
@@ -86,6 +88,19 @@ class BuildRequest:
     output: Path | None = None
 
 
+@record
+class Text:
+    """What a stage made.
+
+    Args:
+        reads: the program's own files.
+    """
+
+    data: bytes
+    exports: Exports
+    reads: tuple[str, ...]
+
+
 def make(request: BuildRequest) -> Made:
     """Build what is wished, or take it from the cache.
 
@@ -99,35 +114,41 @@ def _made(request: BuildRequest, config: Config, cache: Cache, sink: Sink) -> Ma
     form = request.emit if not request.text else f"{request.emit} {sha256(request.text.encode()).hexdigest()}"
     kept, entries = build_cache.find(config, form, cache), build_cache.find(config, f"{form} exports", cache)
     if kept is not None and entries is not None:
-        found = pickle.loads(entries.data)
-        if isinstance(found, Exports):
-            return Made(config, cache, kept.data, found, kept.warnings)
+        found, reads = pickle.loads(entries.data)
+        return Made(config, cache, kept.data, found, kept.warnings, reads)
     with tempfile.TemporaryDirectory(prefix="ktc-build-") as folder:
         session = _session(request, replace(config, output=Path(folder, config.output.name)), cache, sink)
         data = pipeline.build(session).path.read_bytes()
     warnings = tuple(sink.warnings)
     build_cache.keep(config, form, cache, reads=session.reads, data=data, warnings=warnings)
-    exports = pickle.dumps(session.exports)
+    reads = _own_files(session)
+    exports = pickle.dumps((session.exports, reads))
     build_cache.keep(config, f"{form} exports", cache, reads=session.reads, data=exports)
-    return Made(config, cache, data, session.exports, warnings)
+    return Made(config, cache, data, session.exports, warnings, reads)
 
 
-def text_of(request: BuildRequest, kind: str, kernel: str = "", on_device: bool = False) -> tuple[bytes, Exports]:
-    """Return what a stage makes, of the host or of a kernel, and what the program exports.
+def _own_files(session: Session) -> tuple[str, ...]:
+    """Return the files that a build has read, without the library's."""
+    library = str(session.config.stdlib)
+    return tuple([path for path, read in session.reads.items() if read is not None and not path.startswith(library)])
+
+
+def text_of(request: BuildRequest, kind: str, kernel: str = "", on_device: bool = False) -> Text:
+    """Return what a stage makes, of the host or of a kernel.
 
     Raises:
         CompileError: the program has errors, or the kernel cannot be chosen.
     """
 
-    def work(request: BuildRequest, config: Config, cache: Cache, sink: Sink) -> tuple[bytes, Exports]:
+    def work(request: BuildRequest, config: Config, cache: Cache, sink: Sink) -> Text:
         form = f"{kind} {kernel} {on_device} {sha256(request.text.encode()).hexdigest()}"
         kept = build_cache.find(config, form, cache)
         if kept is not None:
-            found: tuple[bytes, Exports] = pickle.loads(kept.data)
+            found: Text = pickle.loads(kept.data)
             return found
         session = _session(request, config, cache, sink)
         data = pipeline.emit(session, kind, kernel, on_device)
-        result = (data, session.exports)
+        result = Text(data, session.exports, _own_files(session))
         build_cache.keep(config, form, cache, reads=session.reads, data=pickle.dumps(result))
         return result
 
@@ -260,7 +281,7 @@ def emit(
     if kind not in _TEXTS:
         raise ValueError(f"kind must be one of {', '.join(_TEXTS)}, not '{kind}'")
     on_device = bool(kernel) or "target" in options
-    return text_of(BuildRequest(Path(source), "llvm", options), kind, kernel, on_device)[0].decode()
+    return text_of(BuildRequest(Path(source), "llvm", options), kind, kernel, on_device).data.decode()
 
 
 def scratch(made: Made) -> Path:

@@ -6,6 +6,7 @@ done on return; of arrays on an NVIDIA GPU in the order of the current stream of
 
 from collections.abc import Callable
 from operator import index
+from time import monotonic, time
 from typing import SupportsIndex, TypeAlias
 
 from ktc.api import building, cuda
@@ -13,6 +14,7 @@ from ktc.api.building import BuildOptions, BuildRequest
 from ktc.api.kernel_source import LAUNCH, launching_text
 from ktc.api.loading import load_extension
 from ktc.api.repeated_launch import Repeat
+from ktc.api.watching import Watch
 from ktc.base.records import replace
 
 Shape: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...]
@@ -20,12 +22,25 @@ Call: TypeAlias = Callable[..., object]
 
 
 class Kernel:
-    """A kernel with its compile-time parameters; `kernel[grid, block]` is what is called."""
+    """A kernel with its compile-time parameters; `kernel[grid, block]` is what is called.
 
-    def __init__(self, request: BuildRequest, name: str, parameters: dict[str, object]) -> None:
+    Attributes:
+        version: how often its file has changed. watch: when the file is looked at next.
+    """
+
+    def __init__(self, request: BuildRequest, name: str, parameters: dict[str, object], reloads: bool = False) -> None:
         self.__name__ = name
-        self._request, self._parameters = request, parameters
+        self._request, self._parameters, self._reloads = request, parameters, reloads
         self._launchers: dict[object, Launcher] = {}
+        self.watch, self.version = Watch(reloads), 0
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the source again; it is compiled at the next launch."""
+        request, name, parameters = self._request, self.__name__, self._parameters
+        self.version += 1
+        self._since = time()
+        self.watch.begin([request.path], self._since)
         self._on_cpu: Call | None = None
         self._on_gpu: dict[str, cuda.GpuKernel] = {}
         text, self.__doc__, self.arguments = launching_text(request, name, parameters, "cpu")
@@ -36,7 +51,7 @@ class Kernel:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it: another process compiles it, or finds it in the cache."""
-        return Kernel, (self._request, self.__name__, self._parameters)
+        return Kernel, (self._request, self.__name__, self._parameters, self._reloads)
 
     def __getitem__(self, shape: tuple[Shape, ...]) -> "Launcher":
         """Return a launch with a grid of blocks, a block of threads, and perhaps bytes of shared memory.
@@ -59,7 +74,9 @@ class Kernel:
     def host_call(self) -> Call:
         """Return what launches it on the CPU device; compiles it on the first call."""
         if self._on_cpu is None:
-            module = load_extension(building.make(self._cpu_wish), self._cpu_wish.module)
+            made = building.make(self._cpu_wish)
+            self.watch.begin(made.reads, self._since)
+            module = load_extension(made, self._cpu_wish.module)
             call: Call = getattr(module, LAUNCH)
             self._on_cpu = call
         return self._on_cpu
@@ -70,10 +87,11 @@ class Kernel:
         if found is None:
             text, _, _ = launching_text(self._request, self.__name__, self._parameters, "cuda")
             request = replace(self._request, text=text, emit="shared-lib", options=self._options(target))
-            code, exports = building.text_of(request, "asm", "", True)
-            launch = next(one for one in exports.functions if one.name == LAUNCH)
+            made = building.text_of(request, "asm", "", True)
+            self.watch.begin(made.reads, self._since)
+            launch = next(one for one in made.exports.functions if one.name == LAUNCH)
             count = len(launch.arguments) - 7
-            found = self._on_gpu[target] = cuda.GpuKernel(self.__name__, code, launch.arguments[:count])
+            found = self._on_gpu[target] = cuda.GpuKernel(self.__name__, made.data, launch.arguments[:count])
         return found
 
     def asm(self, kind: str = "ptx", target: str = "sm_90") -> str:
@@ -85,7 +103,7 @@ class Kernel:
         kind = "asm" if kind == "ptx" else kind
         text, _, _ = launching_text(self._request, self.__name__, self._parameters, "")
         request = replace(self._request, text=text, emit="shared-lib", options=self._options(target))
-        return building.text_of(request, kind, "", True)[0].decode()
+        return building.text_of(request, kind, "", True).data.decode()
 
     def __call__(self, *_: object, **__: object) -> None:
         """Say how a kernel is launched.
@@ -105,7 +123,12 @@ class Launcher:
     """A kernel with the shape of its launch."""
 
     def __init__(self, kernel: Kernel, sizes: tuple[int, ...]) -> None:
-        self._kernel, self._sizes = kernel, sizes
+        self._kernel, self._sizes, self._version = kernel, sizes, 0
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin again, with the kernel's present source."""
+        self._version = self._kernel.version
         self._host: Call | None = None
         self._gpu: dict[int, cuda.Launch] = {}
         self._repeat: Repeat | None = None
@@ -119,13 +142,18 @@ class Launcher:
         Raises:
             TypeError, ValueError, OverflowError: an argument does not fit.
             RuntimeError: the device refuses the launch.
+            CompileError: the kernel has errors, also after a change of its file.
         """
+        own = self._kernel
+        if monotonic() >= own.watch.next:
+            own.watch.refresh(own.reload)
+        if self._version != own.version:
+            self._forget()
         if named:
             args = self._in_order(args, named)
         repeat = self._repeat
         if repeat is not None and repeat(args):
             return
-        own = self._kernel
         if len(args) != len(own.arguments):
             wanted = ", ".join(own.arguments)
             count = f"{len(own.arguments)} argument{'' if len(own.arguments) == 1 else 's'}"

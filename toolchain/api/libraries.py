@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
+from time import monotonic, time
 from types import ModuleType
 from typing import TypeAlias, Unpack
 
@@ -16,7 +17,9 @@ from ktc.api import building
 from ktc.api.building import BuildOptions, BuildRequest
 from ktc.api.kernels import Kernel
 from ktc.api.loading import load_extension
+from ktc.api.watching import Watch
 from ktc.base.records import replace
+from ktc.codegen.foreign.python_structs import classes
 from ktc.interop.c_header import clean
 
 Call: TypeAlias = Callable[..., object]
@@ -26,13 +29,18 @@ class Function:
     """An exported function of a library.
 
     Attributes:
-        raw: the function without this object around it, for calls where 50 ns count.
+        raw: the function without this object around it, for calls where 100 ns count. It stays what it is when the file
+            changes.
     """
 
-    def __init__(self, raw: Call, name: str, doc: str, request: BuildRequest) -> None:
-        self.raw, self.__name__, self.__doc__ = raw, name, doc
-        self.__wrapped__ = raw
-        self._request = request
+    def __init__(self, raw: Call, name: str, doc: str, library: "Library") -> None:
+        self._library, self._request, self._watch = library, library._request, library._watch
+        self.__name__ = name
+        self._become(raw, doc)
+
+    def _become(self, raw: Call, doc: str | None) -> None:
+        self.raw = self.__wrapped__ = raw
+        self.__doc__ = doc
 
     def __call__(self, *args: object, **named: object) -> object:
         """Call it with numbers, texts and arrays (numpy, torch, cupy, any buffer, DLPack or CUDA array).
@@ -40,7 +48,10 @@ class Function:
         Raises:
             TypeError, ValueError, OverflowError: an argument does not fit.
             RuntimeError: the function has raised an error.
+            CompileError: the file has changed, and has errors.
         """
+        if monotonic() >= self._watch.next:
+            self._watch.refresh(self._library.reload)
         return self.raw(*args, **named)
 
     def __repr__(self) -> str:
@@ -49,7 +60,7 @@ class Function:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it: another process loads its library."""
-        return _function_of, (self._request, self.__name__)
+        return _function_of, (self._library, self.__name__)
 
     def asm(self, kind: str = "asm", target: str = "") -> str:
         """Return the code of the library: "llvm", "llvm-opt" or "asm" of the host, "ptx" of its kernels.
@@ -62,40 +73,56 @@ class Function:
             return building.kernel_texts(replace(self._request, emit="shared-lib", options=options))
         if kind not in ("llvm", "llvm-opt", "asm"):
             raise ValueError(f"kind must be llvm, llvm-opt, asm or ptx, not '{kind}'")
-        return building.text_of(replace(self._request, emit="shared-lib"), kind)[0].decode()
+        return building.text_of(replace(self._request, emit="shared-lib"), kind).data.decode()
 
 
 class Library:
     """The exported functions of a source file, as attributes; its kernels, by `kernel`."""
 
-    def __init__(self, request: BuildRequest) -> None:
-        self._request = request
+    def __init__(self, request: BuildRequest, reloads: bool = False) -> None:
+        self._request, self._reloads = request, reloads
+        self._watch = Watch(reloads)
         self._digest = b""
         self._module: ModuleType | None = None
         self._functions: dict[str, Function] = {}
+        self._names: tuple[str, ...] = ()
         self.reload()
 
     def reload(self) -> bool:
         """Compile again what has changed; say whether something had."""
-        request = self._request
+        request, since = self._request, time()
+        self._watch.begin([request.path], since)
         source = request.text or (request.path.read_text("utf-8", "replace") if request.path.is_file() else "@export")
         if "@export" not in source:
             building.check(request)
             return False
         made = building.make(request)
+        self._watch.begin(made.reads, since)
         digest = sha256(made.data).digest()
         if digest == self._digest:
             return False
-        for name in self._functions:
+        for name in self._names:
             vars(self).pop(name, None)
         self._digest, self._module = digest, load_extension(made, request.module)
-        self._functions = {}
+        before, self._functions = self._functions, {}
         for export in made.exports.functions:
-            raw: Call = getattr(self._module, export.name)
-            self._functions[export.name] = Function(raw, export.name, clean(export.doc), request)
-        vars(self).update(self._functions)
+            raw, doc = getattr(self._module, export.name), clean(export.doc)
+            one = before.pop(export.name, None) or Function(raw, export.name, doc, self)
+            one._become(raw, doc)
+            self._functions[export.name] = one
+        for one in before.values():
+            one._become(self._missing(one.__name__), one.__doc__)
+        structs = {one.name: getattr(self._module, one.name) for one in classes(made.exports)}
+        self._names = (*self._functions, *structs)
+        vars(self).update(self._functions | structs)
         self.__doc__ = clean(made.exports.doc)
         return True
+
+    def _missing(self, name: str) -> Call:
+        def call(*_: object, **__: object) -> object:
+            raise AttributeError(f"{self.path.name} exports no '{name}' any more", name=name, obj=self)
+
+        return call
 
     @property
     def path(self) -> Path:
@@ -117,18 +144,23 @@ class Library:
         Raises:
             CompileError: there is no such function, or it cannot be a kernel with these parameters.
         """
-        return Kernel(self._request, name, parameters)
+        return Kernel(self._request, name, parameters, self._reloads)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it: another process loads it."""
-        return Library, (self._request,)
+        return Library, (self._request, self._reloads)
 
     def __getattr__(self, name: str) -> Function:
-        """Say what the library has instead of what is asked for.
+        """Look for a new function, and say what the library has instead of what is asked for.
 
         Raises:
-            AttributeError: always.
+            AttributeError: it has none, also after a change of the file.
         """
+        if not name.startswith("_") and monotonic() >= self._watch.next:
+            self._watch.refresh(self.reload)
+            if name in vars(self):
+                found: Function = vars(self)[name]
+                return found
         near = get_close_matches(name, vars(self).get("_functions", ()), 1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         where = self._request.path.name if "_request" in vars(self) else "the library"
@@ -143,18 +175,21 @@ class Library:
         return f"<ktc library {self._request.path.name}: {', '.join(self._functions) or 'kernels only'}>"
 
 
-def _function_of(request: BuildRequest, name: str) -> Function:
-    return Library(request).functions[name]
+def _function_of(library: Library, name: str) -> Function:
+    return library.functions[name]
 
 
-def load(source: str | os.PathLike[str], **options: Unpack[BuildOptions]) -> Library:
+def load(source: str | os.PathLike[str], *, reload: bool = True, **options: Unpack[BuildOptions]) -> Library:
     """Compile a file and return its exported functions and kernels.
+
+    Args:
+        reload: compile it again at the next call after it or a module that it imports has changed.
 
     Raises:
         CompileError: the program has errors, or there is no such file.
     """
     path = Path(source)
-    return Library(BuildRequest(path, "python-extension", options, module=_module_name(path.stem)))
+    return Library(BuildRequest(path, "python-extension", options, module=_module_name(path.stem)), reload)
 
 
 def compile(text: str, name: str = "source", **options: Unpack[BuildOptions]) -> Library:

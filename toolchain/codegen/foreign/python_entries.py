@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Mapping
 from types import MappingProxyType
 
 from ktc.codegen.context import Context, Uses
-from ktc.codegen.foreign import processor_check
+from ktc.codegen.foreign import processor_check, python_structs
 from ktc.codegen.values.constants import quoted, symbol
 from ktc.ir.exports import CType, Export, ExportedArgument, Exports
 from ktc.ir.types import BOOL, FloatType, IntType, Type, align_of, size_of
@@ -20,6 +20,7 @@ from ktc.ir.types import BOOL, FloatType, IntType, Type, align_of, size_of
 _KINDS = {"bool": 0, "int": 1, "uint": 2, "float": 3, "pointer": 4, "struct": 5, "text": 6, "object": 7,
           "function": 8}  # fmt: skip
 _FASTCALL_KEYWORDS = 0x80 | 0x02
+_FILE_INPUT = 257
 _ABI = 3
 _VIEW_WORDS = 12
 _ARGUMENT = "{ ptr, i64, i64, i64, i64, i64, i64 }"
@@ -38,6 +39,12 @@ _DECLARED: Mapping[str, str] = MappingProxyType({
     "PyBytes_FromStringAndSize": "declare ptr @PyBytes_FromStringAndSize(ptr, i64)",
     "PyErr_SetString": "declare void @PyErr_SetString(ptr, ptr)",
     "PyExc_ImportError": "@PyExc_ImportError = external global ptr",
+    "PyModule_GetDict": "declare ptr @PyModule_GetDict(ptr)",
+    "Py_CompileString": "declare ptr @Py_CompileString(ptr, ptr, i32)",
+    "PyEval_EvalCode": "declare ptr @PyEval_EvalCode(ptr, ptr, ptr)",
+    "PyObject_GetAttrString": "declare ptr @PyObject_GetAttrString(ptr, ptr)",
+    "PyObject_CallMethod": "declare ptr @PyObject_CallMethod(ptr, ptr, ptr, ...)",
+    "Py_DecRef": "declare void @Py_DecRef(ptr)",
     "Py_IncRef": "declare void @Py_IncRef(ptr)",
     "_Py_NoneStruct": "@_Py_NoneStruct = external global i8",
 })  # fmt: skip
@@ -60,11 +67,12 @@ class _Writer:
         self._context, self._exports, self._declared = context, exports, declared
         self._data: list[str] = []
         self._texts: dict[str, str] = {}
+        self._structs = python_structs.classes(exports)
 
     def write(self) -> str:
         exports = self._exports
-        functions = [self._function(one) for one in exports.functions]
         self._module()
+        functions = [self._function(one) for one in exports.functions]
         init = self._init()
         declared = [line for name, line in _DECLARED.items() if name not in self._declared]
         return "\n\n".join(["\n".join([*declared, *self._data]), *functions, init])
@@ -119,8 +127,35 @@ class _Writer:
                 "  ret ptr null",
                 "fitting:",
             ]
-        made = f"  %m = call ptr @PyModule_Create2(ptr @ktc.py.module, i32 {_ABI})"
-        return "\n".join([*lines, made, "  ret ptr %m", "}"])
+        lines += [
+            f"  %m = call ptr @PyModule_Create2(ptr @ktc.py.module, i32 {_ABI})",
+            *self._classes(),
+            "  ret ptr %m",
+        ]
+        return "\n".join([*lines, "}"])
+
+    def _classes(self) -> list[str]:
+        """Return the lines that give the module `%m` its classes: they run a text of Python."""
+        source = python_structs.module_source(self._exports)
+        if not source:
+            return []
+        name = self._text(f"<structs of {self._exports.module}>")
+        return [
+            f"  %code = call ptr @Py_CompileString(ptr {self._text(source)}, ptr {name}, i32 {_FILE_INPUT})",
+            "  %compiled = icmp ne ptr %code, null",
+            "  br i1 %compiled, label %running, label %refused",
+            "running:",
+            "  %names = call ptr @PyModule_GetDict(ptr %m)",
+            "  %ran = call ptr @PyEval_EvalCode(ptr %code, ptr %names, ptr %names)",
+            "  call void @Py_DecRef(ptr %code)",
+            "  %good = icmp ne ptr %ran, null",
+            "  br i1 %good, label %complete, label %refused",
+            "refused:",
+            "  call void @Py_DecRef(ptr %m)",
+            "  ret ptr null",
+            "complete:",
+            "  call void @Py_DecRef(ptr %ran)",
+        ]
 
     def _described(self, export: Export) -> str:
         """Write the table of a function's arguments; return its name."""
@@ -167,7 +202,14 @@ class _Writer:
             "taken:",
         ]
         passed = [word for at, one in enumerate(export.arguments) for word in self._passed(at, one, lines, call)]
-        body = _Body(context, export, lines, call)
+        made = next((one.name for one in self._structs if one.name == export.result.name), "")
+        body = _Body(
+            context,
+            export,
+            lines,
+            call,
+            (self._text(made), self._text("from_buffer_copy"), self._text("O")) if made else (),
+        )
         keeps = any(one.type.kind == "object" for one in export.arguments) or export.result.kind == "object"
         call += [] if keeps else ["  %state = call ptr @PyEval_SaveThread()"]
         body.call(passed)
@@ -213,11 +255,17 @@ class _Writer:
 
 
 class _Body:
-    """The call of the program's function, and its result as an object."""
+    """The call of the program's function, and its result as an object.
 
-    def __init__(self, context: Context, export: Export, lines: list[str], call: list[str]) -> None:
+    Args:
+        made: of a struct: texts with the name of its class, of the method that makes an object, and with its format.
+    """
+
+    def __init__(
+        self, context: Context, export: Export, lines: list[str], call: list[str], made: tuple[str, ...]
+    ) -> None:
         self._types, self._export, self._lines, self._call = context.types, export, lines, call
-        self._kind = export.result_kind
+        self._kind, self._made = export.result_kind, made
         self._is_empty = export.result.kind == "void" or context.types.is_empty(export.result_kind)
 
     def _in_memory(self) -> bool:
@@ -255,7 +303,7 @@ class _Body:
                 self._lines.append(f"  %r.at = alloca {self._types.memory(kind)}, align {max(align_of(kind), 8)}")
                 call.append(f"  store {self._types.memory(kind)} %r, ptr %r.at")
             call.append(f"  %o = call ptr @PyBytes_FromStringAndSize(ptr %r.at, i64 {size_of(kind)})")
-            call.append("  ret ptr %o")
+            call += self._object() if self._made else ["  ret ptr %o"]
             return
         value = "%r"
         if self._in_memory():
@@ -265,6 +313,24 @@ class _Body:
                 call.append("  %r.t = trunc i8 %r.m to i1")
                 value = "%r.t"
         call += [*_object_of(result, kind, self._types.value(kind), value), "  ret ptr %o"]
+
+    def _object(self) -> list[str]:
+        """Return the lines that give an object of the struct's class with the bytes `%o`."""
+        name, method, form = self._made
+        return [
+            f"  %class = call ptr @PyObject_GetAttrString(ptr %module, ptr {name})",
+            "  %found = icmp ne ptr %class, null",
+            "  br i1 %found, label %making, label %lost",
+            "making:",
+            "  %made = call ptr (ptr, ptr, ptr, ...) @PyObject_CallMethod("
+            f"ptr %class, ptr {method}, ptr {form}, ptr %o)",
+            "  call void @Py_DecRef(ptr %class)",
+            "  call void @Py_DecRef(ptr %o)",
+            "  ret ptr %made",
+            "lost:",
+            "  call void @Py_DecRef(ptr %o)",
+            "  ret ptr null",
+        ]
 
 
 def _object_of(result: CType, kind: Type, word: str, value: str) -> list[str]:
