@@ -53,6 +53,11 @@ LATE_NAMES = {
     ("base/shared_cache.py", "http.client"), ("base/shared_cache.py", "urllib.error"),
     ("base/shared_cache.py", "urllib.request"), ("emit/jit.py", "llvmlite.binding"),
     ("syntax/parsing/parser.py", "ktc.syntax.parsing.lalr"),
+    ("emit/kernel.py", "ktc.emit.workgroups"), ("emit/kernel.py", "ktc.emit.checks.forms"),
+    ("emit/kernel.py", "ktc.emit.checks.inline"), ("emit/kernel.py", "ktc.emit.checks.gpu"),
+    ("emit/kernel.py", "ktc.emit.air"), ("emit/kernel.py", "ktc.emit.spirv"),
+    ("emit/llvm.py", "ktc.emit.checks.weave"), ("emit/llvm.py", "ktc.emit.spirv.routines"),
+    ("emit/llvm.py", "ktc.emit.loops.rewriting"),
 }  # fmt: skip
 """(file, module) of single late imports elsewhere."""
 

@@ -2,7 +2,7 @@
 
 Input: `Config`. Output: what was asked for. Every function here reads top to bottom in the order of the stages;
 `Session` keeps what all of them share and knows which stage is running, for times and for reports of internal errors;
-`units` has what becomes of units, `slices` the per-kernel flow.
+`units` has what becomes of units, `per_kernel` the flow of one kernel at a time.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def build(session: Session) -> Executable:
     if config.emit in ("exe", "shared-lib", "python-extension"):
         return _link(session, compile_objects(session))
     if config.emit in ("object", "static-lib"):
-        with Workers(config.jobs) as workers:
+        with _workers(config) as workers:
             data = _whole_object(session, _front(session, library=_bodies(session)), workers)
         names = [one.name for one in session.exports.functions]
         return _write(session, archive(data, names) if config.emit == "static-lib" else data)
@@ -59,7 +59,7 @@ def build(session: Session) -> Executable:
 
 def compile_objects(session: Session) -> tuple[bytes, ...]:
     """Compile to what `link` and `jit` take: the host's object, those of kernels for the CPU, the library's."""
-    with Workers(session.config.jobs) as workers:  # LLVM loads beside the stages before it
+    with _workers(session.config) as workers:  # LLVM loads beside the stages before it
         ahead = units.Ahead(session, workers)
         program, archive = _front_with_archive(session, workers, ahead)
         objects = units.compile_program(session, program, ahead)
@@ -69,7 +69,7 @@ def compile_objects(session: Session) -> tuple[bytes, ...]:
 def prepare(session: Session) -> None:
     """Make what is kept of the library for this configuration, unless it is there: elaboration is fast after it."""
     if kept_library.kept(session.config, session.cache) is None:
-        with Workers(session.config.jobs) as workers:
+        with _workers(session.config) as workers:
             archive = library_archive.find(session.config, session.cache, workers.start())
             if archive is not None:
                 archive.finished(session.cache, workers)
@@ -77,7 +77,7 @@ def prepare(session: Session) -> None:
 
 def look_up(session: Session) -> None:
     """Look every unit of the program up in the cache and compile none; `session.units` has the answers."""
-    with Workers(session.config.jobs) as workers:
+    with _workers(session.config) as workers:
         program, archive = _front_with_archive(session, workers)
         if archive is not None:
             archive.finished(session.cache, workers)
@@ -98,7 +98,7 @@ def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False,
     """
     if kind == "ast":
         return dump(load_package(session).root).encode()
-    with Workers(session.config.jobs) as workers:
+    with _workers(session.config) as workers:
         library = _bodies(session) if is_whole else kept_library.kept(session.config, session.cache)
         program = _front(session, library=library)
         if on_device:
@@ -124,7 +124,7 @@ def kernel_texts(session: Session) -> list[tuple[Target, str, str, bytes]]:
         CompileError: the program has errors.
     """
     found: list[tuple[Target, str, str, bytes]] = []
-    with Workers(session.config.jobs) as workers:
+    with _workers(session.config) as workers:
         library = kept_library.kept(session.config, session.cache)
         for unit in _front(session, library=library).devices:
             if units.is_native(unit):
@@ -143,7 +143,7 @@ def assemble(session: Session) -> int:
         CompileError: the program has errors.
         Bug: an assembler refuses a kernel.
     """
-    with Workers(session.config.jobs) as workers:
+    with _workers(session.config) as workers:
         program, count = _front(session, library=kept_library.kept(session.config, session.cache)), 0
         for unit in program.devices:
             if not units.is_native(unit):
@@ -286,6 +286,10 @@ def _link_failed(session: Session, error: LinkFailed) -> NoReturn:
     named = f"{error.command}: " if error.command else ""
     help = "" if error.command else how_to_link(session.config.host.triple)
     fail(session, Diagnostic(Code.LINK_FAILED, None, f"linking failed: {named}{said}", help))
+
+
+def _workers(config: Config) -> Workers:
+    return device.workers_for(config.jobs, config.accelerators)
 
 
 def _write(session: Session, data: bytes) -> Executable:

@@ -5,7 +5,7 @@ in other processes, for LLVM ends the process for code that it cannot translate.
 mistake and is found before LLVM starts; so is more shared memory than there is.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from ktc.base.records import replace
 from ktc.emit.job_steps import Usage
@@ -24,6 +24,16 @@ KINDS = ("asm", "llvm", "llvm-opt", "object", "image")
 
 _LONG = 8_000
 """Lines of a GPU's module from which on LLVM leaves out what takes the square of its length."""
+
+_ALWAYS = ("ktc.emit.kernel", "ktc.emit.host")
+_LOADED = {
+    "native": ("ktc.emit.workgroups",),
+    "ptx": ("ktc.emit.loops.rewriting",),
+    "hsaco": ("ktc.emit.loops.rewriting",),
+    "metallib": ("ktc.emit.air.images",),
+    "spirv": ("ktc.emit.spirv.images", "ktc.emit.spirv.routines"),
+}
+"""The modules that kernels need, by artefact."""
 
 
 class UndefinedFunctions(Exception):
@@ -66,6 +76,16 @@ class LacksRoom(Exception):
     def __str__(self) -> str:
         most = self.target.shared_bytes
         return f"{self.size} bytes of shared memory; {self.target.name} has {most} for what is of known size"
+
+
+def workers_for(jobs: int, targets: Iterable[Target]) -> Workers:
+    """Return processes for kernels of these targets; what these need is loaded once, before they are forked."""
+    found = dict.fromkeys(_ALWAYS)
+    for target in targets:
+        found |= dict.fromkeys(_LOADED[target.artefact])
+        if target.checks:
+            found["ktc.emit.checks.forms" if target.vendor == "cpu" else "ktc.emit.checks.gpu"] = None
+    return Workers(jobs, tuple(found))
 
 
 def images(

@@ -1,24 +1,20 @@
 """One kernel through LLVM, in the process where this is called; `device` calls it in other processes.
 
-Input: the kernel's `ModuleText` and the kinds that are wanted. Output: bytes by kind.
+Input: the kernel's `ModuleText` and the kinds that are wanted. Output: bytes by kind. What only some targets need, or
+`--check`, is imported where it is used: `device.workers_for` loads what the targets of
+a build need, once for all processes.
 """
 
-import re
-from collections.abc import Set
+from collections.abc import Callable, Set
 from contextlib import ExitStack
 from typing import Any
 
-from ktc.emit import llvm, workgroups
-from ktc.emit.air import images as air
+from ktc.emit import llvm
 from ktc.emit.backend_errors import unchecked
-from ktc.emit.checks import Unscreened, screened, with_beginning, with_bounds, with_screen
-from ktc.emit.checks.blocks import Unknown, joined, named, scouted, untested
-from ktc.emit.checks.gpu import DeviceChecked, with_device_bounds, with_header
 from ktc.emit.job_steps import Step, instructions, step
 from ktc.emit.module_text import ModuleText
 from ktc.emit.objects import hsaco, ptx
 from ktc.emit.outcomes import UNCUT
-from ktc.emit.spirv import images as spirv
 from ktc.emit.tools import assemble_ptx
 from ktc.targets import checked, cpu
 
@@ -49,10 +45,10 @@ def emit_kernel(
     with ExitStack() as stack:
         text, is_cut = module.text, False
         loops = ""
-        device: DeviceChecked | None = None
+        finish: Callable[[bytes], bytes] | None = None
         if target.entry == "threads" and module.marked:
             with step(steps, "cut", module.kernel, instructions(module.marked)):
-                text, loops = _screened(module, level)
+                text, loops = _with_first_look(module, level)
         elif target.vendor == "cpu" and module.marked:
             with step(steps, "cut", module.kernel, instructions(module.marked)):
                 text, why = _cut(module, level)
@@ -62,8 +58,7 @@ def emit_kernel(
             text = cpu.with_system_memory(text, target)
         elif target.checks and target.vendor in checked.GPUS:
             with step(steps, "check", module.kernel, instructions(text)):
-                device = with_device_bounds(text, module.kernel, target, llvm.machine(target, level))
-                text = device.text
+                text, finish = _with_device_bounds(module, level)
         with step(steps, "optimise", module.kernel, instructions(text)):
             optimised = stack.enter_context(llvm.optimized(text, target, level, module.kernel, is_cut))
             if loops:
@@ -77,61 +72,47 @@ def emit_kernel(
                 if target.vendor != "cpu":
                     llvm.limit_sums(module.text.count("\n"))
                 made |= forms[target.artefact](optimised, module, kinds, level, ptxas)
-    if device is not None and "image" in made:
-        made["image"] = with_header(made["image"], device.title, device.pointers, device.sites)
+    if finish is not None and "image" in made:
+        made["image"] = finish(made["image"])
     return made
 
 
 def _cut(module: ModuleText, level: int) -> tuple[str, str]:
     """Return the module with its kernel cut, or as it is with coroutines and why."""
+    from ktc.emit.workgroups import CannotCut, in_loops
+
     text = module.marked
     if module.target.checks:
-        by_blocks = _by_blocks(module, level)
-        if by_blocks:
-            return by_blocks, ""
+        from ktc.emit.checks.forms import by_blocks
+        from ktc.emit.checks.inline import with_bounds
+
+        divided = by_blocks(module, level)
+        if divided:
+            return divided, ""
         text = with_bounds(text, module.kernel, llvm.machine(module.target, level))
     with llvm.parsed(text, module.kernel) as marked:
         llvm.simplify(marked, module.target, f"{module.kernel}.body")
         try:
-            return workgroups.in_loops(marked, module.kernel, level >= llvm.MIN_VECTOR_LEVEL), ""
-        except workgroups.CannotCut as error:
+            return in_loops(marked, module.kernel, level >= llvm.MIN_VECTOR_LEVEL), ""
+        except CannotCut as error:
             if module.target.checks:
                 raise unchecked(module.kernel, error.reason) from error
             return module.text, f"{error.number} {error.reason}"
 
 
-def _by_blocks(module: ModuleText, level: int) -> str:
-    """Return a kernel whose blocks run without tests where they can; "" if none can."""
-    machine, made = llvm.machine(module.target, level), list[str]()
-    try:
-        scout = scouted(module.marked, module.kernel, machine)
-        for form in ("plain", "tested"):
-            name = f"{module.kernel}.{form}"
-            text = named(module.marked, module.kernel, name)
-            text = untested(text) if form == "plain" else with_bounds(text, name, machine)
-            with llvm.parsed(text, module.kernel) as marked:
-                llvm.simplify(marked, module.target, f"{name}.body")
-                made.append(workgroups.in_loops(marked, name, level >= llvm.MIN_VECTOR_LEVEL))
-    except (Unknown, workgroups.CannotCut):
-        return ""
-    return joined([*made, scout])
+def _with_first_look(module: ModuleText, level: int) -> tuple[str, str]:
+    from ktc.emit.checks.forms import with_first_look
+
+    return with_first_look(module, level)
 
 
-def _screened(module: ModuleText, level: int) -> tuple[str, str]:
-    """Return a checked kernel's module, and that of its form in loops, "" if it has none."""
-    name = f"{module.kernel}.loops"
-    marked = re.sub(rf'(@"?){re.escape(module.kernel)}(?=[".(])', rf"\1{name}", module.marked)
-    looped = checked.in_loops(module.target)
-    try:
-        found = screened(marked, name, llvm.machine(looped, level))
-        with llvm.parsed(found.text, module.kernel) as parsed:
-            llvm.simplify(parsed, looped, f"{name}.body")
-            text = workgroups.in_loops(parsed, name, level >= llvm.MIN_VECTOR_LEVEL, found.has_warps)
-    except (Unscreened, workgroups.CannotCut):
-        return module.text, ""
-    if "@__ktc_check_shared_own()" in text:
-        text = with_beginning(text, name)
-    return with_screen(module.text, found, name), text
+def _with_device_bounds(module: ModuleText, level: int) -> tuple[str, Callable[[bytes], bytes]]:
+    """Return a GPU's kernel with comparisons before its accesses, and what adds the header to its image."""
+    from ktc.emit.checks.gpu import with_device_bounds, with_header
+
+    target = module.target
+    made = with_device_bounds(module.text, module.kernel, target, llvm.machine(target, level))
+    return made.text, lambda image: with_header(image, made.title, made.pointers, made.sites)
 
 
 def _ptx(optimised: Any, module: ModuleText, kinds: Set[str], level: int, ptxas: str) -> dict[str, bytes]:
@@ -155,11 +136,15 @@ def _hsaco(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: s
 
 
 def _metallib(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:
-    return air.emit(llvm.llvm_text(optimised), module.target, module.kernel, kinds, module.shared_bytes)
+    from ktc.emit.air import images
+
+    return images.emit(llvm.llvm_text(optimised), module.target, module.kernel, kinds, module.shared_bytes)
 
 
 def _spirv(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:
-    return spirv.emit(llvm.llvm_text(optimised), module.target, module.kernel, level, kinds)
+    from ktc.emit.spirv import images
+
+    return images.emit(llvm.llvm_text(optimised), module.target, module.kernel, level, kinds)
 
 
 def _native(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:

@@ -11,10 +11,7 @@ from contextlib import contextmanager
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from ktc.emit.backend_errors import rejected
-from ktc.emit.checks import instrumented
 from ktc.emit.loops import vector_casts
-from ktc.emit.loops.rewriting import improved
-from ktc.emit.spirv.routines import with_routines
 from ktc.emit.support import routines
 from ktc.targets.target import Target
 
@@ -89,14 +86,20 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
     if "!unpredictable" in text and target.triple.startswith("x86_64"):
         keep_moves()
     if target.checks and target.vendor == "cpu" and target.entry != "blocks":
+        from ktc.emit.checks.weave import instrumented
+
         text = instrumented(text, target.checks, target.is_device, machine(target, level))
     if target.artefact == "spirv":
+        from ktc.emit.spirv.routines import with_routines
+
         text = with_routines(text)
     with parsed(text + routines(text, target) if target.vendor == "cpu" else text, name) as module:
         if target.vendor == "apple" and _GENERIC.search(text):
             level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs
         _run_pipeline(module, text, target, level, is_cut)
         if target.vendor not in _COUNTS_IN_LLVM and level >= MIN_VECTOR_LEVEL:
+            from ktc.emit.loops.rewriting import improved
+
             before = llvm_text(module)
             after = improved(before)
             if after is not before:

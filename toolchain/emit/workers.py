@@ -60,7 +60,7 @@ class Workers:
 
     Args:
         jobs: how many run at once, at least 1.
-        preload: modules that the child imports at once.
+        preload: modules that the child imports at once; `device.workers_for` chooses them by target.
     """
 
     jobs: int = 1

@@ -3,7 +3,7 @@
 import re
 
 from ktc.emit import llvm
-from ktc.emit.checks import instrumented
+from ktc.emit.checks.weave import instrumented
 from ktc.targets import host as hosts
 from llvmlite import binding
 

@@ -2,8 +2,7 @@
 
 import pytest
 from ktc.emit import llvm
-from ktc.emit.checks import Unscreened, screened
-from ktc.emit.checks.screening import Screen
+from ktc.emit.checks.screening import Screen, Unscreened, screened
 from ktc.targets import host as hosts
 from llvmlite import binding
 

@@ -6,9 +6,3 @@ inlined by all means is inlined first and locals become values, so an access tha
 value's way through a kernel can be seen; each check names a place in the program that the optimiser cannot move
 (`sites`).
 """
-
-from ktc.emit.checks.inline import with_bounds
-from ktc.emit.checks.screening import Unscreened, screened, with_beginning, with_screen
-from ktc.emit.checks.weave import instrumented
-
-__all__ = ("Unscreened", "instrumented", "screened", "with_beginning", "with_bounds", "with_screen")
