@@ -180,7 +180,8 @@ def function(
     elab: Elaboration, node: ast.FunctionDecl, module: ModuleInfo, owner: StructInfo | TraitInfo | None, scope: Scope
 ) -> FunctionInfo:
     """Make the info of a function declaration; decorators are read here."""
-    if "async" in node.effects and not async_functions.is_body(node):
+    # Of the library's many functions the heads stay packed until somebody asks; none is `async`.
+    if not module.is_library and "async" in node.effects and not async_functions.is_body(node):
         node = async_functions.lowered(node)
     fn = FunctionInfo(node.name, node, module, owner, scope, next(elab.modules.ids))
     for decorator in node.decorators:
