@@ -28,8 +28,8 @@ def show_times(times: Any, session: Any) -> None:
     Args:
         times: `cli.Times`. session: the driver's, None where there was nothing to do.
     """
-    from ktc.driver import time_reports
-    from ktc.driver.timeline import Phase, Timeline, process_start
+    from ktc.driver.timing import reports
+    from ktc.driver.timing.timeline import Phase, Timeline, process_start
 
     timeline = session.timeline if session is not None else Timeline()
     begin, pid = process_start(), os.getpid()
@@ -38,14 +38,14 @@ def show_times(times: Any, session: Any) -> None:
         cpu = min(cpu, end - start)
         timeline.phases.append(Phase(name, "", start, end, cpu, 0, pid, 0, hits, misses))
     if times.shows:
-        print_table(time_reports.HEAD, time_reports.rows(timeline), sys.stderr)
+        print_table(reports.HEAD, time_reports.rows(timeline), sys.stderr)
         for note in session.notes if session is not None else ():
             sys.stderr.write(f"note: {note}\n")
     units = [(unit.name, unit.hit) for unit in session.units] if session is not None else []
     if times.json is not None:
-        times.json.write_bytes(time_reports.as_json(timeline, units))
+        times.json.write_bytes(reports.as_json(timeline, units))
     if times.trace is not None:
-        times.trace.write_bytes(time_reports.as_trace(timeline))
+        times.trace.write_bytes(reports.as_trace(timeline))
 
 
 def print_cache(cache: Cache) -> None:

@@ -13,7 +13,7 @@ from ktc.codegen.module import LlvmModule, lower_device
 from ktc.diag.diagnostic import CompileError, Diagnostic, gate
 from ktc.driver import forks
 from ktc.driver.session import Session
-from ktc.driver.timeline import Phase, peak_bytes
+from ktc.driver.timing.timeline import Phase, peak_bytes
 from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.per_kernel import PerKernel
 from ktc.elaborate.program import Ready

@@ -10,7 +10,7 @@ from ktc.base.records import entity, record
 from ktc.config import Config
 from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Source
-from ktc.driver.timeline import Phase, Timeline
+from ktc.driver.timing.timeline import Phase, Timeline
 from ktc.ir.exports import Exports
 from ktc.syntax import ast
 from ktc.syntax.loader import Package

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from ktc.base import usage
 from ktc.base.records import record
 from ktc.base.version import VERSION
-from ktc.driver.timeline import Phase, Timeline
+from ktc.driver.timing.timeline import Phase, Timeline
 
 HEAD = ("phase", "of", "wall ms", "CPU ms", "peak MB", "instructions", "cache")
 

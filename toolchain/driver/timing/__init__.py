@@ -1,0 +1,1 @@
+"""How long the stages of a build take, and how that is shown."""
