@@ -38,7 +38,7 @@ def show_times(times: Any, session: Any) -> None:
         cpu = min(cpu, end - start)
         timeline.phases.append(Phase(name, "", start, end, cpu, 0, pid, 0, hits, misses))
     if times.shows:
-        print_table(reports.HEAD, time_reports.rows(timeline), sys.stderr)
+        print_table(reports.HEAD, reports.rows(timeline), sys.stderr)
         for note in session.notes if session is not None else ():
             sys.stderr.write(f"note: {note}\n")
     units = [(unit.name, unit.hit) for unit in session.units] if session is not None else []

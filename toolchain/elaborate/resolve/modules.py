@@ -179,8 +179,7 @@ def _star(elab: Elaboration, names: dict[str, Binding], ref: ImportRef) -> None:
 def function(
     elab: Elaboration, node: ast.FunctionDecl, module: ModuleInfo, owner: StructInfo | TraitInfo | None, scope: Scope
 ) -> FunctionInfo:
-    """Make the info of a function declaration; decorators are read here."""
-    # Of the library's many functions the heads stay packed until somebody asks; none is `async`.
+    """Make the info of a function declaration; decorators are read here, the library's heads stay packed."""
     if not module.is_library and "async" in node.effects and not async_functions.is_body(node):
         node = async_functions.lowered(node)
     fn = FunctionInfo(node.name, node, module, owner, scope, next(elab.modules.ids))
