@@ -26,6 +26,8 @@ GPUS = ("nvidia", "amd")
 INLINE = ("bounds",)
 """What kernels of the CPU device look for in their own code, as loops over threads, where nothing else is asked for."""
 
+SUBSCRIPTS = frozenset(("__getitem__", "__setitem__"))
+"""Methods of a program that a subscript calls: inlined, and the subscript is the place of what they do."""
 REFERENCE = "ktc.reference"
 """An argument of a call that is the address of a value has this attribute, with the value's size."""
 

@@ -25,6 +25,7 @@ from ktc.elaborate.types import struct_types, type_descriptions, type_printer, w
 from ktc.ir import nodes, types
 from ktc.ir.types import ADDRESS_OF
 from ktc.syntax import ast
+from ktc.targets.checked import SUBSCRIPTS
 
 
 def make_function(elab: Elaboration, instance: Instance) -> None:
@@ -60,7 +61,8 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
     first = captures.kernel_environments(body, instance, argument) if instance.kernel and instance.envs else []
     statements = (*first, *captures.finish_closures(body))
     inline = {"always": "always", "builtin": "always", "never": "never"}.get(fn.inline, "")
-    if fn.parameter and not instance.kernel:
+    is_subscript = body.target.checks and fn.name in SUBSCRIPTS and not fn.module.is_library
+    if (fn.parameter or (is_subscript and not inline)) and not instance.kernel:
         inline = "always"
     linkage = "export" if instance.kernel else "internal"
     bounds: dict[str, tuple[int, ...]] = {}

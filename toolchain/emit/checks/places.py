@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from ktc.base.records import record
+from ktc.targets.checked import SUBSCRIPTS
 
 _NODE = re.compile(r"^(!\d+) = (?:distinct )?!(DI\w+)\((.*)\)$")
 _FIELD = re.compile(r'(\w+): (?:"((?:[^"\\]|\\.)*)"|([^,]+))')
@@ -15,14 +16,16 @@ class Place:
     """A place in the program.
 
     Args:
-        title: of the function. outer: the lines of the calls around it, innermost first.
+        title: of the function. inner: where a subscript's method (`__getitem__`) does it, if the place is the subscript.
+        outer: the calls around it that were inlined, innermost first.
     """
 
     path: str
     line: int
     column: int
     title: str = ""
-    outer: tuple[tuple[str, int, int], ...] = ()
+    inner: tuple["Place", ...] = ()
+    outer: tuple["Place", ...] = ()
 
 
 class Places:
@@ -58,19 +61,22 @@ class Places:
         return Place(path, int(fields.get("line", "0")), 1, fields.get("name", ""))
 
     def _find(self, node: str) -> Place | None:
-        chain: list[tuple[str, int, int, str]] = []
+        chain: list[Place] = []
         while node:
             kind, fields = self._nodes.get(node, ("", {}))
             if kind != "DILocation":
                 break
             path, title = self._scope(fields.get("scope", ""))
             if not is_library(path):
-                chain.append((path, int(fields.get("line", "0")), int(fields.get("column", "1")), title))
+                chain.append(Place(path, int(fields.get("line", "0")), int(fields.get("column", "1")), title))
             node = fields.get("inlinedAt", "")
-        if not chain or not chain[0][1]:
+        if not chain or not chain[0].line:
             return None
-        path, line, column, title = chain[0]
-        return Place(path, line, column, title, tuple([one[:3] for one in chain[1:]]))
+        at = 0
+        while at + 1 < len(chain) and chain[at].title.rpartition(".")[2] in SUBSCRIPTS and chain[at + 1].line:
+            at += 1
+        own = chain[at]
+        return Place(own.path, own.line, own.column, own.title, tuple(chain[:at][-1:]), tuple(chain[at + 1 :]))
 
     def _scope(self, node: str) -> tuple[str, str]:
         """Return the file of a scope and the name of its function."""
