@@ -10,7 +10,7 @@ from ktc.elaborate.builder import variables
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.model.declarations import AliasInfo
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.types import ConstValue, FunctionValue
+from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument
 from ktc.elaborate.model.values import Method
 from ktc.elaborate.types import primitive_types
 from ktc.syntax import ast
@@ -18,6 +18,9 @@ from ktc.targets.launch_limits import Limits, limits_of
 
 _EXTENTS = {"grid_dim": "blocks", "block_dim": "threads of a block", "cluster_dim": "blocks of a cluster"}
 _SHARED = "shared_mem_bytes"
+_SIGNS, _OPERATORS = frozenset("+-"), frozenset(("+", "-", "*", "//", "%", "**", "<<", ">>"))
+_NUMBERS = frozenset(("Int", "UInt", "ceildiv", "min", "max", "align_up"))
+"""Calls that give a constant of constants."""
 
 
 def warn_refused(body: Body, callee: object, node: ast.Call) -> None:
@@ -47,7 +50,7 @@ def _refusal(body: Body, keyword: ast.Keyword, known: list[Limits]) -> str:
         return _text(known, f"{size:,} bytes of shared memory", most) if size is not None and size > most else ""
     if keyword.name not in _EXTENTS:
         return ""
-    extents = [_number(body, one) for one in _parts(keyword.value)]
+    extents = _extents(body, keyword.value)
     if any(one is not None and one <= 0 for one in extents):
         return f"'{keyword.name}' must be positive in every dimension"
     what = _EXTENTS[keyword.name]
@@ -71,8 +74,17 @@ def _text(known: list[Limits], what: str, most: int) -> str:
     return f"the launch has {what}; {names} take{'' if len(known) > 1 else 's'} at most {most:,}"
 
 
+def _extents(body: Body, node: ast.Expr) -> list[int | None]:
+    """Return the extents of `4`, `(4, 2)`, `Dim(4, 2)`, and of an alias of one of these; None for what is no constant."""
+    if isinstance(node, ast.Name):
+        alias = variables.find(body, node.id)
+        parts = _parts(alias.node.value) if isinstance(alias, AliasInfo) and alias.node.value is not None else ()
+        if isinstance(alias, AliasInfo) and parts and not alias.node.params and parts[0] is not alias.node.value:
+            return [_value(body, evaluation.evaluate(body.elab, one, alias.scope, alias.module)) for one in parts]
+    return [_number(body, one) for one in _parts(node)]
+
+
 def _parts(node: ast.Expr) -> tuple[ast.Expr, ...]:
-    """Return the extents of `4`, `(4, 2)` and `Dim(4, 2)`."""
     if isinstance(node, ast.TupleLit):
         return node.items[:3]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Dim":
@@ -82,9 +94,10 @@ def _parts(node: ast.Expr) -> tuple[ast.Expr, ...]:
 
 def _number(body: Body, node: ast.Expr) -> int | None:
     """Return the value of an expression of constants; None if it is something else, such as a tuple under a name."""
-    if not _is_constant(body, node):
-        return None
-    value = evaluation.param_arg(body, node)
+    return _value(body, evaluation.param_arg(body, node)) if _is_constant(body, node) else None
+
+
+def _value(body: Body, value: ParameterArgument) -> int | None:
     try:
         return primitive_types.comptime_int(body.elab, value)
     except ValueError:
@@ -98,6 +111,10 @@ def _is_constant(body: Body, node: ast.Expr) -> bool:
         case ast.Name():
             held = variables.find(body, node.id)
             return isinstance(held, ConstValue | AliasInfo)
+        case ast.Unary():
+            return node.op in _SIGNS and _is_constant(body, node.value)
         case ast.Binary():
-            return node.op in "+-*//" and _is_constant(body, node.left) and _is_constant(body, node.right)
+            return node.op in _OPERATORS and _is_constant(body, node.left) and _is_constant(body, node.right)
+        case ast.Call(func=ast.Name(id=name)):
+            return name in _NUMBERS and not node.keywords and all(_is_constant(body, one) for one in node.args)
     return False

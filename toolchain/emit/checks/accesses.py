@@ -48,7 +48,9 @@ class Accesses:
             root = self._pointers.root(access.pointer)
             if root in self._pointers.arrays:
                 self._check_array(one, access, root, place, numbers, bool(asks.get(one.line)))
-            elif self._pointers.alloca(root) or self._pointers.is_constant(root):
+            elif self._pointers.is_constant(root):
+                self._check_constant(one, access, root, place)
+            elif self._pointers.alloca(root):
                 continue
             elif is_kernel:
                 self._check_kernel(one, access, root, place, numbers, bool(asks.get(one.line)))
@@ -196,6 +198,19 @@ class Accesses:
             unset = numbers.of(access.value) if access.value else "0"
             call = f"call void @__ktc_check_local_write(i64 {offset}, i64 {states}, ptr {site}, i64 {unset})"
             body.put_before(one, call)
+
+    def _check_constant(self, one: Instruction, access: Access, root: str, place: Place) -> None:
+        size = self._pointers.constants[root]
+        if not size or access.pointer == root:
+            return
+        body = self._body
+        address, start, offset = self._address(one, access.pointer), self._address(one, root), body.fresh()
+        site = self._sites.at(place, access.size, access.align, access.flags | kinds.CONSTANT)
+        body.put_before(
+            one,
+            f"{offset} = sub i64 {address}, {start}",
+            f"call void @__ktc_check_local(i64 {offset}, i64 {size}, ptr {site})",
+        )
 
     # ---- whole pieces --------------------------------------------------------------------------------------
 

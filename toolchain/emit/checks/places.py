@@ -16,7 +16,7 @@ class Place:
     """A place in the program.
 
     Args:
-        title: of the function. inner: where a subscript's method (`__getitem__`) does it, if the place is the subscript.
+        title: of the function. inner: if the place is a subscript, where its method (`__getitem__`) does it.
         outer: the calls around it that were inlined, innermost first.
     """
 

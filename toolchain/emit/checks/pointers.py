@@ -1,6 +1,7 @@
 """Where a pointer comes from: the pointer that it was computed from, which says what memory is meant."""
 
 import re
+from collections.abc import Mapping
 
 from ktc.base.records import record
 from ktc.emit.checks.body import Body, Instruction, incoming
@@ -11,6 +12,7 @@ _GEP = re.compile(r"getelementptr (?:inbounds |nuw |nusw |inrange\([^)]*\) )*")
 _SHARED = re.compile(r"%shared(?:\.i\d*)*$")
 _GLOBAL = re.compile(r'@(?:"[^"]+"|[\w.$-]+)')
 _ARGUMENT = re.compile(r"%a(\d+)$")
+_EXTRACTED = re.compile(r"extractvalue \{ ptr(?:, \w+)* \} (%[^ ,]+), (\d+)(?:, !.*)?$")
 _PLAIN = ("freeze", "bitcast", "addrspacecast")
 
 
@@ -41,10 +43,14 @@ def step_of(one: Instruction) -> Step | None:
 
 
 class Pointers:
-    """The pointers of one function."""
+    """The pointers of one function.
 
-    def __init__(self, body: Body, constants: frozenset[str]) -> None:
-        self._body, self._constants = body, constants
+    Args:
+        constants: the module's, and their bytes.
+    """
+
+    def __init__(self, body: Body, constants: Mapping[str, int]) -> None:
+        self._body, self.constants = body, constants
         self._roots: dict[str, str] = {}
         self.arrays = self._find_arrays()
 
@@ -71,6 +77,9 @@ class Pointers:
             return self._root(step.base, seen)
         if one.code in _PLAIN:
             return self._root(one.text.split()[2], seen)
+        if one.code == "extractvalue":
+            held = self._inserted(one)
+            return self._root(held, seen) if held else value
         if one.code in ("phi", "select"):
             if one.code == "phi":
                 values = [arm for arm, _ in incoming(one)]
@@ -79,6 +88,19 @@ class Pointers:
             roots = {self._root(arm, seen) for arm in values} - {""}
             return roots.pop() if len(roots) == 1 else value
         return value
+
+    def _inserted(self, one: Instruction) -> str:
+        """Return what an `extractvalue` takes out of a struct that is put together here, or ""."""
+        match = _EXTRACTED.match(one.text)
+        if match is None:
+            return ""
+        held, index = match.groups()
+        while (made := self._body.defined.get(held)) is not None and made.code == "insertvalue":
+            parts = split(made.text[len("insertvalue ") :])
+            if parts[2:] == [index]:
+                return parts[1].split(" ", 1)[1]
+            held = parts[0].rsplit(" ", 1)[1]
+        return ""
 
     def shared_offset(self, root: str) -> int | None:
         """Return where in shared memory the variable is that a root means; None if it is none."""
@@ -90,7 +112,7 @@ class Pointers:
 
     def is_constant(self, root: str) -> bool:
         """Return whether a root is a constant of the module."""
-        return root in self._constants
+        return root in self.constants
 
     def alloca(self, root: str) -> str:
         """Return the type of the local that a root is, or ""."""

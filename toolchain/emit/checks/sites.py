@@ -8,7 +8,7 @@ record of the place that a report adds: the call that was inlined, or what a sub
 from ktc.emit.checks.places import Place
 
 WRITE, ATOMIC, MUST_BE_SET, BY_ADDRESS, ACQUIRE, RELEASE, SYNCWARP = 1, 2, 4, 8, 16, 32, 64
-INNER = 1 << 14
+CONSTANT, INNER = 1 << 13, 1 << 14
 
 _RECORD = "{ ptr, ptr, i32, i32, i32, i32, i32, i32, i32, i32, ptr }"
 _MOST_CALLS = 4

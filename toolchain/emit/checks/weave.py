@@ -7,7 +7,7 @@ import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from ktc.emit.checks import sites as kinds
 from ktc.emit.checks.accesses import Accesses
 from ktc.emit.checks.body import Body, Instruction
-from ktc.emit.checks.layout import split
+from ktc.emit.checks.layout import size_of, split, type_end
 from ktc.emit.checks.numbers import Overflows, check_divisors
 from ktc.emit.checks.places import Place, Places
 from ktc.emit.checks.pointers import Pointers
@@ -27,7 +27,7 @@ _HOOKS = {
     "host_bytes": "void (i64, i64, i64, ptr)", "passed": "void (i64, ptr)",
     "alloc": "i64 (i64)", "free": "i64 (i64)", "start": "i64 (i64)", "size": "i64 (i64)", "added": "i64 ()",
     "own": "i64 (i64)", "shared_own": "i64 ()", "base": "i64 ()", "claim": "i32 (i64, i32, i32, i32, i32)",
-    "begin_block": "void ()",
+    "block": "i64 (i64)", "begin_block": "void ()",
 }  # fmt: skip
 """The library's functions and their types."""
 
@@ -300,9 +300,11 @@ class Nearest:
         return self._found[one.line]
 
 
-def constants_of(text: str) -> frozenset[str]:
-    """Return the names of a module's constants."""
-    return frozenset(_CONSTANT.findall(text))
+def constants_of(text: str) -> dict[str, int]:
+    """Return the names of a module's constants, and their bytes; 0 for what is not known."""
+    return {
+        match.group(1): size_of(text[match.end() : type_end(text, match.end())]) for match in _CONSTANT.finditer(text)
+    }
 
 
 def argument(text: str, index: int) -> str:

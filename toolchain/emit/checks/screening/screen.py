@@ -45,6 +45,7 @@ _THREAD_BITS, _ATOMICS, _READERS = 11, 2047, 2046
 """A word of shared memory: the number of barriers so far, and the thread from 1 on, or atomics, or several readers."""
 _DECLARATIONS = (
     *DECLARED,
+    "declare i64 @__ktc_check_block(i64) nounwind willreturn speculatable memory(none)",
     "declare i64 @__ktc_check_own(i64) nounwind willreturn speculatable memory(none)",
     "declare i64 @__ktc_check_shared_own() nounwind willreturn speculatable memory(none)",
     "declare i64 @__ktc_check_base() nounwind willreturn speculatable memory(none)",
@@ -100,7 +101,7 @@ def _function(lines: list[str], kernel: str) -> tuple[int, int, Body]:
 
 def _reads_in_vain(body: Body) -> bool:
     """Return whether there is a read, not of a local, that is not used: it would be left out, and may be wrong."""
-    pointers = Pointers(body, frozenset())
+    pointers = Pointers(body, {})
     for one in body.instructions:
         access = access_of(one) if one.code == "load" and not body.uses.get(one.name) else None
         if access is not None and not pointers.alloca(pointers.root(access.pointer)):
@@ -275,7 +276,7 @@ class _Kernel(Tests):
         start, own, address, distance, at, place = self._names(6)
         self._body.put_before(
             one,
-            f"{start} = call i64 @__ktc_check_start(i64 {number})",
+            f"{start} = call i64 @__ktc_check_block(i64 {number})",
             f"{own} = call i64 @__ktc_check_own(i64 {number})",
             f"{address} = ptrtoint ptr {access.pointer} to i64",
             f"{distance} = sub i64 {address}, {start}",
