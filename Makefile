@@ -10,7 +10,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run check quick format format-check lint types test test-device stand-ins kernels ndarray same-code fuzz fuzz-format fuzz-lsp grammar checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
+.PHONY: help setup native wheel run check quick format format-check lint types test test-device devices kernels ndarray same-code fuzz fuzz-format fuzz-lsp grammar checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -67,8 +67,8 @@ test: $(READY) ## run all tests that need no GPU
 test-device: $(READY) ## run the tests that need a GPU
 	$(BIN)/python -m pytest -m device
 
-stand-ins: $(READY) ## run every program with kernels on the stand-ins for AMD's runtime and Apple's
-	$(BIN)/python -m pytest -n $(JOBS) -m wide tests/test_hip.py tests/test_metal.py
+devices: $(READY) ## run every program with kernels through OpenCL and on the stand-ins for AMD's runtime and Apple's
+	$(BIN)/python -m pytest -n $(JOBS) -m "not device" tests/test_devices.py tests/test_hip.py tests/test_metal.py
 
 kernels: $(READY) ## compile and assemble the kernels of all programs for six GPUs (FOLDER=)
 	$(BIN)/python tests/kernels.py $(or $(FOLDER),tests/gpu tests/run benchmarks examples)

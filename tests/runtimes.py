@@ -11,16 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from programs import TESTS, Program, programs, run_ktc
+from programs import TESTS, run_ktc
 
 SOURCES = TESTS / "fixtures" / "runtimes"
 HIP_SOURCES = ("hip.c", "common.c", "code_object.c")
 METAL_SOURCES = ("metal.c", "objc.c", "metallib.c", "common.c")
-OTHER_KERNELS = {
-    name: "its kernels for the processor go with other launches than those for GPUs"
-    for name in ("linalg_grouped", "linalg_matmul", "nn_convolution", "nn_decoding")
-}
-"""Programs of tests/run whose launches a stand-in cannot do on the processor."""
 TARGETS = "gfx1100,cpu"
 """What programs are built for: a stand-in finds the processor's code behind that of its vendor."""
 
@@ -34,13 +29,6 @@ def library(folder: Path, name: str, sources: Sequence[str]) -> Path:
     words = [compiler, "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", str(made)]
     subprocess.run([*words, *(str(SOURCES / source) for source in sources), "-lpthread"], check=True)
     return made
-
-
-def launching(left_out: dict[str, str]) -> list[Program]:
-    """Return the programs with kernels that are meant for every GPU."""
-    found = [Program(path, path.with_suffix("")) for path in sorted((TESTS / "gpu").glob("*.kpy"))]
-    found += [one for one in programs() if "DeviceContext" in one.source.read_text("utf-8")]
-    return [one for one in found if one.name not in left_out and not one.source.read_text().startswith("# targets:")]
 
 
 def built(source: Path, cache: Path, folder: Path, words: Sequence[str] = (), targets: str = TARGETS) -> Path:

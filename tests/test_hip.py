@@ -7,18 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from programs import TESTS, Program, check
-from runtimes import HIP_SOURCES, OTHER_KERNELS, built, faults, launching, library, ran
-
-LEFT_OUT = {
-    "tests/run/gpu_host": "it uses launch attributes of NVIDIA's",
-    "tests/gpu/exchange": "it wants 100,000 bytes of shared memory",
-    "tests/gpu/printing": "kernels do not print on AMD's GPUs",
-}
-"""Programs that do not run on AMD's GPUs, and why."""
-
-ALWAYS = ("kernels", "own_arguments", "partial_copies", "shared_structs", "recursion")
-"""Those that every run of the tests takes; `make stand-ins` takes all."""
+from runtimes import HIP_SOURCES, built, faults, library, ran
 
 PROGRAM = """
 from gpu import thread_idx
@@ -228,28 +217,3 @@ def test_limits(program: Path, runtime: Path) -> None:
     assert done.stdout.splitlines()[:3] == ["32 48", "65536 hip gfx1100", "DeviceBuffer([2.0, 1.0, 1.0, 1.0]) 1024"]
     assert "block_dim (x=2048) has more than the 1024 threads that a block may have" in done.stdout
     assert "failed: invalid argument" in done.stdout, "there are 64 KiB of shared memory"
-
-
-@pytest.mark.parametrize("name", ALWAYS)
-def test_program(name: str, runtime: Path, program_cache: Path, tmp_path: Path) -> None:
-    """It gives what it gives on the CPU device, and does nothing that AMD's runtime forbids."""
-    source = TESTS / "gpu" / f"{name}.kpy"
-    run_on_hip(Program(source, source.with_suffix("")), runtime, program_cache, tmp_path)
-
-
-@pytest.mark.wide
-@pytest.mark.parametrize(
-    "one",
-    launching(LEFT_OUT | {f"tests/run/{name}": why for name, why in OTHER_KERNELS.items()}),
-    ids=lambda one: one.source.stem,
-)
-def test_every_program(one: Program, runtime: Path, program_cache: Path, tmp_path: Path) -> None:
-    run_on_hip(one, runtime, program_cache, tmp_path)
-
-
-def run_on_hip(one: Program, runtime: Path, cache: Path, folder: Path) -> None:
-    made = built(one.source, cache, folder, one.words("flags"))
-    done, notes = ran(made, runtime, one.words("args"), one.read("in") or "", KTC_DEVICE="hip")
-    assert not faults(notes)
-    assert any(line.startswith("launch") for line in notes)
-    check(one, done)

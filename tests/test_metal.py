@@ -12,19 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from programs import TESTS, Program, check
-from runtimes import METAL_SOURCES, OTHER_KERNELS, SOURCES, built, faults, launching, library, ran
+from runtimes import METAL_SOURCES, SOURCES, built, faults, library, ran
 
 TARGETS = "apple-m1,apple-m4,cpu"
-
-LEFT_OUT = {
-    "tests/run/gpu_host": "it uses launch attributes of NVIDIA's",
-    "tests/gpu/printing": "kernels do not print on Apple's GPUs",
-}
-"""Programs that do not run on Apple's GPUs, and why."""
-
-ALWAYS = ("own_arguments", "shared_structs")
-"""Those that every run of the tests takes; `make stand-ins` takes all."""
 
 PROGRAM = """
 from gpu import barrier, block_dim, thread_idx
@@ -269,28 +259,3 @@ def test_the_calling_convention_of_arm(program: Path, program_cache: Path, tmp_p
     )  # fmt: skip
     assert done.stdout.startswith("DeviceBuffer([41005.5, 41005.5, 41005.5, 41005.5])"), done.stderr
     assert not faults(log.read_text().splitlines())
-
-
-@pytest.mark.parametrize("name", ALWAYS)
-def test_program(name: str, runtime: Path, program_cache: Path, tmp_path: Path) -> None:
-    """It gives what it gives on the CPU device, and does nothing that Metal forbids."""
-    source = TESTS / "gpu" / f"{name}.kpy"
-    run_on_metal(Program(source, source.with_suffix("")), runtime, program_cache, tmp_path)
-
-
-@pytest.mark.wide
-@pytest.mark.parametrize(
-    "one",
-    launching(LEFT_OUT | {f"tests/run/{name}": why for name, why in OTHER_KERNELS.items()}),
-    ids=lambda one: one.source.stem,
-)
-def test_every_program(one: Program, runtime: Path, program_cache: Path, tmp_path: Path) -> None:
-    run_on_metal(one, runtime, program_cache, tmp_path)
-
-
-def run_on_metal(one: Program, runtime: Path, cache: Path, folder: Path) -> None:
-    made = built(one.source, cache, folder, one.words("flags"), "apple-m4,cpu")
-    done, notes = ran(made, runtime, one.words("args"), one.read("in") or "", KTC_DEVICE="metal")
-    assert not faults(notes)
-    assert any(line.startswith("dispatch") for line in notes)
-    check(one, done)

@@ -10,7 +10,7 @@ from ktc.emit.spirv import images
 from ktc.emit.spirv.leaves import constant, leaves
 from ktc.emit.spirv.legal import legal
 from ktc.emit.spirv.routines import with_reversals, with_routines
-from ktc.emit.spirv.text import HAS_MAILBOX, HAS_SHARED, for_spirv
+from ktc.emit.spirv.text import HAS_MAILBOX, HAS_SHAPE, HAS_SHARED, for_spirv
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -240,6 +240,26 @@ entry:
     assert kernel.arguments == HAS_SHARED
     assert "@k(i64 %p0, ptr addrspace(3) %ktc.shared)" in kernel.text and "@held" not in kernel.text
     assert "addrspacecast ptr addrspace(3) %ktc.place1 to ptr addrspace(4)" in kernel.text
+
+
+def test_a_kernel_with_warps_gets_the_shape_of_its_block() -> None:
+    text = """target datalayout = "e"
+declare i64 @_Z12get_local_idj(i32)
+declare i64 @_Z14get_local_sizej(i32)
+declare i32 @_Z22get_sub_group_local_idv()
+define spir_kernel void @k(i64 %p0) {
+entry:
+  %row = tail call i64 @_Z12get_local_idj(i32 1)
+  %size = tail call i64 @_Z14get_local_sizej(i32 0)
+  %lane = tail call i32 @_Z22get_sub_group_local_idv()
+  ret void
+}
+"""
+    kernel = for_spirv(text)
+    assert kernel.arguments == HAS_SHAPE and "@k(i64 %p0, i64 %ktc.shape)" in kernel.text
+    assert "%row = add i64 %ktc.id1, 0" in kernel.text and "%size = add i64 %ktc.size0, 0" in kernel.text
+    without = text.replace("  %lane = tail call i32 @_Z22get_sub_group_local_idv()\n", "")
+    assert for_spirv(without).arguments == 0
 
 
 def test_reversal_is_made_once_for_a_type() -> None:

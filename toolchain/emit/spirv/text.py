@@ -6,6 +6,9 @@ spaces, and what the launcher must pass after the kernel's own arguments.
 OpenCL has neither shared memory whose size a launch gives, but as an argument, nor a way for a kernel to end with an
 error. The kernel gets arguments for both: the address of the mailbox (`MAILBOX`), in which it leaves what it prints and
 that it failed, and the address of shared memory.
+
+OpenCL does not say which threads make up a sub-group where a block has several rows, and drivers keep to one row. A
+kernel that uses warps is launched with blocks of one row, and gets their shape as an argument.
 """
 
 import re
@@ -14,7 +17,7 @@ from typing import NamedTuple
 from ktc.emit.spirv.legal import legal
 from ktc.targets.spirv import FINAL_LAYOUT, MAILBOX, SPACES
 
-HAS_MAILBOX, HAS_SHARED = 1, 2
+HAS_MAILBOX, HAS_SHARED, HAS_SHAPE = 1, 2, 4
 """Bits that say which arguments follow the kernel's own, in this order."""
 
 _STRING = re.compile(r'(c?"[^"]*")')
@@ -30,6 +33,29 @@ _EXPRESSION = re.compile(
 )
 
 
+_WARP = re.compile(
+    r"call [^\n]*@_Z\d+(?:__spirv_Group|\w*sub_group|\w*SubGroup|__spirv_ControlBarrierjjj\(i32 (?:noundef )?3\b)"
+)
+_THREAD = re.compile(r"(%[\w.]+) = (?:tail )?call [^\n@]*@_Z\d+get_local_(id|size)j\(i32 (?:noundef )?([012])\)[^\n]*")
+_LOCAL_ID = "declare i64 @_Z12get_local_idj(i32)"
+_SHAPE = """\
+%ktc.size0 = and i64 %ktc.shape, 65535
+%ktc.high = lshr i64 %ktc.shape, 16
+%ktc.size1 = and i64 %ktc.high, 65535
+%ktc.size2 = lshr i64 %ktc.shape, 32
+%ktc.thread = call i64 @_Z12get_local_idj(i32 0)
+%ktc.number = trunc i64 %ktc.thread to i32
+%ktc.columns = trunc i64 %ktc.size0 to i32
+%ktc.rows = trunc i64 %ktc.size1 to i32
+%ktc.column = urem i32 %ktc.number, %ktc.columns
+%ktc.line = udiv i32 %ktc.number, %ktc.columns
+%ktc.row = urem i32 %ktc.line, %ktc.rows
+%ktc.layer = udiv i32 %ktc.line, %ktc.rows
+%ktc.id0 = zext i32 %ktc.column to i64
+%ktc.id1 = zext i32 %ktc.row to i64
+%ktc.id2 = zext i32 %ktc.layer to i64""".splitlines()
+
+
 class Kernel(NamedTuple):
     """A kernel's module, and which arguments follow its own."""
 
@@ -41,7 +67,8 @@ def for_spirv(text: str) -> Kernel:
     """Return the module with SPIR-V's numbers of address spaces."""
     text, posts = _with_mailbox(text)
     text, is_sized = _with_shared_argument(text)
-    return Kernel(_renumbered(legal(text)), HAS_MAILBOX * posts + HAS_SHARED * is_sized)
+    text, has_warps = _with_shape(text)
+    return Kernel(_renumbered(legal(text)), HAS_MAILBOX * posts + HAS_SHARED * is_sized + HAS_SHAPE * has_warps)
 
 
 # ---- further arguments --------------------------------------------------------------------------------------
@@ -74,6 +101,17 @@ def _with_shared_argument(text: str) -> tuple[str, bool]:
         whole = text[start:end]
         text = text.replace(whole, place)
     return _begun(text, "ptr addrspace(3) %ktc.shared", made), True
+
+
+def _with_shape(text: str) -> tuple[str, bool]:
+    """A kernel with warps computes a thread's place in its block from the thread's number and the block's shape."""
+    if not _WARP.search(text):
+        return text, False
+    text = _THREAD.sub(r"\1 = add i64 %ktc.\2\3, 0", text)
+    text = _begun(text, "i64 %ktc.shape", _SHAPE)
+    if "@_Z12get_local_idj(i32)" not in text:
+        text += _LOCAL_ID + "\n"
+    return text, True
 
 
 def _constant(text: str) -> tuple[int, int, str] | None:
