@@ -59,9 +59,10 @@ def test_kinds_of_arguments() -> None:
     lines = [
         '!{i32 1, !"air.buffer", !"air.address_space", i32 2, !"air.arg_type_name", !"struct", !"air.arg_name", !"n"}',
         '!{i32 0, !"air.buffer", !"air.address_space", i32 1, !"air.arg_type_name", !"uchar", !"air.arg_name", !"p"}',
-        '!{i32 2, !"air.thread_position_in_threadgroup", !"air.arg_type_name", !"uint3"}',
+        '!{i32 2, !"air.buffer", !"air.address_space", i32 2, !"air.arg_type_name", !"long", !"air.arg_name", !"i"}',
+        '!{i32 3, !"air.thread_position_in_threadgroup", !"air.arg_type_name", !"uint3"}',
     ]
-    assert images.argument_kinds("\n".join(lines)) == b"\1\2"
+    assert images.argument_kinds("\n".join(lines)) == b"\1\3\2"
     assert (
         images.wrapped(b"MTLB", b"\1\2", 7) == struct.pack("<4Q", images.MAGIC, 4, 2, 7) + b"\1\2" + bytes(6) + b"MTLB"
     )

@@ -8,7 +8,7 @@ from ktc.codegen.context import Context
 from ktc.codegen.functions import FunctionText
 from ktc.codegen.values.constants import quoted, symbol
 from ktc.codegen.values.operations import Operations
-from ktc.ir.types import PointerType, Type, align_of, size_of
+from ktc.ir.types import FloatType, IntType, PointerType, Type, align_of, size_of
 from ktc.targets.air import SYSTEM_ARGUMENTS, versions
 from ktc.targets.target import Target
 
@@ -100,9 +100,17 @@ def _buffer(number: int, name: str, kind: Type, space: int, is_pointer: bool) ->
         f'!{{i32 {number}, !"air.buffer", !"air.location_index", i32 {number}, i32 1, !"{access}", '
         f'!"air.address_space", i32 {space}, '
         f'!"air.arg_type_size", i32 {size}, !"air.arg_type_align_size", i32 {align}, '
-        f'!"air.arg_type_name", !"{"uchar" if is_pointer else "struct"}", '
+        f'!"air.arg_type_name", !"{"uchar" if is_pointer else _type_name(kind)}", '
         f'!"air.arg_name", !"{quoted(name.encode())}"}}'
     )
+
+
+def _type_name(kind: Type) -> str:
+    """Return Metal's name of a number's type; "struct" is what may hold addresses."""
+    bits = getattr(kind, "bits", 0)
+    if isinstance(kind, IntType):
+        return {8: "char", 16: "short", 32: "int", 64: "long"}.get(bits, "struct")
+    return {16: "half", 32: "float"}.get(bits, "struct") if isinstance(kind, FloatType) else "struct"
 
 
 def _metadata(target: Target, kernel: str, arguments: list[str]) -> list[str]:

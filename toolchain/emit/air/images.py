@@ -25,8 +25,10 @@ MAGIC = 0x4C54454D_4354_4B7F
 arguments, and how many bytes of shared memory a launch may add; then a byte for each argument, its kind, filled up to
 a multiple of 8; then the metallib."""
 
-_POINTER, _BYTES = 1, 2
-"""Kinds of arguments: the address of memory of the device, and a value in constant memory."""
+_POINTER, _NUMBER, _STRUCT = 1, 2, 3
+"""Kinds of arguments: the address of memory of the device, and values in constant memory: a number, and what may hold
+addresses."""
+_KINDS = {"uchar": _POINTER, "struct": _STRUCT}
 
 _ARGUMENT = re.compile(r'!\{i32 (\d+), !"air\.buffer".*!"air\.arg_type_name", !"(\w+)"')
 _SIZED_BY_LAUNCH = re.compile(r"= external (?:hidden )?(addrspace\(3\) global )\[0 x i8\]")
@@ -66,7 +68,7 @@ def with_room(text: str, room: int) -> str:
 def argument_kinds(text: str) -> bytes:
     """Return the kind of each argument of a module's kernel, which its metadata tells."""
     found = {int(number): name for number, name in _ARGUMENT.findall(text)}
-    return bytes([_POINTER if found[number] == "uchar" else _BYTES for number in sorted(found)])
+    return bytes([_KINDS.get(found[number], _NUMBER) for number in sorted(found)])
 
 
 def wrapped(library: bytes, kinds: bytes, room: int) -> bytes:
