@@ -7,11 +7,13 @@
 """
 
 import json
+import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from programs import run_ktc
 
 FOLDER = Path(__file__).parent / "checked" / "programs"
 FAULT = 134
@@ -28,8 +30,8 @@ def run(text: str, flags: list[str], folder: Path, name: str) -> tuple[int, str,
     """Return a checked program's exit code, its output, what was reported, and the standard error."""
     path = folder / f"{name}.kpy"
     path.write_text(text)
-    words = [sys.executable, "-m", "ktc", "run", "-W", "none", *flags, "--diagnostic-format", "json", path.name]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=100, check=False)
+    words = ["run", "-W", "none", *flags, "--diagnostic-format", "json", path.name]
+    done = run_ktc(words, Path(os.environ.get("KTC_CACHE_DIR") or Path.home() / ".cache" / "ktc"), folder)
     entries = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
     return done.returncode, done.stdout, [entry for entry in entries if entry["severity"] == "error"], done.stderr
 

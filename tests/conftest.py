@@ -2,6 +2,7 @@
 
 import faulthandler
 import fcntl
+import gc
 import os
 import shutil
 import tempfile
@@ -18,6 +19,8 @@ _FAULTS = "KTC_TEST_FAULTS"
 _LINES = 14
 """So many of them are shown: the innermost calls come first."""
 _kept_open = []
+_OBJECTS = 1_000_000
+"""After so many new objects Python looks for cycles; after 700, its own number, that costs a quarter of the time."""
 
 
 @pytest.hookimpl(trylast=True)  # after pytest's own, whose words come in the middle of the dots
@@ -27,6 +30,7 @@ def pytest_configure():
     path = Path(os.environ[_FAULTS], os.environ.get("PYTEST_XDIST_WORKER", "main"))
     _kept_open.append(path.open("a"))
     faulthandler.enable(_kept_open[-1])
+    gc.set_threshold(_OBJECTS)
 
 
 def pytest_terminal_summary(terminalreporter, exitstatus):

@@ -33,6 +33,15 @@ GPU_ONLY = {"examples/matmul_ladder": "LLVM needs 12 s for its tensor core kerne
 kernels for GPUs, and a machine with a GPU runs them."""
 
 
+LOADED = (
+    "cli.commands", "driver.cache_history", "driver.pipeline", "driver.progress", "emit.air.images",
+    "emit.checks.forms", "emit.checks.gpu", "emit.host", "emit.jit", "emit.kernel", "emit.loops.rewriting",
+    "emit.own_process", "emit.spirv.images", "emit.workgroups", "syntax.parsing.lalr", "tools.check",
+    "tools.checks.files", "tools.testing.discovery",
+)  # fmt: skip
+"""Modules of ktc that commands import where they need them."""
+
+
 @dataclass(frozen=True)
 class Program:
     """A source file, and the folder and name of its expectations."""
@@ -100,8 +109,8 @@ def run_ktc(
 
 @functools.cache
 def load_ktc() -> None:
-    """Load what a build needs, once in this process."""
-    for name in ("cli.commands", "driver.pipeline", "emit.host", "emit.kernel", "emit.jit", "syntax.parsing.lalr"):
+    """Load what a build needs, once in this process; its copies need not."""
+    for name in LOADED:
         importlib.import_module(f"ktc.{name}")
     gc.collect()
     gc.freeze()
