@@ -53,6 +53,7 @@ LATE_NAMES = {
     ("base/shared_cache.py", "http.client"), ("base/shared_cache.py", "urllib.error"),
     ("base/shared_cache.py", "urllib.request"), ("emit/jit.py", "llvmlite.binding"),
     ("syntax/parsing/parser.py", "ktc.syntax.parsing.lalr"),
+    ("base/package_files.py", "zipfile"), ("config/tuned.py", "tomllib"),
     ("emit/kernel.py", "ktc.emit.workgroups"), ("emit/kernel.py", "ktc.emit.checks.forms"),
     ("emit/kernel.py", "ktc.emit.checks.inline"), ("emit/kernel.py", "ktc.emit.checks.gpu"),
     ("emit/kernel.py", "ktc.emit.air"), ("emit/kernel.py", "ktc.emit.spirv"),

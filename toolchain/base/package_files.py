@@ -6,8 +6,7 @@ package gives the same file everywhere.
 """
 
 import json
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -52,19 +51,21 @@ def written(package: PackageFile) -> bytes:
     facts = {
         "form": _FORM, "name": package.name, "version": package.version, "ktc": VERSION, "modules": modules,
     }  # fmt: skip
-    data = BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        _put(archive, _FACTS, json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False).encode())
-        for path, text in sorted(package.texts.items()):
-            _put(archive, path, text)
-    return data.getvalue()
+    first = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False).encode()
+    return _zipped([(_FACTS, first), *sorted(package.texts.items())])
 
 
-def _put(archive: zipfile.ZipFile, path: str, data: bytes) -> None:
-    entry = zipfile.ZipInfo(path)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.external_attr = 0o644 << 16
-    archive.writestr(entry, data)
+def _zipped(files: Sequence[tuple[str, bytes]]) -> bytes:
+    import zipfile
+
+    made = BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, data in files:
+            entry = zipfile.ZipInfo(path)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, data)
+    return made.getvalue()
 
 
 def read(path: Path, data: bytes) -> PackageFile:
@@ -73,6 +74,8 @@ def read(path: Path, data: bytes) -> PackageFile:
     Raises:
         PackageFileError: it is damaged, or no package.
     """
+    import zipfile
+
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             if _FACTS not in archive.namelist():

@@ -4,7 +4,6 @@ Input: the text of a file and a target. Output: values of `tuning.tunable` as de
 name, and a table `[[tuned]]` for each device, type and shape class.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -74,6 +73,8 @@ def read(path: Path) -> tuple[str, tuple[Tuned, ...]]:
     Raises:
         BadTuningFile: it is none.
     """
+    import tomllib
+
     try:
         data = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
