@@ -317,7 +317,9 @@ def _place(folder: Path, key: str | Key) -> Path:
 
 
 def _header(name: str, data: bytes) -> bytes:
-    return _MAGIC + sha256(name.encode() + b"\0" + data).digest()
+    digest = sha256(name.encode() + b"\0")
+    digest.update(data)
+    return _MAGIC + digest.digest()
 
 
 def _private(path: str, flags: int) -> int:

@@ -6,6 +6,7 @@ that can only be a class of the modules below, whose constructors keep their arg
 
 import io
 import pickle
+import sys
 
 _MODULES = frozenset((
     "ktc.diag.codes", "ktc.diag.diagnostic", "ktc.diag.fixes", "ktc.diag.source", "ktc.driver.front_end.kept_library",
@@ -29,7 +30,8 @@ class Unpickler(pickle.Unpickler):
             plain: object = super().find_class(module, name)
             return plain
         if module in _MODULES and "." not in name:
-            found = super().find_class(module, name)
+            loaded = sys.modules.get(module)  # nearly always: much faster than an import
+            found = super().find_class(module, name) if loaded is None else getattr(loaded, name, None)
             if isinstance(found, type) and found.__module__ == module:
                 return found
         raise pickle.UnpicklingError(f"'{module}.{name}' is not what is kept")
