@@ -271,11 +271,17 @@ def call_location(body: Body) -> tuple[str, int, int]:
     """Return file, line and column of the innermost place in a user's file."""
     body.site.set_location_read(True)
     span, at = body.frame.span, body.frame.instance
-    if body.elab.is_archive and (span is None or span.source.is_library):
-        raise DependsOnProgram  # the calls of the seed itself are no part of the archive
+    if body.elab.is_archive and _is_kept(body):
+        raise DependsOnProgram
     while at is not None and (span is None or span.source.is_library):
         span, at = at.call_span, at.parent
     return _position(span)
+
+
+def _is_kept(body: Body) -> bool:
+    """Return whether the archive may keep the function that is elaborated; those of the seed itself it does not."""
+    current = body.elab.instances.current
+    return current is None or current.fn.module.is_library
 
 
 def _position(span: Span | None) -> tuple[str, int, int]:
