@@ -115,6 +115,23 @@ def test_products_use_matrix_instructions(
         assert "cp.async.bulk.tensor.3d" in found[0]
 
 
+def test_few_tiles_are_shared(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
+    """Blocks share the tiles of a small product with a long `k`; flags say when sums are in memory."""
+    text = PRODUCT.format(dtype="bfloat16", out="bfloat16").replace("row_major(1024, 1024)", "row_major(512, 65536)")
+    text = text.replace(
+        "LayoutTensor[DType.bfloat16, square](sums)", "LayoutTensor[DType.bfloat16, Layout.row_major(512, 512)](sums)"
+    )
+    made = assembly(text, "sm_90a", tmp_path, program_cache, workers)
+    (found,) = (text for name, text in made.items() if name.startswith("streams_kernel"))
+    assert "wgmma.mma_async" in found and "fence" in found and "st.global.v4" in found
+    assert not any(
+        name.startswith("streams_kernel")
+        for name in assembly(
+            PRODUCT.format(dtype="bfloat16", out="bfloat16"), "sm_90a", tmp_path, program_cache, workers
+        )
+    )
+
+
 def test_arrivals_order_no_memory(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
     """An arrival that orders memory in the cluster cost a third of the speed of products on an H200."""
     made = assembly(PRODUCT.format(dtype="bfloat16", out="bfloat16"), "sm_90a", tmp_path, program_cache, workers)
