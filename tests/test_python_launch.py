@@ -20,7 +20,7 @@ from programs import TESTS
 SOURCE = """
 from gpu import global_idx
 
-fn axpy(a: UnsafePointer[Float32], b: UnsafePointer[Float32], scale: Float32, n: Int):
+fn axpy(a: UnsafePointer[Float32, MutAnyOrigin], b: UnsafePointer[Float32, MutAnyOrigin], scale: Float32, n: Int):
     var i = Int(global_idx.x)
     if i < n:
         b[i] += scale * a[i]

@@ -14,7 +14,7 @@ from gpu import global_idx
 from gpu.host import DeviceContext
 
 
-fn inner(count: Int, p: UnsafePointer[Int]) -> Int:
+fn inner(count: Int, p: UnsafePointer[Int, MutAnyOrigin]) -> Int:
     var total = 0
     for i in range(count):
         var twice = p[i] * 2

@@ -18,13 +18,13 @@ from memory import UnsafePointer
 alias N = 20
 
 
-fn scaled[factor: Int](p: UnsafePointer[Int32], n: Int):
+fn scaled[factor: Int](p: UnsafePointer[Int32, MutAnyOrigin], n: Int):
     var i = Int(global_idx.x)
     if i < n:
         p[i] = p[i] * factor + i
 
 
-fn shifted(p: UnsafePointer[Int32], n: Int):
+fn shifted(p: UnsafePointer[Int32, MutAnyOrigin], n: Int):
     var i = Int(global_idx.x)
     if i < n:
         p[i] = p[i] + 5

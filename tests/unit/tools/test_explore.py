@@ -16,7 +16,7 @@ from ktc.tools.explorer.origins import of_assembly, of_llvm
 PROGRAM = """from gpu import global_idx
 from gpu.host import DeviceContext
 
-fn fill(p: UnsafePointer[Float32]):
+fn fill(p: UnsafePointer[Float32, MutAnyOrigin]):
     var i = global_idx.x
     p[i] = 2.5
 

@@ -11,14 +11,15 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, materialization, type_warnings
 from ktc.elaborate.calls import argument_passing, conversions, inlining, overload_resolution
 from ktc.elaborate.calls.writeback import begin_writebacks
-from ktc.elaborate.generics import unification
+from ktc.elaborate.generics import parameter_binding, unification
 from ktc.elaborate.generics.function_types import ANONYMOUS_ARGUMENT
 from ktc.elaborate.instances.reference_mutability import readonly_result
 from ktc.elaborate.model.calls import Candidate
-from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.declarations import AliasInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature
 from ktc.elaborate.model.types import (
+    BoundAlias,
     ConstValue,
     FunctionTy,
     FunctionValue,
@@ -74,6 +75,8 @@ def call(body: Body, callee: Result, pos: list[Arg], kw: list[Arg], span: Span) 
             open_ty = unification.symbolic_struct(body.elab, info)
             values = tuple(b if p is None else p for p, b in zip(params, open_ty.params, strict=True))
             return body.api.construct(body, struct_types.struct_type(body.elab, info, values), pos, kw, span)
+        case AliasInfo() | BoundAlias():
+            return call(body, parameter_binding.open_alias(body.elab, callee), pos, kw, span)
         case RValue() | Place() | ConstValue():
             if isinstance(callee.ty, FunctionTy):
                 return body.api.call_value(body, callee, pos, kw, span)

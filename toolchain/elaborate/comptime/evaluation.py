@@ -65,6 +65,12 @@ def refine(
     elab: Elaboration, base: PartialTy, positional: tuple[ParameterArgument, ...], named: Named
 ) -> ParameterArgument:
     """Give more parameters to a struct that has some."""
+    if base.alias is not None:
+        source, given = base.alias
+        names = [p.name for p in source.alias.node.params if p.kind in ("pos", "any") and p.name not in dict(given)]
+        if len(positional) <= len(names):
+            more = (*given, *zip(names, positional, strict=False), *named)
+            return parameter_binding.apply_alias(elab, source.alias, (), more, source.self_ty)
     params = base.info.node.params
     slots = [p.name for p, v in zip(params, base.params, strict=True) if v is None and p.kind in ("pos", "any")]
     if len(positional) > len(slots):

@@ -8,12 +8,13 @@ from ktc.elaborate.calls import call_lowering
 from ktc.elaborate.calls.writeback import attribute_of, field_of, runs_after_operands
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import names
-from ktc.elaborate.generics import archetypes, unification
+from ktc.elaborate.generics import archetypes, parameter_binding, unification
 from ktc.elaborate.model.declarations import AliasInfo, Member, OverloadSet, Ty
 from ktc.elaborate.model.elaboration import UNIT_CONST, Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import (
+    BoundAlias,
     ConstValue,
     FunctionTy,
     FunctionValue,
@@ -127,6 +128,8 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
                 body.at(node),
                 "write 'alloc[T](count)', which gives an 'UnsafePointer'" if name == "alloc" else "",
             )
+        case AliasInfo() | BoundAlias():
+            return member_of(body, parameter_binding.open_alias(elab, base), name, node)
         case RValue() | Place() | ConstValue():
             return value_member(body, base, name, node)
         case Sym() | Opaque():

@@ -269,6 +269,7 @@ def _apply_open(
     params = alias.node.params
     parent = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
     scope = Scope(parent, "function")
+    source = (BoundAlias(alias, self_ty), tuple(given.items()))
     unbound = [param.name for param in params if param.name not in given]
     settle(elab, params, given, scope, alias.module, f"'{alias.name}'", allow_open=True, unbound=unbound)
     assert alias.node.value is not None
@@ -276,8 +277,8 @@ def _apply_open(
     made, symbols = _without_symbols(found, list[Sym]())
     if isinstance(made, PartialTy) and len(symbols) != len(set(symbols)):
         assert isinstance(found, (PartialTy, StructTy))
-        made = PartialTy(made.info, made.params, found)
-    return made
+        return PartialTy(made.info, made.params, found, alias=source)
+    return PartialTy(made.info, made.params, alias=source) if isinstance(made, PartialTy) else made
 
 
 def _without_symbols(value: ParameterArgument, found: list[Sym]) -> tuple[ParameterArgument, list[Sym]]:

@@ -143,6 +143,8 @@ def signature(
             result_ty = _type(known(elab, kind, have) if isinstance(kind, (PartialTy, TraitTy)) else kind)
             if isinstance(kind, PartialTy) and self_ty is not None and self_ty.info is kind.info:
                 result_ty = self_ty
+            elif isinstance(kind, PartialTy) and arg.type is not None and not fn.module.is_library:
+                result_ty = _complete(elab, kind, Span(fn.module.source, arg.type.start, arg.type.end))
             out_name = arg.name
         args.append(_arg(elab, fn, arg, kind, have))
     result_mutable = True
@@ -209,12 +211,26 @@ def library_result(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> Ty:
     value = elab.api.evaluate(elab, fn.node.result, scope, fn.module)
     if isinstance(value, ConstValue) and isinstance(fn.node.result, ast.NoneLit):
         return value.ty
+    span = Span(fn.module.source, fn.node.result.start, fn.node.result.end)
     if isinstance(value, PartialTy):
-        value = _with_defaults(elab, value)
+        if fn.module.is_library:
+            value = _with_defaults(elab, value)
+        else:
+            value = _complete(elab, value, span)
     if not isinstance(value, Ty) or isinstance(value, TraitTy):
-        span = Span(fn.module.source, fn.node.result.start, fn.node.result.end)
         elab.fail(Code.TYPE_MISMATCH, "the result type is not a complete type", span)
     return value
+
+
+def _complete(elab: Elaboration, value: PartialTy, span: Span) -> StructTy:
+    """Return the type that a result's partial type means: defaults say the rest, and nothing can infer it."""
+    try:
+        return parameter_binding.settle_struct(elab, value)
+    except Mismatch as reason:
+        text = f"the result type '{value.info.name}' is not complete: {reason.message}"
+        origin = any(p.name == "origin" and p.default is None for p in value.info.node.params)
+        help_text = "write its origin: 'origin_of(x)' of an argument, or 'MutAnyOrigin'" if origin else ""
+        elab.fail(Code.CANNOT_INFER_PARAMETER, text, span, help_text or "write its parameters, in '[]'")
 
 
 def _type(kind: ParameterArgument) -> Ty:

@@ -195,6 +195,7 @@ class PartialTy:
         shape: where a parameter of an alias stands in several positions, the struct with a symbol in each of them.
         is_bare: written without brackets, so that defaults may say the rest.
         written: names of the parameters that are written, not there by default.
+        alias: the alias that left the others open, and what it was given; its defaults count when more is given.
     """
 
     info: "StructInfo"
@@ -202,6 +203,7 @@ class PartialTy:
     shape: "PartialTy | StructTy | None" = None
     is_bare: bool = field(default=False, compare=False)
     written: frozenset[str] = field(default=frozenset(), compare=False)
+    alias: "tuple[BoundAlias, tuple[tuple[str, ParameterArgument], ...]] | None" = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return self.info.name
