@@ -17,7 +17,7 @@ from ktc.elaborate.instances.reference_mutability import readonly_result
 from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import AliasInfo, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.instance import ArgumentSignature
+from ktc.elaborate.model.instance import ArgumentSignature, Instance
 from ktc.elaborate.model.types import (
     BoundAlias,
     ConstValue,
@@ -165,7 +165,7 @@ def _values(body: Body, found: Candidate, span: Span) -> Values:
         elif isinstance(slot, list):
             if not found.instance.rest_spans:
                 found.instance.rest_spans = tuple(arg.span for arg in slot)
-            values.append(_star(body, sig, slot, span, found.instance.fn.module.is_library))
+            values.append(_star(body, sig, slot, found.instance))
         elif isinstance(slot.value, FunctionValue) and isinstance(sig.ty, FunctionTy) and sig.ty.of is not None:
             values.append(sig.ty.of)
         else:
@@ -217,12 +217,13 @@ def _list_of(body: Body, pack: ParameterPack | PackValue) -> Val:
     return inlining.pack_value(body, sig, PackValue(tuple(materialization.as_place(body, item) for item in items)))
 
 
-def _star(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span, library: bool) -> PackValue:
+def _star(body: Body, sig: ArgumentSignature, slot: list[Arg], instance: Instance) -> PackValue:
     """Gather variadic arguments: the addresses of the values in an array or a pack.
 
-    Args:
-        library: the callee is the library's, which changes no trivial value that it is given.
+    The library changes no trivial value that it is given. Where a function of the program changes another argument, it
+    gets copies of what goes through registers.
     """
+    library = instance.fn.module.is_library
     items: list[Arg] = []
     for arg in slot:
         items += [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackValue) else [arg]
@@ -245,6 +246,16 @@ def _star(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span, libra
             ir_values.fail_no_value(body, value, arg.span)
         if sig.convention == "mut" and not (isinstance(value, Place) and value.mutable and not value.owned):
             body.fail(Code.CANNOT_MUTATE, f"'*{sig.name}' changes its arguments, and this one cannot be", arg.span)
+        if (
+            sig.convention == "read"
+            and instance.signature.changes
+            and not library
+            and isinstance(value, Place)
+            and isinstance(value.ty, StructTy)
+            and value.ty.info.register_passable
+            and struct_types.is_trivial(body.elab, value.ty)
+        ):
+            value = RValue(value.ty, ir_values.rvalue(body, value))
         shown = (
             partial(materialization.unchanged_place, body)
             if sig.convention == "read"

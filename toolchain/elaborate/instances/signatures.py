@@ -156,7 +156,8 @@ def signature(
     borrowed, named, fields = borrowed_arguments(fn)
     if passing == "ref" and _points_through_pointer(elab, fn, args, scope):
         named = ()
-    writing = ("mut",) if fn.module.is_library else ("mut", "ref")
+    by_ref = not fn.module.is_library or sum(a.convention == "ref" for a in args) > 1
+    writing = ("mut", "ref") if by_ref else ("mut",)
     changes = any(a.convention in writing and (len(args) > 1 or a.variadic) for a in args)
     return Signature(
         tuple(args),

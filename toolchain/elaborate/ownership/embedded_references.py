@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 from ktc.base.records import record
 from ktc.diag.codes import Code
+from ktc.diag.source import Span
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
 from ktc.elaborate.model.types import StructTy
-from ktc.elaborate.model.values import AccessPath, Arg, PackValue, Place, RValue, Values
+from ktc.elaborate.model.values import AccessPath, Arg, PackValue, Place, Result, RValue, Values
 from ktc.elaborate.ownership.access_paths import may_overlap, of_inside, of_place
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes
@@ -43,8 +44,7 @@ def check_embedded(body: Body, instance: Instance, values: Values, slots: Sequen
         return
     seen: list[_Reach] = []
     for sig, value, slot in zip(instance.signature.args, values, slots, strict=True):
-        given = slot.value if isinstance(slot, Arg) and _leaves_origin_open(sig.node.type) else value
-        for one in given.items if isinstance(given, PackValue) else (given,):
+        for number, one in enumerate(_given(body, sig, value, slot)):
             found = _reach(body, sig, one) if isinstance(one, (Place, RValue)) else None
             if found is None:
                 continue
@@ -56,11 +56,39 @@ def check_embedded(body: Body, instance: Instance, values: Values, slots: Sequen
                 ):
                     writer, reader = (found, other) if found.may_write else (other, found)
                     text = f"{instance.fn.title} may write through the argument '{writer.name}', and "
-                    text += "another part of it" if reader.name == writer.name else f"'{reader.name}'"
-                    at = slot.span if isinstance(slot, Arg) else body.frame.span
+                    text += f"'{reader.name}' reaches the same memory"
+                    if reader.name == writer.name:
+                        text = f"{instance.fn.title} gets two values that reach the same memory, and may write to it"
                     help = "pass a copy, or a pointer whose origin is 'MutAnyOrigin'"
-                    body.fail(Code.CONFLICTING_ACCESS, f"{text} reaches the same memory", at, help)
+                    body.fail(Code.CONFLICTING_ACCESS, text, _span(slot, number) or body.frame.span, help)
             seen.append(found)
+
+
+def _span(slot: Arg | list[Arg] | None, number: int) -> Span | None:
+    """Return where an argument, or the item of that number of `*values`, is written."""
+    if isinstance(slot, list):
+        return slot[number].span if number < len(slot) else None
+    return slot.span if slot is not None else None
+
+
+def _given(
+    body: Body, sig: ArgumentSignature, value: Result | None, slot: Arg | list[Arg] | None
+) -> Sequence[Result | None]:
+    """Return the values of one argument, before they lose what they point into on their way into memory."""
+    if isinstance(value, PackValue):
+        written = slot if isinstance(slot, list) else []
+        if len(written) != len(value.items):
+            return value.items
+        pairs = zip(written, value.items, strict=True)
+        return [arg.value if _same_origins(body, arg.value, item) else item for arg, item in pairs]
+    return (slot.value if isinstance(slot, Arg) and _leaves_origin_open(sig.node.type) else value,)
+
+
+def _same_origins(body: Body, before: Result, after: Result) -> bool:
+    """Say whether a conversion leaves what a value points into as it is."""
+    if not isinstance(before, (Place, RValue)) or not isinstance(after, (Place, RValue)):
+        return False
+    return before.ty is after.ty and bool(struct_types.origins_of(body.elab, after.ty))
 
 
 def _reach(body: Body, sig: ArgumentSignature, value: Place | RValue) -> _Reach | None:

@@ -1,8 +1,8 @@
 """Exclusive access: what a call changes or takes away, no other argument of it may reach.
 
 Input: the arguments of a call, converted. Output: an error where two of them are surely one place, and the call writes
-through one or moves it away, or where one is what the closure that is called captures. A value that fits into registers
-is passed as such, and is no place of a variable.
+through one or moves it away, or where one is what the closure that is called captures. A value of a
+'@register_passable' type is passed as such, and is no place of a variable.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,14 +12,16 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, partial_moves, place_operations, variables
 from ktc.elaborate.instances import work_queue
 from ktc.elaborate.instances.reference_mutability import is_always_immutable
-from ktc.elaborate.model.declarations import FunctionInfo
+from ktc.elaborate.model.declarations import FunctionInfo, StructInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
+from ktc.elaborate.model.types import StructTy
 from ktc.elaborate.model.values import AccessPath, Arg, PackValue, Place, Result, RValue, Values
 from ktc.elaborate.ownership.access_paths import may_overlap, of_inside, of_place
 from ktc.elaborate.ownership.embedded_references import check_embedded
 from ktc.elaborate.types import struct_types
 from ktc.ir import nodes, types
+from ktc.syntax import ast
 
 _TAKEN = ("var", "deinit", "owned")
 
@@ -48,8 +50,9 @@ def check_call(body: Body, instance: Instance, values: Values, slots: Sequence[A
         if sig.convention in _TAKEN:
             if not _moved(value):
                 continue
-        elif sig.passing == "direct":
-            if not struct_types.origins_of(body.elab, value.ty):
+        elif sig.passing == "direct" and not _is_place(instance, sig, value):
+            origins = struct_types.origins_of(body.elab, value.ty)
+            if not origins or any(one.kind == "any" for one in origins):
                 continue
             # a copy in registers: where it points matters, not where it came from
             loans, paths = locals.loans_of(body, value), of_inside(body, value)
@@ -66,6 +69,18 @@ def check_call(body: Body, instance: Instance, values: Values, slots: Sequence[A
                 text = f"{title} takes this value away with '^', and another of its arguments is the same value"
             body.fail(Code.CONFLICTING_ACCESS, text, at or body.frame.span, "pass a copy")
         seen.append((value, sig))
+
+
+def _is_place(instance: Instance, sig: ArgumentSignature, value: Place | RValue) -> bool:
+    """Say whether an argument stands for the caller's variable although its few bits go through registers."""
+    if instance.fn.module.is_library or not isinstance(value, Place) or value.owned or sig.convention != "read":
+        return False
+    declared = sig.node.type
+    if isinstance(declared, ast.Name):
+        owner = instance.fn.owner.node.params if isinstance(instance.fn.owner, StructInfo) else ()
+        if any(param.name == declared.id for param in (*instance.fn.node.params, *owner)):
+            return True  # of a type parameter
+    return isinstance(value.ty, StructTy) and not value.ty.info.register_passable
 
 
 def _check_captured(body: Body, instance: Instance, values: Values, spans: Sequence[Span | None]) -> None:
@@ -103,8 +118,14 @@ def _arguments(
 ) -> Iterator[tuple[ArgumentSignature, Place | RValue, Span | None]]:
     for sig, value, span in zip(instance.signature.args, values, spans, strict=True):
         for one in value.items if isinstance(value, PackValue) else (value,):
-            if isinstance(one, (Place, RValue)):
+            if isinstance(one, (Place, RValue)) and not _is_copied(sig, one):
                 yield sig, one, span
+
+
+def _is_copied(sig: ArgumentSignature, value: Place | RValue) -> bool:
+    """Say whether an argument is one of `*values` that are only read, and copies where the call changes another."""
+    is_read = sig.variadic == "list" and sig.convention == "read"
+    return is_read and isinstance(value.ty, StructTy) and value.ty.info.register_passable
 
 
 def _require(body: Body, place: Place, span: Span | None) -> None:
