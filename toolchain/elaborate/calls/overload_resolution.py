@@ -179,6 +179,7 @@ def _try(
             solve_calls(body, fn, self_ty, given, slots)
         cost += GENERIC * len(names)
     if not fn.module.is_library:
+        cost += GENERIC * sum(map(parameter_binding.is_existential, fn.node.args))  # each stands for a parameter
         check_forms(elab, fn, given, slots)
     scope = Scope(unification.fn_scope_parent(elab, fn, self_ty), "function")
     given = parameter_binding.settle(elab, fn.node.params, given, scope, fn.module, what)

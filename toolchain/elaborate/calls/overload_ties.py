@@ -14,7 +14,7 @@ from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
-from ktc.elaborate.model.types import PartialTy, StructTy, TraitTy
+from ktc.elaborate.model.types import PartialTy, StructTy, Sym, TraitTy
 from ktc.elaborate.model.values import Arg, Place
 
 
@@ -22,6 +22,8 @@ def settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list
     """Of candidates that cost the same the ones with the fewest open types; several of a user's are an error."""
     fixed = [found for found in best if not _has_variadic_parameters(found.instance.fn)]
     best = fixed or best  # one that names its parameters goes before one that takes any number
+    bare = [_bare_types(body, found) for found in best]
+    best = [found for found, count in zip(best, bare, strict=True) if count == min(bare)]
     fewest = min(map(partial(_open_types, body), best))
     best = [found for found in best if _open_types(body, found) == fewest]
     unfit = [_ownership_mismatches(found) for found in best]
@@ -50,6 +52,19 @@ def settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list
 def _has_variadic_parameters(fn: FunctionInfo) -> bool:
     """Return whether a function has a variadic parameter that a call may give explicitly."""
     return any(param.kind == "star" for param in fn.node.params)
+
+
+def _bare_types(body: Body, found: Candidate) -> int:
+    """Return how many values of registers go to an argument of a bare type parameter: its own type is nearer."""
+    fn = found.instance.fn
+    if fn.module.is_library:
+        return 0
+    pattern = unification.signature_pattern(body.elab, fn, found.instance.self_ty)
+    pairs = zip(found.instance.signature.args, pattern.args, strict=True)
+    return sum(
+        isinstance(kind, (Sym, TraitTy)) and isinstance(sig.ty, StructTy) and sig.ty.info.register_passable
+        for sig, kind in pairs
+    )
 
 
 def _open_types(body: Body, found: Candidate) -> int:
