@@ -114,6 +114,13 @@ def is_local(graph: Graph, part: Part, name: str, place: str) -> bool:
     raise CannotCut("a value in it may come from before or after a barrier")
 
 
+def needs_condition(graph: Graph, part: Part, name: str) -> bool:
+    """Return whether a part asks for the condition at a block's end: to go on one of its ways, or to keep it."""
+    if not graph.blocks[name].end.condition:
+        return False
+    return name == part.end or (len(graph.successors(name)) > 1 and bool(part.edges[name]))
+
+
 def edge_values(graph: Graph, part: Part) -> Iterator[tuple[str, str, Phi, str]]:
     """Give what is passed on where a part is left: the block, where it goes, the phi there, and its value's text."""
     for name in part.blocks:
@@ -160,7 +167,7 @@ def _needs(plan: Plan, leaf: Leaf, needed: set[str]) -> set[str]:
         for phi in block.phis if name != part.head else ():
             if phi.name in needed:
                 _mark(leaf, phi, name, work)
-        if block.end.condition and (name == part.end or len(part.edges[name]) > 1):
+        if needs_condition(graph, part, name):
             work.append((block.end.condition, name))
         if name == part.end and block.end.stop is not None and block.end.stop.exchange is not None:
             work += [(use, name) for use in block.end.stop.exchange.uses]

@@ -50,6 +50,8 @@ def varying_in_strip(graph: Graph, kept: set[str]) -> set[str]:
 class _Analysis:
     def __init__(self, graph: Graph, sources: set[str], is_row: bool, is_whole: bool) -> None:
         self.graph, self.varying, self.is_row, self.is_whole = graph, set(sources), is_row, is_whole
+        self.has_warps = f"%s{WARP_SLOT}" in sources
+        """The threads belong to several warps, which exchange words of their own."""
         self.lanes = {"%s0", f"%s{LANE_SLOT}"} if is_row else set()
         """Values that are a multiple of the warp's size and the lane's number added to it."""
         self.sums = set[str]()
@@ -95,9 +97,9 @@ class _Analysis:
             return True
         if one.op == "load":
             return one.text.split(" = ", 1)[1].startswith(("load atomic", "load volatile"))
-        return (
-            one.op == "call" and (not one.callee.startswith(_ALIKE) or one.callee == _CLAIM) and one.callee != EXCHANGED
-        )
+        if one.callee == EXCHANGED:
+            return self.has_warps
+        return one.op == "call" and (not one.callee.startswith(_ALIKE) or one.callee == _CLAIM)
 
     def _is_same(self, user: Instruction | Phi) -> bool:
         """Return whether something is the same for all, though one of its operands differs."""

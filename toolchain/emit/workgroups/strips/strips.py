@@ -12,7 +12,7 @@ from ktc.emit.workgroups.graphs import flow, pure
 from ktc.emit.workgroups.graphs.graph import Instruction, Phi
 from ktc.emit.workgroups.graphs.uniformity import loops_of, varying_in_strip
 from ktc.emit.workgroups.hoisting import hoisted, is_known
-from ktc.emit.workgroups.leaves import LANES, SCALAR, THREADS, Leaf, Plan, edge_values, is_local
+from ktc.emit.workgroups.leaves import LANES, SCALAR, THREADS, Leaf, Plan, edge_values, is_local, needs_condition
 from ktc.emit.workgroups.strips.segments import Order, Segment, Strip, blocks_by_head, ordered
 
 _MAX_SEGMENTS = 60
@@ -166,7 +166,7 @@ class _Planner:
             for phi in block.phis if name != part.head else ():
                 if self._is_wanted(phi.name):
                     self._mark(leaf, phi, name, work)
-            if block.end.condition and (name == self.part.end or len(self.part.edges[name]) > 1):
+            if needs_condition(graph, self.part, name):
                 work.append((block.end.condition, name))
             for target in self.part.edges[name]:
                 for phi in graph.blocks[target].phis if target in self.heads else ():
