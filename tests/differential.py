@@ -2,7 +2,9 @@
 
     python tests/differential.py FOLDER… [--mojo COMMAND] [--random N] [--seed S] [--keep FOLDER]
 
-A folder's programs are its *.kpy and *.mojo files. Without the reference a program is compared with the .out and .rc
+A folder's programs are its *.kpy and *.mojo files. Of the random programs every other one is of expressions over
+numbers, the rest of containers, destructors, closures and errors (`random_containers`); they are run by `ktc run` and
+built with -O0, -O1, -O2 and -O3 in turns. Without the reference a program is compared with the .out and .rc
 files beside it, and a random program with what Python and numpy compute. Exit code 1 if anything differs.
 """
 
@@ -14,9 +16,12 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from random_programs import program as random_program
+from random_containers import program as random_containers
+from random_programs import program as random_expressions
 
 SECONDS = 120
+LEVELS = ("", "-O0", "-O1", "-O2", "-O3")
+"""How random programs are compiled, in turns; "": by `ktc run`."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +46,19 @@ def run(command: list[str], folder: Path) -> Ran:
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
-def ours(text: str, folder: Path) -> Ran:
-    """Run a text with ktc."""
-    source = folder / "program.kpy"
+def ours(text: str, folder: Path, level: str = "") -> Ran:
+    """Run a text with ktc, or build it with an option for its level and run that."""
+    source, options = folder / "program.kpy", ["-W", "none", "--target-accelerator", "cpu"]
     source.write_text(text, "utf-8")
-    return run([sys.executable, "-m", "ktc", "run", "--target-accelerator", "cpu", str(source)], folder)
+    if not level:
+        return run([sys.executable, "-m", "ktc", "run", *options, str(source)], folder)
+    built = run([sys.executable, "-m", "ktc", "build", *options, level, str(source), "-o", "program"], folder)
+    return built if built.code else run(["./program"], folder)
+
+
+def random_program(seed: int) -> tuple[str, list[str]]:
+    """Return the random program of a number and what it prints."""
+    return random_containers(seed) if seed % 2 else random_expressions(seed)
 
 
 def theirs(text: str, folder: Path, mojo: str) -> Ran:
@@ -86,25 +99,26 @@ def main() -> int:
     words.add_argument("--seed", type=int, default=0)
     words.add_argument("--keep", type=Path, help="where random programs that differ are written")
     given = words.parse_args()
-    tasks: list[tuple[str, str, Ran | None]] = []
+    tasks: list[tuple[str, str, Ran | None, str]] = []
     for folder in given.folders:
         paths = sorted((*folder.rglob("*.kpy"), *folder.rglob("*.mojo")))
-        tasks += [(str(path), path.read_text("utf-8"), expected(path)) for path in paths]
+        tasks += [(str(path), path.read_text("utf-8"), expected(path), "") for path in paths]
     for seed in range(given.seed, given.seed + given.random):
         text, lines = random_program(seed)
-        tasks.append((f"random program {seed}", text, Ran(0, "\n".join(lines))))
+        level = LEVELS[seed // 2 % len(LEVELS)]
+        tasks.append((f"random program {seed}", text, Ran(0, "\n".join(lines)), level))
     same = different = 0
     with tempfile.TemporaryDirectory() as name:
-        for title, text, known in tasks:
+        for title, text, known, level in tasks:
             want = theirs(text, Path(name), given.mojo) if given.mojo else known
             if want is None:
                 continue
-            have = ours(text, Path(name))
+            have = ours(text, Path(name), level)
             if have.fits(want):
                 same += 1
                 continue
             different += 1
-            print(f"{title}: {difference(have, want)}", flush=True)
+            print(f"{title} {level}".rstrip() + f": {difference(have, want)}", flush=True)
             if given.keep is not None:
                 given.keep.mkdir(parents=True, exist_ok=True)
                 (given.keep / f"{title.replace(' ', '_').replace('/', '_')}.kpy").write_text(text, "utf-8")

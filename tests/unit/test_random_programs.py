@@ -12,12 +12,13 @@ sys.path.insert(0, str(TESTS))
 from differential import Ran, difference, expected  # noqa: E402
 from fuzz import fuzz  # noqa: E402
 from programs import run_ktc  # noqa: E402
+from random_containers import program as containers  # noqa: E402
 from random_programs import program  # noqa: E402
 
 
-@pytest.mark.parametrize("seed", [11, 12, 13])
-def test_values_are_those_of_python(seed, program_cache, tmp_path):
-    text, lines = program(seed)
+@pytest.mark.parametrize(("made", "seed"), [(program, 11), (program, 12), (containers, 13)])
+def test_values_are_those_of_python(made, seed, program_cache, tmp_path):
+    text, lines = made(seed)
     (tmp_path / "program.kpy").write_text(text)
     done = run_ktc(["run", "program.kpy"], program_cache, tmp_path)
     assert done.returncode == 0, done.stderr
@@ -27,6 +28,7 @@ def test_values_are_those_of_python(seed, program_cache, tmp_path):
 def test_the_same_seed_gives_the_same_program():
     assert program(5) == program(5)
     assert program(5) != program(6)
+    assert containers(5) == containers(5)
 
 
 def test_mutants_get_an_answer(tmp_path):
