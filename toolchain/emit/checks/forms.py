@@ -3,12 +3,10 @@
 Input: a kernel's `ModuleText` with its marked form. Output: LLVM's text, for the passes of `llvm.optimized`.
 """
 
-import re
-
 from ktc.emit import llvm
 from ktc.emit.checks.blocks import Unknown, joined, named, scouted, untested
 from ktc.emit.checks.inline import with_bounds
-from ktc.emit.checks.screening import Unscreened, screened, with_beginning, with_screen
+from ktc.emit.checks.screening import Screen, Unscreened, screened, with_beginning, with_screen
 from ktc.emit.module_text import ModuleText
 from ktc.emit.workgroups import CannotCut, in_loops
 from ktc.targets import checked
@@ -34,15 +32,30 @@ def by_blocks(module: ModuleText, level: int) -> str:
 def with_first_look(module: ModuleText, level: int) -> tuple[str, str]:
     """Return a checked kernel's module, and that of its form in loops, "" if it has none."""
     name = f"{module.kernel}.loops"
-    marked = re.sub(rf'(@"?){re.escape(module.kernel)}(?=[".(])', rf"\1{name}", module.marked)
-    looped = checked.in_loops(module.target)
     try:
-        found = screened(marked, name, llvm.machine(looped, level))
-        with llvm.parsed(found.text, module.kernel) as parsed:
-            llvm.simplify(parsed, looped, f"{name}.body")
-            text = in_loops(parsed, name, level >= llvm.MIN_VECTOR_LEVEL, found.has_warps)
+        found, text = _screen(module, name, level)
     except (Unscreened, CannotCut):
         return module.text, ""
-    if "@__ktc_check_shared_own()" in text:
-        text = with_beginning(text, name)
+    if found.has_loops:
+        text = _screened_by_blocks(module, name, level) or text
     return with_screen(module.text, found, name), text
+
+
+def _screened_by_blocks(module: ModuleText, name: str, level: int) -> str:
+    """Return a first look that compares no indices in blocks that are right by their ranges; "" if it knows none."""
+    machine = llvm.machine(checked.in_loops(module.target), level)
+    try:
+        scout = scouted(named(module.marked, module.kernel, name), name, machine)
+        forms = [_screen(module, f"{name}.{form}", level, form == "plain")[1] for form in ("plain", "tested")]
+    except (Unknown, Unscreened, CannotCut):
+        return ""
+    return joined([*forms, scout])
+
+
+def _screen(module: ModuleText, name: str, level: int, is_inside: bool = False) -> tuple[Screen, str]:
+    marked, looped = named(module.marked, module.kernel, name), checked.in_loops(module.target)
+    found = screened(marked, name, llvm.machine(looped, level), is_inside)
+    with llvm.parsed(found.text, module.kernel) as parsed:
+        llvm.simplify(parsed, looped, f"{name}.body")
+        text = in_loops(parsed, name, level >= llvm.MIN_VECTOR_LEVEL, found.has_warps)
+    return found, with_beginning(text, name) if "@__ktc_check_shared_own()" in text else text

@@ -62,10 +62,14 @@ class Screen:
     text: str
     roots: list[Root]
     has_warps: bool
+    has_loops: bool
 
 
-def screened(text: str, kernel: str, machine: object) -> Screen:
+def screened(text: str, kernel: str, machine: object, is_inside: bool = False) -> Screen:
     """Return a marked kernel with its tests.
+
+    Args:
+        is_inside: its accesses are known to be within their memory.
 
     Raises:
         Unscreened: it is not one of those that are taken.
@@ -79,7 +83,7 @@ def screened(text: str, kernel: str, machine: object) -> Screen:
     start, end, body = _function(lines, kernel)
     has_warps = _looked_at(body)
     places = Nearest(body, Places(lines))
-    made = _Kernel(body, Pointers(body, constants_of(text)), places.of, variables)
+    made = _Kernel(body, Pointers(body, constants_of(text)), places.of, variables, is_inside)
     function = _MASK.sub(r"\1", made.text())
     rest = "\n".join([*lines[:start], "@@@", *lines[end + 1 :]])
     rest = _DECLARED_MASK.sub(r"\1", _OURS.sub("", rest)).replace("@@@", function)
@@ -88,7 +92,8 @@ def screened(text: str, kernel: str, machine: object) -> Screen:
     ]
     needed += [one for one in made.intrinsics if one.split("(")[0] not in rest.split(function)[0]]
     needed += made.sites()
-    return Screen(f"{rest}\n" + "\n".join(dict.fromkeys(needed)) + "\n", list(made.usage.roots.values()), has_warps)
+    text = f"{rest}\n" + "\n".join(dict.fromkeys(needed)) + "\n"
+    return Screen(text, list(made.usage.roots.values()), has_warps, made.has_loops)
 
 
 def _function(lines: list[str], kernel: str) -> tuple[int, int, Body]:
@@ -165,9 +170,12 @@ class _Kernel(Tests):
         pointers: Pointers,
         place_of: Callable[[Instruction], Place | None],
         variables: list[tuple[int, int]],
+        is_inside: bool,
     ) -> None:
         super().__init__(body, pointers, place_of, Sites(), variables)
+        self._is_inside = is_inside
         shape = Shape(body)
+        self.has_loops = bool(shape.loops())
         if shape.may_wait():
             raise Unscreened("it has a loop that may wait")
         self._strides = Strides(body, pointers, shape.loops())
@@ -258,7 +266,8 @@ class _Kernel(Tests):
         root = pointers.root(access.pointer)
         if self.usage.is_own(root):
             return
-        super()._access(one, access, place)
+        if not self._is_inside:
+            super()._access(one, access, place)
         if pointers.is_constant(root):
             return
         if pointers.alloca(root):
@@ -270,6 +279,12 @@ class _Kernel(Tests):
             known = self.usage.roots[pointers.argument_of(root)]
             if known.flags & (WRITE | ATOMIC):
                 self._claim_global(one, access, root, known)
+
+    def _call(self, one: Instruction, place: Place) -> None:
+        if not self._is_inside:
+            super()._call(one, place)
+        elif "@ktc.check." in one.text:
+            self._body.replaced[one.line] = ""
 
     def _claim_global(self, one: Instruction, access: Access, root: str, known: Root) -> None:
         number, _, _ = self._extent(one, root)
