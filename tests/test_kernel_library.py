@@ -132,6 +132,14 @@ def test_few_tiles_are_shared(tmp_path: Path, program_cache: Path, workers: Work
     )
 
 
+def test_float32_comes_by_the_accelerator(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
+    """Tiles of float32 are transposed in shared memory; the loop has no copies of single numbers."""
+    text = PRODUCT.format(dtype="float32", out="float32").replace("[transpose_b=True, tf32=True]", "")
+    made = assembly(text, "sm_90a", tmp_path, program_cache, workers)
+    (found,) = (text for name, text in made.items() if name.startswith("threads_kernel"))
+    assert "cp.async.bulk.tensor.3d" in found and found.count("fma.rn.f32") >= 2048 and "cp.async.ca" not in found
+
+
 def test_arrivals_order_no_memory(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
     """An arrival that orders memory in the cluster cost a third of the speed of products on an H200."""
     made = assembly(PRODUCT.format(dtype="bfloat16", out="bfloat16"), "sm_90a", tmp_path, program_cache, workers)
