@@ -239,6 +239,8 @@ def _slots(body: Body, fn: FunctionInfo, pos: Sequence[Arg], kw: Sequence[Arg], 
         )
         if index is None and formals and formals[-1].kind == "starstar":
             others = slots[-1]
+            if isinstance(others, list) and any(other.name == arg.name for other in others):
+                raise Mismatch(Code.UNKNOWN_ARGUMENT, f"argument '{arg.name}' of {what} is given twice", arg.span, 1)
             slots[-1] = [*(others if isinstance(others, list) else []), arg]
             continue
         if index is None or formals[index].convention == "out":

@@ -105,8 +105,10 @@ def _check_fields(elab: Elaboration, info: StructInfo, ty: StructTy, traits: set
                 or struct_members.method_set(elab, kind, "__moveinit__") is not None
             )
             for trait, method, can in (("Copyable", "__copyinit__", copied), ("Movable", "__moveinit__", moved)):
+                if trait == "Copyable" and "ImplicitlyCopyable" in traits and not info.module.is_library:
+                    trait, can = "ImplicitlyCopyable", struct_members.is_copied_implicitly(elab, kind)
                 if trait in traits and not can and method not in info.members:
-                    done = "copied" if trait == "Copyable" else "moved"
+                    done = {"Copyable": "copied", "Movable": "moved"}.get(trait, "copied implicitly")
                     shown = type_printer.type_name(elab, kind).replace(MARK, "")
                     text = f"field '{name}' of type '{shown}' cannot be {done}, so '{info.name}' is not "
                     help = f"give '{info.name}' the method '{method}', or remove '{trait}' from its traits"

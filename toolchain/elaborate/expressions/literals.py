@@ -52,7 +52,19 @@ def tuple_of(body: Body, node: ast.TupleLit, items: tuple[ast.Expr, ...], expect
     kinds = [v for v in values if isinstance(v, Ty)]
     if values and len(kinds) == len(values):
         return well_known.tuple_type(body.elab, tuple(kinds))
-    return make_tuple(body, [conversions.materialize(body, v) for v in values], node)
+    made = [
+        conversions.materialize(body, value if want is None else _as_wanted(body, value, want, body.at(item)))
+        for value, want, item in zip(values, wanted, items, strict=True)
+    ]
+    return make_tuple(body, made, node)
+
+
+def _as_wanted(body: Body, value: Result, want: Ty, span: Span) -> Result:
+    """Return an item of a tuple, converted to the type that is wanted of it if possible."""
+    if not isinstance(value, (RValue, Place, ConstValue)) or value.ty is want:
+        return value
+    made = conversions.try_convert(body, value, want, span)
+    return value if made is None else made
 
 
 def _wanted_items(body: Body, expected: Ty | None, count: int) -> Sequence[Ty | None]:
