@@ -77,10 +77,11 @@ def _list(reader, value, name):
 
 
 def _deque(reader, value, name):
-    count, head = _number(reader, value, "_len"), _number(reader, value, "_head")
+    head, tail = _number(reader, value, "_head"), _number(reader, value, "_tail")
     room, data = _number(reader, value, "_capacity"), reader.field(value, "_data")
-    if not 0 <= count <= room < _PLAUSIBLE:
+    if not (0 <= head < room < _PLAUSIBLE and 0 <= tail < room):
         raise ValueError
+    count = (tail - head) % room
     found = [(f"[{i}]", reader.item(data, (head + i) % room)) for i in range(min(count, MOST_ITEMS))]
     return View(_of(name, count), found)
 
