@@ -1,4 +1,4 @@
-"""Random kernels: branches and loops that threads take alike or not, nested, with barriers between them.
+"""Random kernels: branches and loops that threads take alike or not, nested, with barriers and exchanges between them.
 
 Each thread writes only elements of its own, so that a kernel gives the same however its threads are run.
 """
@@ -6,7 +6,7 @@ Each thread writes only elements of its own, so that a kernel gives the same how
 import random
 
 _HEAD = """\
-from gpu import barrier, block_dim, block_idx, thread_idx
+from gpu import barrier, block_dim, block_idx, lane_id, thread_idx, warp, warp_id
 from gpu.host import DeviceContext
 from gpu.memory import AddressSpace
 from memory import stack_allocation
@@ -28,12 +28,13 @@ fn {name}(a: Floats, b: Floats, n: Int):
     var y = Int(thread_idx.y)
     var z = q * 3
     var w = 0
+    var v = 0
     var u = n & 7
     var f: Float32 = 1"""
 _END = """\
     b[g * 4] += f
     b[g * 4 + 1] += Float32((x ^ y) & 0xffff)
-    b[g * 4 + 2] += Float32((z + w + u) & 0xffff)
+    b[g * 4 + 2] += Float32((z + w + u + v) & 0xffff)
 
 """
 _RUN = """
@@ -67,6 +68,20 @@ def random_kernels(seed: int, count: int) -> str:
     return "\n".join([_HEAD, *made, _RUN, "def main():", *runs, ""])
 
 
+_EXCHANGES = (
+    "y += Int(warp.shuffle_xor(Int32({value} & 0xffff), {step}))",
+    "z ^= Int(warp.shuffle_down(Int32({value} & 0xffff), {step}))",
+    "x += Int(warp.shuffle_up(Int32({value} & 0xffff), {step}))",
+    "x ^= Int(warp.shuffle_idx(Int32({value} & 0xffff), {step}))",
+    "y = Int(warp.broadcast(Int32({value} & 0xffff)))",
+    "z += Int(warp.sum(Int32({value} & 0xff)))",
+    "v = Int(warp.max(Int32({value} & 0xffff)))",
+    "v = Int(warp.vote[DType.uint32]({condition}))",
+    "v ^= Int(warp.prefix_sum(Int32({value} & 0xff)))",
+)
+"""What the lanes of a warp exchange."""
+
+
 class _Kernel:
     def __init__(self, chance: random.Random) -> None:
         self.chance, self.depth, self.loops = chance, 1, 0
@@ -82,8 +97,11 @@ class _Kernel:
         if chance.random() < 0.5:
             self._line(chance.choice(_GUARDS))
             self.depth, self.guarded = 2, True
+        exchanges = chance.random() < 0.5
         for _ in range(chance.randrange(3, 7)):
             self._statement(0, "")
+            if exchanges and chance.random() < 0.7:
+                self._exchange()
         return "\n".join([_BEGIN.format(name=name), *self.lines, _END])
 
     def _line(self, text: str) -> None:
@@ -93,7 +111,7 @@ class _Kernel:
         chance = self.chance
         kind = chance.randrange(9)
         if kind < 3 or nested > 2:
-            return chance.choice(["x", "y", "z", "t", "n", "u", "w", str(chance.randrange(-3, 9))])
+            return chance.choice(["x", "y", "z", "t", "n", "u", "v", "w", str(chance.randrange(-3, 9))])
         left, right = self._value(nested + 1), self._value(nested + 1)
         forms = {
             3: f"({left} + {right})",
@@ -140,6 +158,23 @@ class _Kernel:
                 self._line(line)
         else:
             self._line("z ^= x")
+
+    def _exchange(self) -> None:
+        chance = self.chance
+        depth = self.depth
+        around = chance.choice(
+            ["", "", "", f"for e{len(self.lines)} in range(n & 3):", "if n > 2:", "if warp_id() != 1:"]
+        )
+        if around:
+            self._line(around)
+            self.depth += 1
+        for _ in range(chance.randrange(1, 3)):
+            self._line(
+                chance.choice(_EXCHANGES).format(
+                    value=f"({self._value()})", step=chance.choice([1, 2, 5, 16, 31]), condition=self._condition()
+                )
+            )
+        self.depth = depth
 
     def _branch(self, nested: int, loop: str) -> None:
         self._line(f"if {self._condition()}:")
