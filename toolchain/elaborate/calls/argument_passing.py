@@ -252,7 +252,9 @@ def pass_pack(body: Body, sig: ArgumentSignature, value: PackValue, args: list[V
     else:
         kind = types.ArrayType(types.PTR, max(1, len(places)))
         local = locals.new_local(body, kind, "arguments")
-        local.points_to = tuple(p.local for p in places if p.local is not None)
+        held = [place.loans if place.local is None else (place.local,) for place in places]
+        local.points_to = tuple(dict.fromkeys(one for loans in held for one in loans or ()))
+        local.points_to_all = None in held
         for i, place in enumerate(places):
             at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, i)), None, types.PTR)
             body.emit(nodes.Store(at, place.pointer))
