@@ -120,6 +120,9 @@ def _warp_leaves(graph: Graph, whole: Cut, head: str, is_row: bool) -> tuple[lis
         graph, is_row, is_row and not any(one.ends_threads for one in whole.parts.values())
     )
     inner = cut(graph, head, set(part.blocks), set(whole.parts), WARP_STOP, alike)
+    for one in inner.parts.values() if part.ends_threads else ():
+        # All lanes of a warp may end where other warps go on.
+        one.ends_threads |= any(not graph.successors(name) for name in one.blocks)
     way = "row" if is_row else "any"
     made = [Leaf(f"b.{head}.{way}.{at}", one, inner, head, alike, True, is_row) for at, one in inner.parts.items()]
     return made, is_even
