@@ -147,8 +147,10 @@ class Package:
                 return module
         for folder in folders:
             for path in _candidates(folder, parts) if is_library else self._places(folder, parts):
-                if self._is_program(path, parts):
-                    continue
+                if not is_library and self._is_program(path):
+                    if parts[0] in OWN_PACKAGES:  # a program of that name imports the package
+                        continue
+                    return self.root
                 if not self._is_there(path):
                     if not is_library:
                         self.reads[os.path.abspath(path)] = None
@@ -161,9 +163,10 @@ class Package:
                 return module
         return None
 
-    def _is_program(self, path: Path, parts: list[str]) -> bool:
-        """Return whether a file is the program itself, named like one of ktc's own packages, which it then imports."""
-        return parts[0] in OWN_PACKAGES and os.path.abspath(path) == os.path.abspath(self.root.source.path)
+    def _is_program(self, path: Path) -> bool:
+        """Return whether a file is the main file, which modules of the program may import."""
+        main: str = self.root.source.path
+        return os.path.abspath(path) == os.path.abspath(main)
 
     def _is_there(self, path: Path) -> bool:
         return path.is_file() or os.path.abspath(path) in self.overlays or self._packed_source(path) is not None

@@ -72,6 +72,13 @@ def test_a_program_named_like_a_package_of_this_library(tmp_path: Path) -> None:
     assert made.reads[str(tmp_path / "ndarray.kpy")]
 
 
+def test_a_module_that_imports_the_program_gets_the_program_itself(tmp_path: Path) -> None:
+    made, _ = package(tmp_path, {"main.kpy": "from b import x\n", "b.kpy": "from main import y\n"})
+    assert made is not None
+    assert made.find("b") is not made.root
+    assert made.find("main") is made.root and made.names[id(made.root)] == "__main__"
+
+
 def test_what_is_not_there(tmp_path: Path) -> None:
     made, sink = package(tmp_path, {})
     assert made is not None and made.find("nope") is None

@@ -88,6 +88,22 @@ def test_modules_and_packages_are_checked(place: Path, capsys: pytest.CaptureFix
     assert main(["check", "-j", "1", "pack/b.kpy"]) == 0
 
 
+def test_modules_that_import_each_other_share_their_types(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pack").mkdir()
+    Path("pack/__init__.kpy").write_text("from .value import Value\n")
+    Path("pack/value.kpy").write_text(
+        "from .parser import parsed\n\n@fieldwise_init\nstruct Value(Movable):\n    var n: Int\n\n"
+        "fn two() -> Value:\n    return parsed(2)\n"
+    )
+    Path("pack/parser.kpy").write_text("from .value import Value\n\nfn parsed(n: Int) -> Value:\n    return Value(n)\n")
+    Path("a.kpy").write_text(
+        "from b import of\n\n@fieldwise_init\nstruct V:\n    var n: Int\n\ndef main():\n    print(of(V(1)))\n"
+    )
+    Path("b.kpy").write_text("from a import V\n\nfn of(v: V) -> Int:\n    return v.n\n")
+    assert main(["check", "-j", "1", "."]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_safe_fixes_are_applied(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.kpy").write_text("import os\n\ndef main():\n    var a = True\n    if !a && a:\n        prnt(a)\n")
     assert main(["check", "--fix", "a.kpy"]) == 1

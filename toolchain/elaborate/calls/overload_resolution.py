@@ -279,6 +279,7 @@ def _conversions(body: Body, instance: Instance, slots: list[Slot], strict: bool
                     plural = "s" if len(sig.pack) != 1 else ""
                     text = f"{instance.fn.title} takes {len(sig.pack)} argument{plural} here, but {given} are given"
                     raise Mismatch(Code.MISSING_ARGUMENT, text, None, 1)
+                cost += sum(LITERAL for arg in slot if parameter_inference.is_literal(body, arg.value))
             if sig.variadic == "list":
                 for arg in slot:
                     if isinstance(arg.value, PackValue):

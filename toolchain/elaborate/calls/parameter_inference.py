@@ -57,7 +57,7 @@ def infer(
         if isinstance(slot, list):
             later += _infer_star(body, formal, slot, want, bound)
             continue
-        if _is_literal(body, slot.value) and isinstance(want, (Sym, StructTy)):
+        if is_literal(body, slot.value) and isinstance(want, (Sym, StructTy)):
             later.append((slot, want))
             continue
         infer_one(body, slot, want, bound)
@@ -148,7 +148,7 @@ def _unify_self(body: Body, self_ty: StructTy, want: StructTy | PartialTy, bound
             raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
 
 
-def _is_literal(body: Body, value: Result) -> bool:
+def is_literal(body: Body, value: Result) -> bool:
     ty = getattr(value, "ty", None)
     return isinstance(ty, StructTy) and ty.info.materialized is not None
 
@@ -172,7 +172,7 @@ def _infer_star(
     for arg in slot:
         parts = [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackValue) else [arg]
         for part in parts:
-            if _is_literal(body, part.value) and isinstance(want, (Sym, StructTy)):
+            if is_literal(body, part.value) and isinstance(want, (Sym, StructTy)):
                 later.append((part, want))
             else:
                 infer_one(body, part, want, bound)
