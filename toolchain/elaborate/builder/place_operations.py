@@ -121,7 +121,7 @@ def _copy_may_be_last(body: Body, local: nodes.Local, place: Place) -> bool:
     """May it be of interest whether a place is used after it was copied: of a field only if the function gives it
     another value, else it ends with the whole."""
     if not place.path:
-        return bool(local.drop)
+        return bool(local.drop) or not body.frame.module.is_library
     ty = body.facts.local_types.get(local)
     if (
         place.access_paths

@@ -104,13 +104,13 @@ def _common(
     ]
     seen, same = set.intersection(*every), set.intersection(*words)
     reported = {one.span.start for one in known if one.span is not None}
-    note = Label(span, f"looked at with {clean[0].constants}")
+    notes = (Label(span, f"looked at with {clean[0].constants}"),) if clean[0].constants else ()
     certain = []
     for one, unsure in clean[0].diagnostics:
         if one.span is None or one.span.start in reported or not _is_certain(elab, one, 0, node):
             continue
         if alone and unsure == 1 and (one.code, one.span.start) in seen:
-            certain.append(replace(one, notes=(*one.notes, note)))
+            certain.append(replace(one, notes=(*one.notes, *notes)))
         elif unsure and _is_uninstantiated(elab, one) and (_message_key(one), one.span.start) in same:
             certain.append(one)
     return certain

@@ -237,8 +237,12 @@ def open_type(
     if isinstance(kind, TraitTy):
         return archetype(elab, f"type of {name}", kind, module, at)
     if isinstance(kind, PartialTy):
+        if kind.shape is not None:
+            raise NoArchetype  # one of the open parameters decides several
         given: dict[str, ParameterArgument] = {
-            p.name: v for p, v in zip(kind.info.node.params, kind.params, strict=True) if v is not None
+            p.name: open_type(elab, v, p.name, scope, module, at) or v
+            for p, v in zip(kind.info.node.params, kind.params, strict=True)
+            if v is not None
         }
         inner = Scope(kind.info.scope, "function")
         given = archetypes_of(elab, kind.info.node.params, inner, kind.info.module, given, True)
@@ -254,12 +258,24 @@ def is_open(elab: Elaboration, fn: FunctionInfo) -> bool:
                 found = modules.module_name(elab, elab.modules.main, name) or modules.prelude_name(elab, name)
                 if isinstance(found, TraitInfo) or (isinstance(found, StructInfo) and found.node.params):
                     return True
+                if isinstance(found, AliasInfo) and _means_open(elab, arg.type, fn):
+                    return True
             case ast.Subscript(base=ast.Name(id=name), args=args, keywords=keywords) if name != "Some":
                 found = modules.module_name(elab, elab.modules.main, name) or modules.prelude_name(elab, name)
                 if isinstance(found, StructInfo) and _leaves_open(found, args, keywords):
                     return True
+                if isinstance(found, AliasInfo) and _means_open(elab, arg.type, fn):
+                    return True
             case ast.Subscript(base=ast.Name(id="Some")) | ast.Binary():
                 return True
+    return False
+
+
+def _means_open(elab: Elaboration, node: ast.Expr, fn: FunctionInfo) -> bool:
+    """Return whether an alias means a trait or a struct with open parameters; False if its value has an error."""
+    with contextlib.suppress(ErrorReported, Symbolic, Mismatch):
+        value = elab.api.evaluate(elab, node, fn.module.scope, fn.module)
+        return isinstance(value, (AliasInfo, TraitTy, PartialTy))
     return False
 
 

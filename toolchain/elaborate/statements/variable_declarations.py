@@ -58,7 +58,7 @@ def declare_var(
         not local.drop
         and not body.frame.module.is_library
         and body.frame.instance
-        and name in moved(body.frame.instance.fn)
+        and (not struct_types.is_trivial(body.elab, ty) or name in moved(body.frame.instance.fn))
     ):
         body.note_late(local)  # whether there is still a value matters here, too
     place_operations.mark_copied(body, place, value)
