@@ -18,7 +18,7 @@ from ktc.elaborate.model.values import Arg, Binding, Place, Result, RValue, Val,
 from ktc.elaborate.resolve.hints import iteration_hint
 from ktc.elaborate.resolve.suggestions import A_LOOP_VARIABLE, iteration_help
 from ktc.elaborate.statements import assignment_targets, item_assignments, variable_declarations
-from ktc.elaborate.statements.unrolling import iterate
+from ktc.elaborate.statements.unrolling import iterate, next_item
 from ktc.elaborate.tree.argument_uses import jumps
 from ktc.elaborate.types import struct_members, type_printer, well_known
 from ktc.ir import nodes, ops, types
@@ -118,9 +118,7 @@ def for_(body: Body, node: ast.For) -> None:
         body.emit(nodes.If(ops.build("xor", (more, NOT)), done))
 
     def iteration() -> None:
-        item = operators.dunder(body, place, "__next__", [], node.iter)
-        if item is None:
-            body.fail(Code.TYPE_MISMATCH, "'__next__' of the iterator cannot be called", span)
+        item = next_item(body, place, node.iter, span)
         loop_body(body, node, item)
 
     loop(body, head, iteration, node.orelse, node)
@@ -144,7 +142,8 @@ def _iterator(body: Body, iterable: Val, node: ast.Expr) -> Val:
             body.at(node),
             iteration_hint(name, body.at(node).source.text[node.start : node.end]) or iteration_help(name, own),
         )
-    for method in ("__has_next__", "__next__"):
+    by_reference = struct_members.method_set(body.elab, iterator.ty, "__next_ref__") is not None
+    for method in ("__has_next__", "__next__")[: 2 - by_reference]:
         if struct_members.method_set(body.elab, iterator.ty, method) is None:
             place_operations.require_bound(body, iterator, method, node)
             given = type_printer.type_name(body.elab, iterator.ty)

@@ -7,8 +7,8 @@ from ktc.elaborate.comptime import evaluation, running
 from ktc.elaborate.expressions import conditions, operators
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.types import ConstValue, ParameterArgument, ParameterPack
-from ktc.elaborate.model.values import Place, Result
-from ktc.elaborate.types import struct_types, type_printer
+from ktc.elaborate.model.values import Place, Result, Val
+from ktc.elaborate.types import struct_members, struct_types, type_printer
 from ktc.ir import nodes, types
 from ktc.ir.interpreter.interpret import EvaluationError
 from ktc.syntax import ast
@@ -41,6 +41,17 @@ def iterate(elab: Elaboration, value: Result, span: Span, asking: Body) -> list[
     return list(known[key])
 
 
+def next_item(body: Body, iterator: Place, node: ast.Node, span: Span) -> Val:
+    """Return the next item: a reference where the iterator has `__next_ref__`, else what `__next__` gives."""
+    name = "__next_ref__"
+    if struct_members.method_set(body.elab, iterator.ty, name) is None:
+        name = "__next__"
+    item = operators.dunder(body, iterator, name, [], node)
+    if item is None:
+        body.fail(Code.TYPE_MISMATCH, f"'{name}' of the iterator cannot be called", span)
+    return item
+
+
 def _iterations(elab: Elaboration, state: ConstValue, span: Span, asking: Body) -> list[ConstValue]:
     """Run an iterator to its end: one function runs an iteration; it is elaborated and translated once."""
     node = ast.Pass(span.start, span.end)
@@ -50,9 +61,7 @@ def _iterations(elab: Elaboration, state: ConstValue, span: Span, asking: Body) 
     more = conditions.condition(body, operators.dunder(body, place, "__has_next__", [], node), node)
     done = (nodes.Return(nodes.Const(types.BOOL, 0)),)
     body.emit(nodes.If(more, (), done))
-    item = operators.dunder(body, place, "__next__", [], node)
-    if item is None:
-        elab.fail(Code.TYPE_MISMATCH, "'__next__' of the iterator cannot be called", span)
+    item = next_item(body, place, node, span)
     kind = struct_types.ir_type(elab, item.ty)
     if types.size_of(kind):
         place_operations.store_bits(body, target, item)
