@@ -273,10 +273,14 @@ def is_open(elab: Elaboration, fn: FunctionInfo) -> bool:
 
 def _means_open(elab: Elaboration, node: ast.Expr, fn: FunctionInfo) -> bool:
     """Return whether an alias means a trait or a struct with open parameters; False if its value has an error."""
-    with contextlib.suppress(ErrorReported, Symbolic, Mismatch):
+    outer = elab.reporter.redirect(Sink())  # 'Self' and the struct's parameters are not known here
+    try:
         value = elab.api.evaluate(elab, node, fn.module.scope, fn.module)
         return isinstance(value, (AliasInfo, TraitTy, PartialTy))
-    return False
+    except (ErrorReported, Symbolic, Mismatch):
+        return False
+    finally:
+        elab.reporter.redirect(outer)
 
 
 def _function(elab: Elaboration, want: FunctionTy, name: str, module: ModuleInfo, at: ast.Node) -> FunctionValue:
