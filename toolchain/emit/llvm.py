@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from ktc.emit.backend_errors import rejected
-from ktc.emit.loops import vector_casts
+from ktc.emit.loops import interleaving, vector_casts
 from ktc.emit.support import routines
 from ktc.targets.target import Target
 
@@ -97,6 +97,12 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
         if target.vendor == "apple" and _GENERIC.search(text):
             level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs
         _run_pipeline(module, text, target, level, is_cut)
+        has_turns = target.vendor == "cpu" and "!llvm.access.group" in text and "@llvm.coro." not in text
+        if has_turns and interleaving.is_doubtful(llvm_text(module)):
+            with parsed(text + routines(text, target), name) as other, _without_interleaving():
+                _run_pipeline(other, text, target, level, is_cut)
+                yield other
+            return
         if target.vendor not in _COUNTS_IN_LLVM and level >= MIN_VECTOR_LEVEL:
             from ktc.emit.loops.rewriting import improved
 
@@ -164,6 +170,16 @@ def _run_pipeline(module: llvm.ModuleRef, text: str, target: Target, level: int,
     builder.getModulePassManager().run(module, builder)
     if level == 0 and target.vendor != "cpu":
         _keep_in_registers(module, builder)
+
+
+@contextmanager
+def _without_interleaving() -> Iterator[None]:
+    """Let the vectoriser make no groups of accesses with gaps between them."""
+    llvm.set_option("ktc", "-enable-interleaved-mem-accesses=false")
+    try:
+        yield
+    finally:
+        llvm.set_option("ktc", "-enable-interleaved-mem-accesses=true")  # as without the option
 
 
 def _keep_in_registers(module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
