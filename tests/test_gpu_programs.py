@@ -1,6 +1,6 @@
 """Programs of what GPUs have: each kernel is compiled and assembled for every target that the program's
-first line names (`# targets: sm_90`), or else for one half of six in turn. On a machine with a GPU they run as well.
-`make kernels` takes all programs and all six."""
+first line names (`# targets: sm_90`; by default for six). On a machine with a GPU they run as well. `make kernels`
+does it for all programs."""
 
 import functools
 import re
@@ -16,13 +16,11 @@ from ktc.emit.device import images
 from ktc.emit.workers import Workers
 
 from cpu_threads import difference
-from kernels import EVERYWHERE, device_modules, on_the_processor, sources, tried, wanted
+from kernels import device_modules, on_the_processor, sources, tried, wanted
 from programs import GPU_ONLY, ROOT, TESTS, Program, check, run_ktc
 from random_kernels import random_kernels
 
 PROGRAMS = [Program(path, path.with_suffix("")) for path in sorted((TESTS / "gpu").glob("*.kpy"))]
-HALVES = (("sm_75", "sm_90", "gfx942"), ("sm_80", "sm_120", "gfx1100"))
-"""Of `kernels.EVERYWHERE`: old and new GPUs of NVIDIA, and one of AMD."""
 LAUNCHING = [*sources([str(TESTS / "run")]), *(ROOT / f"{name}.kpy" for name in GPU_ONLY)]
 
 
@@ -42,14 +40,10 @@ def workers() -> Iterator[Workers]:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.source.stem)
 def test_kernels_assemble(program: Program, program_cache: Path, workers: Workers) -> None:
     """Each target's kernels become ELF files; without ptxas NVIDIA's stay text."""
-    targets = wanted(program.source, ()) or list(HALVES[PROGRAMS.index(program) % 2])
+    targets = wanted(program.source)
     found = tried(program.source, targets, Cache(program_cache), workers)
     assert sorted(found) == sorted(targets)
     assert all(isinstance(count, int) and count for count in found.values()), found
-
-
-def test_halves_are_all_targets() -> None:
-    assert sorted(name for half in HALVES for name in half) == sorted(EVERYWHERE)
 
 
 @pytest.mark.parametrize("source", LAUNCHING, ids=lambda source: source.stem)

@@ -97,18 +97,18 @@ def test_the_processor_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_gpus_are_asked_once_for_a_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ktc.targets import gpu_detection
+    from ktc.targets.detection import drivers
 
     log = tmp_path / "asked"  # a file: it is a child process that asks
 
-    def gpus() -> tuple[gpu_detection.Gpu, ...]:
+    def gpus() -> tuple[drivers.Gpu, ...]:
         with log.open("a") as file:
             print(os.getpid() == parent, file=file)
-        return (gpu_detection.Gpu("sm_90", "a GPU"),) * 2
+        return (drivers.Gpu("sm_90", "a GPU"),) * 2
 
     parent = os.getpid()
-    monkeypatch.setattr(gpu_detection, "cuda_driver_version", lambda: 13000)
-    monkeypatch.setattr(gpu_detection, "gpus", gpus)
+    monkeypatch.setattr(drivers, "cuda_driver_version", lambda: 13000)
+    monkeypatch.setattr(drivers, "gpus", gpus)
     cache = Cache(tmp_path / "cache")
     assert config.local_gpus(cache, {}) == ("sm_90",)
     assert config.local_gpus(cache, {}) == ("sm_90",)

@@ -16,7 +16,7 @@ from typing import Protocol, cast
 from ktc.api.repeated_launch import Parts, Repeat, repeated_launch
 from ktc.base.records import record
 from ktc.ir.exports import CType, ExportedArgument
-from ktc.targets import gpu_detection
+from ktc.targets.detection import drivers
 
 _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76
 _MAX_DYNAMIC_SHARED = 8
@@ -150,7 +150,7 @@ def target_of(device: int) -> str:
         for attribute in (_CAPABILITY_MAJOR, _CAPABILITY_MINOR):
             _check(library, library.cuDeviceGetAttribute(ctypes.byref(number), attribute, device), "asking the device")
             numbers.append(number.value)
-        found = known.targets[device] = gpu_detection.target_of(*numbers)
+        found = known.targets[device] = drivers.target_of(*numbers)
     return found
 
 

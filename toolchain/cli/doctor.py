@@ -13,7 +13,7 @@ from ktc.base.version import VERSION
 from ktc.cli.output import human_size
 from ktc.emit.linking.tools import find_link_tools
 from ktc.emit.tools import find_ptxas
-from ktc.targets import gpu_detection, opencl_detection
+from ktc.targets.detection import drivers, opencl
 
 _PACKAGES = ("llvmlite", "lark", "click", "rich", "platformdirs", "cuda-python")
 
@@ -49,10 +49,10 @@ def llvm_versions() -> str:
 
 
 def _gpu_rows() -> list[tuple[str, str]]:
-    version = gpu_detection.cuda_driver_version()
+    version = drivers.cuda_driver_version()
     rows = [("NVIDIA driver", f"CUDA {version // 1000}.{version % 1000 // 10}" if version else "none (libcuda.so.1)")]
-    rows.append(("AMD driver", "found" if gpu_detection.has_hip() else "none (libamdhip64.so)"))
-    gpus = gpu_detection.gpus()
+    rows.append(("AMD driver", "found" if drivers.has_hip() else "none (libamdhip64.so)"))
+    gpus = drivers.gpus()
     rows += [("GPU", f"{gpu.target}, {gpu.title}") for gpu in gpus]
     if not gpus:
         rows.append(("GPU", "none: kernels are compiled for the processor"))
@@ -60,7 +60,7 @@ def _gpu_rows() -> list[tuple[str, str]]:
 
 
 def _opencl_rows() -> list[tuple[str, str]]:
-    devices = opencl_detection.opencl_devices()
+    devices = opencl.opencl_devices()
     if not devices:
         return [("OpenCL", "none (libOpenCL.so.1, and a driver for it)")]
     return [("OpenCL", f"{one.name}: {one.spirv or 'takes no SPIR-V, so ktc cannot use it'}") for one in devices]

@@ -6,22 +6,22 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ktc.base.cache import Cache, Key
-from ktc.targets import gpu_detection
 from ktc.targets import host as hosts
+from ktc.targets.detection import drivers
 
 
 def local_gpus(cache: Cache, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Return the targets of this machine's GPUs, each once; asks a driver only when it or its devices changed."""
-    version = gpu_detection.cuda_driver_version()
+    version = drivers.cuda_driver_version()
     if not version:
-        return tuple(dict.fromkeys(gpu.target for gpu in (*gpu_detection.amd_gpus(), *gpu_detection.apple_gpus())))
+        return tuple(dict.fromkeys(gpu.target for gpu in (*drivers.amd_gpus(), *drivers.apple_gpus())))
     devices = sorted(path.name for path in Path("/dev").glob("nvidia[0-9]*"))
     visible = environment.get("CUDA_VISIBLE_DEVICES", "all")
     key = Key.of("gpus", driver=str(version), kernel=_driver_build(), devices=" ".join(devices), visible=visible)
     kept = cache.get(key)
     if kept is not None:
         return tuple(kept.decode().split())
-    found = _asked_apart(lambda: tuple(dict.fromkeys(gpu.target for gpu in gpu_detection.gpus())))
+    found = _asked_apart(lambda: tuple(dict.fromkeys(gpu.target for gpu in drivers.gpus())))
     if found:  # a driver that could not start now may start the next time
         cache.put(key, " ".join(found).encode())
     return found

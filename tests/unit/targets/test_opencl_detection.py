@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ktc.targets.opencl_detection import OpenClDevice, opencl_devices
+from ktc.targets.detection.opencl import OpenClDevice, opencl_devices
 
 TEXTS = {
     (7, 0x102B): b"Arc", (7, 0x105B): b"SPIR-V_1.4 ", (8, 0x102B): b"Old", (8, 0x1030): b"cl_khr_il_program",

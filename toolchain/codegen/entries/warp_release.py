@@ -24,6 +24,16 @@ WARP_WORDS = 1 + LANE_WORDS * WARP_LANES
 
 NAME = "ktc.cpu.release"
 
+_WAITS = """\
+  %{lane}.lane = mul nuw nsw i32 %{lane}, <lane words>
+  %{lane}.site.place = add nuw nsw i32 %{lane}.lane, <site at>
+  %{lane}.site.at = getelementptr inbounds i32, ptr %warp, i32 %{lane}.site.place
+  %{lane}.site = load i32, ptr %{lane}.site.at, align 4
+  %{lane}.mask.place = add nuw nsw i32 %{lane}.lane, <mask at>
+  %{lane}.mask.at = getelementptr inbounds i32, ptr %warp, i32 %{lane}.mask.place
+  %{lane}.mask = load i32, ptr %{lane}.mask.at, align 4"""
+"""Where a lane waits, and for which lanes."""
+
 _LOOK = """\
 define internal i1 @ktc.cpu.release(ptr %warp, ptr %states, i32 %count) nounwind {
 entry:
@@ -74,26 +84,14 @@ choose:
   %c.bit = shl nuw i32 1, %c
   %c.in = and i32 %waits.next, %c.bit
   %c.waits = icmp ne i32 %c.in, 0
-  %c.lane = mul nuw nsw i32 %c, <lane words>
-  %c.site.place = add nuw nsw i32 %c.lane, <site at>
-  %c.site.at = getelementptr inbounds i32, ptr %warp, i32 %c.site.place
-  %c.site = load i32, ptr %c.site.at, align 4
-  %c.mask.place = add nuw nsw i32 %c.lane, <mask at>
-  %c.mask.at = getelementptr inbounds i32, ptr %warp, i32 %c.mask.place
-  %c.mask = load i32, ptr %c.mask.at, align 4
+<waits of c>
   br label %compare
 compare:
   %d = phi i32 [ 0, %choose ], [ %d.next, %compare ]
   %group = phi i32 [ 0, %choose ], [ %group.next, %compare ]
   %same = phi i32 [ 0, %choose ], [ %same.next, %compare ]
   %d.bit = shl nuw i32 1, %d
-  %d.lane = mul nuw nsw i32 %d, <lane words>
-  %d.site.place = add nuw nsw i32 %d.lane, <site at>
-  %d.site.at = getelementptr inbounds i32, ptr %warp, i32 %d.site.place
-  %d.site = load i32, ptr %d.site.at, align 4
-  %d.mask.place = add nuw nsw i32 %d.lane, <mask at>
-  %d.mask.at = getelementptr inbounds i32, ptr %warp, i32 %d.mask.place
-  %d.mask = load i32, ptr %d.mask.at, align 4
+<waits of d>
   %d.in = and i32 %waits.next, %d.bit
   %is.same = icmp eq i32 %d.site, %c.site
   %d.same = select i1 %is.same, i32 %d.in, i32 0
@@ -175,6 +173,8 @@ _VALUES = {
 def definition() -> str:
     """Return the text of `i1 @ktc.cpu.release(ptr warp, ptr states, i32 count)`: whether lanes of it go on."""
     text = "\n".join([_LOOK, _CHOOSE, _DELIVER])
+    for lane in "cd":
+        text = text.replace(f"<waits of {lane}>", _WAITS.format(lane=lane))
     for name, value in _VALUES.items():
         text = text.replace(f"<{name}>", str(value))
     return text

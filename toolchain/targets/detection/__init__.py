@@ -1,0 +1,1 @@
+"""Which devices this machine has, as their drivers say."""
