@@ -224,3 +224,26 @@ def test_scans_exchange_in_all_lanes(tmp_path: Path, program_cache: Path, worker
         for block in blocks:
             # a block that begins behind a conditional jump and has nothing but a shuffle
             assert not re.search(r"@%p\d+ bra[^\n]*\n\s*shfl.sync.down", block)
+
+
+LONG_ROWS = """
+from gpu.host import DeviceContext
+from layout import Layout, LayoutTensor
+from nn.normalization import rms_norm
+
+
+def main():
+    var ctx = DeviceContext()
+    var numbers = ctx.enqueue_create_buffer[DType.bfloat16](2 * 32768)
+    var weights = ctx.enqueue_create_buffer[DType.bfloat16](32768)
+    var rows = LayoutTensor[DType.bfloat16, Layout.row_major(2, 32768)](numbers)
+    rms_norm(rows, rows, LayoutTensor[DType.bfloat16, Layout.row_major(32768)](weights), 1e-6, ctx)
+"""
+
+
+def test_weights_of_long_rows_stay_in_the_cache(tmp_path: Path, program_cache: Path, workers: Workers) -> None:
+    """A row of 64 KiB would displace the weights, which each block of a multiprocessor reads."""
+    made = assembly(LONG_ROWS, "sm_90a", tmp_path, program_cache, workers)
+    (text,) = [text for text in made.values() if "L1::evict_last" in text]
+    assert len(re.findall(r"ld\.global\.L1::no_allocate\.v4", text)) == 8
+    assert len(re.findall(r"ld\.global\.nc\.L1::evict_last\.v4", text)) == 8
