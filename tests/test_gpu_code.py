@@ -201,3 +201,18 @@ def test_shared_memory_has_the_size_of_its_target(program_cache: Path, tmp_path:
         made = device_modules(source, targets, Cache(program_cache))
         found = {name: re.findall(r"addrspace\(3\) global \[(\d+) x float\]", made[name][0].text) for name in targets}
         assert found == {"sm_90": ["64"], "gfx942": ["16"]}
+
+
+def test_launches_that_are_never_reached_make_no_kernels(program_cache: Path, tmp_path: Path) -> None:
+    """They are checked for mistakes; a kernel that only they launch is neither compiled nor missed."""
+    source = tmp_path / "program.kpy"
+    body = "    if p[t] > 0:\n        p[t] = 2\n"
+    start = "ctx.enqueue_function_checked[kernel, kernel](p, q, grid_dim=1, block_dim=32)"
+    closure = f"    @parameter\n    fn go(ctx: DeviceContext) raises:\n        {start}\n"
+    for rest in (
+        f"    if True:\n        return\n    {start}\n",
+        f"{closure}    if True:\n        return\n    go(ctx)\n",
+        closure,
+    ):
+        source.write_text(HEAD + body + TAIL.replace(f"    {start}\n", rest), "utf-8")
+        assert device_modules(source, ["sm_90", "cpu"], Cache(program_cache)) == {"sm_90": (), "cpu": ()}

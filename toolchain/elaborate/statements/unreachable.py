@@ -29,7 +29,8 @@ def check_unreachable(body: Body) -> Iterator[None]:
     """Elaborate statements for their mistakes alone."""
     assigned, moved = set(body.assignments.assigned), set(body.facts.moved)
     refs, late_locals, used_labels = set(body.refs), set(body.late_locals), set(body.flow.used_labels)
-    queues = [(state.queue, len(state.queue)) for state in body.elab.instances.states.values()]
+    states = body.elab.instances.states
+    before = {name: (len(state.queue), dict(state.kernels)) for name, state in states.items()}
     depth = len(body.blocks)
     body.open()
     body.set_dead(False)
@@ -42,8 +43,9 @@ def check_unreachable(body: Body) -> Iterator[None]:
         body.facts.restore_moved(moved)
         body.restore_names(refs, late_locals)
         body.flow.used_labels = used_labels
-        for queue, length in queues:
-            del queue[length:]
+        for name, state in states.items():
+            length, state.kernels = before.get(name, (0, {}))
+            del state.queue[length:]
         body.set_dead(True)
 
 
