@@ -28,6 +28,14 @@ Pass = Callable[[Function, object, Sink], Function]
 PASSES: tuple[Pass, ...] = (copy_elision.run, definite_initialization.run, drop_insertion.run)
 
 
+def settled(function: Function) -> Function:
+    """Return a function as it runs at compile time: with its moves and destructor calls. Mistakes are not reported."""
+    if not has_marks(function.body):
+        return function
+    sink = Sink()
+    return drop_insertion.run(copy_elision.run(function, None, sink), None, sink)
+
+
 def check(functions: Sequence[Function], config: object, sink: Sink) -> None:
     """Report what the passes find in functions that are not compiled.
 

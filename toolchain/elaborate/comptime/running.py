@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NoReturn
 
+from ktc import passes
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
@@ -96,7 +97,7 @@ def interpreter_for(elab: Elaboration) -> Interpreter:
     state = elab.instances.state
     if state.interpreter is None:
         state.interpreter = Interpreter(
-            lambda symbol: function_of(elab, state, symbol), elab.instances.globals.get,
+            lambda symbol: passes.settled(function_of(elab, state, symbol)), elab.instances.globals.get,
             shapes=state.bodies.shapes if state.bodies is not None else None,
         )  # fmt: skip
     return state.interpreter

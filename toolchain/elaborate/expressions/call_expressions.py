@@ -123,7 +123,7 @@ def reflect(body: Body, name: str, node: ast.Call) -> Result:
     if name.endswith("type_of"):
         if isinstance(value, FunctionValue):
             return function_types.fn_type_of(body.elab, value)
-        if isinstance(value, (StructTy, PartialTy)):
+        if isinstance(value, (StructTy, PartialTy, TraitTy)):
             return Metatype(value)
         if not isinstance(value, (RValue, Place, ConstValue)):
             body.fail(Code.TYPE_MISMATCH, "a value is wanted here", body.at(node))

@@ -69,7 +69,7 @@ def apply(body: Body, base: Result, node: ast.Subscript) -> Result:
             positional, named = evaluation.param_list(body, node)
             if node.args and isinstance(node.args[-1], ast.Star) and positional and positional[-1] is None:
                 slots = zip(info.node.params, params, strict=True)  # '*_' leaves all open that stand behind it
-                count = sum(p.kind in ("pos", "any") and value is None for p, value in slots)
+                count = sum(p.kind in ("pos", "any", "star") and value is None for p, value in slots)
                 positional = (*positional[:-1], *[None] * (count + 1 - len(positional)))
             if any(p is not None for p in params):
                 return evaluation.refine(body.elab, base, positional, named)

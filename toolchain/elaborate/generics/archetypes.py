@@ -184,6 +184,8 @@ def _archetype_for(
 ) -> ParameterArgument:
     if isinstance(want, TraitTy):
         return archetype(elab, name, want, module, at)
+    if isinstance(want, Metatype) and isinstance(want.of, TraitTy):
+        return want.of
     if isinstance(want, Metatype) and isinstance(want.of, StructTy) and not want.of.symbolic:
         return want.of
     if isinstance(want, FunctionTy) and want.syntax is None and not want.symbolic:
@@ -240,7 +242,7 @@ def open_type(
         if kind.shape is not None:
             raise NoArchetype  # one of the open parameters decides several
         given: dict[str, ParameterArgument] = {
-            p.name: open_type(elab, v, p.name, scope, module, at) or v
+            p.name: v if isinstance(v, TraitTy) else open_type(elab, v, p.name, scope, module, at) or v
             for p, v in zip(kind.info.node.params, kind.params, strict=True)
             if v is not None
         }

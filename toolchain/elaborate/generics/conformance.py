@@ -71,6 +71,24 @@ def check_conforms(elab: Elaboration, param: ast.Param, value: ParameterArgument
         raise missing_conformance(elab, value, want, f", as parameter '{param.name}' of {what} asks")
 
 
+def check_trait(elab: Elaboration, param: ast.Param, value: ParameterArgument, want: TraitTy, what: str) -> TraitTy:
+    """Check a value that is given for a parameter that is a trait, and return it.
+
+    Raises:
+        Mismatch: it is no trait, or one that does not extend the wanted one.
+    """
+    shown = type_printer.type_name(elab, want)
+    if not isinstance(value, TraitTy):
+        raise Mismatch(Code.TYPE_MISMATCH, f"'{param.name}' of {what} must be a trait that extends '{shown}'", weight=2)
+    found: list[TraitInfo] = []
+    for trait in value.traits:
+        struct_members.add_trait(elab, trait, found)
+    if any(trait not in found and trait.name != "AnyType" for trait in want.traits):
+        text = f"'{param.name}' of {what} must extend '{shown}', and '{type_printer.type_name(elab, value)}' does not"
+        raise Mismatch(Code.UNSATISFIED_TRAIT, text, weight=2)
+    return value
+
+
 def _follows(value: PartialTy) -> bool:
     """Return whether a missing conformance may follow from an unbound parameter, such as the `mut` of an origin."""
     lacking = [param for param, given in zip(value.info.node.params, value.params, strict=True) if given is None]

@@ -74,7 +74,7 @@ def assign_parameters(
             reason = Mismatch(Code.WRONG_PARAMETER_COUNT, text, weight=3, hint=instead)
             raise at_parameter(reason, "", len(slots))
     if star is not None and rest:
-        given[star.name] = ParameterPack(tuple(rest))
+        given[star.name] = ParameterPack(tuple(rest)) if rest != [None] else None  # '*_' leaves it open
     by_name = {p.name for p in params} if named else set()
     for name, value in named:
         if name and name not in by_name:

@@ -5,8 +5,7 @@ from functools import partial
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.generics import function_types, parameter_assignment, unification
-from ktc.elaborate.generics.conformance import check_conforms
+from ktc.elaborate.generics import conformance, function_types, parameter_assignment, unification
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import Mismatch, at_parameter, not_a_value, not_given, not_inferred, place_of
@@ -58,7 +57,7 @@ def settle(
     _infer_from_values(elab, params, given, scope, module)
     for param in params:
         value = given.get(param.name)
-        if value is None and param.kind == "star":
+        if value is None and param.kind == "star" and param.name not in unbound:
             value = ParameterPack(())
         if value is None and param.default is not None and param.name not in unbound:
             try:
@@ -66,7 +65,7 @@ def settle(
             except Symbolic:
                 value = OPAQUE
         if value is None and allow_open:
-            scope.names[param.name] = Sym(param.name, -1, ty=_origin_type(elab, param, scope, module))
+            scope.names[param.name] = Sym(param.name, -1, param.kind == "star", ty=_origin_type(elab, param, scope, module))
             continue
         value = function_types.only_value(elab, param, scope, module) if value is None else value
         if value is None:
@@ -150,9 +149,11 @@ def _declared_one(
     except Symbolic:
         return value
     if isinstance(want, TraitTy) and isinstance(value, ConstValue) and is_existential(param):
-        check_conforms(elab, param, value.ty, want, what)
+        conformance.check_conforms(elab, param, value.ty, want, what)
         return value
     if isinstance(want, Metatype):
+        if isinstance(want.of, TraitTy):
+            return conformance.check_trait(elab, param, value, want.of, what)
         if not isinstance(value, StructTy) or not unification.unify(elab, want.of, value, {}):
             shown = type_printer.type_name(elab, value) if isinstance(value, Ty) else type_printer.operand_text(value)
             text = f"parameter '{param.name}' of {what} must be a type that is '{want.of}', not '{shown}'"
@@ -160,7 +161,7 @@ def _declared_one(
         return value
     if isinstance(want, TraitTy):
         value = type_with_defaults(elab, value)
-        check_conforms(elab, param, value, want, what)
+        conformance.check_conforms(elab, param, value, want, what)
         return value
     if isinstance(want, StructTy) and isinstance(value, ConstValue) and value.ty is not want and not want.symbolic:
         is_alike = getattr(value.ty, "info", want.info) is want.info

@@ -223,6 +223,8 @@ def unify(
     if isinstance(pattern, Metatype):
         return unify(elab, pattern.of, actual.of if isinstance(actual, Metatype) else actual, bound)
     if isinstance(pattern, TraitTy):
+        if isinstance(actual, TraitTy):
+            return type_relations.param_fits(elab, actual, pattern)
         return isinstance(actual, Ty) and struct_members.conforms(elab, actual, pattern)
     if isinstance(pattern, ConstValue) and isinstance(actual, ConstValue):
         if isinstance(pattern.data, OriginValue):

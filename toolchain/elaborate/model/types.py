@@ -211,9 +211,9 @@ class PartialTy:
 
 @record
 class Metatype:
-    """The type of a type: what `type_of(T)` means where `T` is a type. The type may be open."""
+    """The type of a type: what `type_of(T)` means where `T` is a type, which may be open, or a trait."""
 
-    of: "StructTy | PartialTy"
+    of: "StructTy | PartialTy | TraitTy"
 
     def __str__(self) -> str:
         return f"type_of({self.of})"

@@ -11,6 +11,7 @@ from ktc.elaborate.model.types import (
     ParameterPack,
     ParameterValue,
     StructTy,
+    TraitTy,
 )
 from ktc.elaborate.types import struct_types
 
@@ -73,6 +74,8 @@ def param_fits(elab: Elaboration, a: ParameterValue | None, b: ParameterValue | 
         prim = struct_types.base_prim(elab, a.ty)
         # the `mut` parameter of a pointer: from mutable to immutable
         return prim is not None and prim.kind == "b" and a.ty is b.ty and a.data == 1
+    if isinstance(a, TraitTy) and isinstance(b, TraitTy):
+        return not a.traits  # of a pack of arguments, whose types were checked one by one
     if isinstance(a, Ty) and isinstance(b, Ty):
         return fits(elab, a, b)
     return False

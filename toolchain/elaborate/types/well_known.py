@@ -70,7 +70,10 @@ def tuple_type(elab: Elaboration, kinds: tuple[Ty, ...]) -> StructTy:
 
 def pack_type(elab: Elaboration, kinds: tuple[Ty | None, ...]) -> StructTy:
     """Return the type of `*args` of different types."""
-    return struct_types.struct_type(elab, library_info(elab, "VariadicPack"), (ParameterPack(kinds),))
+    no = bool_constant(elab, False)
+    origin, any_trait = origin_constant(elab, OriginValue("any", False)), struct_members.trait_type(elab, ())
+    given = no, no, origin, any_trait, ParameterPack(kinds)
+    return struct_types.struct_type(elab, library_info(elab, "VariadicPack"), given)
 
 
 def list_type(elab: Elaboration, kind: Ty, mutable: bool = False) -> StructTy:
@@ -106,7 +109,7 @@ def known_methods(elab: Elaboration, ty: StructTy, name: str) -> OverloadSet:
 def pack_items(elab: Elaboration, ty: Ty) -> tuple[ParameterArgument, ...] | None:
     """Return the types of a `VariadicPack`, owned or not, or None."""
     if isinstance(ty, StructTy) and ty.info in map(partial(library_info, elab), ("VariadicPack", "_OwnedVariadicPack")):
-        pack = ty.params[0]
+        pack = ty.params[-1]
         return pack.items if isinstance(pack, ParameterPack) else None
     return None
 
