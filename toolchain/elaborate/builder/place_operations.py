@@ -38,7 +38,7 @@ def field(body: Body, base: Place, name: str) -> Place:
     if base.local is not None:
         base.local.is_shared = True
     made = Place(ty, pointer, base.mutable, base.local, path, False, base.reason, base.loans)
-    made.at = base.at
+    made.at, made.by_reference = base.at, base.by_reference
     if base.access_paths:
         made.access_paths = tuple((root, None if way is None else (*way, path[-1])) for root, way in base.access_paths)
     return made
@@ -120,6 +120,8 @@ def init_place(body: Body, ty: Ty, pointer: Value, val: Val, span: Span | None, 
 def _copy_may_be_last(body: Body, local: nodes.Local, place: Place) -> bool:
     """May it be of interest whether a place is used after it was copied: of a field only if the function gives it
     another value, else it ends with the whole."""
+    if place.by_reference:  # its copies are always copies
+        return False
     if not place.path:
         return bool(local.drop) or not body.frame.module.is_library
     ty = body.facts.local_types.get(local)

@@ -105,7 +105,7 @@ def variable(body: Body, var: Var, node: ast.Node, part: bool = False) -> Val:
             _require_behind(body, value, node)
         return Place(
             value.ty, value.pointer, value.mutable, value.local, value.path, False, value.reason, value.loans, None,
-            value.access_paths, value.at,
+            value.access_paths, value.at, value.by_reference,
         )  # fmt: skip
     if isinstance(value, RValue):
         reason = read_only_argument(var.name) if var.kind == "arg" else f"'{var.name}', which is read only"

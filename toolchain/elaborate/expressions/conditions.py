@@ -5,7 +5,7 @@ from functools import partial
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
-from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
+from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations, variables
 from ktc.elaborate.calls import conversions, overload_resolution
 from ktc.elaborate.expressions import merging, operands, operators
 from ktc.elaborate.model.declarations import Ty
@@ -13,7 +13,7 @@ from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, Sym
-from ktc.elaborate.model.values import Method, Place, Result, RValue
+from ktc.elaborate.model.values import Method, Place, Result, RValue, Var
 from ktc.elaborate.tree.operator_names import UNARY
 from ktc.elaborate.types import struct_types, type_printer, well_known
 from ktc.elaborate.types.type_printer import operand_text
@@ -141,8 +141,8 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
         ):
             return _literal_beside(body, value, other, node)
         return value
-    lists, values = list[list[nodes.Statement]](), list[Result]()
-    for part in (node.then, node.orelse):
+    lists, values, parts = list[list[nodes.Statement]](), list[Result](), (node.then, node.orelse)
+    for part in parts:
         body.open()
         if is_place and isinstance(part, ast.Ternary):
             value = ternary(body, part, expected, True)
@@ -154,12 +154,12 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
     values = merging.merge_arms(body, values, lists, node)
     ty = _common(body, values, expected, node)
     places = [v for v in values if isinstance(v, Place) and not v.owned and v.ty is ty and v.pointer.type == types.PTR]
-    are_places = len(places) == len(values)
+    are_places = len(places) == len(values) and (is_place or all(_is_variable(body, one) for one in parts))
     if are_places and not body.frame.module.is_library and (is_place or not struct_types.is_trivial(body.elab, ty)):
         return _one_of(body, condition, places, lists, node)
     made = locals.temporary(body, ty, "", locals.loans_of_all(body, values))
     arms = []
-    for value, statements, part in zip(values, lists, (node.then, node.orelse), strict=True):
+    for value, statements, part in zip(values, lists, parts, strict=True):
         body.reopen(statements)
         place_operations.init_moved(
             body, ty, made.pointer, conversions.convert_value(body, value, ty, body.at(part)), body.at(part)
@@ -170,6 +170,16 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
     if struct_types.abi(body.elab, ty) == "direct":
         return RValue(ty, ir_values.rvalue(body, made), loans=locals.loans_of(body, made))
     return made
+
+
+def _is_variable(body: Body, node: ast.Expr) -> bool:
+    """Return whether an expression names a variable or a field of one, and is no reference to something."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    if isinstance(node, ast.Ternary):
+        return _is_variable(body, node.then) and _is_variable(body, node.orelse)
+    found = variables.find(body, node.id) if isinstance(node, ast.Name) else None
+    return isinstance(found, Var) and found.kind not in ("ref", "loop")
 
 
 def _one_of(

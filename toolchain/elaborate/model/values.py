@@ -49,6 +49,7 @@ class Place:
         computed_from: the item or field that it is, if a getter gave it (`calls/writeback.py`).
         access_paths: the paths that lead to it (`ownership/access_paths.py`).
         at: where it is named.
+        by_reference: a `ref` name stands for it, or for what it is a part of.
     """
 
     ty: Ty
@@ -62,6 +63,7 @@ class Place:
     computed_from: "ComputedAccess | None" = None
     access_paths: "tuple[AccessPath, ...]" = ()
     at: Span | None = None
+    by_reference: bool = False
 
     @property
     def read_only(self) -> bool:

@@ -174,5 +174,4 @@ def _bind_pattern(body: Body, pattern: ast.Bound, value: Result, node: ast.Node)
     if pattern.convention != "ref" or not isinstance(target, ast.Name):
         bind_target(body, target, value, node, True)
         return
-    place = materialization.as_place(body, value)
-    body.frame.scope.names[target.id] = Var(target.id, place.ty, place, body.at(target), "ref", body=body)
+    variable_declarations.declare_reference(body, target, materialization.as_place(body, value))

@@ -118,8 +118,7 @@ def var_decl(body: Body, node: ast.VarDecl) -> None:
         value = body.api.expr(body, node.value, want if isinstance(want, Ty) else None)
         if node.kind == "ref":
             variable_declarations.check_place(body, value, node.value)
-            place = materialization.as_place(body, value)
-            body.frame.scope.names[name] = Var(name, place.ty, place, body.at(node.target), "ref", body=body)
+            variable_declarations.declare_reference(body, node.target, materialization.as_place(body, value))
             return
         if isinstance(want, (StructTy, FunctionTy)):
             value = conversions.convert(body, value, want, body.at(node.value))

@@ -103,7 +103,9 @@ def _check_result(body: Body, value: RValue | Place | ConstValue, want: Ty, node
 
 def _is_own(value: Val, body: Body) -> TypeGuard[Place]:
     """Return whether a value is a variable that the result may take away: no 'finally' that will still run names it."""
-    if not isinstance(value, Place) or value.local is None or value.path or value.local.is_caller_owned or value.owned:
+    if not isinstance(value, Place) or value.local is None or value.path or value.by_reference:
+        return False
+    if value.local.is_caller_owned or value.owned:
         return False
     waiting = (one.args for one in body.flow.cleanups if isinstance(one, partial))
     return not any(value.local.name in names_in(args) for args in waiting)

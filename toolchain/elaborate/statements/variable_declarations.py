@@ -2,6 +2,7 @@
 
 from typing import overload
 
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
@@ -68,6 +69,12 @@ def declare_var(
     var = Var(name, ty, place, span, kind, local, body)
     (body.frame.function_scope if function_scope else body.frame.scope).names[name] = var
     return var
+
+
+def declare_reference(body: Body, target: ast.Name, place: Place) -> None:
+    """Declare a name that stands for a place: `ref r = s`."""
+    place = replace(place, by_reference=True)
+    body.frame.scope.names[target.id] = Var(target.id, place.ty, place, body.at(target), "ref", body=body)
 
 
 def check_place(body: Body, value: Result, node: ast.Expr, what: str = "") -> None:
