@@ -23,9 +23,7 @@ def runs_after_operands(body: Body, base: Val, node: ast.Node, setter: str = "__
         or not isinstance(base.ty, StructTy)
     ):
         return False
-    if base.ty.info.module.is_library or not _writable(base):
-        return False
-    return struct_members.method_set(body.elab, base.ty, setter) is not None
+    return not base.ty.info.module.is_library and _writable(body, base, setter)
 
 
 def fetched(body: Body, value: Result) -> Result:
@@ -44,7 +42,7 @@ def item_of(body: Body, made: Val, base: Val, args: list[Arg], node: ast.Node) -
     """Record in the value of `base[args]` where to write it back, if possible."""
     if isinstance(made, ConstValue) or (isinstance(made, Place) and not made.owned):
         return made
-    if not _writable(base) or struct_members.method_set(body.elab, base.ty, "__setitem__") is None:
+    if not _writable(body, base, "__setitem__"):
         return made
     return replace(made, computed_from=ComputedAccess(base, args, node))
 
@@ -53,7 +51,7 @@ def attribute_of(body: Body, made: Val, base: Val, name: str, node: ast.Node) ->
     """Record in the result of `__getattr__` where to write it back, if possible."""
     if isinstance(made, ConstValue) or (isinstance(made, Place) and not made.owned):
         return made
-    if not _writable(base) or struct_members.method_set(body.elab, base.ty, "__setattr__") is None:
+    if not _writable(body, base, "__setattr__"):
         return made
     return replace(made, computed_from=ComputedAccess(base, [], node, name))
 
@@ -93,10 +91,17 @@ def writeback_place(body: Body, value: RValue | Place, after: list[tuple[Compute
     return Place(value.ty, made.pointer, True, made.local)
 
 
-def _writable(base: Val) -> TypeGuard[RValue | Place]:
-    if isinstance(base, RValue):
-        return base.computed_from is not None
-    return isinstance(base, Place) and (base.computed_from is not None or (base.mutable and not _is_new(base)))
+def _writable(body: Body, base: Val, setter: str) -> TypeGuard[RValue | Place]:
+    """Return whether a setter can write to a value: one that takes it read-only can also where it is not mutable."""
+    fns = struct_members.method_set(body.elab, base.ty, setter)
+    if fns is None or not isinstance(base, (RValue, Place)):
+        return False
+    if base.computed_from is not None:
+        return True
+    if isinstance(base, Place) and base.mutable:
+        return not _is_new(base)
+    reads = (args[0].convention in ("", "read") for fn in fns.functions if (args := fn.node.args))
+    return not body.frame.module.is_library and any(reads)
 
 
 def _is_new(base: Place) -> bool:

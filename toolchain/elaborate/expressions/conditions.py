@@ -176,8 +176,6 @@ def _is_variable(body: Body, node: ast.Expr) -> bool:
     """Return whether an expression names a variable or a field of one, and is no reference to something."""
     while isinstance(node, ast.Attribute):
         node = node.value
-    if isinstance(node, ast.Ternary):
-        return _is_variable(body, node.then) and _is_variable(body, node.orelse)
     found = variables.find(body, node.id) if isinstance(node, ast.Name) else None
     return isinstance(found, Var) and found.kind not in ("ref", "loop")
 

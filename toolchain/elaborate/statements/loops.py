@@ -5,12 +5,12 @@ from collections.abc import Callable
 from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.builder import materialization, place_operations
+from ktc.elaborate.builder import materialization, place_operations, variables
 from ktc.elaborate.calls import call_lowering, conversions
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import conditions, operators
 from ktc.elaborate.generics import parameter_binding
-from ktc.elaborate.model.declarations import Scope
+from ktc.elaborate.model.declarations import Scope, StructInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.types import ConstValue, StructTy
@@ -117,11 +117,26 @@ def for_(body: Body, node: ast.For) -> None:
         body.set_dead(False)
         body.emit(nodes.If(ops.build("xor", (more, NOT)), done))
 
+    by_trait = _has_type_parameter(body, node.iter)
+
     def iteration() -> None:
-        item = next_item(body, place, node.iter, span)
+        item = next_item(body, place, node.iter, span, by_trait)
         loop_body(body, node, item)
 
     loop(body, head, iteration, node.orelse, node)
+
+
+def _has_type_parameter(body: Body, node: ast.Expr) -> bool:
+    """Return whether an expression names an argument whose type is a type parameter of a function of the program."""
+    if not isinstance(node, ast.Name) or body.frame.instance is None or body.frame.module.is_library:
+        return False
+    fn = body.frame.instance.fn
+    kind = next((arg.type for arg in fn.node.args if arg.name == node.id), None)
+    around = fn.owner.node.params if isinstance(fn.owner, StructInfo) else ()
+    named = isinstance(kind, ast.Name) and kind.id in {param.name for param in (*fn.node.params, *around)}
+    named |= isinstance(kind, ast.Subscript) and getattr(kind.base, "id", "") == "Some"
+    found = variables.find(body, node.id)
+    return named and isinstance(found, Var) and found.kind == "arg" and found.body is body
 
 
 def _iterator(body: Body, iterable: Val, node: ast.Expr) -> Val:

@@ -41,9 +41,13 @@ def iterate(elab: Elaboration, value: Result, span: Span, asking: Body) -> list[
     return list(known[key])
 
 
-def next_item(body: Body, iterator: Place, node: ast.Node, span: Span) -> Val:
-    """Return the next item: a reference where the iterator has `__next_ref__`, else what `__next__` gives."""
-    name = "__next_ref__"
+def next_item(body: Body, iterator: Place, node: ast.Node, span: Span, by_trait: bool = False) -> Val:
+    """Return the next item: a reference where the iterator has `__next_ref__`, else what `__next__` gives.
+
+    Args:
+        by_trait: only what the trait `Iterator` promises is known of the iterator.
+    """
+    name = "__next__" if by_trait else "__next_ref__"
     if struct_members.method_set(body.elab, iterator.ty, name) is None:
         name = "__next__"
     item = operators.dunder(body, iterator, name, [], node)
