@@ -44,6 +44,11 @@ def with_parameters(
 ) -> FunctionValue:
     """Bind parameters of a function value; the first ones go where `_` left one open."""
     params = fn.params
+    if fn.seen_by_type:
+        own = (param.name for param in fn.set.functions[0].node.params)
+        given = dict(zip(own, positional, strict=False))
+        named = tuple((name, value) for name, value in given.items() if value is not None)
+        return FunctionValue(fn.set, params, named, fn.self_ty, fn.env)
     if None in params:
         rest = iter(positional)
         params = tuple(next(rest, None) if value is None else value for value in params)

@@ -65,7 +65,9 @@ def settle(
             except Symbolic:
                 value = OPAQUE
         if value is None and allow_open:
-            scope.names[param.name] = Sym(param.name, -1, param.kind == "star", ty=_origin_type(elab, param, scope, module))
+            scope.names[param.name] = Sym(
+                param.name, -1, param.kind == "star", ty=_origin_type(elab, param, scope, module)
+            )
             continue
         value = function_types.only_value(elab, param, scope, module) if value is None else value
         if value is None:

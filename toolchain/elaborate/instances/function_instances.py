@@ -13,7 +13,17 @@ from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, T
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import Instance, Signature, Symbolic
-from ktc.elaborate.model.types import Actual, ConstValue, FunctionTy, FunctionValue, OpenTy, ParameterArgument, Sym
+from ktc.elaborate.model.types import (
+    Actual,
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    OpenTy,
+    ParameterArgument,
+    PartialTy,
+    Sym,
+    TraitTy,
+)
 from ktc.elaborate.types import type_printer, type_relations
 from ktc.syntax import ast
 
@@ -145,7 +155,13 @@ def _as_one(
         if single.self_ty is not None and single.self_ty.symbolic:
             takes += sum(isinstance(value, Sym) for value in single.self_ty.params)
             single = replace(single, struct_params_first=True)
-        return (single, None) if takes >= len(want.syntax.params) else None
+        wanted = len(want.syntax.params)
+        if takes < wanted and not _is_open(elab, info, single):
+            return None
+        inferred = sum(param.kind == "infer" for param in info.node.params)
+        if takes - inferred < wanted and not fn.params and not fn.named:
+            single = replace(single, seen_by_type=True)
+        return single, None
     if not all(is_complete(kind) for _, kind in want.args) or want.symbolic:
         return single, None
     try:
@@ -153,6 +169,12 @@ def _as_one(
     except (Mismatch, Symbolic):
         return None
     return (single, instance) if _same(elab, instance.signature, want) else None
+
+
+def _is_open(elab: Elaboration, info: FunctionInfo, fn: FunctionValue) -> bool:
+    """Return whether the type of an argument leaves parameters open."""
+    pattern = unification.signature_pattern(elab, info, fn.self_ty)
+    return any(isinstance(kind, (PartialTy, TraitTy)) for kind in pattern.args)
 
 
 def _instance_for(

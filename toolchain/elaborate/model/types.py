@@ -152,6 +152,8 @@ class FunctionValue:
         self_ty: the struct for methods.
         env: for a nested function that captures: the body in which it stands.
         struct_params_first: of a method of an open struct: the first parameters that it is given are the struct's.
+        seen_by_type: it stands for a parametric function type, and infers some parameters that the type has: those
+            that it is given may be inferred ones, or of the types of its arguments.
     """
 
     set: "OverloadSet"
@@ -160,6 +162,7 @@ class FunctionValue:
     self_ty: "StructTy | None" = None
     env: Any = None
     struct_params_first: bool = False
+    seen_by_type: bool = False
 
     def __str__(self) -> str:
         shown = [show(p) for p in self.params] + [f"{name}={show(p)}" for name, p in self.named]
