@@ -23,7 +23,7 @@ def runs_after_operands(body: Body, base: Val, node: ast.Node, setter: str = "__
         or not isinstance(base.ty, StructTy)
     ):
         return False
-    return not base.ty.info.module.is_library and _writable(body, base, setter)
+    return not base.ty.info.module.is_library and _writable(base, body, setter)
 
 
 def fetched(body: Body, value: Result) -> Result:
@@ -42,7 +42,7 @@ def item_of(body: Body, made: Val, base: Val, args: list[Arg], node: ast.Node) -
     """Record in the value of `base[args]` where to write it back, if possible."""
     if isinstance(made, ConstValue) or (isinstance(made, Place) and not made.owned):
         return made
-    if not _writable(body, base, "__setitem__"):
+    if not _writable(base, body, "__setitem__"):
         return made
     return replace(made, computed_from=ComputedAccess(base, args, node))
 
@@ -51,7 +51,7 @@ def attribute_of(body: Body, made: Val, base: Val, name: str, node: ast.Node) ->
     """Record in the result of `__getattr__` where to write it back, if possible."""
     if isinstance(made, ConstValue) or (isinstance(made, Place) and not made.owned):
         return made
-    if not _writable(body, base, "__setattr__"):
+    if not _writable(base, body, "__setattr__"):
         return made
     return replace(made, computed_from=ComputedAccess(base, [], node, name))
 
@@ -91,7 +91,7 @@ def writeback_place(body: Body, value: RValue | Place, after: list[tuple[Compute
     return Place(value.ty, made.pointer, True, made.local)
 
 
-def _writable(body: Body, base: Val, setter: str) -> TypeGuard[RValue | Place]:
+def _writable(base: Val, body: Body, setter: str) -> TypeGuard[RValue | Place]:
     """Return whether a setter can write to a value: one that takes it read-only can also where it is not mutable."""
     fns = struct_members.method_set(body.elab, base.ty, setter)
     if fns is None or not isinstance(base, (RValue, Place)):
