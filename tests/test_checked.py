@@ -73,7 +73,7 @@ def test_right_programs_are_not_reported(run: Run) -> None:
     code, out, entries = run(FOLDER / "right.kpy")
     assert not entries
     assert code == 0
-    assert out.endswith("81 81 10\nc d\n9\nend\n")
+    assert out.endswith("81 81 10\nc d\n9\nall threads: 78400\nend\n")
 
 
 def test_launches_that_a_first_look_doubts_run_again_from_where_they_began(run: Run) -> None:

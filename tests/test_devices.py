@@ -43,6 +43,7 @@ REFUSED: Mapping[str, Mapping[str, str]] = MappingProxyType({
         "tests/run/ported_names": "Metal has no fences",
         "tests/run/wide_division": "Metal has no int128",
         "examples/extension": "Metal has no float64",
+        "examples/kernel_library": "Metal adds no int64 atomically",
         "examples/kmeans": "Metal adds no int64 atomically",
         "examples/lu": "Metal has no float64",
         "examples/matmul_ladder": "TensorCore is not for Metal",
