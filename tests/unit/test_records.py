@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from ktc.base.records import entity, record, replace
+from ktc.base.records import as_dict, entity, record, replace
 
 
 @record
@@ -57,6 +57,11 @@ def test_entities_are_themselves_alone() -> None:
     first, second = Shelf(1), Shelf(2)
     first.books.append("a")
     assert second.books == []
+
+
+def test_a_record_as_a_dictionary() -> None:
+    made = as_dict(Point(1, note=(Shelf(2, ["a"]), {"b": Place(3)})))
+    assert made == {"x": 1, "y": 0, "note": ({"at": 2, "books": ["a"]}, {"b": {"at": 3, "name": ""}})}
 
 
 def test_any_number_of_fields() -> None:

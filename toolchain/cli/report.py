@@ -7,12 +7,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
-from ktc.base.records import replace
+from ktc.base.records import as_dict, replace
 from ktc.cli.task import compile_options, task_of
 from ktc.config import Config, environment_with
 from ktc.diag.codes import Code
@@ -42,7 +41,7 @@ def report_command(
         session = task.open_session(config)
         facts = _facts(session)
         failed.extend(_broken(facts, max_registers, no_spills))
-        shown: dict[str, Any] = {"kernels": [asdict(one) for one in facts]}
+        shown: dict[str, Any] = {"kernels": [as_dict(one) for one in facts]}
         if not as_json:
             print_table(_HEAD, [_row(one) for one in facts])
             print_table(("kernel", "instructions"), [(one.name, _mix(one)) for one in facts])
@@ -50,7 +49,7 @@ def report_command(
             ceiling, measured = _measured(task, config)
             names = {one.symbol: one.name for one in facts}
             measured = {names.get(symbol, symbol): one for symbol, one in measured.items()}
-            shown |= {"device": asdict(ceiling), "measured": {name: asdict(one) for name, one in measured.items()}}
+            shown |= {"device": as_dict(ceiling), "measured": {name: as_dict(one) for name, one in measured.items()}}
             _show_run(ceiling, measured, as_json, chart)
         if as_json:
             print_json(shown)

@@ -6,7 +6,6 @@ Input: words. Output: a table on standard output, a tuning file beside the progr
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from hashlib import sha256
 from os.path import commonpath
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import click
 from ktc import config as configs
-from ktc.base.records import record
+from ktc.base.records import as_dict, record
 from ktc.cli.output import print_json, print_table, progress_bar
 from ktc.cli.task import Command, Task, compile_options, task_of
 from ktc.config import Config
@@ -244,7 +243,7 @@ def _finish(config: Config, verdicts: Sequence[Verdict], to: Path, plot: Path | 
     rows = judging.rows(verdicts, config.accelerators[0].name)
     if as_json:
         print_json({
-            "tuned": [asdict(row) for row in rows],
+            "tuned": [as_dict(row) for row in rows],
             "candidates": [
                 {"values": dict(one.outcome.values), "state": one.outcome.state, "why": one.reason,
                  "nanoseconds": {" ".join(key).strip(): time for key, time in one.times.items()}}

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 
 from ktc.base.cache import Cache, Key
+from ktc.base.records import as_dict
 from ktc.targets import host as hosts
 from ktc.targets.detection import drivers
 
@@ -64,5 +64,5 @@ def processor(cache: Cache) -> hosts.Processor:
         if len(words) == 3:
             return hosts.Processor(*words)
     found = hosts.detect()
-    cache.put(key, "\n".join(asdict(found).values()).encode())
+    cache.put(key, "\n".join(map(str, as_dict(found).values())).encode())
     return found

@@ -10,10 +10,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import field
 from pathlib import Path
 
-from ktc.base.records import record
+from ktc.base.records import as_dict, record
 from ktc.config import environment_with, open_cache
 
 TUNING_DEFINE = "ktc.tuning=1"
@@ -145,7 +145,7 @@ def evaluate(text: str) -> str:
     """Build and measure a candidate on this machine; takes a `Job` and returns an `Outcome`, both as JSON."""
     job = Job(**json.loads(text))
     with tempfile.TemporaryDirectory(prefix="ktc-tune-") as folder:
-        return json.dumps(asdict(measure(build(job, Path(folder)))))
+        return json.dumps(as_dict(measure(build(job, Path(folder)))))
 
 
 def outcome_of(data: Mapping[str, object]) -> Outcome:

@@ -5,10 +5,9 @@ Input: the address of a scheduler. Output: outcomes as they come; a job whose wo
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from importlib import import_module
 
-from ktc.base.records import replace
+from ktc.base.records import as_dict, replace
 from ktc.tuning.candidates import Job, Outcome, evaluate, outcome_of
 from ktc.tuning.running import Evaluate
 
@@ -40,7 +39,7 @@ def there(address: str, files: dict[str, str]) -> Evaluate:
         raise NoScheduler(f"the scheduler at '{address}' has no workers: start 'dask worker {address}'")
 
     def submit(jobs: Sequence[Job]) -> Iterator[Outcome]:
-        words = [json.dumps(asdict(replace(job, files=files))) for job in jobs]
+        words = [json.dumps(as_dict(replace(job, files=files))) for job in jobs]
         futures = {
             client.submit(evaluate, word, pure=False, retries=_RETRIES): job
             for word, job in zip(words, jobs, strict=True)

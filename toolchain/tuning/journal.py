@@ -6,10 +6,9 @@ A file of JSON lines: what the search is of, then an outcome each. A line that w
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
-from ktc.base.records import record
+from ktc.base.records import as_dict, record
 from ktc.tuning.candidates import Outcome, outcome_of
 
 
@@ -39,7 +38,7 @@ class Journal:
     def add(self, outcome: Outcome) -> None:
         """Keep an outcome."""
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(outcome)) + "\n")
+            file.write(json.dumps(as_dict(outcome)) + "\n")
 
     def end(self) -> None:
         """The search is over."""
