@@ -6,6 +6,7 @@ from dataclasses import field
 from typing import Any
 
 from ktc.base.cache import Cache, Key
+from ktc.base.fingerprints import emitter_fingerprint
 from ktc.base.records import entity, record
 from ktc.config import Config
 from ktc.diag.diagnostic import Sink
@@ -66,11 +67,22 @@ class Session:
     makes_library: bool = False
     tunables: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     exports: Exports = field(default_factory=Exports)
+    _emitter: str = ""
 
     @property
     def current(self) -> str:
         """The stage that runs, or that failed."""
         return self.timeline.current
+
+    def emitter(self) -> str:
+        """Return a digest of what makes images and objects; the cache keeps it for each state of ktc's sources."""
+        if not self._emitter:
+            key = Key.of("emitter", toolchain=self.config.toolchain)
+            kept = self.cache.get(key) if self.config.toolchain else None
+            self._emitter = kept.decode() if kept is not None else emitter_fingerprint()
+            if kept is None and self.config.toolchain:
+                self.cache.put(key, self._emitter.encode())
+        return self._emitter
 
     @contextmanager
     def stage(self, name: str, unit: str = "") -> Iterator[Phase]:

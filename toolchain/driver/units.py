@@ -10,7 +10,6 @@ from functools import partial
 from typing import NoReturn
 
 from ktc.base.cache import Key
-from ktc.base.fingerprints import emitter_fingerprint
 from ktc.base.records import entity, replace
 from ktc.codegen.globals import image_constants
 from ktc.codegen.module import LlvmModule, lower_device, lower_host, lower_host_parts
@@ -155,7 +154,7 @@ def _host_modules(
 
 def _host_keys(session: Session, modules: Sequence[LlvmModule]) -> Iterator[tuple[str, Key]]:
     """Give the name and the key of each of the host's modules."""
-    stamp = emitter_fingerprint()
+    stamp = session.emitter()
     for number, module in enumerate(modules, 1):
         name = f"the host, part {number} of {len(modules)}" if len(modules) > 1 else "the host"
         yield name, key_of(session, "host-object", module, "object", stamp)
@@ -309,7 +308,7 @@ def _report_uncut(session: Session, unit: Unit, modules: Sequence[LlvmModule], n
     for module in modules:
         if not module.marked:
             continue
-        key = key_of(session, "uncut", module, UNCUT, emitter_fingerprint())
+        key = key_of(session, "uncut", module, UNCUT, session.emitter())
         why = new.get(module.kernel)
         if why:
             session.cache.put(key, why)
@@ -331,7 +330,7 @@ def _keys(
     session: Session, modules: Sequence[LlvmModule], kinds: dict[str, set[str]], ptxas: str
 ) -> dict[tuple[str, str], Key]:
     """Return the key of each kernel in each kind that is wanted of it."""
-    stamp = emitter_fingerprint()
+    stamp = session.emitter()
     assembler = tools.stamp_of_ptxas(ptxas)
     return {
         (module.kernel, kind): key_of(session, "image", module, kind, stamp + (assembler if kind == "object" else ""))

@@ -241,13 +241,18 @@ class ImportRef:
 
 @entity
 class ModuleInfo:
-    """A module."""
+    """A module.
+
+    Args:
+        asks_further_up: functions ask where the functions around them are called (`__call_location[inline_count=2]`).
+    """
 
     name: str
     node: ast.Module
     source: Source
     scope: "Scope"
     is_library: bool
+    asks_further_up: bool = False
 
 
 @entity

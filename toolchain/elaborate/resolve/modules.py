@@ -32,13 +32,18 @@ from ktc.syntax.import_places import module_place, name_place
 
 PRELUDE = "prelude"
 
+_CALLS_UP = "inline_count="
+"""What a module has in its text whose functions ask where others are called."""
+
 
 def enter(elab: Elaboration, node: ast.Module) -> ModuleInfo:
     """Return the module's info; its declarations are collected on the first call."""
     info = elab.modules.infos.get(id(node))
     if info is None:
         scope = Scope(None, "module")
-        info = ModuleInfo(elab.modules.package.names[id(node)], node, node.source, scope, node.source.is_library)
+        source = node.source
+        asks = not source.is_library and _CALLS_UP in source.text
+        info = ModuleInfo(elab.modules.package.names[id(node)], node, source, scope, source.is_library, asks)
         elab.modules.infos[id(node)] = info
         for statement in node.body:
             _declare(elab, statement, info)
@@ -63,14 +68,8 @@ def _declare(elab: Elaboration, node: ast.Stmt, module: ModuleInfo) -> None:
         case ast.TraitDecl():
             _add(elab, names, node.name, _trait(elab, node, module), node, module)
         case ast.Alias():
-            _add(
-                elab,
-                names,
-                node.name,
-                AliasInfo(node.name, node, module, module.scope, next(elab.modules.ids)),
-                node,
-                module,
-            )
+            alias = AliasInfo(node.name, node, module, module.scope, next(elab.modules.ids))
+            _add(elab, names, node.name, alias, node, module)
         case ast.Import() | ast.FromImport():
             add_imports(elab, names, node, module)
         case _:
@@ -206,12 +205,8 @@ def _struct(elab: Elaboration, node: ast.StructDecl, module: ModuleInfo) -> Stru
             case ast.FunctionDecl():
                 add_function(elab, info.members, function(elab, statement, module, info, module.scope))
             case ast.Alias():
-                _add_member(
-                    elab,
-                    info,
-                    statement.name,
-                    AliasInfo(statement.name, statement, module, module.scope, next(elab.modules.ids)),
-                )
+                alias = AliasInfo(statement.name, statement, module, module.scope, next(elab.modules.ids))
+                _add_member(elab, info, statement.name, alias)
             case _:
                 pass
     return info

@@ -47,8 +47,8 @@ _FOREIGN = {
 _ARGUMENT = "__llvm_arg_metadata"
 
 
-_LOCATION, _CALLS_UP = "__call_location", "inline_count="
-"""What a function has in its text that asks where it is called, and a module whose functions ask further up."""
+_LOCATION = "__call_location"
+"""What a function has in its text that asks where it is called."""
 
 
 _CONSTRUCTORS = ("__init__", "__copyinit__", "__moveinit__")
@@ -68,8 +68,7 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
         case "always_inline":
             fn.inline = "builtin" if argument == "builtin" else "always"
             fn.traced = argument not in ("builtin", "nodebug")
-            text = fn.module.source.text
-            fn.located = text.find(_LOCATION, fn.node.start, fn.node.end) >= 0 or _CALLS_UP in text
+            fn.located = _asks_where(fn)
             if argument not in ("", "builtin", "nodebug"):
                 text = f'\'@always_inline\' takes "nodebug" or "builtin", not "{argument}"'
                 sink.report(Diagnostic(Code.SYNTAX_ERROR, _place(fn, decorator), text))
@@ -99,6 +98,14 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
             pass  # it names the function for another tool
         case _ if name not in _FUNCTION_DECORATORS:
             _unknown(fn, decorator, name, "functions", _FUNCTION_DECORATORS, sink)
+
+
+def _asks_where(fn: FunctionInfo) -> bool:
+    """Return whether a function asks where it is called; the text of a library module is not read to know it."""
+    module = fn.module
+    if module.is_library and _LOCATION not in module.scope.names:
+        return False
+    return module.asks_further_up or module.source.text.find(_LOCATION, fn.node.start, fn.node.end) >= 0
 
 
 def _check_export(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -> None:
