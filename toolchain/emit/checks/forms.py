@@ -58,4 +58,4 @@ def _screen(module: ModuleText, name: str, level: int, is_inside: bool = False) 
     with llvm.parsed(found.text, module.kernel) as parsed:
         llvm.simplify(parsed, looped, f"{name}.body")
         text = in_loops(parsed, name, level >= llvm.MIN_VECTOR_LEVEL, found.has_warps)
-    return found, with_beginning(text, name) if "@__ktc_check_shared_own()" in text else text
+    return found, with_beginning(text, name, found.shared)

@@ -87,14 +87,13 @@ class Tests:
         self._variables = variables
         self._labels = self._block_labels()
         self._last: dict[str, str] = {}
-        self._found = body.spill("i32")
         self._extents: dict[str, tuple[str, str, str]] = {}
         self._count = 0
 
     def text(self) -> str:
         """Return the function with its tests."""
         body = self._body
-        body.at_entry.append(f"  store i32 0, ptr {self._found}, align 4")
+        self._begin()
         for one in list(body.instructions):
             place = self._place_of(one)
             if one.code == "ret":
@@ -260,6 +259,11 @@ class Tests:
         self._remember(one, right, self._sites.at(place, 0, 1, INDEX))
 
     # ---- what becomes of it --------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Where the thread begins, it has seen no mistake."""
+        self._found = self._body.spill("i32")
+        self._body.at_entry.append(f"  store i32 0, ptr {self._found}, align 4")
 
     def _remember(self, one: Instruction, is_right: str, site: str) -> None:
         """Keep the place of the thread's first mistake, without a branch."""

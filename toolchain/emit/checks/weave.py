@@ -27,7 +27,7 @@ _HOOKS = {
     "host_bytes": "void (i64, i64, i64, ptr)", "passed": "void (i64, ptr)",
     "alloc": "i64 (i64)", "free": "i64 (i64)", "start": "i64 (i64)", "size": "i64 (i64)", "added": "i64 ()",
     "own": "i64 (i64)", "shared_own": "i64 ()", "base": "i64 ()", "claim": "i32 (i64, i32, i32, i32, i32)",
-    "block": "i64 (i64)", "begin_block": "void ()",
+    "block": "i64 (i64)", "begin_block": "void (i64, i64, i64)",
 }  # fmt: skip
 """The library's functions and their types."""
 

@@ -17,7 +17,7 @@ class Words:
     """The words of an access's granules.
 
     Args:
-        place: the address of the first. count: how many there are. size: the access's bytes.
+        place: the pointer to the first. count: how many there are. size: the access's bytes.
         me: what the thread writes there. floor: what is less is of the past.
         readers: what stands for several threads that read, "" if this access writes.
         is_atomic: all atomics write the same.
@@ -54,20 +54,17 @@ class Claims:
     # ---- words ---------------------------------------------------------------------------------------------
 
     def must_be_set(self, one: Instruction, place: str, count: int) -> None:
-        words, pointer, known, is_set = "i32" if count == 1 else f"<{count} x i32>", *self._names(3)
+        words, known, is_set = "i32" if count == 1 else f"<{count} x i32>", *self._names(2)
         self._body.put_before(
             one,
-            f"{pointer} = inttoptr i64 {place} to ptr",
-            f"{known} = load {words}, ptr {pointer}, align 4",
+            f"{known} = load {words}, ptr {place}, align 4",
             f"{is_set} = icmp ne {words} {known}, {'0' if count == 1 else 'zeroinitializer'}",
         )
         self._remember(one, self._all(one, is_set, count), "")
 
     def set(self, one: Instruction, place: str, count: int, value: str) -> None:
-        pointer = self._names(1)[0]
-        self._body.put_before(one, f"{pointer} = inttoptr i64 {place} to ptr")
         words, value = self._spread(one, value, count)
-        self._body.put_before(one, f"store {words} {value}, ptr {pointer}, align 4")
+        self._body.put_before(one, f"store {words} {value}, ptr {place}, align 4")
 
     def claim(self, one: Instruction, words: Words, stride: int | None) -> None:
         """Have granules: nobody else may have had them since `words.floor`, but for readers where this is one.
@@ -80,10 +77,11 @@ class Claims:
         me = words.readers if words.readers and stride == 0 else words.me
         if not shares and (stride is None or abs(stride) < words.size):
             # Neighbours side by side in a vector could have the same one: one after the other, then.
-            bad, is_right = self._names(2)
+            address, bad, is_right = self._names(3)
             body.put_before(
                 one,
-                f"{bad} = call i32 @__ktc_check_claim(i64 {place}, i32 {me}, i32 {words.floor}, i32 "
+                f"{address} = ptrtoint ptr {place} to i64",
+                f"{bad} = call i32 @__ktc_check_claim(i64 {address}, i32 {me}, i32 {words.floor}, i32 "
                 f"{words.readers or 0}, i32 {count})",
                 f"{is_right} = icmp eq i32 {bad}, 0",
             )
@@ -92,11 +90,10 @@ class Claims:
         kind, own = self._spread(one, me, count)
         _, low = self._spread(one, words.floor, count)
         bits = "i1" if count == 1 else f"<{count} x i1>"
-        pointer, known, is_old, is_own, is_right = self._names(5)
+        known, is_old, is_own, is_right = self._names(4)
         body.put_before(
             one,
-            f"{pointer} = inttoptr i64 {place} to ptr",
-            f"{known} = load {kind}, ptr {pointer}, align 4",
+            f"{known} = load {kind}, ptr {place}, align 4",
             f"{is_old} = icmp ult {kind} {known}, {low}",
             f"{is_own} = icmp eq {kind} {known}, {own}",
             f"{is_right} = or {bits} {is_old}, {is_own}",
@@ -111,7 +108,7 @@ class Claims:
                 f"{kept} = select {bits} {is_read}, {kind} {several}, {kind} {own}",
             )
             own, is_right = kept, either
-        body.put_before(one, f"store {kind} {own}, ptr {pointer}, align 4")
+        body.put_before(one, f"store {kind} {own}, ptr {place}, align 4")
         self._remember(one, self._all(one, is_right, count), "")
 
     def _spread(self, one: Instruction, value: str, count: int) -> tuple[str, str]:

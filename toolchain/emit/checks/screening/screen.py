@@ -13,6 +13,7 @@ with the exact checks (`accesses`), which alone report. So a doubt too many cost
 - Kernels with loops that may wait for others, with calls, copies or masks of warps are not taken.
 """
 
+import itertools
 import re
 from collections.abc import Callable
 
@@ -27,10 +28,10 @@ from ktc.emit.checks.pointers import Pointers
 from ktc.emit.checks.screening.claims import Claims, Words
 from ktc.emit.checks.screening.strides import Strides
 from ktc.emit.checks.screening.usage import ATOMIC, WRITE, Root, Unscreened, Usage
-from ktc.emit.checks.screening.waiting import Shape
+from ktc.emit.checks.screening.waiting import BARRIER, Shape
 from ktc.emit.checks.sites import Sites
 from ktc.emit.checks.weave import Nearest, constants_of, expanded, tidied
-from ktc.targets.cpu import GROUPING_INTRINSICS
+from ktc.targets.cpu import DOUBT, GROUPING_INTRINSICS
 
 _SHARED = re.compile(r"^; ktc\.shared (\d+) (\d+)$", re.MULTILINE)
 _OURS = re.compile(r"^declare .*@ktc\.check\.\w+\(.*\n", re.MULTILINE)
@@ -41,6 +42,15 @@ _CALLED = re.compile(r'@"?([\w.$-]+)"?\(')
 _HOOK = re.compile(r"call void @__ktc_check_(zero|overflow)\((?:i64|ptr) ([^,]+), ptr [^)]+\)")
 _FULL_MASKS = ("4294967295", "-1")
 _SUSPECT = '@"var$ktc.check.suspect"'
+_DOUBTED = "%ktc.doubted"
+_DOUBTS = re.compile(rf"^ *(?:tail )?call void @{re.escape(DOUBT)}\(i1 ([^)]+)\).*$", re.MULTILINE)
+_TOLD = (
+    f"  %ktc.doubted.now = load i8, ptr {_DOUBTED}",
+    "  %ktc.doubted.wide = zext i8 %ktc.doubted.now to i64",
+    f"  %ktc.suspect.was = load i64, ptr {_SUSPECT}, align 8",
+    "  %ktc.suspect.now = or i64 %ktc.suspect.was, %ktc.doubted.wide",
+    f"  store i64 %ktc.suspect.now, ptr {_SUSPECT}, align 8",
+)
 _THREAD_BITS, _ATOMICS, _READERS = 11, 2047, 2046
 """A word of shared memory: the number of barriers so far, and the thread from 1 on, or atomics, or several readers."""
 _DECLARATIONS = (
@@ -51,7 +61,7 @@ _DECLARATIONS = (
     "declare i64 @__ktc_check_base() nounwind willreturn speculatable memory(none)",
     "declare i32 @__ktc_check_claim(i64, i32, i32, i32, i32) nounwind",
     "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-    f"{_SUSPECT} = external hidden global i64, align 8",
+    f"declare void @{DOUBT}(i1) nounwind willreturn memory(inaccessiblemem: readwrite)",
 )
 
 
@@ -63,6 +73,8 @@ class Screen:
     roots: list[Root]
     has_warps: bool
     has_loops: bool
+    shared: list[tuple[int, int, int]]
+    """Place, bytes (0: what the launch adds) and granule of each variable in shared memory that it uses."""
 
 
 def screened(text: str, kernel: str, machine: object, is_inside: bool = False) -> Screen:
@@ -93,7 +105,9 @@ def screened(text: str, kernel: str, machine: object, is_inside: bool = False) -
     needed += [one for one in made.intrinsics if one.split("(")[0] not in rest.split(function)[0]]
     needed += made.sites()
     text = f"{rest}\n" + "\n".join(dict.fromkeys(needed)) + "\n"
-    return Screen(text, list(made.usage.roots.values()), has_warps, made.has_loops)
+    sizes = dict(variables)
+    shared = [(at, sizes.get(at, 0), granule) for at, granule in sorted(made.usage.granules.items())]
+    return Screen(text, list(made.usage.roots.values()), has_warps, made.has_loops, shared)
 
 
 def _function(lines: list[str], kernel: str) -> tuple[int, int, Body]:
@@ -126,12 +140,37 @@ def with_screen(text: str, screen: Screen, entry: str) -> str:
     return f"{text}\ndeclare void {symbol}(ptr, ptr, i64, i64)\n"
 
 
-def with_beginning(text: str, entry: str) -> str:
-    """Have each block of a form in loops begin with shared memory that was never written."""
-    head = re.compile(rf'(define [^\n]*@"?{re.escape(entry)}\.block"?\([^\n]*\n(?:[^\n ]*:[^\n]*\n)?)')
-    return (
-        head.sub(r"\1  call void @__ktc_check_begin_block()\n", text, count=1)
-        + "declare void @__ktc_check_begin_block()\n"
+def with_beginning(text: str, entry: str, shared: list[tuple[int, int, int]]) -> str:
+    """Have each block of a form in loops gather its doubts, and begin with shared memory that was never written."""
+    head = re.compile(rf'define [^\n]*@"?{re.escape(entry)}\.block"?\([^\n]*\n(?:[^\n ]*:[^\n]*\n)?')
+    start = head.search(text)
+    assert start is not None
+    end = text.index("\n}", start.end())
+    lines = [f"  {_DOUBTED} = alloca i8", f"  store i8 0, ptr {_DOUBTED}"]
+    if "@__ktc_check_shared_own()" in text:
+        lines += [f"  call void @__ktc_check_begin_block(i64 {at}, i64 {size}, i64 {one})" for at, size, one in shared]
+    numbers = itertools.count()
+    body = _DOUBTS.sub(lambda match: _gathered(match.group(1), next(numbers)), text[start.end() : end])
+    body = body.replace("\n  ret void", "\n" + "\n".join(_TOLD) + "\n  ret void")
+    rest = re.sub(rf"^declare .*@{re.escape(DOUBT)}\(.*\n", "", text[end:], flags=re.MULTILINE)
+    before = re.sub(rf"^declare .*@{re.escape(DOUBT)}\(.*\n", "", text[: start.end()], flags=re.MULTILINE)
+    declared = [
+        "declare void @__ktc_check_begin_block(i64, i64, i64)",
+        f"{_SUSPECT} = external hidden global i64, align 8",
+    ]
+    return before + "\n".join([*lines, f"{body}{rest}", *declared, ""])
+
+
+def _gathered(is_bad: str, number: int) -> str:
+    """Return how a doubt is kept: LLVM makes one value of it for a whole loop."""
+    at = f"%ktc.doubt.{number}"
+    return "\n".join(
+        [
+            f"  {at} = zext i1 {is_bad} to i8",
+            f"  {at}.was = load i8, ptr {_DOUBTED}",
+            f"  {at}.now = or i8 {at}.was, {at}",
+            f"  store i8 {at}.now, ptr {_DOUBTED}",
+        ]
     )
 
 
@@ -178,6 +217,8 @@ class _Kernel(Tests):
         self.has_loops = bool(shape.loops())
         if shape.may_wait():
             raise Unscreened("it has a loop that may wait")
+        barriers = {number for number, inside in shape.inside.items() if any(BARRIER in one.text for one in inside)}
+        self._has_barrier_loops = any(blocks & barriers for blocks in shape.loops().values())
         self._strides = Strides(body, pointers, shape.loops())
         self.usage = Usage(body, pointers, place_of, variables, shape)
         self.intrinsics: set[str] = set()
@@ -211,15 +252,9 @@ class _Kernel(Tests):
         match = _HOOK.search(line)
         if match is None:
             return [line]
-        is_bad, was, wide, new = self._names(4)
+        (is_bad,) = self._names(1)
         compared = f"i64 {match.group(2)}, 0" if match.group(1) == "zero" else f"ptr {match.group(2)}, null"
-        return [
-            f"  {is_bad} = icmp ne {compared}",
-            f"  {wide} = zext i1 {is_bad} to i32",
-            f"  {was} = load i32, ptr {self._found}, align 4",
-            f"  {new} = or i32 {was}, {wide}",
-            f"  store i32 {new}, ptr {self._found}, align 4",
-        ]
+        return [f"  {is_bad} = icmp ne {compared}", f"  call void @{DOUBT}(i1 {is_bad}){self._any_dbg()}"]
 
     # ---- who had what --------------------------------------------------------------------------------------
 
@@ -251,15 +286,13 @@ class _Kernel(Tests):
         return next((f", !dbg {one.dbg}" for one in self._body.instructions if one.dbg), "")
 
     def _count_barrier(self, one: Instruction) -> None:
-        was, new, is_much = self._names(3)
+        was, new = self._names(2)
         self._body.put_before(
             one,
             f"{was} = load i32, ptr {self._epoch}, align 4",
             f"{new} = add i32 {was}, 1",
             f"store i32 {new}, ptr {self._epoch}, align 4",
-            f"{is_much} = icmp ult i32 {new}, {1 << (30 - _THREAD_BITS)}",
         )
-        self._remember(one, is_much, "")
 
     def _access(self, one: Instruction, access: Access, place: Place) -> None:
         pointers = self._pointers
@@ -289,14 +322,16 @@ class _Kernel(Tests):
     def _claim_global(self, one: Instruction, access: Access, root: str, known: Root) -> None:
         number, _, _ = self._extent(one, root)
         start, own, address, distance, at, place = self._names(6)
+        words_of_all = self._names(1)[0]
         self._body.put_before(
             one,
             f"{start} = call i64 @__ktc_check_block(i64 {number})",
             f"{own} = call i64 @__ktc_check_own(i64 {number})",
             f"{address} = ptrtoint ptr {access.pointer} to i64",
             f"{distance} = sub i64 {address}, {start}",
-            f"{at} = {_words(distance, known.granule)}",
-            f"{place} = add i64 {own}, {at}",
+            f"{at} = {_words(distance, known.granule, access.align)}",
+            f"{words_of_all} = inttoptr i64 {own} to ptr",
+            f"{place} = getelementptr i8, ptr {words_of_all}, i64 {at}",
         )
         me = "%ktc.e.base" if access.is_atomic else "%ktc.e.me"
         count, is_read = access.size // known.granule, one.code == "load" and not access.is_atomic
@@ -308,20 +343,21 @@ class _Kernel(Tests):
         at = self.usage.variable_of(access)
         assert at is not None
         granule = self.usage.granules[at]
-        first, address, start, distance, offset, own, place = self._names(7)
+        first, address, start, distance, offset, own, words_of_all, place = self._names(8)
         self._body.put_before(
             one,
             f"{first} = ptrtoint ptr %shared to i64",
             f"{start} = add i64 {first}, {at}",
             f"{address} = ptrtoint ptr {access.pointer} to i64",
             f"{distance} = sub i64 {address}, {start}",
-            f"{offset} = {_words(distance, granule)}",
+            f"{offset} = {_words(distance, granule, access.align)}",
             f"{own} = call i64 @__ktc_check_shared_own()",
-            f"{place} = add i64 {own}, {offset}",
+            f"{words_of_all} = inttoptr i64 {own} to ptr",
+            f"{place} = getelementptr i8, ptr {words_of_all}, i64 {offset}",
         )
         if at:
             moved = self._names(1)[0]
-            self._body.put_before(one, f"{moved} = add i64 {place}, {4 * at}")
+            self._body.put_before(one, f"{moved} = getelementptr i8, ptr {place}, i64 {4 * at}")
             place = moved
         count = access.size // granule
         reads = not access.flags & kinds.WRITE or access.flags & kinds.MUST_BE_SET
@@ -338,6 +374,10 @@ class _Kernel(Tests):
             f"{low} = shl i32 {was}, {_THREAD_BITS}",
             f"{me} = or i32 {low}, {_ATOMICS if access.is_atomic else '%ktc.e.one'}",
         )
+        if self._has_barrier_loops:
+            (is_known,) = self._names(1)
+            self._body.put_before(one, f"{is_known} = icmp ult i32 {was}, {1 << (30 - _THREAD_BITS)}")
+            self._remember(one, is_known, "")
         several = ""
         if one.code == "load" and not access.is_atomic:
             several = self._names(1)[0]
@@ -347,37 +387,25 @@ class _Kernel(Tests):
 
     # ---- what becomes of it --------------------------------------------------------------------------------
 
+    def _begin(self) -> None:
+        """Nothing is kept for each thread: a doubt is the block's (`with_beginning`)."""
+
     def _remember(self, one: Instruction, is_right: str, site: str) -> None:
-        was, is_bad, wide, new = self._names(4)
-        self._body.put_before(
-            one,
-            f"{is_bad} = xor i1 {is_right}, true",
-            f"{wide} = zext i1 {is_bad} to i32",
-            f"{was} = load i32, ptr {self._found}, align 4",
-            f"{new} = or i32 {was}, {wide}",
-            f"store i32 {new}, ptr {self._found}, align 4",
-        )
+        (is_bad,) = self._names(1)
+        self._body.put_before(one, f"{is_bad} = xor i1 {is_right}, true", f"call void @{DOUBT}(i1 {is_bad})")
 
     def _leave(self, one: Instruction) -> None:
-        body = self._body
-        was, is_any = self._names(2)
-        self._count += 1
-        tell, gone = f"ktc.tell.{self._count}", f"ktc.gone.{self._count}"
-        body.put_before(
-            one,
-            f"{was} = load i32, ptr {self._found}, align 4",
-            f"{is_any} = icmp ne i32 {was}, 0",
-            f"br i1 {is_any}, label %{tell}, label %{gone}",
-        )
-        body.before[one.line].append(f"{tell}:")
-        body.put_before(one, f"store i64 1, ptr {_SUSPECT}, align 8", f"br label %{gone}")
-        body.before[one.line].append(f"{gone}:")
+        """Nothing is left to be done where a thread ends."""
 
 
-def _words(distance: str, granule: int) -> str:
-    """Return where the word of a granule is: four bytes for each."""
+def _words(distance: str, granule: int, align: int) -> str:
+    """Return where the word of a granule is: four bytes for each.
+
+    Args:
+        align: what the access claims. Where that is wrong there is a doubt in any case, and any word will do.
+    """
     if granule == 4:
-        return f"and i64 {distance}, -4"
+        return f"and i64 {distance}, -4" if align < granule else f"add i64 {distance}, 0"
     if granule == 8:
         return f"lshr i64 {distance}, 1"
     return f"shl i64 {distance}, {2 if granule == 1 else 1}"

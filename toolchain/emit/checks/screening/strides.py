@@ -87,13 +87,25 @@ class Strides:
         return None if index is None else (base[0] + index[0] * size_of(step.kind), base[1] | index[1])
 
     def _of_phi(self, one: Instruction) -> Stride:
-        """A loop's number: what it begins with, and what is added alike in each turn."""
+        """A loop's number: what it begins with, and what is added alike in each turn, or what all threads have alike."""
         values = [value for value, _ in incoming(one)]
+        if len(values) == 2 and one.block in self._loops and self._is_alike(one, values):
+            return 0, frozenset({one.block})
         starts = [value for value in values if not self._adds_to(one.name, value)]
         if len(values) != 2 or len(starts) != 1:
             return None
         start = self._stride(starts[0])
         return None if start is None else (start[0], start[1] | {one.block})
+
+    def _is_alike(self, one: Instruction, values: list[str]) -> bool:
+        """Return whether a loop's number is the same for all threads if it was so in the turn before."""
+        known = dict(self._known)
+        self._known[one.name] = 0, frozenset({one.block})
+        found = [self._stride(value) for value in values]
+        if all(stride is not None and stride[0] == 0 for stride in found):
+            return True
+        self._known = known
+        return False
 
     def _adds_to(self, name: str, value: str) -> bool:
         one = self._body.defined.get(value)

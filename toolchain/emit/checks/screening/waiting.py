@@ -7,7 +7,7 @@ from ktc.emit.workgroups.graphs.uniformity import loops_of
 
 _LABEL = re.compile(r'("[^"]+"|[\w.$-]+):')
 _TARGET = re.compile(r'label %("[^"]+"|[\w.$-]+)')
-_BARRIER = "@ktc.cpu.wait.block("
+BARRIER = "@ktc.cpu.wait.block("
 _READS = frozenset({"load", "atomicrmw", "cmpxchg", "call"})
 
 
@@ -36,7 +36,7 @@ class Shape:
         """Return what may run between two barriers of the block: from the entry on, and from after each barrier."""
         starts = [(1, 0)]
         for at, inside in self.inside.items():
-            starts += [(at, place + 1) for place, one in enumerate(inside) if _BARRIER in one.text]
+            starts += [(at, place + 1) for place, one in enumerate(inside) if BARRIER in one.text]
         return [self._region(start) for start in starts]
 
     def _region(self, start: tuple[int, int]) -> list[Instruction]:
@@ -45,7 +45,7 @@ class Shape:
         while work:
             at, place = work.pop()
             for one in self.inside[at][place:]:
-                if _BARRIER in one.text:
+                if BARRIER in one.text:
                     break
                 found.append(one)
             else:
@@ -65,7 +65,7 @@ class Shape:
     def may_wait(self) -> bool:
         """Return whether a loop without a barrier ends only by what is read in it, which another thread may write."""
         for blocks in self.loops().values():
-            if any(_BARRIER in one.text for at in blocks for one in self.inside[at]):
+            if any(BARRIER in one.text for at in blocks for one in self.inside[at]):
                 continue
             ends = [self.inside[at][-1] for at in blocks if any(target not in blocks for target in self.edges[at])]
             if all(self._reads(end, blocks) for end in ends):

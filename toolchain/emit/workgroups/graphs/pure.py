@@ -104,8 +104,8 @@ _INTRINSICS = frozenset(
         "usub",
     ]
 )
-_BOUNDS = ("__ktc_check_start", "__ktc_check_size", "__ktc_check_added")
-"""What `emit/checks/inline.py` asks of the library: it does not change while a kernel runs."""
+_BOUNDS = tuple(f"__ktc_check_{name}" for name in ("start", "size", "added", "block", "own", "shared_own", "base"))
+"""What `emit/checks` asks of the library: it does not change while a kernel runs."""
 _CONSTANT_DIVISOR = re.compile(r", [1-9]\d*$")
 _DIVISION_COST = 3
 _FIRST = re.compile(r"(?:nuw |nsw |exact |disjoint |samesign |nneg )")

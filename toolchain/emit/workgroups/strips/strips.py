@@ -14,6 +14,7 @@ from ktc.emit.workgroups.graphs.uniformity import loops_of, varying_in_strip
 from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import LANES, SCALAR, THREADS, Leaf, Plan, edge_values, is_local, needs_condition
 from ktc.emit.workgroups.strips.segments import Order, Segment, Strip, blocks_by_head, ordered
+from ktc.targets.cpu import DOUBT
 
 _MAX_SEGMENTS = 60
 _MAX_LIVE = 1500
@@ -85,7 +86,7 @@ def _is_vectorised(one: Instruction | Phi) -> bool:
         words = one.text.split(" = ", 1)[-1]
         kind = words.split(" ")[1]
         return kind not in ("atomic", "volatile") and kind[0] not in "<{["
-    return pure.is_pure(one)
+    return pure.is_pure(one) or one.callee == DOUBT
 
 
 def is_omitted(one: Instruction) -> bool:
