@@ -114,6 +114,9 @@ fuzz-format: $(READY) ## format all programs and 2,000 mutants: same tree, same 
 checked: $(READY) ## run wrong programs and their repaired twins with --check: each is reported, none falsely
 	$(BIN)/python tests/checked_programs.py
 
+races: $(READY) ## random kernels with races: the quick first look must doubt all that the exact checks report (COUNT=, SEED=)
+	$(BIN)/python tests/random_races.py --count $(or $(COUNT),20) --seed $(or $(SEED),1)
+
 differential: $(READY) ## compare tests/run and random programs with the reference, if it is installed (FOLDER=, COUNT=, MOJO=)
 	$(BIN)/python tests/differential.py $(or $(FOLDER),tests/run) --random $(or $(COUNT),20) $(if $(MOJO),--mojo $(MOJO))
 

@@ -94,3 +94,24 @@ def test_a_kernel_that_may_wait_for_another_thread_is_not_taken() -> None:
 def test_what_a_first_look_would_not_see_is_not_taken(line: str, why: str) -> None:
     with pytest.raises(Unscreened, match=why):
         looked_at(line, "ret void")
+
+
+def test_a_step_that_all_threads_halve_alike_keeps_neighbours_apart() -> None:
+    loop = [
+        INDEX, "br label %head", "head:", "%step = phi i64 [ 32, %entry ], [ %half, %head ]",
+        "%i = add i64 %t, %step", "%p = getelementptr float, ptr %shared, i64 %i", "%v = load float, ptr %p, align 4",
+        "%q = getelementptr float, ptr %shared, i64 %t", "store float %v, ptr %q, align 4", BARRIER,
+        "%half = lshr i64 %step, 1", "%more = icmp ne i64 %half, 0", "br i1 %more, label %head, label %done",
+        "done:", "ret void",
+    ]  # fmt: skip
+    assert "call i32 @__ktc_check_claim(" not in looked_at(*loop).text
+    differs = [line.replace("[ %half, %head ]", "[ %t, %head ]") for line in loop]
+    assert looked_at(*differs).text.count("call i32 @__ktc_check_claim(") == 1
+
+
+def test_a_product_is_doubted_without_an_operation_of_two_results() -> None:
+    found = looked_at(
+        "%w = sext i32 %n to i64", "%x = mul i64 %w, %w", "%q = getelementptr float, ptr %a1, i64 %x",
+        "store float 1.0, ptr %q, align 4", "ret void",
+    )  # fmt: skip
+    assert "with.overflow" not in found.text and "icmp ugt i64" in found.text

@@ -14,6 +14,7 @@ Placed = Callable[[Instruction], Place | None]
 _DIVISIONS = ("sdiv", "udiv", "srem", "urem")
 _INTEGER = re.compile(r"(?:exact |nuw |nsw )*(i\d+|<\d+ x i\d+>) ")
 _CHECKED = {"add": "sadd", "sub": "ssub", "mul": "smul"}
+_MOST_FACTOR, _MOST_OF_I64 = (1 << 31) - 1, (1 << 63) - 1
 _PASSED = ("sdiv", "srem", "freeze", "sext", "trunc")
 
 
@@ -63,10 +64,14 @@ def _plain_divisor(body: Body, divisor: str) -> str:
 
 
 class Overflows:
-    """Indices that were computed with numbers that did not fit: each number has a companion, the place or null."""
+    """Indices that were computed with numbers that did not fit: each number has a companion, the place or null.
 
-    def __init__(self, body: Body, place_of: Placed, sites: Sites) -> None:
-        self._body, self._place_of, self._sites = body, place_of, sites
+    Args:
+        is_doubtful: factors of 64 bits are doubted from 32 bits on, with operations that become those of vectors.
+    """
+
+    def __init__(self, body: Body, place_of: Placed, sites: Sites, is_doubtful: bool = False) -> None:
+        self._body, self._place_of, self._sites, self._is_doubtful = body, place_of, sites, is_doubtful
         self._companions: dict[str, str] = {}
         self._is_narrow: dict[str, bool] = {}
         self.intrinsics: set[str] = set()
@@ -167,6 +172,10 @@ class Overflows:
         words = one.text.removeprefix(one.code).replace("nuw ", "").replace("nsw ", "").split()
         kind = words[0]
         left, right = (part.split()[-1] for part in split(" ".join(words[1:])))
+        if self._is_doubtful:
+            over = self._doubted(one, kind, left, right)
+            body.put_after(one, f"{name} = select i1 {over}, ptr {self._sites.at(place)}, ptr {total}")
+            return
         intrinsic = f"@llvm.{_CHECKED[one.code]}.with.overflow.{kind}"
         self.intrinsics.add(f"declare {{ {kind}, i1 }} {intrinsic}({kind}, {kind})")
         pair, over = body.fresh(), body.fresh()
@@ -176,3 +185,34 @@ class Overflows:
             f"{over} = extractvalue {{ {kind}, i1 }} {pair}, 1",
             f"{name} = select i1 {over}, ptr {self._sites.at(place)}, ptr {total}",
         )
+
+    def _doubted(self, one: Instruction, kind: str, left: str, right: str) -> str:
+        """Return whether a result may not fit, without an operation of two results."""
+        body = self._body
+        if kind == "i64":
+            constant = next((int(part) for part in (left, right) if part.lstrip("-").isdigit()), 0)
+            most = _MOST_OF_I64 // abs(constant) if constant else _MOST_FACTOR
+            over = "false"
+            for factor in (left, right):
+                if factor[0] != "%":
+                    continue
+                moved, is_large, either = body.fresh(), body.fresh(), body.fresh()
+                body.put_after(
+                    one,
+                    f"{moved} = add i64 {factor}, {most}",
+                    f"{is_large} = icmp ugt i64 {moved}, {2 * most}",
+                    f"{either} = or i1 {over}, {is_large}",
+                )
+                over = either
+            return over
+        first, second, wide, short, again, over = (body.fresh() for _ in range(6))
+        body.put_after(
+            one,
+            f"{first} = sext {kind} {left} to i64",
+            f"{second} = sext {kind} {right} to i64",
+            f"{wide} = {one.code} i64 {first}, {second}",
+            f"{short} = trunc i64 {wide} to {kind}",
+            f"{again} = sext {kind} {short} to i64",
+            f"{over} = icmp ne i64 {again}, {wide}",
+        )
+        return over

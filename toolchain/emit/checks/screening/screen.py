@@ -13,7 +13,6 @@ with the exact checks (`accesses`), which alone report. So a doubt too many cost
 - Kernels with loops that may wait for others, with calls, copies or masks of warps are not taken.
 """
 
-import itertools
 import re
 from collections.abc import Callable
 
@@ -41,16 +40,6 @@ _DECLARED_MASK = re.compile(r"(declare [^\n]*@ktc\.cpu\.(?:exchange\(i32, |wait\
 _CALLED = re.compile(r'@"?([\w.$-]+)"?\(')
 _HOOK = re.compile(r"call void @__ktc_check_(zero|overflow)\((?:i64|ptr) ([^,]+), ptr [^)]+\)")
 _FULL_MASKS = ("4294967295", "-1")
-_SUSPECT = '@"var$ktc.check.suspect"'
-_DOUBTED = "%ktc.doubted"
-_DOUBTS = re.compile(rf"^ *(?:tail )?call void @{re.escape(DOUBT)}\(i1 ([^)]+)\).*$", re.MULTILINE)
-_TOLD = (
-    f"  %ktc.doubted.now = load i8, ptr {_DOUBTED}",
-    "  %ktc.doubted.wide = zext i8 %ktc.doubted.now to i64",
-    f"  %ktc.suspect.was = load i64, ptr {_SUSPECT}, align 8",
-    "  %ktc.suspect.now = or i64 %ktc.suspect.was, %ktc.doubted.wide",
-    f"  store i64 %ktc.suspect.now, ptr {_SUSPECT}, align 8",
-)
 _THREAD_BITS, _ATOMICS, _READERS = 11, 2047, 2046
 """A word of shared memory: the number of barriers so far, and the thread from 1 on, or atomics, or several readers."""
 _DECLARATIONS = (
@@ -102,7 +91,6 @@ def screened(text: str, kernel: str, machine: object, is_inside: bool = False) -
     needed = [
         one for one in _DECLARATIONS if not re.search(r"^" + re.escape(one.split("(")[0]) + r"\(", rest, re.MULTILINE)
     ]
-    needed += [one for one in made.intrinsics if one.split("(")[0] not in rest.split(function)[0]]
     needed += made.sites()
     text = f"{rest}\n" + "\n".join(dict.fromkeys(needed)) + "\n"
     sizes = dict(variables)
@@ -138,40 +126,6 @@ def with_screen(text: str, screen: Screen, entry: str) -> str:
     made = f"@ktc.screen = internal global {{ {kinds} }} {{ ptr {symbol}, {listed} }}, align 8"
     text = re.sub(r"^@ktc\.screen = .*$", lambda _: made, text, count=1, flags=re.MULTILINE)
     return f"{text}\ndeclare void {symbol}(ptr, ptr, i64, i64)\n"
-
-
-def with_beginning(text: str, entry: str, shared: list[tuple[int, int, int]]) -> str:
-    """Have each block of a form in loops gather its doubts, and begin with shared memory that was never written."""
-    head = re.compile(rf'define [^\n]*@"?{re.escape(entry)}\.block"?\([^\n]*\n(?:[^\n ]*:[^\n]*\n)?')
-    start = head.search(text)
-    assert start is not None
-    end = text.index("\n}", start.end())
-    lines = [f"  {_DOUBTED} = alloca i8", f"  store i8 0, ptr {_DOUBTED}"]
-    if "@__ktc_check_shared_own()" in text:
-        lines += [f"  call void @__ktc_check_begin_block(i64 {at}, i64 {size}, i64 {one})" for at, size, one in shared]
-    numbers = itertools.count()
-    body = _DOUBTS.sub(lambda match: _gathered(match.group(1), next(numbers)), text[start.end() : end])
-    body = body.replace("\n  ret void", "\n" + "\n".join(_TOLD) + "\n  ret void")
-    rest = re.sub(rf"^declare .*@{re.escape(DOUBT)}\(.*\n", "", text[end:], flags=re.MULTILINE)
-    before = re.sub(rf"^declare .*@{re.escape(DOUBT)}\(.*\n", "", text[: start.end()], flags=re.MULTILINE)
-    declared = [
-        "declare void @__ktc_check_begin_block(i64, i64, i64)",
-        f"{_SUSPECT} = external hidden global i64, align 8",
-    ]
-    return before + "\n".join([*lines, f"{body}{rest}", *declared, ""])
-
-
-def _gathered(is_bad: str, number: int) -> str:
-    """Return how a doubt is kept: LLVM makes one value of it for a whole loop."""
-    at = f"%ktc.doubt.{number}"
-    return "\n".join(
-        [
-            f"  {at} = zext i1 {is_bad} to i8",
-            f"  {at}.was = load i8, ptr {_DOUBTED}",
-            f"  {at}.now = or i8 {at}.was, {at}",
-            f"  store i8 {at}.now, ptr {_DOUBTED}",
-        ]
-    )
 
 
 def _looked_at(body: Body) -> bool:
@@ -221,7 +175,6 @@ class _Kernel(Tests):
         self._has_barrier_loops = any(blocks & barriers for blocks in shape.loops().values())
         self._strides = Strides(body, pointers, shape.loops())
         self.usage = Usage(body, pointers, place_of, variables, shape)
-        self.intrinsics: set[str] = set()
         self._claims = Claims(body, pointers, self._names, self._remember)
         self._epoch = body.spill("i32")
 
@@ -230,9 +183,7 @@ class _Kernel(Tests):
         body = self._body
         self._enter()
         check_divisors(body, self._place_of, self._sites)
-        overflows = Overflows(body, self._place_of, self._sites)
-        overflows.check()
-        self.intrinsics = overflows.intrinsics
+        Overflows(body, self._place_of, self._sites, is_doubtful=True).check()
         self._claims.shade_arrays()
         for one in body.instructions:
             for lines in (body.before.get(one.line), body.after.get(one.line)):

@@ -87,7 +87,7 @@ class Strides:
         return None if index is None else (base[0] + index[0] * size_of(step.kind), base[1] | index[1])
 
     def _of_phi(self, one: Instruction) -> Stride:
-        """A loop's number: what it begins with, and what is added alike in each turn, or what all threads have alike."""
+        """A loop's number: what all threads have alike, or what it begins with and what is added alike in each turn."""
         values = [value for value, _ in incoming(one)]
         if len(values) == 2 and one.block in self._loops and self._is_alike(one, values):
             return 0, frozenset({one.block})

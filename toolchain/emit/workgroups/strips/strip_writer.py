@@ -18,6 +18,7 @@ from ktc.emit.workgroups.leaves import SCALAR, Leaf, Plan
 from ktc.emit.workgroups.output import Output
 from ktc.emit.workgroups.strips.segments import STRIP_LANES, Order, Segment, Strip
 from ktc.emit.workgroups.strips.strips import is_omitted, kept_of
+from ktc.targets.cpu import DOUBT
 
 _PLACES = f"<{STRIP_LANES} x i8>"
 _OUT = ""
@@ -338,7 +339,11 @@ class SegmentWriter(LeafWriter):
         lines.append(f"  br label %{self.prefix}.l.end")
 
     def _instruction(self, one: Instruction, lines: list[str]) -> None:
-        if not is_omitted(one):
+        if one.callee == DOUBT:
+            condition = one.text[one.text.rindex("(") + 1 : one.text.rindex(")")]
+            lane = f"i64 %{self.prefix}.l64{self.output.access}"
+            lines.append(f"  call void @{DOUBT}({self._text(condition)}, {lane})")
+        elif not is_omitted(one):
             super()._instruction(one, lines)
 
     # ---- where all lanes go -----------------------------------------------------------------------------------------
