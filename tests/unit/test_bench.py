@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ktc.bench import compile_runs, report
+from ktc.bench import cluster, compile_runs, report
 from ktc.cli.commands import main
 from rich.console import Console
 
@@ -79,3 +79,33 @@ def test_a_chart_is_drawn(tmp_path: Path) -> None:
     plan = compile_runs.Plan((FILE,))
     svg, png = report.draw(plan, results(plan), tmp_path / "chart")
     assert "<svg" in svg.read_text() and png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_worker_gets_what_the_program_imports(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "notes").mkdir()
+    for name in ("p.kpy", "p.cu", "beside.mojo", "readme.txt", "inner/__init__.kpy", "inner/a.kpy", "notes/b.kpy"):
+        (tmp_path / name).write_text(name)
+    sent = {"beside.mojo", "inner/__init__.kpy", "inner/a.kpy", "p.kpy"}
+    assert cluster.sources(tmp_path / "p.kpy", "") == {name: name for name in sent}
+    assert cluster.sources(tmp_path / "p.kpy", ".cu").keys() == sent | {"p.cu"}
+
+
+def test_a_worker_measures_its_part(tmp_path: Path) -> None:
+    """What a worker runs: the program comes as text, and its failures go back as text."""
+    plan = {
+        "files": ["p.kpy"],
+        "levels": [0],
+        "debugs": ["none"],
+        "flows": ["all-kernel"],
+        "repeat": 1,
+        "accelerator": "cpu",
+    }
+    job = {
+        "plan": plan,
+        "files": {"p.kpy": "from q import f\n\ndef main():\n    f()\n", "q.kpy": "fn f():\n    pass\n"},
+    }
+    made = json.loads(cluster.evaluate(json.dumps(job)))
+    assert len(made["runs"]) == 1 and made["runs"][0][0]["user"] > 0 and "cores" in made["machine"]
+    job["files"] = {"p.kpy": "def main():\n    nothing\n"}
+    assert "error[undefined-name]" in json.loads(cluster.evaluate(json.dumps(job)))["failed"]

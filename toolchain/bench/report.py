@@ -125,10 +125,11 @@ def _lines(path: str) -> list[str]:
         return []
 
 
-def as_json(plan: Plan, results: Sequence[Result]) -> bytes:
-    """Return every run, for tools."""
+def as_json(plan: Plan, results: Sequence[Result], machines: Sequence[str] = ()) -> bytes:
+    """Return every run, for tools; `machines` are those that measured."""
     data = {
         "machine": machine(),
+        "measured_by": [*machines],
         "accelerator": plan.accelerator,
         "results": [
             {

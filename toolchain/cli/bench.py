@@ -6,13 +6,16 @@ budget.
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from ktc.config import OFFLOAD_MODES
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.render import render_text
+
+if TYPE_CHECKING:
+    from ktc.bench.compile_runs import Plan, Result
 
 _DEBUGS = ("none", "line-tables", "full")
 
@@ -38,11 +41,12 @@ def bench_group() -> None:
     help="Time another compiler too, in turn; {file} and {output} in it, or ktc's own options follow it.",
 )
 @click.option("--vs-suffix", "suffix", default="", metavar=".EXT", help="Of the twin source that it reads.")
+@click.option("--scheduler", default="", metavar="tcp://…", help="Have workers of this Dask scheduler do it.")
 @click.option("--budget", type=float, metavar="MS", help="Fail if a build of ktc takes longer (elapsed, median).")
 @click.option("--json", "stored", type=click.Path(path_type=Path), help="Store every run.")
 @click.option("--chart", type=click.Path(path_type=Path), help="Draw the medians: FILE.svg and FILE.png.")
 def compile_command(
-    files: tuple[Path, ...], budget: float | None, stored: Path | None, chart: Path | None, **words: Any
+    files: tuple[Path, ...], scheduler: str, budget: float | None, stored: Path | None, chart: Path | None, **words: Any
 ) -> int:
     """Time cold builds of FILES: -O levels by debug levels by flows, as /usr/bin/time does."""
     from ktc.bench import compile_runs, report
@@ -54,21 +58,19 @@ def compile_command(
         words["flows"] or defaults.flows, words["repeat"], words["accelerator"], words["jobs"],
         words["versus"], words["suffix"],
     )  # fmt: skip
-    notes = Console(stderr=True)
     try:
-        with notes.status("") as status:
-            results = compile_runs.measure(plan, compile_runs.own_command(), status.update)
+        results, machines = _measured(plan, scheduler)
     except compile_runs.BenchFailed as error:
         click.echo(str(error), err=True)
         return 1
     console = Console()
     console.width = max(console.width, 170)  # a pipe has no width of its own
-    facts = report.machine()
-    console.print(", ".join(f"{name}: {fact}" for name, fact in facts.items()), highlight=False)
+    for machine in machines:
+        console.print(machine, highlight=False)
     for table in report.tables(plan, results):
         console.print(table)
     if stored is not None:
-        stored.write_bytes(report.as_json(plan, results))
+        stored.write_bytes(report.as_json(plan, results, machines))
     if chart is not None:
         try:
             report.draw(plan, results, chart)
@@ -78,7 +80,25 @@ def compile_command(
     return _judge(results, budget)
 
 
-def _judge(results: list[Any], budget: float | None) -> int:
+def _measured(plan: "Plan", scheduler: str) -> tuple[list["Result"], list[str]]:
+    """Return the results, and the machines that they are from."""
+    from ktc.bench import cluster, compile_runs, report
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        if not scheduler:
+            facts = report.machine()
+            results = compile_runs.measure(plan, compile_runs.own_command(), status.update)
+            return results, [", ".join(f"{name}: {fact}" for name, fact in facts.items())]
+        try:
+            return cluster.measure(plan, scheduler, status.update)
+        except ImportError:
+            raise click.UsageError("--scheduler needs Dask's distributed: pip install 'ktc[dask]'") from None
+        except cluster.NoScheduler as error:
+            raise click.ClickException(str(error)) from None
+
+
+def _judge(results: list["Result"], budget: float | None) -> int:
     """Return 1 if a build of ktc took longer than its budget."""
     over = [
         one for one in results

@@ -14,6 +14,7 @@ from typing import Any
 import click
 from ktc import config as configs
 from ktc.base.records import as_dict, record
+from ktc.bench.cluster import NoScheduler
 from ktc.cli.output import print_json, print_table, progress_bar
 from ktc.cli.task import Command, Task, compile_options, task_of
 from ktc.config import Config
@@ -202,7 +203,7 @@ def _elsewhere(
         evaluate = cluster.there(address, names)
     except ImportError:
         raise click.UsageError("--scheduler needs Dask's distributed: pip install 'ktc[dask]'") from None
-    except cluster.NoScheduler as error:
+    except NoScheduler as error:
         raise click.ClickException(str(error)) from None
     moved = [
         f"@{Path(word).resolve().relative_to(top)}" if at and options[at - 1] == "-I" else word

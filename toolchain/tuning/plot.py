@@ -24,10 +24,14 @@ def draw(verdicts: Sequence[Verdict], title: str, path: Path) -> list[Path]:
     axes.plot([at for at, _ in good], [value for _, value in good], "o", ms=4, label="candidate")
     best = [min(value for at, value in good if at <= index) for index, _ in good]
     axes.step([at for at, _ in good], best, where="post", label="best so far")
+    values = [1.0, *(value for _, value in good)]
+    bottom, top = min(values) / 1.5, 2 * max(values)
     if bad:
-        axes.plot(bad, [0] * len(bad), "x", ms=4, color="grey", label="does not count")
-    top = 1.3 * max([1.0, *(value for _, value in good)])
-    axes.set(xlabel="candidate", ylabel="time, of the default's", title=title, ylim=(0, top))
+        axes.plot(bad, [bottom] * len(bad), "x", ms=4, color="grey", clip_on=False, label="does not count")
+    # the slowest may take thirty times as long as the best, which is what the picture is for
+    axes.set(xlabel="candidate", ylabel="time / the default's", title=title, yscale="log", ylim=(bottom, top))
+    axes.yaxis.set_major_formatter(import_module("matplotlib.ticker").FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(import_module("matplotlib.ticker").NullFormatter())
     axes.legend(loc="upper right", ncols=3, frameon=False)
     figure.tight_layout()
     made = [path.with_suffix(suffix) for suffix in (".svg", ".png")]
