@@ -52,15 +52,32 @@ LATE_NAMES = {
     ("diag/render.py", "json"), ("config/environment.py", "platformdirs"), ("driver/guard.py", "ctypes"),
     ("base/shared_cache.py", "http.client"), ("base/shared_cache.py", "urllib.error"),
     ("base/shared_cache.py", "urllib.request"), ("emit/jit.py", "llvmlite.binding"),
-    ("syntax/parsing/parser.py", "ktc.syntax.parsing.lalr"),
-    ("base/package_files.py", "zipfile"), ("config/tuned.py", "tomllib"),
+    ("syntax/parsing/parser.py", "ktc.syntax.parsing.lalr"), ("driver/guard.py", "traceback"),
+    ("syntax/parsing/lalr.py", "ktc.syntax.parsing.error_recovery"),
+    ("syntax/parsing/lalr.py", "ktc.syntax.parsing.errors"),
+    ("syntax/parsing/lalr.py", "ktc.syntax.parsing.parse_failure"),
+    ("diag/explain.py", "difflib"), ("elaborate/model/spelling.py", "difflib"),
+    ("elaborate/primitives/table.py", "difflib"), ("elaborate/resolve/suggestions.py", "difflib"),
+    ("elaborate/resolve/hints.py", "ktc.elaborate.resolve"),
+    ("elaborate/resolve/suggestions.py", "ktc.elaborate.tree.foreign_keywords"),
+    ("elaborate/resolve/suggestions.py", "ktc.elaborate.tree.older_names"),
+    ("elaborate/expressions/names.py", "ktc.elaborate.tree.older_names"),
+    ("elaborate/calls/overload_resolution.py", "ktc.elaborate.calls"),
+    ("elaborate/calls/overload_resolution.py", "ktc.elaborate.calls.call_errors"),
+    ("elaborate/checks/generic_bodies.py", "ktc.elaborate.checks.trait_conformance"),
+    ("elaborate/checks/unused_functions.py", "ktc.elaborate.checks"),
+    ("elaborate/functions/prologues.py", "ktc.elaborate.types"),
+    ("codegen/module.py", "ktc.codegen.foreign"), ("codegen/functions.py", "ktc.codegen.debugging"),
+    ("driver/pipeline.py", "ktc.interop.static_library"), ("driver/pipeline.py", "ktc.ir.text"),
+    ("driver/pipeline.py", "ktc.syntax.format"),
+    ("base/package_files.py", "zipfile"), ("base/package_files.py", "json"), ("config/tuned.py", "tomllib"),
     ("emit/kernel.py", "ktc.emit.workgroups"), ("emit/kernel.py", "ktc.emit.checks.forms"),
     ("emit/kernel.py", "ktc.emit.checks.inline"), ("emit/kernel.py", "ktc.emit.checks.gpu"),
     ("emit/kernel.py", "ktc.emit.air"), ("emit/kernel.py", "ktc.emit.spirv"),
     ("emit/llvm.py", "ktc.emit.checks.weave"), ("emit/llvm.py", "ktc.emit.spirv.routines"),
     ("emit/llvm.py", "ktc.emit.loops.rewriting"),
 }  # fmt: skip
-"""(file, module) of single late imports elsewhere."""
+"""(file, module) of single late imports elsewhere: of what few builds need, or only reports of errors."""
 
 MAX_LINES, MAX_FUNCTION_LINES, MAX_FILES = 400, 60, 14
 

@@ -5,7 +5,6 @@ and version, the ktc that made it, and for each module its digest and docstring.
 package gives the same file everywhere.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from io import BytesIO
@@ -44,6 +43,8 @@ class PackageFile:
 
 def written(package: PackageFile) -> bytes:
     """Return the bytes of a package file."""
+    import json
+
     modules = {
         path: {"sha256": sha256(text).hexdigest(), "doc": package.docs.get(path, "")}
         for path, text in sorted(package.texts.items())
@@ -74,6 +75,7 @@ def read(path: Path, data: bytes) -> PackageFile:
     Raises:
         PackageFileError: it is damaged, or no package.
     """
+    import json
     import zipfile
 
     try:

@@ -17,10 +17,7 @@ import click
 from ktc import config as configs
 from ktc import native
 from ktc.base.version import VERSION
-from ktc.cli.bench import bench_group
 from ktc.cli.library_options import SideFiles, keep_exports, kept_exports, library_options
-from ktc.cli.report import report_command
-from ktc.cli.run import run_command
 from ktc.cli.standard_input import program_of
 from ktc.cli.task import Command, compile_options, task_of
 from ktc.config import Config
@@ -275,11 +272,6 @@ def cache_why(file: str, **words: Any) -> int:
         print_table(("unit", "cache", "why"), cache_history.explain(session, config.emit))
 
     return task.run(work)
-
-
-cli.add_command(bench_group)
-cli.add_command(report_command)
-cli.add_command(run_command)
 
 
 @cli.command()

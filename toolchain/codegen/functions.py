@@ -11,7 +11,7 @@ from typing import Any
 from ktc.base.records import record
 from ktc.codegen.actions import ACTIONS, copy, fill, store
 from ktc.codegen.context import Context, Uses
-from ktc.codegen.debugging import line_tables, variables
+from ktc.codegen.debugging import line_tables
 from ktc.codegen.entries import coroutine_kernels
 from ktc.codegen.tail_merging import share_exits
 from ktc.codegen.values.operations import Operations
@@ -135,7 +135,11 @@ class _Writer(Operations):
         self._described_locals: list[tuple[Local, str]] = []
         if line_tables.is_described(context, function):
             self._variables = line_tables.describes_variables(context)
-            signature = variables.subroutine(context, function) if self._variables else 0
+            signature = 0
+            if self._variables:
+                from ktc.codegen.debugging import variables
+
+                signature = variables.subroutine(context, function)
             self.scope = line_tables.subprogram(context, function, signature)
 
     def write(self) -> list[str]:
@@ -156,6 +160,8 @@ class _Writer(Operations):
         return ["entry:", *self.allocas, *described, *lines]
 
     def _described(self) -> list[str]:
+        from ktc.codegen.debugging import variables
+
         arguments = [at for at, (_, kind) in enumerate(self._function.params) if not self.types.is_empty(kind)]
         return variables.records(self.context, self._function, self.scope, arguments, self._described_locals)
 

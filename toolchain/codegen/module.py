@@ -12,7 +12,7 @@ from ktc.codegen.context import SHARED_SPACE, Context, Uses
 from ktc.codegen.debugging import line_tables, printers
 from ktc.codegen.entries import air, checked, cpu, headers, spirv
 from ktc.codegen.float_modes import in_mode, with_modes
-from ktc.codegen.foreign import exports, python_entries
+from ktc.codegen.foreign import exports
 from ktc.codegen.functions import COMPACT_LOOPS, FunctionText, lower_function
 from ktc.codegen.globals import Images, image_sizes, lower_global
 from ktc.codegen.implicit_arguments import trailing
@@ -21,7 +21,7 @@ from ktc.codegen.values.constants import symbol
 from ktc.diag.diagnostic import Bug
 from ktc.diag.source import Span
 from ktc.ir import walk
-from ktc.ir.nodes import Function, ImageRef, Loop, Unit
+from ktc.ir.nodes import ImageRef, Loop, Unit
 from ktc.ir.types import size_of
 from ktc.targets.checked import in_loops
 from ktc.targets.target import Target
@@ -177,7 +177,8 @@ class _Lowering:
             return False
         if function.is_coroutine or any(one.split()[-1] == "%s0" for one in function.trailing):
             return True
-        return any(_has_loop(text.function) for text in _Reached(self, [name]).functions.values())
+        bodies = [text.function.body for text in _Reached(self, [name]).functions.values()]
+        return any(isinstance(one, Loop) for body in bodies for one in walk.statements(body))
 
     def host(self, entry: str) -> LlvmModule:
         """Return the host's module."""
@@ -235,6 +236,8 @@ class _Lowering:
         if unload in reached.functions and reached.linkages.get(unload) != headers.DECLARED:
             main.append(exports.unloading(unload))
         if self._unit.exports.module:
+            from ktc.codegen.foreign import python_entries
+
             text = python_entries.module_text(self._context, self._unit.exports, reached.externals)
             main.append(text)
         bodies = self._bodies(reached)
@@ -312,10 +315,6 @@ class _Lowering:
             text = in_mode(text, mask)
         shared = [held for name in reached.globals if (held := self._unit.globals[name]).space == SHARED_SPACE]
         return LlvmModule(target, text, kernel, tuple(reached.externals), sum([size_of(held.type) for held in shared]))
-
-
-def _has_loop(function: Function) -> bool:
-    return any(isinstance(one, Loop) for one in walk.statements(function.body))
 
 
 class _Reached:

@@ -3,7 +3,6 @@
 Input: a code's id. Output: its page, `explain/ID.md`, with the title of the code in front. Every code has one.
 """
 
-from difflib import get_close_matches
 from pathlib import Path
 
 from ktc.diag.codes import Code
@@ -32,4 +31,6 @@ def listed() -> list[tuple[str, str, str]]:
 
 def nearest(code: str) -> list[str]:
     """Return ids that look like `code`, likeliest first."""
+    from difflib import get_close_matches
+
     return get_close_matches(code.strip().lower().replace("_", "-"), [one.id for one in Code], n=3)

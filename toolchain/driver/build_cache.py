@@ -4,7 +4,6 @@ Input: a `Config`. Output: what an earlier build with it made, if nothing has ch
 build with nothing to do runs, so it imports neither the compiler nor LLVM.
 """
 
-import json
 import os
 import pickle
 from collections.abc import Mapping
@@ -39,11 +38,10 @@ def find(config: Config, form: str, cache: Cache) -> Kept | None:
     raw = cache.get(index_key(config, form))
     if raw is None:
         return None
-    try:
-        index = json.loads(raw)
-        reads, result, warnings = index["reads"], index["result"], index["warnings"]
-    except (ValueError, KeyError, TypeError):
+    index = unpickling.loads(raw)
+    if not isinstance(index, tuple):
         return None
+    reads, result, warnings = index
     if any(_digest_file(path) != before for path, before in reads.items()):
         return None
     data = cache.get(result)
@@ -72,8 +70,7 @@ def keep(
         pickled = pickle.dumps(warnings)
         shown = digest("warnings", pickled)
         cache.put(shown, pickled)
-    index = {"reads": dict(reads), "result": result, "warnings": shown}
-    cache.put(index_key(config, form), json.dumps(index).encode())
+    cache.put(index_key(config, form), pickle.dumps((dict(reads), result, shown)))
 
 
 def write(config: Config, data: bytes, sink: Sink, is_executable: bool | None = None) -> Executable:

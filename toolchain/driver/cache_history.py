@@ -4,10 +4,11 @@ Input: a session at its end. Output: for each unit whether the cache has it, and
 A build writes one small entry; nothing that decides what is built is read from it.
 """
 
-import json
 import os
+import pickle
 from collections.abc import Sequence
 
+from ktc.base import unpickling
 from ktc.base.cache import Cache, Key
 from ktc.config import Config
 from ktc.driver import build_cache
@@ -27,7 +28,7 @@ def keep(session: Session, form: str) -> None:
     names = {unit.name: [unit.key.kind, *map(list, unit.key.parts)] for unit in session.units}
     whole = build_cache.index_key(session.config, form)
     data = {"units": names, "build": [whole.kind, *map(list, whole.parts)], "reads": session.reads}
-    session.cache.put(_key(session.config), json.dumps(data).encode())
+    session.cache.put(_key(session.config), pickle.dumps(data))
 
 
 def explain(session: Session, form: str) -> list[Sequence[str]]:
@@ -52,10 +53,8 @@ def _key(config: Config) -> Key:
 
 def _load(config: Config, cache: Cache) -> dict[str, dict[str, list[list[str]]]]:
     raw = cache.get(_key(config))
-    try:
-        return dict(json.loads(raw)) if raw is not None else {}
-    except ValueError:
-        return {}
+    kept = unpickling.loads(raw) if raw is not None else None
+    return kept if isinstance(kept, dict) else {}
 
 
 def _changes(key: Key, before: object) -> list[str]:

@@ -9,7 +9,6 @@ import platform
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import field
@@ -155,6 +154,8 @@ def _report(error: BaseException, crash: Crash) -> str:
             facts["source"] = f"{error.span.location()}: {error.span.source.line(line_number)}"
     facts["python"] = f"{platform.python_version()} on {platform.platform()}"
     head = "".join(f"{name}: {value}\n" for name, value in facts.items() if value)
+    import traceback
+
     trace = "".join(traceback.format_exception(error, limit=-200))
     path = _store(head + "\n" + trace, crash.folder)
     if path is None:

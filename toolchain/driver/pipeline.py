@@ -26,11 +26,8 @@ from ktc.emit.linking.commands import LinkOptions
 from ktc.emit.linking.link import Executable, LinkFailed, link, linked
 from ktc.emit.linking.tools import find_link_tools, how_to_link
 from ktc.emit.workers import Workers
-from ktc.interop.static_library import archive, with_locals
 from ktc.ir.exports import Exports
 from ktc.ir.nodes import Program, Unit
-from ktc.ir.text import print_unit
-from ktc.syntax.format import dump
 from ktc.syntax.loader import Package
 from ktc.targets.target import Target
 
@@ -52,8 +49,11 @@ def build(session: Session) -> Executable:
     if config.emit in ("object", "static-lib"):
         with _workers(config) as workers:
             data = _whole_object(session, _front(session, library=_bodies(session)), workers)
-        names = [one.name for one in session.exports.functions]
-        return _write(session, archive(data, names) if config.emit == "static-lib" else data)
+        if config.emit == "static-lib":
+            from ktc.interop.static_library import archive
+
+            data = archive(data, [one.name for one in session.exports.functions])
+        return _write(session, data)
     return _write(session, emit(session, config.emit))
 
 
@@ -97,10 +97,14 @@ def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False,
         CompileError: the program has errors, or the kernel cannot be chosen.
     """
     if kind == "ast":
+        from ktc.syntax.format import dump
+
         return dump(load_package(session).root).encode()
     with _workers(session.config) as workers:
         library = _bodies(session) if is_whole else kept_library.kept(session.config, session.cache)
         program = _front(session, library=library)
+        from ktc.ir.text import print_unit
+
         if on_device:
             unit = _device_unit(session, program, kernel)
             return print_unit(unit).encode() if kind == "ir" else _emit_kernel(session, unit, kernel, kind, workers)
@@ -213,6 +217,8 @@ def _whole_object(session: Session, program: Program, workers: Workers) -> bytes
             joined = linked(objects, find_link_tools(session.config.host.triple), LinkOptions(is_joined=True))
         except LinkFailed as error:
             _link_failed(session, error)
+    from ktc.interop.static_library import with_locals
+
     names = {one.name for one in session.exports.functions}
     return with_locals(joined, {*names, "main"} if program.entry else names)
 

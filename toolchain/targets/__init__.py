@@ -4,7 +4,6 @@ Input: a name as the user wrote it. Output: `Target` or None; the caller words t
 names).
 """
 
-from difflib import get_close_matches
 from importlib import import_module
 
 from ktc.targets.target import Target
@@ -48,6 +47,8 @@ def find(name: str, host: Target | None = None) -> Target | None:
 
 def nearest(name: str, limit: int = 3) -> list[str]:
     """Return up to `limit` names that a person who wrote `name` may have meant, likeliest first."""
+    from difflib import get_close_matches
+
     wanted = name.strip().lower()
     spelled = {alias: target.name for target in device_targets() for alias in (target.name, *target.aliases)}
     spelled["cpu"] = "cpu"

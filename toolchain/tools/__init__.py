@@ -4,6 +4,7 @@ They are imported when they are used: `ktc build` must not load them.
 """
 
 COMMANDS = {
+    "bench": "ktc.cli.bench:bench_group",
     "check": "ktc.tools.check:check_command",
     "completion": "ktc.tools.shell:completion_command",
     "debug": "ktc.tools.debug:debug_command",
@@ -14,7 +15,9 @@ COMMANDS = {
     "man": "ktc.tools.shell:man_command",
     "new": "ktc.tools.new:new_command",
     "package": "ktc.tools.package:package_command",
+    "report": "ktc.cli.report:report_command",
     "repl": "ktc.tools.repl:repl_command",
+    "run": "ktc.cli.run:run_command",
     "test": "ktc.tools.test:test_command",
     "tune": "ktc.cli.tune:tune_command",
     "wheel": "ktc.cli.wheel:wheel_command",

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.calls import overload_ties, parameter_inference
-from ktc.elaborate.calls.call_errors import no_match
+from ktc.elaborate.calls import parameter_inference
 from ktc.elaborate.calls.changed_arguments import check_changed, check_reference_argument
 from ktc.elaborate.calls.overload_filter import may_match
 from ktc.elaborate.calls.parameter_equations import solve_calls
@@ -132,6 +131,8 @@ def choose(
         elif found.cost == best[0].cost:
             best.append(found)
     if len(best) > 1 and not quiet:
+        from ktc.elaborate.calls import overload_ties
+
         best = overload_ties.settle_tie(body, best, fns.name, span)
     if best:
         return best[0]
@@ -141,6 +142,8 @@ def choose(
         if fn not in fitting:  # only for its reason
             attempt(fn)
     failures.sort(key=lambda failure: functions.index(failure[0]))
+    from ktc.elaborate.calls.call_errors import no_match
+
     no_match(body, fns.name, failures, pos, kw, span)
     return None
 

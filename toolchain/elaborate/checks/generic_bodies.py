@@ -16,7 +16,6 @@ from functools import partial
 
 from ktc.elaborate.checks import speculation
 from ktc.elaborate.checks.default_argument_checks import check_with
-from ktc.elaborate.checks.trait_conformance import check_cycle
 from ktc.elaborate.checks.uninstantiated_code import uninstantiated_spans
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.functions import function_bodies
@@ -59,6 +58,8 @@ def _check_module(elab: Elaboration) -> None:
             case StructInfo() if value.module is elab.modules.main:
                 _check_struct(elab, value)
             case TraitInfo() if value.module is elab.modules.main:
+                from ktc.elaborate.checks.trait_conformance import check_cycle
+
                 check_cycle(elab, value)
                 _check_trait(elab, value)
             case AliasInfo() if value.module is elab.modules.main and value.node.params and not elab.coverage.only_used:

@@ -7,7 +7,6 @@ others as instances.
 import contextlib
 
 from ktc.diag.codes import Code
-from ktc.elaborate.checks import trait_conformance
 from ktc.elaborate.checks.default_argument_checks import check_defaults
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.functions import function_bodies
@@ -82,6 +81,8 @@ def _check_all(elab: Elaboration) -> None:
             continue
         if elab.coverage.leaves_out(value.node):
             continue
+        from ktc.elaborate.checks import trait_conformance
+
         trait_conformance.check_traits(elab, value)
         if not value.node.params:
             ty = struct_types.struct_type(elab, value, ())

@@ -13,7 +13,6 @@ from ktc.elaborate.model.types import FunctionValue, PartialTy, StructTy
 from ktc.elaborate.model.values import Binding, Result, Var
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.resolve.suggestions import suggest_name
-from ktc.elaborate.tree.older_names import defined_hint, path_hint
 from ktc.elaborate.types import lookup, struct_members, struct_types
 from ktc.syntax import ast
 
@@ -53,6 +52,8 @@ def unknown(body: Body, node: ast.Name) -> Result:
         help = "a static method has no 'self'"
     else:
         text = body.frame.module.source.text
+        from ktc.elaborate.tree.older_names import defined_hint, path_hint
+
         help = path_hint(text[node.start : node.start + 80]) or defined_hint(text, node.id)
         help = help or suggest_name(node.id, names, body.elab.config.stdlib)
     body.fail(Code.UNDEFINED_NAME, f"'{node.id}' is not defined", body.at(node), help)

@@ -21,7 +21,7 @@ from ktc.elaborate.model.values import NewArgument, Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import read_only_argument
 from ktc.elaborate.statements import blocks, exits
 from ktc.elaborate.tree.argument_uses import replaced
-from ktc.elaborate.types import struct_types, type_descriptions, type_printer, well_known
+from ktc.elaborate.types import struct_types, type_printer, well_known
 from ktc.ir import nodes, types
 from ktc.ir.types import ADDRESS_OF
 from ktc.syntax import ast
@@ -106,6 +106,8 @@ def _references(elab: Elaboration, instance: Instance, params: list[tuple[str, t
 
 def _described(elab: Elaboration, body: Body, params: list[tuple[str, types.Type]]) -> dict[int, str]:
     """Describe the types of a function's locals and arguments to debuggers, and return those of the arguments."""
+    from ktc.elaborate.types import type_descriptions
+
     for local, ty in body.facts.local_types.items():
         local.described = type_descriptions.describe(elab, ty)
     assert body.frame.instance is not None

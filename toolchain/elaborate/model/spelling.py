@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from difflib import SequenceMatcher, get_close_matches
 from types import MappingProxyType
 
 CLOSE, SHORT = 0.7, 3
@@ -31,11 +30,15 @@ INDICES = MappingProxyType({
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return the one of some names that looks most like a name, or ""."""
+    from difflib import get_close_matches
+
     return next(iter(get_close_matches(name, sorted(set(names) - {name}), n=1, cutoff=CLOSE)), "")
 
 
 def suggest(name: str, names: Iterable[str]) -> str:
     """Return a help text that names what was perhaps meant, or ""."""
+    from difflib import get_close_matches
+
     known = sorted(set(names) - {name})
     same = [one for one in known if one.lower() == name.lower()]
     if len(name) <= SHORT:  # of a short name any two letters are alike
@@ -75,4 +78,6 @@ def _unquoted(have: str, want: str) -> str:
 
 
 def _ratio(one: str, other: str) -> float:
+    from difflib import SequenceMatcher
+
     return SequenceMatcher(None, other, one).ratio()

@@ -5,7 +5,6 @@ types are in `builtin_types`; docs/primitives.md describes both. Only the standa
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from types import MappingProxyType
 
 from ktc.base.records import record
@@ -58,6 +57,8 @@ def operation(
     UNKNOWN_ARGUMENT, TYPE_MISMATCH, NOT_COMPILE_TIME, CONSTRAINT_FAILED, UNKNOWN_TARGET, COMPILE_TIME_FAILED,
     COMPILE_TIME_LIMIT.
     """
+    from difflib import get_close_matches
+
     name = SAME.get(name, name)
     row = OPERATIONS.get(name)
     if row is None:

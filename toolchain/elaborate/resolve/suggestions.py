@@ -5,13 +5,10 @@ Input: a name that means nothing. Output: the text of a help line, or "". Only a
 
 import re
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
 from ktc.elaborate.model.declarations import ImportRef
 from ktc.elaborate.model.spelling import INDICES, NUMBERS, SHORT, TEXTS, suggest
-from ktc.elaborate.tree.foreign_keywords import FOREIGN_MEMBERS, FOREIGN_NAMES
-from ktc.elaborate.tree.older_names import OLDER_NAMES
 
 _MISSPELT = 0.8
 """How alike a word of another language must be."""
@@ -35,6 +32,10 @@ _FROM = re.compile(r"from\s+\.+[\w.]*\s+import\s+(\([^)]*\)|[^\n]*)")
 
 def suggest_member(name: str, names: Collection[str]) -> str:
     """Return a help text for a member that a type with these members does not have."""
+    from difflib import get_close_matches
+
+    from ktc.elaborate.tree.foreign_keywords import FOREIGN_MEMBERS
+
     for word in (name, *get_close_matches(name, FOREIGN_MEMBERS, n=1, cutoff=_MISSPELT)):
         for needed, help in FOREIGN_MEMBERS.get(word, ()) if not (word != name and suggest(name, names)) else ():
             if needed in names:
@@ -110,6 +111,8 @@ def operand_help(op: str, left: str, right: str) -> str:
 
 def suggest_name(name: str, names: Iterable[str], library: Path) -> str:
     """Return a help text for a name that is not defined: its module, what it is called here, or `suggest`."""
+    from ktc.elaborate.tree.foreign_keywords import FOREIGN_NAMES
+
     if name in FOREIGN_NAMES:
         return FOREIGN_NAMES[name]
     home = library_module_of(name, library)
@@ -120,6 +123,9 @@ def suggest_name(name: str, names: Iterable[str], library: Path) -> str:
 
 def suggest_import(name: str, names: Iterable[str], library: Path) -> str:
     """Return a help text for a name that a module does not have; `names`: what it has."""
+    from ktc.elaborate.tree.foreign_keywords import FOREIGN_NAMES
+    from ktc.elaborate.tree.older_names import OLDER_NAMES
+
     alike = suggest(name, names)
     if alike and alike.lower() == f"did you mean '{name}'?".lower():
         return alike
@@ -143,6 +149,8 @@ def name_moved(name: str, module: str, known: Collection[str], basic: Collection
 
 def _elsewhere(name: str, names: Iterable[str]) -> str:
     """Return what a name of another version or language is called here, or what looks like it."""
+    from ktc.elaborate.tree.older_names import OLDER_NAMES
+
     return OLDER_NAMES.get(name) or suggest(name, names)
 
 

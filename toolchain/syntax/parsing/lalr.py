@@ -14,9 +14,6 @@ from ktc.syntax import ast
 from ktc.syntax.building.builder import Builder
 from ktc.syntax.lexing.lex_error import LexError
 from ktc.syntax.lexing.lexer import Lexer, Tokens
-from ktc.syntax.parsing.error_recovery import recovered, without_line
-from ktc.syntax.parsing.errors import describe, next_declaration
-from ktc.syntax.parsing.parse_failure import Failure
 from ktc.syntax.parsing.tables import CALL, CHILD, LIST, UNIT, Tables
 
 MAX_DEPTH = 1000  # nodes inside one another
@@ -48,6 +45,9 @@ class Parser:
                 module: Any = self._range(start, len(self.text), "file")
                 break
             except LexError as error:
+                from ktc.syntax.parsing.error_recovery import without_line
+                from ktc.syntax.parsing.errors import next_declaration
+
                 self._report(error)
                 rest = without_line(self.text, error) if error.index < 0 else None
                 if rest is not None:
@@ -122,6 +122,8 @@ class Parser:
                 if may_part and self._part(tokens, error.index):
                     builder.errors.clear()
                     raise _Relex from None
+                from ktc.syntax.parsing.error_recovery import recovered
+
                 without = recovered(self.lexer, self.text, tokens, error) if symbol == "file" else None
                 if without is None:
                     raise
@@ -156,6 +158,12 @@ class Parser:
         span = Span(self.source, error.start, max(error.end, error.start))
         self.sink.report(Diagnostic(error.code, span, error.message, error.help))
 
+    def _failure(self, tokens: Tokens, index: int, states: list[int]) -> LexError:
+        from ktc.syntax.parsing.errors import describe
+        from ktc.syntax.parsing.parse_failure import Failure
+
+        return describe(Failure(self.text, tokens, self.tables, self.lexer, index, states))
+
     def _too_deep(self, tokens: Tokens) -> LexError:
         longest, first = 0, 0
         for line, following in pairwise(tokens.lines):
@@ -185,7 +193,7 @@ class Parser:
                 if type_ in soft and name in actions[top]:
                     type_ = name
                     continue
-                raise describe(Failure(self.text, tokens, tables, self.lexer, index, states))
+                raise self._failure(tokens, index, states)
             if action >= 0:
                 top = action
                 states.append(top)
