@@ -174,6 +174,7 @@ class _Kernel(Tests):
         barriers = {number for number, inside in shape.inside.items() if any(BARRIER in one.text for one in inside)}
         self._has_barrier_loops = any(blocks & barriers for blocks in shape.loops().values())
         self._strides = Strides(body, pointers, shape.loops())
+        self._of_one = self._strides.blocks_of_one(shape)
         self.usage = Usage(body, pointers, place_of, variables, shape)
         self._claims = Claims(body, pointers, self._names, self._remember)
         self._epoch = body.spill("i32")
@@ -288,7 +289,11 @@ class _Kernel(Tests):
         count, is_read = access.size // known.granule, one.code == "load" and not access.is_atomic
         readers = "%ktc.e.readers" if is_read else ""
         words = Words(place, count, access.size, me, "%ktc.e.base", readers, access.is_atomic)
-        self._claims.claim(one, words, self._strides.of(access.pointer, one.block))
+        self._claims.claim(one, words, self._stride(one, access))
+
+    def _stride(self, one: Instruction, access: Access) -> int | None:
+        """Return how far apart neighbours' accesses are; a thread that is alone is no one of several readers."""
+        return None if one.block in self._of_one else self._strides.of(access.pointer, one.block)
 
     def _access_shared(self, one: Instruction, access: Access) -> None:
         at = self.usage.variable_of(access)
@@ -334,7 +339,7 @@ class _Kernel(Tests):
             several = self._names(1)[0]
             self._body.put_before(one, f"{several} = or i32 {low}, {_READERS}")
         words = Words(place, count, access.size, me, low, several, access.is_atomic)
-        self._claims.claim(one, words, self._strides.of(access.pointer, one.block))
+        self._claims.claim(one, words, self._stride(one, access))
 
     # ---- what becomes of it --------------------------------------------------------------------------------
 

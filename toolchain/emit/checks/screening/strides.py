@@ -7,6 +7,7 @@ from ktc.emit.checks.body import Body, Instruction, incoming
 from ktc.emit.checks.layout import size_of, split
 from ktc.emit.checks.memory import access_of
 from ktc.emit.checks.pointers import Pointers, step_of
+from ktc.emit.checks.screening.waiting import Shape
 
 Stride = tuple[int, frozenset[int]] | None
 """A number, and the first blocks of the loops in which it is one."""
@@ -28,6 +29,8 @@ class Strides:
     def __init__(self, body: Body, pointers: Pointers, loops: Mapping[int, AbstractSet[int]]) -> None:
         self._body, self._pointers, self._loops = body, pointers, loops
         self._known: dict[str, Stride] = {}
+        self._open: set[str] = set()
+        """Values that are being looked at."""
 
     def of(self, value: str, block: int) -> int | None:
         """Return the stride of a number, or of an address in bytes, as a block sees it; None: no constant one."""
@@ -35,6 +38,20 @@ class Strides:
         if found is None or not all(block in self._loops.get(head, ()) for head in found[1]):
             return None
         return found[0]
+
+    def blocks_of_one(self, shape: Shape) -> set[int]:
+        """Return the blocks that one thread of a row runs, as under `if t == 0`."""
+        found = set[int]()
+        for branch, number, below in shape.ways():
+            one = self._body.defined.get(branch.text.split()[2].rstrip(","))
+            words = one.text.split() if one is not None and one.code == "icmp" else []
+            predicate = next((word for word in words if word in ("eq", "ne")), "")
+            if one is None or predicate != ("ne" if number else "eq"):
+                continue
+            strides = [self.of(part.split()[-1], one.block) for part in split(one.text[len("icmp") :])]
+            if None not in strides and strides[0] != strides[1]:
+                found |= below
+        return found
 
     def _stride(self, value: str) -> Stride:
         if value == "%s0":
@@ -46,7 +63,9 @@ class Strides:
             return 0, _ALWAYS  # a constant or an argument
         if value not in self._known:
             self._known[value] = None  # on a way around
+            self._open.add(value)
             self._known[value] = self._of(one)
+            self._open.discard(value)
         return self._known[value]
 
     def _of(self, one: Instruction) -> Stride:
@@ -99,7 +118,8 @@ class Strides:
 
     def _is_alike(self, one: Instruction, values: list[str]) -> bool:
         """Return whether a loop's number is the same for all threads if it was so in the turn before."""
-        known = dict(self._known)
+        known = self._known
+        self._known = {name: stride for name, stride in known.items() if name not in self._open}
         self._known[one.name] = 0, frozenset({one.block})
         found = [self._stride(value) for value in values]
         if all(stride is not None and stride[0] == 0 for stride in found):

@@ -1,8 +1,10 @@
 """The shape of a kernel's function: its blocks, what lies between two barriers, and loops that may wait for others."""
 
 import re
+from collections.abc import Iterator
 
 from ktc.emit.checks.body import Body, Instruction
+from ktc.emit.workgroups.graphs import flow
 from ktc.emit.workgroups.graphs.uniformity import loops_of
 
 _LABEL = re.compile(r'("[^"]+"|[\w.$-]+):')
@@ -61,6 +63,16 @@ class Shape:
         """Return the blocks of each loop by its first block."""
         names = {str(at): [str(target) for target in targets] for at, targets in self.edges.items()}
         return {int(head): {int(name) for name in loop} for head, loop in loops_of(names, "1").items()}
+
+    def ways(self) -> Iterator[tuple[Instruction, int, set[int]]]:
+        """Return branches of two targets, for each target its number and the blocks that are run only by that way."""
+        names = {str(at): [str(target) for target in targets] for at, targets in self.edges.items()}
+        parents, before = flow.immediate_dominators(names, "1"), flow.reversed_edges(names)
+        for at, targets in self.edges.items():
+            for number, target in enumerate(targets if len(targets) == 2 else ()):
+                if before[str(target)] == [str(at)]:
+                    below = {one for one in self.edges if flow.dominates(parents, str(target), str(one))}
+                    yield self.inside[at][-1], number, below
 
     def may_wait(self) -> bool:
         """Return whether a loop without a barrier ends only by what is read in it, which another thread may write."""
