@@ -106,15 +106,17 @@ def _is_its_bytes(body: Body, ty: Ty) -> bool:
     """Return whether a value is no more than its bytes: trivial, or of a library type with a true `__is_trivial__`, or
     made of such.
 
-
-    The copies of such a type are functions all the same, for with other parameters they do more.
+    The copies of such a type are functions all the same, for with other parameters they do more. A `DevicePassable` type
+    of the program may define how it is copied: what a kernel gets are the bytes that `_to_device_type` wrote.
     """
     if struct_types.is_trivial(body.elab, ty):
         return True
     if not isinstance(ty, StructTy):
         return False
     if not ty.info.module.is_library:
-        own = any(name in ty.info.members for name in ("__copyinit__", "__moveinit__", "__del__"))
+        own = {name for name in ("__copyinit__", "__moveinit__", "__del__") if name in ty.info.members}
+        if "_to_device_type" in ty.info.members:
+            own &= {"__del__"}
         return not own and all(_is_its_bytes(body, kind) for _, kind in struct_types.fields_of(body.elab, ty))
     said = ty.info.members.get("__is_trivial__")
     return isinstance(said, AliasInfo) and evaluation.alias_value(body.elab, said, ty) == well_known.bool_constant(
