@@ -103,8 +103,9 @@ def _is_passed_whole(body: Body, sig: ArgumentSignature, target: Target) -> bool
 
 
 def _is_its_bytes(body: Body, ty: Ty) -> bool:
-    """Return whether a value is no more than its bytes: trivial, or of a library type with a true `__is_trivial__`, or
-    made of such.
+    """Return whether a value is no more than its bytes.
+
+    It is trivial, or of a library type with a true `__is_trivial__`, or made of such.
 
     The copies of such a type are functions all the same, for with other parameters they do more. A `DevicePassable` type
     of the program may define how it is copied: what a kernel gets are the bytes that `_to_device_type` wrote.
