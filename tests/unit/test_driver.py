@@ -159,4 +159,4 @@ def test_a_kernel_must_be_chosen(tmp_path: Path, kernels: None, kernel: str, sai
     one = session(tmp_path, accelerators="sm_90")
     with pytest.raises(CompileError, match=said):
         pipeline.emit(one, "asm", kernel, on_device=True)
-    assert "one" in one.sink.diagnostics[0].help
+    assert "'one[0]', 'two[1]'" in one.sink.diagnostics[0].help

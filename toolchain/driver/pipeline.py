@@ -246,7 +246,9 @@ def _choose_kernel(session: Session, unit: Unit, wanted: str) -> str:
         message = f"the program has no kernel '{wanted}'"
         fail(session, Diagnostic(Code.INVALID_KERNEL, None, message, f"its kernels are {listed}"))
     message = f"the program has {len(fitting)} kernels" + (f" called '{wanted}'" if wanted else "")
-    help = f"choose one with --kernel: {', '.join(repr(symbol) for symbol in fitting)}"
+    titles = [kernel.title for kernel in unit.kernels]
+    offered = [names[symbol][titles.count(names[symbol][1]) == 1] for symbol in fitting]
+    help = f"choose one with --kernel: {', '.join(map(repr, sorted(offered)))}"
     fail(session, Diagnostic(Code.INVALID_KERNEL, None, message, help))
 
 
