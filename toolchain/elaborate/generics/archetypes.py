@@ -256,17 +256,17 @@ def is_open(elab: Elaboration, fn: FunctionInfo) -> bool:
     """Return whether an argument's type is a trait or a struct with open parameters."""
     for arg in fn.node.args:
         match arg.type:
-            case ast.Name(id=name):
+            case ast.Name(id=name) as written:
                 found = modules.module_name(elab, elab.modules.main, name) or modules.prelude_name(elab, name)
                 if isinstance(found, TraitInfo) or (isinstance(found, StructInfo) and found.node.params):
                     return True
-                if isinstance(found, AliasInfo) and _means_open(elab, arg.type, fn):
+                if isinstance(found, AliasInfo) and _means_open(elab, written, fn):
                     return True
-            case ast.Subscript(base=ast.Name(id=name), args=args, keywords=keywords) if name != "Some":
+            case ast.Subscript(base=ast.Name(id=name), args=args, keywords=keywords) as applied if name != "Some":
                 found = modules.module_name(elab, elab.modules.main, name) or modules.prelude_name(elab, name)
                 if isinstance(found, StructInfo) and _leaves_open(found, args, keywords):
                     return True
-                if isinstance(found, AliasInfo) and _means_open(elab, arg.type, fn):
+                if isinstance(found, AliasInfo) and _means_open(elab, applied, fn):
                     return True
             case ast.Subscript(base=ast.Name(id="Some")) | ast.Binary():
                 return True
