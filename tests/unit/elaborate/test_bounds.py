@@ -13,7 +13,7 @@ from ktc.elaborate.resolve import modules
 from ktc.syntax.loader import load
 
 EMPTY = "fn main():\n    pass\n"
-ASKED_ELSEWHERE = ("gpu.host._launch",)
+ASKED_ELSEWHERE = ("gpu.host._launch", "gpu.host._launch_arguments")
 """There the types of arguments are asked first, and no bound can say it."""
 
 
