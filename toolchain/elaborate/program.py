@@ -217,7 +217,7 @@ def elaborate_archive(package: Package, config: Config, sink: Sink) -> tuple[nod
     elab = begin(package, config, sink, None, True)
     unit = _archive(elab)
     packed = packed_bodies(elab.instances.states["host"], elab.instances.globals)
-    return unit, packed, tuple(sorted(elab.comptime.defines.asked))
+    return unit, packed, tuple(sorted(elab.comptime.defines.read))
 
 
 def elaborate_for_device(package: Package, config: Config, sink: Sink) -> tuple[Packed, tuple[str, ...]]:
@@ -226,7 +226,7 @@ def elaborate_for_device(package: Package, config: Config, sink: Sink) -> tuple[
     _archive(elab)
     state = elab.instances.states[config.accelerators[0].name]
     packed = packed_bodies(state, {**elab.instances.globals, **state.shared})
-    return packed, tuple(sorted(elab.comptime.defines.asked))
+    return packed, tuple(sorted(elab.comptime.defines.read))
 
 
 def elaborate_edited(

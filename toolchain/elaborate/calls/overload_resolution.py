@@ -133,7 +133,7 @@ def choose(
     if len(best) > 1 and not quiet:
         from ktc.elaborate.calls import overload_ties
 
-        best = overload_ties.settle_tie(body, best, fns.name, span)
+        best = overload_ties.break_tie(body, best, fns.name, span)
     if best:
         return best[0]
     if quiet:
@@ -185,7 +185,7 @@ def _try(
         cost += GENERIC * sum(map(parameter_binding.is_existential, fn.node.args))  # each stands for a parameter
         check_forms(elab, fn, given, slots)
     scope = Scope(unification.fn_scope_parent(elab, fn, self_ty), "function")
-    given = parameter_binding.settle(elab, fn.node.params, given, scope, fn.module, what)
+    given = parameter_binding.complete_parameters(elab, fn.node.params, given, scope, fn.module, what)
     actual = parameter_inference.actual_types(body, fn, slots)
     instance = instance_table.instance(elab, fn, self_ty, given, actual, env, body)
     if fn.node.where:

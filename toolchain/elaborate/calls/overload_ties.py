@@ -18,7 +18,7 @@ from ktc.elaborate.model.types import PartialTy, StructTy, Sym, TraitTy
 from ktc.elaborate.model.values import Arg, Place
 
 
-def settle_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list[Candidate]:
+def break_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list[Candidate]:
     """Of candidates that cost the same the ones with the fewest open types; several of a user's are an error."""
     fixed = [found for found in best if not _has_variadic_parameters(found.instance.fn)]
     best = fixed or best  # one that names its parameters goes before one that takes any number

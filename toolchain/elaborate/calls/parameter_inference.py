@@ -43,7 +43,9 @@ def infer(
         if isinstance(want, Metatype) and kind is None:
             unification.unify(elab, want, value, bound)
         elif kind is not None and want is not None:
-            unification.unify(elab, want, well_known.settled_type(elab, kind) if isinstance(want, Sym) else kind, bound)
+            unification.unify(
+                elab, want, well_known.inferred_type(elab, kind) if isinstance(want, Sym) else kind, bound
+            )
     later: list[_DeferredLiteral] = []
     made: StructTy | None = None
     for formal, slot, want, origin in zip(fn.node.args, slots, pattern.args, pattern.origins, strict=True):
@@ -188,7 +190,7 @@ def infer_one(body: Body, arg: Arg, want: ParameterArgument, bound: dict[Sym, Pa
     tentative = dict(bound)
     if unification.unify(body.elab, want, have, tentative):
         bound.update(tentative)
-    elif isinstance(have, StructTy) and _leaves_open(want):
+    elif isinstance(have, StructTy) and _has_open_parameters(want):
         # what fits may still infer something; the conversion is checked later
         if want.info is have.info:
             bound.update(tentative)
@@ -196,7 +198,7 @@ def infer_one(body: Body, arg: Arg, want: ParameterArgument, bound: dict[Sym, Pa
             _infer_through_conversion(body, have, want, bound, arg.value)
 
 
-def _leaves_open(want: ParameterArgument) -> TypeGuard[StructTy | PartialTy]:
+def _has_open_parameters(want: ParameterArgument) -> TypeGuard[StructTy | PartialTy]:
     """Return whether a declared type is a struct some of whose parameters are still to be found."""
     if isinstance(want, PartialTy):
         return any(isinstance(value, Sym) or getattr(value, "symbolic", False) for value in want.params)
@@ -250,7 +252,9 @@ def concrete_self(body: Body, self_ty: StructTy, bound: dict[Sym, ParameterArgum
         if value is not None and not isinstance(value, (Sym, Opaque)):
             values[param.name] = value
     scope = Scope(info.scope, "function")
-    values = parameter_binding.settle(body.elab, info.node.params, values, scope, info.module, f"'{info.name}'")
+    values = parameter_binding.complete_parameters(
+        body.elab, info.node.params, values, scope, info.module, f"'{info.name}'"
+    )
     return struct_types.struct_type(body.elab, info, tuple(values[p.name] for p in info.node.params))
 
 

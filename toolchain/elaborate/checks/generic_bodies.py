@@ -21,7 +21,7 @@ from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.functions import function_bodies
 from ktc.elaborate.generics import archetypes, unification
 from ktc.elaborate.instances import instance_table, signatures
-from ktc.elaborate.instances.signatures import phantom, with_arguments
+from ktc.elaborate.instances.signatures import placeholder_argument, with_arguments
 from ktc.elaborate.kernels.kernel_attributes import may_be_kernel
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, OverloadSet, Scope, StructInfo, TraitInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
@@ -264,5 +264,5 @@ def _actual(elab: Elaboration, fn: FunctionInfo, scope: Scope, ty: StructTy | No
         found.append([have] if arg.kind == "star" and have is not None else have)
         known = have or kind
         if isinstance(known, Ty):
-            scope.names[arg.name] = phantom(arg.name, known, fn, arg)
+            scope.names[arg.name] = placeholder_argument(arg.name, known, fn, arg)
     return found

@@ -54,9 +54,9 @@ def heap_closure(body: Body, fn: FunctionValue, instance: Instance, want: Functi
     made = _allocate(body, want, kind, where)
     block = body.let(nodes.Load(made.pointer, types.PTR), types.PTR)
     first = _ENVIRONMENT + len(arrays)
-    _put(body, block, kind, _DESTROY, _destroyer(body, kind, [ty for _, ty in held], first))
+    _store_address(body, block, kind, _DESTROY, _destroyer(body, kind, [ty for _, ty in held], first))
     direct = bool(instance.envs) and instance.signature.raises == want.raises
-    _put(body, block, kind, _CODE, instance.symbol if direct else bridges.bridge(body, instance, want))
+    _store_address(body, block, kind, _CODE, instance.symbol if direct else bridges.bridge(body, instance, want))
     if direct:
         body.refer(instance.symbol)
     for at, (place, ty) in enumerate(held):
@@ -132,7 +132,7 @@ def _allocate(body: Body, want: FunctionTy, kind: types.Type, span: Span) -> Pla
     return made
 
 
-def _put(body: Body, block: Value, kind: types.StructType, field: int, symbol: str) -> None:
+def _store_address(body: Body, block: Value, kind: types.StructType, field: int, symbol: str) -> None:
     body.refer(symbol)
     body.emit(nodes.Store(_field(block, kind, field), nodes.Const(types.PTR, nodes.Address(symbol))))
 

@@ -260,20 +260,20 @@ def is_open(elab: Elaboration, fn: FunctionInfo) -> bool:
                 found = modules.module_name(elab, elab.modules.main, name) or modules.prelude_name(elab, name)
                 if isinstance(found, TraitInfo) or (isinstance(found, StructInfo) and found.node.params):
                     return True
-                if isinstance(found, AliasInfo) and _means_open(elab, written, fn):
+                if isinstance(found, AliasInfo) and _is_open_alias(elab, written, fn):
                     return True
             case ast.Subscript(base=ast.Name(id=name), args=args, keywords=keywords) as applied if name != "Some":
                 found = modules.module_name(elab, elab.modules.main, name) or modules.prelude_name(elab, name)
-                if isinstance(found, StructInfo) and _leaves_open(found, args, keywords):
+                if isinstance(found, StructInfo) and _has_open_parameters(found, args, keywords):
                     return True
-                if isinstance(found, AliasInfo) and _means_open(elab, applied, fn):
+                if isinstance(found, AliasInfo) and _is_open_alias(elab, applied, fn):
                     return True
             case ast.Subscript(base=ast.Name(id="Some")) | ast.Binary():
                 return True
     return False
 
 
-def _means_open(elab: Elaboration, node: ast.Expr, fn: FunctionInfo) -> bool:
+def _is_open_alias(elab: Elaboration, node: ast.Expr, fn: FunctionInfo) -> bool:
     """Return whether an alias means a trait or a struct with open parameters; False if its value has an error."""
     outer = elab.reporter.redirect(Sink())  # 'Self' and the struct's parameters are not known here
     try:
@@ -339,7 +339,7 @@ def _mutable_flag(param: ast.Param) -> str:
     return ""
 
 
-def _leaves_open(info: StructInfo, args: tuple[ast.Expr, ...], keywords: tuple[ast.Keyword, ...]) -> bool:
+def _has_open_parameters(info: StructInfo, args: tuple[ast.Expr, ...], keywords: tuple[ast.Keyword, ...]) -> bool:
     """Return whether a struct's parameters are not all given."""
     wanted = sum(p.kind not in ("infer", "star") and p.default is None for p in info.node.params)
     return len(args) + len(keywords) < wanted or any(isinstance(arg, ast.Name) and arg.id == "_" for arg in args)

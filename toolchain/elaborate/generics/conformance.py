@@ -59,7 +59,7 @@ def check_conforms(elab: Elaboration, param: ast.Param, value: ParameterArgument
         text = f"'{param.name}' of {what} must be a type, not a trait"
         raise Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=hint)
     if isinstance(value, PartialTy):
-        if _follows(value):
+        if _depends_on_unbound(value):
             return
         text = f"'{value.info.name}' needs its parameters before it can be parameter '{param.name}' of {what}"
         raise Mismatch(Code.WRONG_PARAMETER_COUNT, text, weight=2)
@@ -89,7 +89,7 @@ def check_trait(elab: Elaboration, param: ast.Param, value: ParameterArgument, w
     return value
 
 
-def _follows(value: PartialTy) -> bool:
+def _depends_on_unbound(value: PartialTy) -> bool:
     """Return whether a missing conformance may follow from an unbound parameter, such as the `mut` of an origin."""
     lacking = [param for param, given in zip(value.info.node.params, value.params, strict=True) if given is None]
     return all(param.kind == "infer" for param in lacking) and any(isinstance(given, Sym) for given in value.params)

@@ -40,7 +40,7 @@ def type_of_param(elab: Elaboration, value: ParameterArgument) -> ParameterArgum
     return function_types.fn_type_of(elab, value) if isinstance(value, FunctionValue) else None
 
 
-def settle(
+def complete_parameters(
     elab: Elaboration, params: tuple[ast.Param, ...], given: dict[str, ParameterArgument], scope: Scope,
     module: ModuleInfo,
     what: str, allow_open: bool = False, unbound: Collection[str] = (),
@@ -207,7 +207,7 @@ def apply_struct(
     given = {name: value for name, value in given.items() if value is not None}
     scope = Scope(info.scope, "function")
     written = frozenset(given)
-    given = settle(elab, params, given, scope, info.module, what, allow_open=True, unbound=unbound)
+    given = complete_parameters(elab, params, given, scope, info.module, what, allow_open=True, unbound=unbound)
     values = tuple(given.get(p.name) for p in params)
     made = PartialTy(info, values, written=written) if None in values else struct_types.struct_type(elab, info, values)
     check_where(elab, info.node.where, scope, info.module, what, made)
@@ -215,7 +215,7 @@ def apply_struct(
     return made
 
 
-def settle_struct(elab: Elaboration, open_ty: PartialTy) -> StructTy:
+def with_default_parameters(elab: Elaboration, open_ty: PartialTy) -> StructTy:
     """Return the type that a partial one means where nothing else says its parameters: their defaults do.
 
     Raises:
@@ -226,7 +226,7 @@ def settle_struct(elab: Elaboration, open_ty: PartialTy) -> StructTy:
         p.name: v for p, v in zip(info.node.params, open_ty.params, strict=True) if v is not None
     }
     scope = Scope(info.scope, "function")
-    found = settle(elab, info.node.params, given, scope, info.module, f"'{info.name}'")
+    found = complete_parameters(elab, info.node.params, given, scope, info.module, f"'{info.name}'")
     return struct_types.struct_type(elab, info, tuple(found[p.name] for p in info.node.params))
 
 
@@ -235,7 +235,7 @@ def type_with_defaults(elab: Elaboration, value: ParameterArgument) -> Parameter
     if isinstance(value, PartialTy) and value.is_bare:
         params = value.info.node.params
         if all(param.default is not None or param.kind == "star" for param in params):
-            return settle_struct(elab, value)
+            return with_default_parameters(elab, value)
     if isinstance(value, AliasInfo) and all(param.default is not None for param in value.node.params):
         return apply_alias(elab, value, (), (), None)
     return value
@@ -274,7 +274,7 @@ def _apply_open(
     scope = Scope(parent, "function")
     source = (BoundAlias(alias, self_ty), tuple(given.items()))
     unbound = [param.name for param in params if param.name not in given]
-    settle(elab, params, given, scope, alias.module, f"'{alias.name}'", allow_open=True, unbound=unbound)
+    complete_parameters(elab, params, given, scope, alias.module, f"'{alias.name}'", allow_open=True, unbound=unbound)
     assert alias.node.value is not None
     found = elab.api.evaluate_open(elab, alias.node.value, scope, alias.module)
     made, symbols = _without_symbols(found, list[Sym]())
@@ -312,7 +312,7 @@ def apply_alias(
         return _apply_open(elab, alias, given, self_ty)
     parent = self_ty.scope if self_ty is not None and self_ty.scope is not None else alias.scope
     scope = Scope(parent, "function")
-    given = settle(elab, params, given, scope, alias.module, f"'{alias.name}'")
+    given = complete_parameters(elab, params, given, scope, alias.module, f"'{alias.name}'")
     key = (self_ty, elab.instances.state.target.name, tuple(given[p.name] for p in params))
     if key not in alias.values:
         node = alias.node
@@ -331,7 +331,7 @@ def library_struct(elab: Elaboration, name: str, params: tuple[ParameterArgument
     return made
 
 
-def keywords_type(elab: Elaboration, kind: Ty) -> StructTy:
+def kwargs_type(elab: Elaboration, kind: Ty) -> StructTy:
     """Return the type of `**kwargs`."""
     return library_struct(elab, "OwnedKwargsDict", (kind,))
 
@@ -365,7 +365,7 @@ def check_bound(elab: Elaboration, fn: FunctionValue, span: Span) -> None:
             given = function_types.parameters_of_function(elab, params, fn, one.title)
             if one.owner is None:
                 scope, unbound = Scope(one.scope, "function"), [param.name for param in params]
-                settle(elab, params, given, scope, one.module, one.title, allow_open=True, unbound=unbound)
+                complete_parameters(elab, params, given, scope, one.module, one.title, allow_open=True, unbound=unbound)
             return
         except Symbolic:
             return

@@ -70,7 +70,7 @@ def unify_value(
     """Bind what the type of a parameter leaves open by the type of its value."""
     if isinstance(want, FunctionTy) and want.syntax is not None:
         _unify_parametric(elab, want, kind, scope, module, bound)
-    unify(elab, want, well_known.settled_type(elab, kind) if isinstance(want, Sym) else kind, bound)
+    unify(elab, want, well_known.inferred_type(elab, kind) if isinstance(want, Sym) else kind, bound)
 
 
 def _unify_parametric(

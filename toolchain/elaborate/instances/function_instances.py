@@ -211,7 +211,7 @@ def only_instance(
     info = fn.set.functions[0]
     scope = Scope(unification.fn_scope_parent(elab, info, fn.self_ty), "function")
     given = function_types.parameters_of_function(elab, info.node.params, fn, f"'{info.name}'")
-    given = parameter_binding.settle(elab, info.node.params, given, scope, info.module, f"'{info.name}'")
+    given = parameter_binding.complete_parameters(elab, info.node.params, given, scope, info.module, f"'{info.name}'")
     return instance_table.instance(elab, info, fn.self_ty, given, actual, fn.env, asking, span, kernel)
 
 

@@ -70,10 +70,10 @@ def instance(
         parent = asking.frame.instance if asking is not None else elab.instances.current
         depth = parent.depth + 1 if parent is not None else 0
         if depth > MAX_DEPTH:
-            _without_end(elab, fn, call_span, parent)
+            _fail_endless_instantiation(elab, fn, call_span, parent)
         symbol = mangling.symbol_for(elab, fn, (canonical_self, values, open_types, *place), kernel)
         if symbol in state.by_symbol:  # of a function that is nested in a loop that is unrolled
-            symbol = _numbered(symbol, state.by_symbol)
+            symbol = _unique_symbol(symbol, state.by_symbol)
         signature = signatures.signature(elab, fn, canonical_self, scope, declared, actual)
         found = Instance(fn, symbol, values, scope, canonical_self, state, signature, parent, call_span, depth)
         found.envs = environments(elab, (*values, *open_types, canonical_self))
@@ -99,7 +99,9 @@ def open_arguments(elab: Elaboration, instance: Instance) -> bool:
     return any(isinstance(a.ty, (TraitTy, OpenTy)) for a in instance.signature.args)
 
 
-def _without_end(elab: Elaboration, fn: FunctionInfo, span: Span | None, parent: Instance | None) -> NoReturn:
+def _fail_endless_instantiation(
+    elab: Elaboration, fn: FunctionInfo, span: Span | None, parent: Instance | None
+) -> NoReturn:
     """Report a function that instantiates itself, once for all that do so through one another."""
     if fn.uid not in elab.instances.nonterminating:
         elab.report(Code.INSTANTIATION_LIMIT, f"'{fn.name}' instantiates itself without end", span, "", parent)
@@ -109,7 +111,7 @@ def _without_end(elab: Elaboration, fn: FunctionInfo, span: Span | None, parent:
     raise ErrorReported
 
 
-def _numbered(symbol: str, taken: Container[str]) -> str:
+def _unique_symbol(symbol: str, taken: Container[str]) -> str:
     """Return a symbol that is not taken: this one with a number."""
     number = 2
     while f"{symbol}_{number}" in taken:

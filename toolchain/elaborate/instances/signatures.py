@@ -86,7 +86,7 @@ def declared_types(
         if isinstance(kind, (PartialTy, TraitTy)) and have is not None and not isinstance(have, list):
             kind = known(elab, kind, have)
         if isinstance(kind, Ty):
-            inner.names[arg.name] = phantom(arg.name, kind, fn, arg)
+            inner.names[arg.name] = placeholder_argument(arg.name, kind, fn, arg)
     return found
 
 
@@ -200,7 +200,7 @@ def _points_through_pointer(elab: Elaboration, fn: FunctionInfo, args: list[Argu
     inner = Scope(scope, "function")
     for sig in args:
         if isinstance(sig.ty, Ty) and not isinstance(sig.ty, OpenTy):
-            inner.names[sig.name] = phantom(sig.name, sig.ty, fn, sig.node, mutable=False)
+            inner.names[sig.name] = placeholder_argument(sig.name, sig.ty, fn, sig.node, mutable=False)
     place = elab.api.expr(Body(elab, fn.module, inner, None), fn.node.result_ref[0])
     return isinstance(place, Place) and place.mutable
 
@@ -226,7 +226,7 @@ def library_result(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> Ty:
 def _complete(elab: Elaboration, value: PartialTy, span: Span) -> StructTy:
     """Return the type that a result's partial type means: defaults say the rest, and nothing can infer it."""
     try:
-        return parameter_binding.settle_struct(elab, value)
+        return parameter_binding.with_default_parameters(elab, value)
     except Mismatch as reason:
         text = f"the result type '{value.info.name}' is not complete: {reason.message}"
         origin = any(p.name == "origin" and p.default is None for p in value.info.node.params)
@@ -301,7 +301,7 @@ def _arg(
         return ArgumentSignature(arg.name, _type(kind), convention, arg.kind, arg, "memory", "list")
     if arg.kind == "starstar":
         return ArgumentSignature(
-            arg.name, parameter_binding.keywords_type(elab, _type(kind)), "var", arg.kind, arg, "memory"
+            arg.name, parameter_binding.kwargs_type(elab, _type(kind)), "var", arg.kind, arg, "memory"
         )
     ty = kind if isinstance(kind, FunctionTy) and not is_specialised(arg, fn) else _type(known(elab, kind, have))
     if isinstance(ty, (TraitTy, OpenTy)) or convention in ("mut", "ref", "out"):
@@ -334,11 +334,11 @@ def with_arguments(fn: FunctionInfo, args: Iterable[ArgumentSignature], scope: S
     inner = Scope(scope, "function")
     for sig in args:
         if isinstance(sig.ty, Ty) and not isinstance(sig.ty, OpenTy):
-            inner.names[sig.name] = phantom(sig.name, sig.ty, fn, sig.node)
+            inner.names[sig.name] = placeholder_argument(sig.name, sig.ty, fn, sig.node)
     return inner
 
 
-def phantom(name: str, ty: Ty, fn: FunctionInfo, node: ast.Param, mutable: bool = True) -> Var:
+def placeholder_argument(name: str, ty: Ty, fn: FunctionInfo, node: ast.Param, mutable: bool = True) -> Var:
     """Return an argument of which only the type is known, for the types that depend on it."""
     place = Place(ty, nodes.LocalAddress(FOREIGN), mutable, None, (), False, "foreign", ())
     return Var(name, ty, place, Span(fn.module.source, node.start, node.end), "arg")

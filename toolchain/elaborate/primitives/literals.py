@@ -120,10 +120,10 @@ def _constant(use: Use, value: "int | Real") -> RValue:
 
 
 def _real(use: Use, at: int) -> Real:
-    return normal(_literal(use, at, "!kgen.float_literal"))
+    return normalized(_literal(use, at, "!kgen.float_literal"))
 
 
-def normal(value: "int | Real") -> Real:
+def normalized(value: "int | Real") -> Real:
     """Return a number as a `Fraction`, or as a `float` if no fraction is equal to it."""
     if isinstance(value, float):
         special = not math.isfinite(value) or (value == 0.0 and math.copysign(1.0, value) < 0)
@@ -145,17 +145,17 @@ def _finite(value: Real) -> bool:
 def _add(a: Real, b: Real) -> Real:
     if _finite(a) and _finite(b) and (total := Fraction(a) + Fraction(b)):
         return total
-    return normal(_sign(a) + _sign(b))
+    return normalized(_sign(a) + _sign(b))
 
 
 def _negate(a: Real) -> Real:
-    return -a if isinstance(a, Fraction) and a else normal(-_sign(a))
+    return -a if isinstance(a, Fraction) and a else normalized(-_sign(a))
 
 
 def _multiply(a: Real, b: Real) -> Real:
     if _finite(a) and _finite(b) and (product := Fraction(a) * Fraction(b)):
         return product
-    return normal(_sign(a) * _sign(b))
+    return normalized(_sign(a) * _sign(b))
 
 
 def _divide(a: Real, b: Real) -> Real:
@@ -163,7 +163,7 @@ def _divide(a: Real, b: Real) -> Real:
         return math.nan  # as the reference has it, whatever is divided
     if _finite(a) and _finite(b) and a:
         return Fraction(a) / Fraction(b)
-    return normal(_sign(a) / _sign(b))
+    return normalized(_sign(a) / _sign(b))
 
 
 def _floor_divide(a: Real, b: Real) -> Real:
@@ -190,7 +190,7 @@ def _power(a: Real, b: Real) -> Real:
         if digits <= 1 or digits * abs(b) <= MAX_BITS:
             return a**b.numerator
     try:
-        return normal(math.pow(_near(a), _near(b)))
+        return normalized(math.pow(_to_float(a), _to_float(b)))
     except OverflowError:
         odd = isinstance(b, Fraction) and b.denominator == 1 and b.numerator % 2 == 1
         return -math.inf if a < 0 and odd else math.inf
@@ -202,7 +202,7 @@ def _power(a: Real, b: Real) -> Real:
         return math.copysign(math.inf, _sign(a)) if odd else math.inf
 
 
-def _near(value: Real) -> float:
+def _to_float(value: Real) -> float:
     return value if isinstance(value, float) else round_exact(types.F64, value)
 
 

@@ -120,7 +120,7 @@ def _same_signature(a: ast.FunctionDecl, b: ast.FunctionDecl) -> bool:
     if a.params or b.params or len(a.args) != len(b.args) or a.where or b.where:
         return False
     for x, y in zip(a.args, b.args, strict=True):
-        if x.kind != y.kind or (x.kind == "kw" and x.name != y.name) or _shape(x.type) != _shape(y.type):
+        if x.kind != y.kind or (x.kind == "kw" and x.name != y.name) or _structure(x.type) != _structure(y.type):
             return False
         if (x.convention or "read") != (y.convention or "read"):
             return False
@@ -362,15 +362,15 @@ def _module_of(elab: Elaboration, ref: ImportRef) -> ModuleInfo | None:
     return enter(elab, node)
 
 
-def _shape(node: object) -> object:
+def _structure(node: object) -> object:
     """Return a type expression's structure without places."""
     if node is None:
         return None
     if isinstance(node, tuple):
-        return tuple(map(_shape, node))
+        return tuple(map(_structure, node))
     if isinstance(node, ast.Node):
         names = [n for n in field_names(type(node)) if n not in ("start", "end", "name_start")]
-        return (type(node).__name__, *(_shape(getattr(node, n)) for n in names))
+        return (type(node).__name__, *(_structure(getattr(node, n)) for n in names))
     return node
 
 

@@ -127,7 +127,7 @@ def variable_type(body: Body, node: ast.Expr) -> ParameterArgument:
     if not isinstance(want, PartialTy) or body.frame.module.is_library:
         return want
     try:
-        return parameter_binding.settle_struct(body.elab, want)
+        return parameter_binding.with_default_parameters(body.elab, want)
     except Mismatch as reason:
         text = f"'{want.info.name}' is not complete here: {reason.message}"
         body.fail(Code.CANNOT_INFER_PARAMETER, text, body.at(node), "write its parameters, or leave the type out")

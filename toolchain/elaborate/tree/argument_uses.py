@@ -90,7 +90,7 @@ def borrowed_arguments(fn: FunctionInfo) -> BorrowedArguments:
 def _borrowed_fields(fn: FunctionInfo, direct: list[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
     places = {fn.node.args[i].name: i for i in direct}
     for origin in fn.node.result_ref or () if places else ():
-        path = _steps(origin)
+        path = _path_parts(origin)
         if path and path[0] in places:
             yield places[path[0]], tuple(path[1:])
         else:
@@ -147,11 +147,11 @@ def overlaps_argument(call: ast.Expr, target: ast.Expr) -> bool:
             given = [value]
         case ast.Subscript(base=base, args=args):
             given = [base, *args]
-    steps = _steps(target)
-    return any(_overlap(_steps(one.value if isinstance(one, ast.Transfer) else one), steps) for one in given)
+    steps = _path_parts(target)
+    return any(_overlap(_path_parts(one.value if isinstance(one, ast.Transfer) else one), steps) for one in given)
 
 
-def _steps(node: ast.Expr) -> list[str]:
+def _path_parts(node: ast.Expr) -> list[str]:
     """Return the variable and the fields that a path leads through, up to the first item; empty if it is no path."""
     found: list[str] = []
     while isinstance(node, (ast.Attribute, ast.Subscript)):

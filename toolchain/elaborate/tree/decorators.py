@@ -197,7 +197,7 @@ def check_form(fn: FunctionInfo, sink: Sink) -> None:
     seen = check_parameters(fn.node.params, source, sink, outer)
     for arg in fn.node.args:
         if arg.name in seen and arg.name != "_":
-            _twice(arg, "argument", source, sink)
+            _report_duplicate(arg, "argument", source, sink)
         seen.add(arg.name)
         if arg.convention == "deinit" and (
             fn.owner is None or (arg is not fn.node.args[0] and fn.name != "__moveinit__")
@@ -241,7 +241,7 @@ def check_parameters(params: Sequence[ast.Param], source: Source, sink: Sink, ou
     seen, optional = set[str](outer), False
     for param in params:
         if param.name in seen and param.name != "_":
-            _twice(param, "parameter", source, sink)
+            _report_duplicate(param, "parameter", source, sink)
         seen.add(param.name)
         if param.kind == "infer" and param.default is not None:
             text = f"parameter '{param.name}' is inferred, so it cannot have a default value"
@@ -254,7 +254,7 @@ def check_parameters(params: Sequence[ast.Param], source: Source, sink: Sink, ou
     return seen
 
 
-def _twice(param: ast.Param, what: str, source: Source, sink: Sink) -> None:
+def _report_duplicate(param: ast.Param, what: str, source: Source, sink: Sink) -> None:
     span = Span(source, param.start, param.end)
     text = f"the {what} '{param.name}' is declared twice"
     sink.report(Diagnostic(Code.DUPLICATE_DEFINITION, span, text, "choose another name"))

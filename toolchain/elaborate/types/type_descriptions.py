@@ -12,7 +12,7 @@ from ktc.ir.types import DescribedType
 
 _NUMBERS = {"s": "signed", "u": "unsigned", "f": "float", "b": "boolean"}
 _SCALARS = frozenset({"Bool", "Int", "SIMD", "Tuple", "UInt"})
-_ROOMS = frozenset({"UnsafeMaybeUninitialized", "Variant"})
+_UNIONS = frozenset({"UnsafeMaybeUninitialized", "Variant"})
 """Structs of the library that hold values of other types in memory without a type."""
 
 
@@ -61,15 +61,15 @@ def _is_plain(elab: Elaboration, ty: StructTy, made: DescribedType) -> bool:
         made.target = describe(elab, pointee) if pointee is not None else ""
     elif name == "InlineArray" and prim is not None and isinstance(made.kind, types.ArrayType):
         _primitive(elab, prim, made)
-    elif name in _ROOMS:
-        _room(elab, ty, made)
+    elif name in _UNIONS:
+        _union(elab, ty, made)
     else:
         return False
     return True
 
 
-def _room(elab: Elaboration, ty: StructTy, made: DescribedType) -> None:
-    """Describe what may lie in a room: each of its types at the beginning, and which one it is."""
+def _union(elab: Elaboration, ty: StructTy, made: DescribedType) -> None:
+    """Describe what may lie in a union: each of its types at the beginning, and which one it is."""
     packs = [one.items if isinstance(one, ParameterPack) else (one,) for one in ty.params]
     kinds = [item for pack in packs for item in pack if isinstance(item, Ty)]
     for index, kind in enumerate(kinds):

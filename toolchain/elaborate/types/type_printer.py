@@ -121,21 +121,21 @@ def shown(elab: Elaboration, value: object) -> str:
             name = "AnyOrigin" if kind == "any" else "Origin.external" if kind == "external" else "Origin"
             return ("Mut" if mutable else "Immut") + name
         case ConstValue(_, str() as text):
-            return _cut(text)
+            return _truncated(text)
         case ConstValue(_, Fraction() as number):
             return repr(float(number)) if abs(number) < _MAX_NUMBER else str(number)[:_MAX_TEXT]
         case ParameterPack(items):
             return ", ".join(shown(elab, item) for item in items)
         case ConstValue(StructTy(params=(), info=info), (_, *_)) if "write_to" in info.members:
-            return _cut(_as_printed(elab, value), 3 * _MAX_TEXT, quoted=False)
+            return _truncated(_as_printed(elab, value), 3 * _MAX_TEXT, quoted=False)
         case ConstValue(StructTy() as ty, tuple() as lanes) if isinstance(struct_types.base_prim(elab, ty), PrimTy):
-            return _cut("[" + ", ".join(map(str, lanes)) + "]", 3 * _MAX_TEXT, quoted=False)
+            return _truncated("[" + ", ".join(map(str, lanes)) + "]", 3 * _MAX_TEXT, quoted=False)
         case FunctionValue():
-            return _cut(str(value), 3 * _MAX_TEXT, quoted=False)
+            return _truncated(str(value), 3 * _MAX_TEXT, quoted=False)
         case Ty():
             return str(value)
         case _:
-            return _cut(show(value), 3 * _MAX_TEXT, quoted=False)
+            return _truncated(show(value), 3 * _MAX_TEXT, quoted=False)
 
 
 def _struct(elab: Elaboration, ty: StructTy) -> str:
@@ -206,7 +206,7 @@ def _as_printed(elab: Elaboration, value: ConstValue) -> str:
         elab.reporter.redirect(sink)
 
 
-def _cut(text: str, limit: int = _MAX_TEXT, quoted: bool = True) -> str:
+def _truncated(text: str, limit: int = _MAX_TEXT, quoted: bool = True) -> str:
     text = text if len(text) <= limit else text[:limit] + "…"
     return '"' + text.replace("\n", "\\n") + '"' if quoted else text
 

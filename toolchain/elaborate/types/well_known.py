@@ -159,6 +159,6 @@ def startup_function(elab: Elaboration, name: str, module: str = "std.builtin._s
     return FunctionValue(found)
 
 
-def settled_type(elab: Elaboration, ty: ParameterArgument) -> ParameterArgument:
+def inferred_type(elab: Elaboration, ty: ParameterArgument) -> ParameterArgument:
     """Return the type that a parameter of this type says for another one: a literal's run-time type."""
     return materialized(elab, ty) if isinstance(ty, StructTy) else ty
