@@ -280,3 +280,17 @@ def test_numbers_that_two_results_share() -> None:
     )
     made = iter([module(3), module(2), module(4), module(5)])
     assert images._retried(lambda: next(made), images._doubled_ids) == module(4)
+
+
+def test_zeros_are_constants_like_others() -> None:
+    """The number of a struct's member may not be an `OpConstantNull`."""
+    header, kinds = (
+        [0x07230203, 0x10400, 0, 9, 0],
+        [4 << 16 | 21, 1, 32, 0, 4 << 16 | 21, 2, 64, 0, 3 << 16 | 22, 3, 32],
+    )
+    nulls = [3 << 16 | 46, 1, 4, 3 << 16 | 46, 2, 5, 3 << 16 | 46, 3, 6]
+    wanted = [4 << 16 | 43, 1, 4, 0, 5 << 16 | 43, 2, 5, 0, 0, 3 << 16 | 46, 3, 6]
+    code = struct.pack("<25I", *header, *kinds, *nulls)
+    assert images.plain_zeros(code) == struct.pack("<28I", *header, *kinds, *wanted)
+    text = "\t%1 = OpTypeInt 32 0\n\t%3 = OpTypeFloat 32\n\t%4 = OpConstantNull %1\n\t%6 = OpConstantNull %3\n"
+    assert images.plain_zeros_of_text(text) == text.replace("Null %1", " %1 0")

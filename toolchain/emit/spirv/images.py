@@ -66,13 +66,48 @@ def _retried(make: Callable[[], bytes], is_doubled: Callable[[bytes], bool]) -> 
 
 def _assembly(text: str, kernel: str, target: Target, level: int) -> bytes:
     with llvm.parsed(text, kernel) as module:
-        return llvm.assembly(module, target, level).encode()
+        return plain_zeros_of_text(llvm.assembly(module, target, level)).encode()
 
 
 def _object(text: str, kernel: str, target: Target, level: int) -> bytes:
     """Emission changes the module, so each form starts from the text."""
     with llvm.parsed(text, kernel) as module:
-        return llvm.object_code(module, target, level)
+        return plain_zeros(llvm.object_code(module, target, level))
+
+
+_TYPE_INT, _CONSTANT, _CONSTANT_NULL = 21, 43, 46
+
+
+def plain_zeros(code: bytes) -> bytes:
+    """Return a module whose zero integers are constants like others.
+
+    LLVM writes them as `OpConstantNull`, which SPIR-V does not allow as the number of a struct's member.
+    """
+    words = struct.unpack(f"<{len(code) // 4}I", code)
+    widths: dict[int, int] = {}
+    made = list(words[:5])
+    at = 5
+    while at < len(words):
+        length, code_of = max(words[at] >> 16, 1), words[at] & 0xFFFF
+        found = words[at : at + length]
+        if code_of == _TYPE_INT:
+            widths[found[1]] = found[2]
+        if code_of == _CONSTANT_NULL and found[1] in widths:
+            zero = [0] * (2 if widths[found[1]] > 32 else 1)
+            found = (3 + len(zero) << 16 | _CONSTANT, found[1], found[2], *zero)
+        made += found
+        at += length
+    return struct.pack(f"<{len(made)}I", *made)
+
+
+def plain_zeros_of_text(text: str) -> str:
+    """Return a disassembly changed in the same way."""
+    integers = set(re.findall(r"^\s*(%\S+) = OpTypeInt ", text, re.MULTILINE))
+    return re.sub(
+        r"^(\s*%\S+ = OpConstant)Null (%\S+)$",
+        lambda found: f"{found[1]} {found[2]} 0" if found[2] in integers else found[0],
+        text, flags=re.MULTILINE,
+    )  # fmt: skip
 
 
 def _doubled_names(text: bytes) -> bool:
