@@ -204,6 +204,8 @@ def _too_many(fn: FunctionInfo, pos: Sequence[Arg], at: int, constructor: bool) 
     """Return the mismatch for arguments by position from `at` on that nothing takes."""
     what, formals = fn.title, fn.node.args
     count = sum(f.kind in ("pos", "any") and f.convention != "out" for f in formals)
+    if _is_subscript(fn) and fn.owner is not None:
+        return _wrong_number_of_indices(Code.TOO_MANY_ARGUMENTS, fn, fn.owner.name, pos)
     skip = 1 if fn.owner is not None and not fn.static and not constructor else 0
     named = [f.name for f in formals if f.kind == "kw"]
     text = f"{what} takes {count - skip} argument{'s' * (count - skip != 1)}{' by position' * bool(named)}, but "
@@ -212,6 +214,21 @@ def _too_many(fn: FunctionInfo, pos: Sequence[Arg], at: int, constructor: bool) 
         hint = f"what is known at compile time is given in brackets: {what[:-1]}[…](…)'"
     text += f"{len(pos) - skip} {'is' if len(pos) - skip == 1 else 'are'} given"
     return Mismatch(Code.TOO_MANY_ARGUMENTS, text, pos[at].span, 1, hint=hint)
+
+
+def _is_subscript(fn: FunctionInfo) -> bool:
+    return fn.name in ("__getitem__", "__setitem__") and not fn.static
+
+
+def _wrong_number_of_indices(code: Code, fn: FunctionInfo, owner: str, pos: Sequence[Arg]) -> Mismatch:
+    """Return the mismatch for more or fewer indices than `__getitem__` or `__setitem__` takes."""
+    others = 1 + (fn.name == "__setitem__")  # `self`, and the value
+    taken = sum(f.kind in ("pos", "any") for f in fn.node.args) - others
+    given = len(pos) - others
+    verb = "is" if given == 1 else "are"
+    text = f"'{owner}' takes {taken} {'index' if taken == 1 else 'indices'}, but {given} {verb} given"
+    hint = "it has one dimension: in a matrix, write 'row * columns + column'" if taken == 1 else ""
+    return Mismatch(code, text, pos[taken + 1].span if given > taken else None, 1, hint=hint)
 
 
 def _slots(body: Body, fn: FunctionInfo, pos: Sequence[Arg], kw: Sequence[Arg], constructor: bool) -> list[Slot]:
@@ -259,6 +276,8 @@ def _slots(body: Body, fn: FunctionInfo, pos: Sequence[Arg], kw: Sequence[Arg], 
         slots[index] = arg
     for slot, formal in zip(slots, formals, strict=True):
         if slot is None and formal.default is None and formal.convention != "out" and formal.kind != "starstar":
+            if _is_subscript(fn) and fn.owner is not None and not kw and len(pos) > 1 + (fn.name == "__setitem__"):
+                raise _wrong_number_of_indices(Code.MISSING_ARGUMENT, fn, fn.owner.name, pos)
             hint = f"it is passed by name: '{formal.name}=…'" if formal.kind == "kw" else ""
             if formal.name == "self":
                 hint = f"{what} is a method: call it on a value, 'x.{what.strip(chr(39))}(…)'"
