@@ -98,6 +98,18 @@ def test_explain_lists_every_code(program_cache: Path, tmp_path: Path) -> None:
     assert done.returncode == 2 and "did you mean 'type-mismatch'?" in done.stderr
 
 
+def test_registers_of_another_target(program_cache: Path, tmp_path: Path) -> None:
+    """A register in a kernel's assembly is no name of a value."""
+    (tmp_path / "lane.kpy").write_text(
+        "from gpu.host import DeviceContext\nfrom sys._assembly import inlined_assembly\n\n\nfn lane():\n"
+        '    _ = inlined_assembly["mov.u32 $0, %laneid;", UInt32, constraints="=r"]()\n\n\ndef main():\n'
+        "    DeviceContext().enqueue_function_checked[lane, lane](grid_dim=1, block_dim=1)\n"
+    )
+    done = run_ktc(["build", "--target-accelerator", "cpu", "lane.kpy"], program_cache, tmp_path)
+    assert done.returncode == 1 and "invalid register name" in done.stderr
+    assert "error[unsupported-on-target]: the target refuses the inline assembly of kernel 'lane_" in done.stderr
+
+
 @pytest.mark.parametrize("device", [True, False])
 def test_assembly_of_another_target(program_cache: Path, tmp_path: Path, device: bool) -> None:
     launch = "DeviceContext().enqueue_function_checked[add, add](grid_dim=1, block_dim=1)" if device else "add()"

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from ktc import config as configs
+from ktc.diag import source
 
 STANDARD_INPUT = "-"
 """The file that is read from standard input."""
@@ -21,13 +22,15 @@ def kept_program(data: bytes) -> str:
     import tempfile
 
     cache = configs.open_cache().folder
-    folder = cache / "stdin" / hashlib.sha256(data).hexdigest()[:24] if cache is not None else None
+    folder = cache / "stdin" / hashlib.sha256(data).hexdigest()[:24] / source.STANDARD_INPUT if cache else None
     try:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         folder = None
-    folder = folder or Path(tempfile.mkdtemp(prefix="ktc-stdin-"))
+    if folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="ktc-stdin-")) / source.STANDARD_INPUT
+        folder.mkdir()
     path = folder / "stdin.kpy"
     part = path.with_suffix(f".{os.getpid()}")
     part.write_bytes(data)

@@ -7,6 +7,9 @@ import bisect
 
 from ktc.base.records import record
 
+STANDARD_INPUT = "<stdin>"
+"""What messages call the text of standard input, and the folder in which it is kept as a file."""
+
 
 class Source:
     """One text that was read, or that is read when somebody asks for it.

@@ -20,6 +20,7 @@ from ktc.passes import (
     definite_initialization,
     drop_insertion,
     frame_inlining,
+    fused_products,
 )
 from ktc.passes.slots import has_marks
 
@@ -60,6 +61,8 @@ def run(unit: Unit, config: object, sink: Sink) -> Unit:
             for one in PASSES:
                 function = one(function, config, sink)
         functions[symbol] = constant_choices.run(function) if chooses else function
+    if not chooses and getattr(unit.target, "fuses_products", False):
+        functions = {symbol: fused_products.run(function, functions) for symbol, function in functions.items()}
     unit = replace(unit, functions=functions)
     if not getattr(unit.target, "is_device", False):  # kernels have no other functions around them
         unit = capture_by_value.run(unit)

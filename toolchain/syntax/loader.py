@@ -18,7 +18,7 @@ from ktc.base.package_files import PackageFileError
 from ktc.base.records import entity
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
-from ktc.diag.source import Source, Span
+from ktc.diag.source import STANDARD_INPUT, Source, Span
 from ktc.syntax import ast
 from ktc.syntax.parsing.parser import parse, unpack
 from ktc.syntax.parsing.tables import Store, load_tables
@@ -328,7 +328,7 @@ def read_source(
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
-        place = Source(str(path), before.replace("\r\n", "\n"), is_library)
+        place = Source(shown_name(path), before.replace("\r\n", "\n"), is_library)
         line, _ = place.position(len(place.text))
         message = f"the file is not UTF-8 text: byte 0x{data[error.start]:02x} at offset {error.start}, in line {line}"
         sink.report(
@@ -337,7 +337,12 @@ def read_source(
             )
         )
         return None
-    return Source(str(path), text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n"), is_library)
+    return Source(shown_name(path), text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n"), is_library)
+
+
+def shown_name(path: Path) -> str:
+    """Return what messages call a file: its path, or that it came from standard input (`cli/standard_input.py`)."""
+    return STANDARD_INPUT if path.parent.name == STANDARD_INPUT else str(path)
 
 
 def _candidates(folder: Path, parts: list[str]) -> list[Path]:

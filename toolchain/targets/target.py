@@ -8,6 +8,9 @@ from dataclasses import field
 
 from ktc.base.records import record
 
+_WITH_FMA = ("x86-64-v3", "x86-64-v4")
+_ALWAYS_FMA = ("aarch64", "arm64")
+
 
 @record
 class Image:
@@ -125,6 +128,14 @@ class Target:
     is_hardened: bool = False
     title: str = ""
     aliases: tuple[str, ...] = ()
+
+    @property
+    def fuses_products(self) -> bool:
+        """Return whether LLVM makes one operation of a product and a sum for this processor."""
+        if self.vendor != "cpu":
+            return False
+        words = self.features.split(",")
+        return "-fma" not in words and ("+fma" in words or self.cpu in _WITH_FMA or self.triple.startswith(_ALWAYS_FMA))
 
     def __hash__(self) -> int:
         return hash((self.name, self.triple, self.cpu, self.features))

@@ -3,7 +3,7 @@
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Severity
 from ktc.diag.source import Span
-from ktc.elaborate.model.declarations import FunctionInfo, StructInfo
+from ktc.elaborate.model.declarations import FunctionInfo, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy
 from ktc.elaborate.model.values import Place, Result, RValue
@@ -44,6 +44,14 @@ def warn_deprecated(elab: Elaboration, info: FunctionInfo | StructInfo, span: Sp
     reason = "" if info.deprecated == info.name else f": {info.deprecated}"
     notes = () if info.module.is_library else (Label(info.span(), "declared here"),)
     _warn(elab, Code.DEPRECATED, span, f"'{info.name}' is deprecated{reason}", "", notes)
+
+
+def warn_conversion(elab: Elaboration, fn: FunctionInfo, have: Ty, want: Ty, span: Span) -> None:
+    """Warn about an implicit conversion whose constructor says `@implicit(deprecated=True)`."""
+    given, wanted = type_printer.type_name(elab, have), type_printer.type_name(elab, want)
+    notes = () if fn.module.is_library else (Label(fn.span(), "the constructor is declared here"),)
+    text = f"the implicit conversion from '{given}' to '{wanted}' is deprecated"
+    _warn(elab, Code.DEPRECATED, span, text, f"write '{wanted}(...)'", notes)
 
 
 def _warn(elab: Elaboration, code: Code, span: Span, message: str, help: str, notes: tuple[Label, ...] = ()) -> None:

@@ -5,7 +5,7 @@ from typing import overload
 from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.builder import ir_values, place_operations
+from ktc.elaborate.builder import ir_values, place_operations, type_warnings
 from ktc.elaborate.calls import argument_passing, overload_resolution
 from ktc.elaborate.generics import function_types
 from ktc.elaborate.instances import work_queue
@@ -113,6 +113,8 @@ def _through_init(body: Body, value: Result, have: Ty, want: StructTy, span: Spa
             if overload_resolution.through_only_field(body, have, want)
             else None
         )
+    if found.instance.fn.is_discouraged and not body.frame.module.is_library:
+        type_warnings.warn_conversion(body.elab, found.instance.fn, have, want, where)
     given = Arg(value, where)
     slots = [given if isinstance(slot, Arg) else [given] if slot else slot for slot in found.slots]
     made = body.api.emit_call(body, Candidate(found.instance, slots, 0), where)

@@ -97,6 +97,7 @@ class FunctionInfo:
     traced: bool = True
     static: bool = False
     implicit: bool = False
+    is_discouraged: bool = False
     export: str = ""
     deprecated: str = ""
     parameter: bool = False

@@ -58,8 +58,11 @@ def conversion_help(have: str, want: str) -> str:
         return "take the value out with '.value()', or '.or_else(...)'"
     if want == "NoneType":
         return "the variable holds only None; declare it 'var name: Optional[…] = None'"
-    if family in ("List", "Tuple") and want.partition("[")[0] in ("List", "Tuple", "Dim"):
-        return "write it in '[…]'" if want.startswith("List") else "write it in '(…)'"
+    wanted = want.partition("[")[0]
+    if (family, wanted) == ("Tuple", "List"):
+        return "write it in '[…]'"
+    if family == "List" and wanted in ("Tuple", "Dim"):
+        return "write it in '(…)'"
     if have == "NoneType":
         return f"'{want}' is never None; 'Optional[{want}]' is the type of what may be"
     if family in NUMBERS and want in NUMBERS:

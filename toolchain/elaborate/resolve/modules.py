@@ -180,7 +180,8 @@ def function(
 ) -> FunctionInfo:
     """Make the info of a function declaration; decorators are read here, the library's heads stay packed."""
     if not module.is_library and "async" in node.effects and not async_functions.is_body(node):
-        node = async_functions.lowered(node)
+        is_entry = owner is None and node.name == "main"
+        node = async_functions.awaited(node) if is_entry else async_functions.lowered(node)
     fn = FunctionInfo(node.name, node, module, owner, scope, next(elab.modules.ids))
     for decorator in node.decorators:
         decorate_function(fn, decorator, elab.reporter.sink)

@@ -26,6 +26,12 @@ def is_body(node: ast.FunctionDecl) -> bool:
     return node.name.endswith(_SUFFIX)
 
 
+def awaited(node: ast.FunctionDecl) -> ast.FunctionDecl:
+    """Return the plain function that runs the body at once: `main`, for which the end of the program waits."""
+    head = replace(node.head, effects=tuple(effect for effect in node.head.effects if effect != "async"))
+    return ast.FunctionDecl(node.start, node.end, node.name, node.name_start, node.decorators, head, node.body)
+
+
 def lowered(node: ast.FunctionDecl) -> ast.FunctionDecl:
     """Return the plain function that an asynchronous one stands for."""
     head, at = node.head, (node.start, node.start)
@@ -77,5 +83,5 @@ def _result(node: ast.FunctionDecl, outs: tuple[ast.Param, ...]) -> ast.Expr:
     origin: ast.Expr = ast.Call(*at, ast.Name(*at, "origin_of"), lent, ())
     if not lent:
         origin = ast.Attribute(*at, ast.Name(*at, "MutOrigin"), "external", node.start)
-    name = "RaisingCoroutine" if node.head.raises else "Coroutine"
+    name = "RaisingCoroutine" if node.head.raises or node.head.is_def else "Coroutine"
     return ast.Subscript(*at, ast.Name(*at, name), (result, origin), ())

@@ -81,6 +81,10 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
                 sink.report(Diagnostic(Code.SYNTAX_ERROR, _place(fn, decorator), text, "remove it"))
         case "implicit":
             fn.implicit = True
+            fn.is_discouraged = isinstance(decorator.value, ast.Call) and any(
+                one.name == "deprecated" and isinstance(one.value, ast.BoolLit) and one.value.value
+                for one in decorator.value.keywords
+            )
         case "export":
             fn.export = argument or fn.name
             _check_export(fn, decorator, sink)

@@ -24,6 +24,8 @@ from ktc.targets.cpu import LACKS_NAME, LACKS_TEXT
 __all__ = ("CannotCut", "in_loops")
 
 _GROUP = re.compile(r"!llvm\.access\.group !(\d+)")
+_ASSEMBLY = re.compile(r' asm [a-z ]*"[^"]*"')
+"""The text of inline assembly: a `%` in it begins a register, not a value's name."""
 _QUOTED = re.compile(r'(?:(?<=\n)|(%))"([-a-zA-Z$._0-9]+)"(?=[:, )\n]|$)')
 """A name of a value or a label that LLVM writes in quotation marks, for the `$` in it."""
 _NODE = re.compile(r"^!(\d+) = ", re.MULTILINE)
@@ -46,7 +48,8 @@ def in_loops(module: Any, kernel: str, is_vectorised: bool = True, are_warps_who
     text = str(module)
     start = _start(text, kernel)
     end = text.index("\n}", start)
-    graph = read(_QUOTED.sub(r"\1\2", text[start:end]).split("\n"), types)
+    body = _ASSEMBLY.sub(lambda found: found[0].replace("%", r"\25"), text[start:end])
+    graph = read(_QUOTED.sub(r"\1\2", body).split("\n"), types)
     plan = planned(graph, are_warps_whole)
     group = _GROUP.search(text)
     first = 1 + max((int(number) for number in _NODE.findall(text)), default=0)

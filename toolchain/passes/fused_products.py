@@ -1,0 +1,248 @@
+"""At -O0, products become parts of sums as LLVM's code generator makes them from -O1 on, so that numbers stay the same.
+
+Input: a function for a processor that multiplies and adds in one instruction. Output: the function in which a product
+that is used once, in a sum or a difference, is an `fma`, unless every level computes it while compiling. A product is
+found in the same expression, in a variable that is read once, in what is added with `+=`, and in what a function gives
+that only multiplies. In a loop it depends on the iteration: others are computed before the loop.
+
+    store x, fadd(fmul(a, b), c)                      store x, fma(a, b, c)
+    store t, fmul(a, b)                               store t, fmul(a, b)
+    t1 = load t; return fsub(t1, c)              ->   t1 = load t; return fma(a, b, fneg(c))
+    call __iadd__(s, fmul(a, b))                      t2 = load s; store s, fma(a, b, t2)
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ktc.base.records import replace
+from ktc.ir import ops, walk
+from ktc.ir.nodes import (
+    Argument,
+    Block,
+    Call,
+    Const,
+    Declare,
+    Function,
+    If,
+    Let,
+    Load,
+    Local,
+    LocalAddress,
+    Loop,
+    Op,
+    Return,
+    Statement,
+    Store,
+    Temp,
+    Value,
+)
+from ktc.ir.types import FloatType, VectorType
+
+_BITS = (32, 64)
+"""Narrower numbers are computed as Float32 and rounded after each operation."""
+
+
+def run(function: Function, functions: Mapping[str, Function]) -> Function:
+    """Fuse the products of a function; `functions` are those of its unit."""
+    fuser = _Fuser(function, functions)
+    body = fuser.arm(function.body)
+    return replace(function, body=body) if fuser.has_fused else function
+
+
+class _Fuser:
+    """Rewrites a body. What is known of variables holds within a list of statements: LLVM fuses within a block.
+
+    Attributes:
+        products: what variables hold, and what loads and calls have given, where it is a product.
+    """
+
+    def __init__(self, function: Function, functions: Mapping[str, Function]) -> None:
+        self.functions, self.has_fused = functions, False
+        self.last = max(walk.numbers(function.body), default=0)
+        self.reads: Counter[Local] = Counter()
+        self.uses: Counter[Value] = Counter()
+        stored: dict[Local, list[Value]] = {}
+        for statement in walk.statements(function.body):
+            if isinstance(statement, Let) and isinstance(statement.value, Load):
+                self.reads.update(_local(statement.value.pointer))
+            elif isinstance(statement, Store):
+                for local in _local(statement.pointer):
+                    stored.setdefault(local, []).append(statement.value)
+            self.uses.update(one for one in _parts(walk.operands(statement)) if isinstance(one, (Op, Temp)))
+        self.depth = 0
+        self.depths: dict[Value | Local, int] = {}
+        self.stored_once = {one for one, values in stored.items() if len(values) == 1}
+        self.constant = {one for one, values in stored.items() if len(values) == 1 and isinstance(values[0], Const)}
+        self.constant_temps: set[Value] = set()
+        self.products: dict[Local | Temp, Op] = {}
+
+    def arm(self, body: Sequence[Statement]) -> tuple[Statement, ...]:
+        """Return the new statements of a list."""
+        outer, self.products = self.products, {}
+        out: list[Statement] = []
+        for statement in body:
+            for one in self.opened(statement):
+                out.append(self.statement(one))
+        self.products = outer
+        return tuple(out)
+
+    def opened(self, statement: Statement) -> tuple[Statement, ...]:
+        """Return the two statements of `x += y` where they are a call."""
+        match statement:
+            case Let(None, Call(symbol, (pointer, value)), span):
+                function = self.functions.get(symbol)
+                if function is None or function.inline != "always":
+                    return (statement,)
+                match function.body:
+                    case (
+                        Let(Temp() as old, Load(Argument(0))),
+                        Store(Argument(0), Op(("fadd" | "fsub") as name, (first, Argument(1)))),
+                        Return(None),
+                    ) if first == old:
+                        self.last += 1
+                        new = Temp(self.last, old.type)
+                        for local in _local(pointer):
+                            product = self.products.get(local)
+                            if product is not None:  # which is replaced right after it is read
+                                self.products[new] = product
+                        self.uses[new] = 1
+                        made = ops.build(name, (new, value), None, None)
+                        return Let(new, Load(pointer, old.type), span), Store(pointer, made, span=span)
+        return (statement,)
+
+    def statement(self, statement: Statement) -> Statement:
+        """Return a statement with its products fused, and note what it gives."""
+        match statement:
+            case If(condition, then, orelse):
+                made = replace(statement, condition=self.value(condition), then=self.arm(then), orelse=self.arm(orelse))
+                self.products.clear()
+                return made
+            case Loop() | Block():
+                self.depth += isinstance(statement, Loop)
+                made = replace(statement, body=self.arm(statement.body))
+                self.depth -= isinstance(statement, Loop)
+                self.products.clear()
+                return made
+            case Declare(local):
+                self.depths[local] = self.depth
+            case Store(pointer, value):
+                value = self.value(value)
+                for local in _local(pointer):
+                    self.note(local, value)
+                return Store(pointer, value, statement.align, statement.volatile, statement.span)
+            case Let(Temp() as temp, Load(pointer)):
+                self.depths[temp] = self.depth
+                for local in _local(pointer):
+                    if local in self.stored_once:
+                        self.depths[temp] = self.depths.get(local, 0)
+                    if local in self.constant:
+                        self.constant_temps.add(temp)
+                    elif local in self.products and self.reads[local] == 1:
+                        self.products[temp] = self.products[local]
+            case Let(temp, Call(symbol, args) as call):
+                args = tuple(map(self.value, args))
+                for one in args:
+                    for local in _local(one):
+                        self.products.pop(local, None)
+                if isinstance(temp, Temp):
+                    self.depths[temp] = self.depth
+                    self.note(temp, self.result(symbol, args))
+                return Let(temp, replace(call, args=args), statement.span)
+            case Return(Op() as value):
+                return Return(self.value(value), statement.span)
+        return statement
+
+    def note(self, place: Local | Temp, value: Value | None) -> None:
+        """Note what a variable or the result of a call is."""
+        if isinstance(value, Op) and value.name == "fmul":
+            self.products[place] = value
+        else:
+            self.products.pop(place, None)
+
+    def result(self, symbol: str, args: tuple[Value, ...]) -> Value | None:
+        """Return the product that a call gives, if that is all that the function does and it is always inlined."""
+        function = self.functions.get(symbol)
+        if function is not None and function.inline != "never" and len(function.body) == 1:
+            match function.body[0]:
+                case Return(Op("fmul", (Argument(first), Argument(second)))):
+                    return ops.build("fmul", (args[first], args[second]), None, None)
+        return None
+
+    def value(self, value: Value) -> Value:
+        """Return a value with its products fused."""
+        if not isinstance(value, Op):
+            return value
+        args = tuple(map(self.value, value.args))
+        if value.name in ("fadd", "fsub") and _is_fused(value):
+            made = self.fused(value.name == "fsub", value.args, args)
+            if made is not None:
+                self.has_fused = True
+                return made
+        return value if args == value.args else replace(value, args=args)
+
+    def fused(self, is_difference: bool, old: tuple[Value, ...], args: tuple[Value, ...]) -> Value | None:
+        """Return a sum or difference as one operation, None if neither operand is a product; the first one is taken."""
+        for at in (0, 1):
+            found = self.product(old[at], args[at])
+            if found is None:
+                continue
+            (first, second), is_negative = found
+            other = args[1 - at]
+            if is_difference and at == 0:
+                other = ops.build("fneg", (other,), None, None)
+            if is_negative != (is_difference and at == 1):
+                first = ops.build("fneg", (first,), None, None)
+            return ops.build("fma", (first, second, other), None, None)
+        return None
+
+    def product(self, old: Value, new: Value) -> tuple[tuple[Value, ...], bool] | None:
+        """Return the factors of a product that is used once, and whether it is negated; `new`: with its parts fused."""
+        if self.uses[old] > 1:
+            return None
+        match old, new:
+            case Op(), Op("fneg", (inner,)):
+                found = self.product(old.args[0], inner)
+                return None if found is None else (found[0], not found[1])
+            case _, Op("fmul", factors):
+                return (factors, False) if self.is_computed_here(factors) else None
+            case _, Temp() if new in self.products:
+                factors = self.products[new].args
+                return (factors, False) if self.is_computed_here(factors) else None
+        return None
+
+    def is_computed_here(self, factors: tuple[Value, ...]) -> bool:
+        """Return whether a product is neither known while compiling nor the same in each iteration of a loop."""
+        if all(map(self.is_constant, factors)):
+            return False
+        return not self.depth or any(self.depth_of(one) == self.depth for one in factors)
+
+    def depth_of(self, value: Value) -> int:
+        """Return in how many loops a value is computed."""
+        if isinstance(value, Op):
+            return max(map(self.depth_of, value.args), default=0)
+        return self.depths.get(value, self.depth) if isinstance(value, Temp) else 0
+
+    def is_constant(self, value: Value) -> bool:
+        """Return whether every level knows a value while compiling."""
+        if isinstance(value, Op):
+            return all(map(self.is_constant, value.args))
+        return isinstance(value, Const) or value in self.constant_temps
+
+
+def _local(pointer: Value) -> tuple[Local, ...]:
+    return (pointer.local,) if isinstance(pointer, LocalAddress) else ()
+
+
+def _is_fused(op: Op) -> bool:
+    kind = op.type.element if isinstance(op.type, VectorType) else op.type
+    return isinstance(kind, FloatType) and kind.bits in _BITS
+
+
+def _parts(values: tuple[Value, ...]) -> list[Value]:
+    found, stack = [], list(values)
+    while stack:
+        value = stack.pop()
+        found.append(value)
+        if isinstance(value, Op):
+            stack += value.args
+    return found
