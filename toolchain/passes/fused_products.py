@@ -69,9 +69,14 @@ class _Fuser:
                 for local in _local(statement.pointer):
                     stored.setdefault(local, []).append(statement.value)
             self.uses.update(one for one in _parts(walk.operands(statement)) if isinstance(one, (Op, Temp)))
+            for local in _reached(statement):
+                stored.setdefault(local, []).append(LocalAddress(local))
+                self.reads[local] += 2
         self.depth = 0
         self.depths: dict[Value | Local, int] = {}
-        self.stored_once = {one for one, values in stored.items() if len(values) == 1}
+        self.stored_once = {
+            one for one, values in stored.items() if len(values) == 1 and not isinstance(values[0], LocalAddress)
+        }
         self.constant = {one for one, values in stored.items() if len(values) == 1 and isinstance(values[0], Const)}
         self.constant_temps: set[Value] = set()
         self.products: dict[Local | Temp, Op] = {}
@@ -112,6 +117,8 @@ class _Fuser:
 
     def statement(self, statement: Statement) -> Statement:
         """Return a statement with its products fused, and note what it gives."""
+        for local in _reached(statement):
+            self.products.pop(local, None)
         match statement:
             case If(condition, then, orelse):
                 made = replace(statement, condition=self.value(condition), then=self.arm(then), orelse=self.arm(orelse))
@@ -141,9 +148,6 @@ class _Fuser:
                         self.products[temp] = self.products[local]
             case Let(temp, Call(symbol, args) as call):
                 args = tuple(map(self.value, args))
-                for one in args:
-                    for local in _local(one):
-                        self.products.pop(local, None)
                 if isinstance(temp, Temp):
                     self.depths[temp] = self.depth
                     self.note(temp, self.result(symbol, args))
@@ -231,6 +235,18 @@ class _Fuser:
 
 def _local(pointer: Value) -> tuple[Local, ...]:
     return (pointer.local,) if isinstance(pointer, LocalAddress) else ()
+
+
+def _reached(statement: Statement) -> list[Local]:
+    """Return the variables whose address a statement uses for something else than to read or write the whole."""
+    match statement:
+        case Let(_, Load(LocalAddress())):
+            return []
+        case Store(LocalAddress(), value):
+            values: tuple[Value, ...] = (value,)
+        case _:
+            values = walk.operands(statement)
+    return [one.local for one in _parts(values) if isinstance(one, LocalAddress)]
 
 
 def _is_fused(op: Op) -> bool:
