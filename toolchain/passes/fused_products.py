@@ -126,10 +126,10 @@ class _Fuser:
                 return made
             case Loop() | Block():
                 self.depth += isinstance(statement, Loop)
-                made = replace(statement, body=self.arm(statement.body))
+                nested = replace(statement, body=self.arm(statement.body))
                 self.depth -= isinstance(statement, Loop)
                 self.products.clear()
-                return made
+                return nested
             case Declare(local):
                 self.depths[local] = self.depth
             case Store(pointer, value):
