@@ -27,6 +27,8 @@ from ktc.syntax.parsing.parser import pack as pack_module
 SHORT = 12
 """Functions of fewer statements, those of inlined callees included, are compiled with the program. LLVM would inline
 most of them; calls of longer ones cost little beside what they do."""
+SHORT_LEAF = 32
+"""The same of functions without loops and calls, which end as a few instructions (`Optional.or_else`)."""
 
 
 _DIGEST = 12
@@ -213,7 +215,23 @@ class _Choice:
         if not self._is_of_library(symbol):
             return False
         function, _ = self._function(symbol)
-        return function is not None and function.inline != "always" and self._length(symbol) >= SHORT
+        if function is None or function.inline == "always":
+            return False
+        is_leaf = function.inline != "never" and self._is_leaf(symbol)
+        return self._length(symbol) >= (SHORT_LEAF if is_leaf else SHORT)
+
+    def _is_leaf(self, symbol: str) -> bool:
+        """Return whether a function has no loops, and calls nothing but what is always inlined and has none, either."""
+        function, _ = self._function(symbol)
+        for statement in walk.statements(function.body) if function is not None else ():
+            called = statement.value if isinstance(statement, nodes.Let) else None
+            if isinstance(statement, nodes.Loop) or isinstance(called, nodes.CallExternal | nodes.CallIndirect):
+                return False
+            if isinstance(called, nodes.Call):
+                callee, _ = self._function(called.function)
+                if callee is None or callee.inline != "always" or not self._is_leaf(called.function):
+                    return False
+        return True
 
     def _length(self, symbol: str) -> int:
         """Return how many statements a function has, with those of callees that are always inlined."""
