@@ -211,7 +211,7 @@ def _shown(value: object) -> object:
 def _three(name: str, what: str, shape: Shape) -> tuple[int, int, int]:
     given: tuple[object, ...] = shape if isinstance(shape, tuple) else (shape,)
     if not 1 <= len(given) <= 3 or not all(isinstance(one, SupportsIndex) for one in given):
-        raise TypeError(f"{name}: the {what} is a whole number or a tuple of at most three, not {shape!r}")
+        raise TypeError(f"{name}: the {what} must be an integer or a tuple of at most three, not {shape!r}")
     numbers = [index(one) for one in given if isinstance(one, SupportsIndex)]
     if min(numbers) < 1:
         raise ValueError(f"{name}: the {what} {shape!r} has no threads")

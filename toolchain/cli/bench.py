@@ -30,25 +30,27 @@ def bench_group() -> None:
 @click.option("-O", "levels", multiple=True, type=click.IntRange(0, 3), help="Levels (default 3 and 2).")
 @click.option("--debug", "debugs", multiple=True, type=click.Choice(_DEBUGS), help="Default none and line-tables.")
 @click.option("--offload-mode", "flows", multiple=True, type=click.Choice(OFFLOAD_MODES), help="Default both.")
-@click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Runs of each.")
+@click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Number of runs of each.")
 @click.option("--target-accelerator", "accelerator", default="sm_80", show_default=True, help="Target of the kernels.")
-@click.option("-j", "jobs", type=click.IntRange(min=0), default=0, help="Processes of LLVM (default: cores).")
+@click.option("-j", "jobs", type=click.IntRange(min=0), default=0, help="LLVM processes (default: cores).")
 @click.option(
     "--vs",
     "versus",
     default="",
     metavar="COMMAND",
-    help="Time another compiler too, in turn; {file} and {output} in it, or ktc's own options follow it.",
+    help="Also time another compiler; {file} and {output} in it, or ktc's options follow.",
 )
-@click.option("--vs-suffix", "suffix", default="", metavar=".EXT", help="Of the twin source that it reads.")
-@click.option("--scheduler", default="", metavar="tcp://…", help="Have workers of this Dask scheduler do it.")
-@click.option("--budget", type=float, metavar="MS", help="Fail if a build of ktc takes longer (elapsed, median).")
+@click.option(
+    "--vs-suffix", "suffix", default="", metavar=".EXT", help="Extension of the source file for that compiler."
+)
+@click.option("--scheduler", default="", metavar="tcp://…", help="Run builds on the workers of this Dask scheduler.")
+@click.option("--budget", type=float, metavar="MS", help="Fail if the median elapsed time of ktc is longer.")
 @click.option("--json", "stored", type=click.Path(path_type=Path), help="Store every run.")
 @click.option("--chart", type=click.Path(path_type=Path), help="Draw the medians: FILE.svg and FILE.png.")
 def compile_command(
     files: tuple[Path, ...], scheduler: str, budget: float | None, stored: Path | None, chart: Path | None, **words: Any
 ) -> int:
-    """Time cold builds of FILES: -O levels by debug levels by flows, as /usr/bin/time does."""
+    """Time cold builds of FILES, for all combinations of -O levels, debug levels and offload modes."""
     from ktc.bench import compile_runs, report
     from rich.console import Console
 

@@ -1,6 +1,6 @@
 """The commands: words of the command line in, exit codes and text out; no logic of compiling.
 
-Exit codes: 0 good, 1 the program or a file of it is wrong, 2 the command line is wrong, 70 ktc itself is wrong,
+Exit codes: 0 success, 1 error in the program or one of its files, 2 usage error, 70 internal compiler error,
 130 Ctrl-C; `ktc run` gives the program's own. What needs the compiler or LLVM is imported where it is used: a build
 with nothing to do must not load them.
 """
@@ -105,14 +105,14 @@ class _Kind(click.Choice[str]):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version)
 def cli() -> None:
-    """Compile .kpy programs: host and GPU code in one native executable."""
+    """Compile .kpy programs to native executables with host and GPU code."""
 
 
 @cli.command(cls=Command)
 @click.argument("file")
 @click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default ./NAME).")
 @click.option("--emit", "emit_kind", type=click.Choice(configs.EMIT_KINDS), help="What to write (default exe).")
-@click.option("--embed-cubin", is_flag=True, help="Put NVIDIA's machine code beside the PTX, if ptxas is found.")
+@click.option("--embed-cubin", is_flag=True, help="Also embed machine code for NVIDIA GPUs, if ptxas is found.")
 @library_options
 @compile_options
 def build(
@@ -154,17 +154,17 @@ def build(
 
 @cli.command(cls=Command)
 @click.argument("file")
-@click.option("--kind", type=_Kind(_EMIT_KINDS), default="llvm", show_default=True, help="Which stage.")
-@click.option("--kernel", default="", metavar="NAME", help="Which kernel, where there are several.")
+@click.option("--kind", type=_Kind(_EMIT_KINDS), default="llvm", show_default=True, help="Stage to show.")
+@click.option("--kernel", default="", metavar="NAME", help="Kernel to show, if there are several.")
 @click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default: standard output).")
 @compile_options
 def emit(file: str, kind: str, kernel: str, output: Path | None, **words: Any) -> int:
-    """Show what a stage makes of FILE (`-`: standard input).
+    """Show the output of a stage for FILE (`-`: standard input).
 
-    Of the host, or with --target-accelerator of a kernel.
+    The output is for the host, or with --target-accelerator for a kernel.
     """
     if kind == "object" and output is None and sys.stdout.isatty():
-        raise click.UsageError("an object is not text: name a file with -o")
+        raise click.UsageError("an object file is binary: name a file with -o")
     on_device = words["accelerators"] is not None or bool(kernel)
     if on_device and "," in (words["accelerators"] or ""):
         raise click.UsageError("'ktc emit' shows one target at a time")
@@ -196,9 +196,14 @@ def _print_stage(data: bytes, kind: str, vendor: str) -> int:
 
 @cli.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--support", "shows_support", is_flag=True, help="What each kind makes, and what tests ran it on.")
+@click.option(
+    "--support",
+    "shows_support",
+    is_flag=True,
+    help="Show what is generated for each kind of target, and where it was tested.",
+)
 def targets(as_json: bool, shows_support: bool) -> int:
-    """List the targets of kernels, or with --support what is done for them and for other hosts."""
+    """List the targets of kernels; with --support, show the support for targets and hosts."""
     from ktc.cli.output import print_json, print_support, print_table
     from ktc.targets import all_targets, host
 
@@ -226,13 +231,13 @@ def _short(aliases: Sequence[str]) -> str:
 
 @cli.group("cache")
 def cache_group() -> None:
-    """Look at the cache, empty it, or ask why a build was not in it."""
+    """Show or clear the cache, or explain why a build was not in it."""
 
 
 @cache_group.command("info")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def cache_info(as_json: bool) -> int:
-    """Show where the cache is, how big, and what is in it."""
+    """Show the location, size and contents of the cache."""
     from ktc.cli.output import print_cache, print_json
 
     if as_json:
@@ -259,7 +264,7 @@ def cache_clear() -> int:
 @click.argument("file")
 @compile_options
 def cache_why(file: str, **words: Any) -> int:
-    """Say for each unit of FILE whether the cache has it, and what changed since the last build; compiles nothing."""
+    """Show which units of FILE are cached, and what changed since the last build, without compiling."""
     task = task_of(words, file)
 
     def work(config: Config) -> None:
@@ -292,7 +297,7 @@ def doctor(as_json: bool) -> int:
 @cli.command()
 @click.argument("code", required=False)
 def explain(code: str | None) -> int:
-    """Say more about an error or a warning, given its name (type-mismatch); without one, list them all."""
+    """Explain an error or a warning, given its name (type-mismatch); without a name, list all."""
     from ktc.cli.output import print_table
     from ktc.diag.explain import explain as page
     from ktc.diag.explain import listed, nearest

@@ -5,21 +5,21 @@ from inspect import cleandoc
 import click
 
 EXIT_CODES = (
-    ("0", "good"),
-    ("1", "the program, or a file of it, is wrong"),
-    ("2", "the command line is wrong"),
-    ("70", "ktc itself is wrong"),
+    ("0", "success"),
+    ("1", "error in the program or one of its files"),
+    ("2", "usage error"),
+    ("70", "internal compiler error"),
     ("130", "Ctrl-C"),
 )
 """Of every command; `ktc run` gives the program's own."""
 
 ENVIRONMENT = (
-    ("KTC_CACHE_DIR", "folder of the cache; empty: keep nothing"),
-    ("KTC_CACHE_SIZE", "size of the cache at most, in MiB (default 1024)"),
+    ("KTC_CACHE_DIR", "cache folder; empty: no cache"),
+    ("KTC_CACHE_SIZE", "maximum size of the cache in MiB (default 1024)"),
     ("KTC_CACHE_URL", "a cache that several machines share: http://… or a folder"),
-    ("KTC_NATIVE", "0: run ktc as Python, even where it is compiled"),
-    ("KTC_DEVICE", "of programs: cpu, gpu, cuda, hip, metal or opencl"),
-    ("KTC_CPU_THREADS", "of programs: threads of the CPU device"),
+    ("KTC_NATIVE", "0: run ktc as Python, even if it is compiled"),
+    ("KTC_DEVICE", "read by programs: cpu, gpu, cuda, hip, metal or opencl"),
+    ("KTC_CPU_THREADS", "read by programs: threads of the CPU device"),
     ("NO_COLOR", "set: no colours"),
     ("FORCE_COLOR", "set: colours even in files and pipes"),
 )

@@ -64,8 +64,8 @@ def library_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of libraries."""
     decorators = [
         click.option("--header", type=click.Path(path_type=Path), help="Write a C header of a library's exports."),
-        click.option("--soname", default="", metavar="NAME", help="The name that a shared library has for the system."),
-        click.option("--symbol-version", default="", metavar="NAME", help="The version of a shared library's symbols."),
+        click.option("--soname", default="", metavar="NAME", help="Soname of a shared library."),
+        click.option("--symbol-version", default="", metavar="NAME", help="Version of a shared library's symbols."),
         click.option("--pkg-config", type=click.Path(path_type=Path), help="Write a file for pkg-config."),
         click.option("--library-version", default="0", metavar="VERSION", help="The version for pkg-config."),
     ]

@@ -20,10 +20,10 @@ from ktc.diag.diagnostic import CompileError, Diagnostic
 
 @click.command("report")
 @click.argument("file")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON in place of tables.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option("--run", "runs", is_flag=True, help="Run the program on this machine's GPU and time its kernels.")
 @click.option("--chart", type=click.Path(path_type=Path), help="With --run: draw the roofline to this .svg and .png.")
-@click.option("--max-registers", type=click.IntRange(min=1), help="Fail if a thread of a kernel takes more.")
+@click.option("--max-registers", type=click.IntRange(min=1), help="Fail if a kernel uses more registers per thread.")
 @click.option("--no-spills", is_flag=True, help="Fail if a kernel spills registers.")
 @compile_options
 def report_command(

@@ -28,7 +28,7 @@ from ktc.targets import triples
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @compile_options
 def run_command(file: str, arguments: tuple[str, ...], **words: Any) -> int:
-    """Compile FILE (`-`: standard input) and run it; what follows FILE goes to the program."""
+    """Compile FILE (`-`: standard input) and run it; arguments after FILE are passed to the program."""
     file, words["search"] = program_of(file, words["search"])
     task = task_of(words, file)
 

@@ -145,8 +145,8 @@ def _fp_mode(_: click.Context, __: click.Parameter, words: str | None) -> int:
 
 _LINKED = (
     click.option("-I", "search", multiple=True, metavar="DIR", help="Search this folder for modules."),
-    click.option("--hardened", is_flag=True, help="Stack protectors in functions with arrays."),
-    click.option("-l", "libraries", multiple=True, metavar="NAME", help="Link this library of C."),
+    click.option("--hardened", is_flag=True, help="Add stack protectors to functions with arrays."),
+    click.option("-l", "libraries", multiple=True, metavar="NAME", help="Link this C library."),
     click.option("-L", "library_folders", multiple=True, metavar="DIR", help="Search this folder for libraries."),
 )
 
@@ -155,12 +155,12 @@ _TUNED = click.option(
     "--tuned",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Take the choices that 'ktc tune' found; FILE@DEVICE for one of several devices.",
+    help="Use the values that 'ktc tune' found; FILE@DEVICE selects one of several devices.",
 )
 
 
-_LINE_TABLES = click.option("-g1", "debug", flag_value=1, type=int, help="Line tables only.")
-_NO_DEBUG = click.option("-g0", "debug", flag_value=0, type=int, help="None; errors name no places then.")
+_LINE_TABLES = click.option("-g1", "debug", flag_value=1, type=int, help="Only line tables.")
+_NO_DEBUG = click.option("-g0", "debug", flag_value=0, type=int, help="No debug information; errors have no locations.")
 _FAST_MATH = click.option("--ffast-math", "fast_math", is_flag=True, help="The same as --fp-mode fast.")
 _NO_OPTIMIZATION = click.option("--no-optimization", "no_optimization", is_flag=True, help="The same as -O0.")
 
@@ -175,12 +175,12 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("-g", "-g2", "debug", flag_value=2, type=int, help="Full debug information."),
         _LINE_TABLES,
         _NO_DEBUG,
-        click.option("--debug-level", type=click.Choice(list(_DEBUG_LEVELS)), help="The same in words."),
+        click.option("--debug-level", type=click.Choice(list(_DEBUG_LEVELS)), help="The same, by name."),
         click.option("-D", "defines", multiple=True, metavar="KEY=VALUE", help="Define a name for sys.param_env."),
         _TUNED,
         click.option(
             "--check", "checks_all", is_flag=True,
-            help="Find mistakes of kernels when the program runs on the CPU device; --check=KINDS for some.",
+            help="Detect mistakes in kernels at run time, on the CPU device; --check=KINDS for some kinds.",
         ),
         click.option(
             "--checks", metavar="KINDS", hidden=True, help="The same, for some kinds: --check=bounds,races."
@@ -188,25 +188,25 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
         *_LINKED,
         click.option(
             "--target-accelerator", "accelerators", metavar="NAMES",
-            help="Targets of kernels, with commas between (sm_90,gfx942,cpu); see 'ktc targets'.",
+            help="Targets of kernels, separated by commas (sm_90,gfx942,cpu); see 'ktc targets'.",
         ),
-        click.option("--target-triple", "triple", metavar="TRIPLE", help="Where the program runs."),
-        click.option("--target-cpu", "cpu", metavar="CPU", help="Its processor."),
-        click.option("--target-features", "features", metavar="FEATURES", help="Its features (+avx2,-fma)."),
-        click.option("--offload-mode", type=click.Choice(configs.OFFLOAD_MODES), help="How kernels are compiled."),
+        click.option("--target-triple", "triple", metavar="TRIPLE", help="System that the program is built for."),
+        click.option("--target-cpu", "cpu", metavar="CPU", help="CPU of that system."),
+        click.option("--target-features", "features", metavar="FEATURES", help="CPU features (+avx2,-fma)."),
+        click.option("--offload-mode", type=click.Choice(configs.OFFLOAD_MODES), help="Compile all or single kernels."),
         click.option(
             "--fp-mode", metavar="MODES", callback=_fp_mode,
-            help="What kernels for GPUs may leave out of arithmetic: fast, or some of ftz,approx,reassoc,no-contract.",
+            help="Relaxations of GPU floating-point arithmetic: fast, or some of ftz,approx,reassoc,no-contract.",
         ),
         _FAST_MATH,
         click.option(
             "--cpu-threads", "cpu_threads", type=click.Choice(THREAD_FORMS),
             help="How the CPU device runs a block's threads (default auto).",
         ),
-        click.option("-j", "--num-threads", "jobs", type=click.IntRange(min=0), help="Processes at once."),
+        click.option("-j", "--num-threads", "jobs", type=click.IntRange(min=0), help="Number of parallel processes."),
         click.option(
             "--diagnostic-format", type=click.Choice(configs.DIAGNOSTIC_FORMATS), default="text",
-            help="How errors are written to stderr.",
+            help="Format of diagnostics on stderr.",
         ),
         click.option(
             "-W", "warnings", multiple=True, metavar="[no-]CODE",
@@ -217,7 +217,7 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--time", "--timings", "shows_times", is_flag=True, help="Show time and memory of each phase."
         ),
-        click.option("--time-json", type=click.Path(path_type=Path), help="Write the same to a file, for tools."),
+        click.option("--time-json", type=click.Path(path_type=Path), help="Write the same to a file, as JSON."),
         click.option(
             "--trace", type=click.Path(path_type=Path), help="Write a trace for chrome://tracing or Perfetto."
         ),

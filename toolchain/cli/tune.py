@@ -59,21 +59,29 @@ class _SearchOptions:
     help="Try every candidate, or those that Optuna proposes.",
 )
 @click.option(
-    "--trials", type=click.IntRange(min=1), default=50, show_default=True, help="Candidates of Optuna at most."
+    "--trials",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Maximum number of candidates for Optuna.",
 )
 @click.option("--set", "limits", multiple=True, metavar="NAME=V1,V2", help="Search only these values of a choice.")
-@click.option("--timeout", "seconds", type=float, default=60.0, show_default=True, help="Seconds of a candidate's run.")
+@click.option(
+    "--timeout", "seconds", type=float, default=60.0, show_default=True, help="Time limit for a candidate, in seconds."
+)
 @click.option("--no-prune", is_flag=True, help="Run candidates even if their kernels spill registers.")
-@click.option("--restart", is_flag=True, help="Forget what a search that was stopped has measured.")
-@click.option("--scheduler", default="", metavar="tcp://…", help="Have workers of this Dask scheduler do it.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw the search to this .svg and .png.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON in place of the table.")
+@click.option("--restart", is_flag=True, help="Do not resume an interrupted search.")
+@click.option(
+    "--scheduler", default="", metavar="tcp://…", help="Run candidates on the workers of this Dask scheduler."
+)
+@click.option("--plot", type=click.Path(path_type=Path), help="Plot the search to this .svg and .png.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
 @compile_options
 def tune_command(
     file: str, output: Path | None, method: str, trials: int, limits: tuple[str, ...], seconds: float, no_prune: bool,
     restart: bool, scheduler: str, plot: Path | None, as_json: bool, **words: Any,
 ) -> int:  # fmt: skip
-    """Find the best values of FILE's choices (tuning.tunable) for a device, and keep them for later builds."""
+    """Find the best values of FILE's choices (tuning.tunable) for a device, and save them for later builds."""
     task = task_of(words, file)
     chosen = _SearchOptions(method, trials, scheduler, restart, seconds, not no_prune)
     made: list[tuple[Config, dict[str, tuple[int, ...]], dict[str, str]]] = []
@@ -103,7 +111,10 @@ def _program(task: Task, config: Config, chosen: _SearchOptions) -> tuple[dict[s
     if not chosen.scheduler and target.name != "cpu" and target.name not in _gpus_here(task):
         text = f"there is no GPU for '{target.name}' here to measure on"
         _fail(
-            task, Diagnostic(Code.FILE_ERROR, None, text, "'ktc doctor' shows what was found; --scheduler asks others")
+            task,
+            Diagnostic(
+                Code.FILE_ERROR, None, text, "'ktc doctor' shows what was found; --scheduler uses other machines"
+            ),
         )
     session = task.open_session(config)
     check(session)
@@ -134,7 +145,7 @@ def _limited(choices: dict[str, tuple[int, ...]], limits: Sequence[str]) -> dict
         try:
             wanted = tuple(int(word, 0) for word in text.split(","))
         except ValueError:
-            raise click.UsageError(f"--set {limit}: values are whole numbers with commas between") from None
+            raise click.UsageError(f"--set {limit}: values are integers separated by commas") from None
         strange = [value for value in wanted if value not in choices[name]]
         if strange:
             values = ", ".join(map(str, choices[name]))

@@ -18,7 +18,7 @@ from ktc.diag.render import render_text
 @click.command("wheel")
 @click.argument("folder", type=click.Path(path_type=Path), default=Path())
 @click.option(
-    "-o", "output", type=click.Path(path_type=Path), default=Path("dist"), help="Where it goes (default dist)."
+    "-o", "output", type=click.Path(path_type=Path), default=Path("dist"), help="Output folder (default dist)."
 )
 def wheel_command(folder: Path, output: Path) -> int:
     """Pack a Python package with .kpy sources into a wheel: FOLDER has its pyproject.toml."""

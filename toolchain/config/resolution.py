@@ -99,7 +99,7 @@ def _tuned(options: Options, root: Path, accelerators: tuple[Target, ...], sink:
         names = [target.name for target in accelerators]
         return tuning_files.defines(options.tuned, root, names, options.tuned_device)
     except tuning_files.BadTuningFile as error:
-        sink.report(Diagnostic(Code.FILE_ERROR, None, str(error), "'ktc tune' makes one"))
+        sink.report(Diagnostic(Code.FILE_ERROR, None, str(error), "'ktc tune' creates one"))
         return {}
 
 

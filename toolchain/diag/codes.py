@@ -26,7 +26,7 @@ class Code(Enum):
     MISSING_ARGUMENT = ("missing-argument", "a call leaves out an argument")
     TOO_MANY_ARGUMENTS = ("too-many-arguments", "a call has more arguments than the function takes")
     UNKNOWN_ARGUMENT = ("unknown-argument", "a call names an argument that does not exist")
-    NO_MATCHING_OVERLOAD = ("no-matching-overload", "no overload takes these arguments")
+    NO_MATCHING_OVERLOAD = ("no-matching-overload", "no overload accepts these arguments")
     AMBIGUOUS_CALL = ("ambiguous-call", "several overloads fit equally well")
     WRONG_PARAMETER_COUNT = ("wrong-parameter-count", "too few or too many compile-time parameters")
     CANNOT_INFER_PARAMETER = ("cannot-infer-parameter", "a compile-time parameter cannot be inferred")

@@ -131,7 +131,7 @@ def _entry(elab: Elaboration) -> str:
                 Code.INVALID_MAIN,
                 main.span(),
                 "'main' takes no arguments and no parameters",
-                "write 'from sys import argv'; 'argv()' has the words of the command line" if main.node.args else "",
+                "write 'from sys import argv'; 'argv()' returns the command-line arguments" if main.node.args else "",
             )
         )
         raise ErrorReported

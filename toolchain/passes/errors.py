@@ -16,13 +16,13 @@ def left_incomplete(name: str, local: Local, span: Span | None) -> Diagnostic:
     """Return the error for a function that ends before its named result, or a field of it, has a value."""
     notes = (Label(local.span, f"{_name(local)} is declared here"),) if local.span else ()
     help = "give each of its fields a value: 'self.name = …'" if local.name == "self" else ""
-    return Diagnostic(Code.UNINITIALIZED, span, f"{name} has no value where this function ends", help, notes)
+    return Diagnostic(Code.UNINITIALIZED, span, f"{name} has no value at the end of this function", help, notes)
 
 
 def used_after_move(name: str, span: Span | None, moved: Span | None) -> Diagnostic:
     """Return the error for a use after the value was moved away at `moved`."""
     notes = (Label(moved, "moved away here"),) if moved else ()
-    return Diagnostic(Code.UNINITIALIZED, span, f"{name} is used after it was moved away", notes=notes)
+    return Diagnostic(Code.UNINITIALIZED, span, f"{name} is used after it was moved", notes=notes)
 
 
 def left_empty(name: str, local: Local, span: Span | None) -> Diagnostic:
@@ -45,7 +45,7 @@ def moved_from_inside(local: Local, span: Span | None) -> Diagnostic:
     return Diagnostic(
         Code.UNSUPPORTED,
         span,
-        f"a field of a field of {_name(local)} cannot be moved away alone",
+        f"a field of a field of {_name(local)} cannot be moved separately",
         help="move the whole field into a variable first",
     )
 
@@ -53,7 +53,7 @@ def moved_from_inside(local: Local, span: Span | None) -> Diagnostic:
 def not_consumed(local: Local, kind: tuple[str, str], span: Span | None) -> Diagnostic:
     """Return the error for a value that would be destroyed here, and must be consumed by a call (`kind`: its type, and
     what the type's author says to do)."""
-    text = f"{_name(local)} is not consumed on this path, and nothing destroys a value of type '{kind[0]}' by itself"
+    text = f"{_name(local)} is not consumed on this path, and values of type '{kind[0]}' are not destroyed implicitly"
     notes = (Label(local.span, f"{_name(local)} is declared here"),) if local.name and local.span else ()
     return Diagnostic(Code.UNCONSUMED_VALUE, span, text, kind[1], notes)
 

@@ -205,7 +205,7 @@ class Package:
             return {inner: Source(str(file / inner), text.decode()) for inner, text in package.texts.items()}
         except (PackageFileError, OSError, UnicodeDecodeError) as error:
             text = f"'{file}' {error}" if isinstance(error, PackageFileError) else f"cannot read '{file}': {error}"
-            self.sink.report(Diagnostic(Code.FILE_ERROR, None, text, "make it again with 'ktc package'"))
+            self.sink.report(Diagnostic(Code.FILE_ERROR, None, text, "rebuild it with 'ktc package'"))
             return None
 
     def _packed_source(self, path: Path) -> Source | None:

@@ -40,24 +40,33 @@ class _Plan:
 @click.command("check")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--format", "form", type=click.Choice(("text", "json", "sarif")), default="text", show_default=True,
-              help="Text goes to standard error, the others to standard output.")  # fmt: skip
-@click.option("--fix", "repairs", is_flag=True, help="Apply the fixes that are safe, and show what is left.")
-@click.option("--unsafe-fixes", is_flag=True, help="With --fix: also those that may not be what was meant.")
+              help="Output format; text goes to standard error, the others to standard output.")  # fmt: skip
+@click.option("--fix", "repairs", is_flag=True, help="Apply safe fixes, and show the other diagnostics.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix: also apply fixes that may change the meaning.")
 @click.option("-D", "defines", multiple=True, metavar="KEY=VALUE", help="Define a name for sys.param_env.")
-@click.option("-I", "search", multiple=True, metavar="DIR", type=click.Path(path_type=Path), help="Search for modules.")
+@click.option(
+    "-I",
+    "search",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Search this folder for modules.",
+)
 @click.option("--target-accelerator", "accelerators", metavar="NAMES", help="Targets of kernels.")
 @click.option("-W", "warnings", multiple=True, metavar="[no-]CODE", help="Turn a warning on or off; 'error', 'none'.")
-@click.option("-j", "--num-threads", "jobs", type=click.IntRange(min=1), help="Files at once (default: processors).")
+@click.option(
+    "-j", "--num-threads", "jobs", type=click.IntRange(min=1), help="Number of files in parallel (default: all CPUs)."
+)
 def check_command(
     paths: tuple[Path, ...], form: str, repairs: bool, unsafe_fixes: bool, defines: tuple[str, ...],
     search: tuple[Path, ...], accelerators: str | None, warnings: tuple[str, ...], jobs: int | None,
 ) -> int:  # fmt: skip
-    """Find what is wrong with source files (`-`: standard input).
+    """Report errors and warnings in source files (`-`: standard input).
 
-    Nothing is compiled.
+    No code is generated.
 
-    All that `main` reaches is checked, generic bodies for all types, and functions that nothing calls. A file without
-    `main` is checked as a module. Folders stand for all source files in them.
+    This checks everything that `main` reaches, generic bodies for all types, and functions that nothing calls. A file
+    without `main` is checked as a module. A folder means all source files in it.
     """
     try:
         policy = read_policy([*warnings])

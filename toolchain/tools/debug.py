@@ -26,16 +26,16 @@ _PRINTERS = "ktc_printers.py"
 @click.command("debug", context_settings={"allow_interspersed_args": False})
 @click.argument("file")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option("--debugger", metavar="COMMAND", help="gdb, lldb, or a path (default: the first that is installed).")
-@click.option("-x", "commands", multiple=True, metavar="COMMAND", help="A command for the debugger, before you type.")
-@click.option("--batch", is_flag=True, help="Leave the debugger after these commands.")
+@click.option("--debugger", metavar="COMMAND", help="gdb, lldb, or a path (default: the first one installed).")
+@click.option("-x", "commands", multiple=True, metavar="COMMAND", help="Command for the debugger to execute first.")
+@click.option("--batch", is_flag=True, help="Exit the debugger after these commands.")
 @click.option("--stop", is_flag=True, help="Run to the start of 'main' first.")
 @compile_options
 def debug_command(
     file: str, arguments: tuple[str, ...], debugger: str | None, commands: tuple[str, ...], batch: bool, stop: bool,
     **words: Any,
 ) -> int:  # fmt: skip
-    """Build FILE with -g -O0 and start gdb or lldb on it; what follows FILE goes to the program.
+    """Build FILE with -g -O0 and start gdb or lldb on it; arguments after FILE are passed to the program.
 
     Kernels run on the CPU device, where the debugger steps through them like through host code. Strings, lists,
     dictionaries and other values of the library are shown by their contents.

@@ -23,19 +23,19 @@ from ktc.tools.testing.harness import module_of
 @click.command("doc")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "output", type=click.Path(path_type=Path, file_okay=False), default=Path("doc"), show_default=True,
-              help="Folder of the pages.")  # fmt: skip
+              help="Output folder.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(("html", "json")), default="html", show_default=True)
-@click.option("--check", "checks", is_flag=True, help="Write nothing; name missing and wrong docstrings.")
+@click.option("--check", "checks", is_flag=True, help="Write nothing; report missing and wrong docstrings.")
 @click.option("--title", default="Library", show_default=True, help="Title of the pages.")
-@click.option("--source", default="", metavar="URL", help="Link to sources; {path} and {line} stand in it.")
-@click.option("--with-sources", "has_sources", is_flag=True, help="Make pages of the sources, and link to these.")
-@click.option("--home", default="", metavar="URL", help="Link from each page to what the pages belong to.")
+@click.option("--source", default="", metavar="URL", help="URL of the sources, with {path} and {line}.")
+@click.option("--with-sources", "has_sources", is_flag=True, help="Generate pages of the sources, and link to them.")
+@click.option("--home", default="", metavar="URL", help="URL of the project's home page, linked from each page.")
 @click.option("--exclude", "left_out", multiple=True, metavar="MODULE", help="Leave a module out.")
 def doc_command(
     paths: tuple[Path, ...], output: Path, form: str, checks: bool, title: str, source: str, has_sources: bool,
     home: str, left_out: tuple[str, ...],
 ) -> int:  # fmt: skip
-    """Make documentation from the docstrings of modules.
+    """Generate documentation from the docstrings of modules.
 
     Names that start with an underscore are left out, and so are tests and files that are programs.
     """

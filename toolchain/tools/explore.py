@@ -102,12 +102,12 @@ def _start(path: Path) -> dict[str, Any]:
 @click.command("explore")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port (default: a free one).")
-@click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
 def explore_command(file: Path, port: int, no_browser: bool) -> int:
-    """Open a page with FILE beside its IR, LLVM and assembly for the host and for GPUs.
+    """Open a page that shows FILE beside its IR, LLVM IR and assembly for the host and GPUs.
 
-    Lines have the colour of the source line that they come from. The page compiles again while you type; the file
-    stays as it is. Ctrl-C ends it.
+    Lines have the colour of their source line. The page recompiles while you type, and does not change the file.
+    Ctrl-C stops the server.
     """
     server = Server(file, port)
     click.echo(f"{server.url}\nCtrl-C ends it", err=False)

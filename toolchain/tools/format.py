@@ -55,17 +55,17 @@ def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 @click.command("format")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-l", "--line-length", "columns", type=click.IntRange(20, 1000), default=80, show_default=True,
-              help="Columns of a line.")  # fmt: skip
+              help="Maximum line length.")  # fmt: skip
 @click.option("--check", "checks", is_flag=True, help="Write nothing; exit code 1 if a file would change.")
 @click.option("--diff", "shows", is_flag=True, help="Write nothing; show what would change.")
-@click.option("--lines", callback=_range, metavar="FIRST:LAST", help="Format these lines only, of one file.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("--lines", callback=_range, metavar="FIRST:LAST", help="Format only these lines of one file.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 def format_command(
     paths: tuple[Path, ...], columns: int, checks: bool, shows: bool, lines: tuple[int, int] | None, quiet: bool
 ) -> int:
     """Rewrite source files in the fixed style; `-` reads standard input and writes to standard output.
 
-    Folders stand for all source files in them. Comments are kept, and a file is written only if its syntax tree is the
+    A folder means all source files in it. Comments are kept, and a file is written only if its syntax tree is the
     same as before. `# fmt: off` to `# fmt: on`, and lines with `# fmt: skip`, are left alone.
     """
     if lines is not None and (len(paths) > 1 or paths[0].is_dir()):

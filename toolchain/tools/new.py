@@ -103,7 +103,7 @@ _README = """# {name}
 @click.command("new")
 @click.argument("name", type=click.Path(path_type=Path))
 def new_command(name: Path) -> int:
-    """Make a small project in a new folder NAME: a kernel, a program, a test, a README."""
+    """Create a small project in a new folder NAME: a kernel, a program, a test, a README."""
     module = name.name.replace("-", "_")
     if not module.isidentifier() or keyword.iskeyword(module) or module in ("main", "fn", "struct", "alias", "var"):
         raise click.BadParameter(f"'{name.name}' cannot be the name of a module: use letters, digits and '_'")

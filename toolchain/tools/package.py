@@ -27,12 +27,19 @@ _INIT = "__init__"
 @click.command("package")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default ./NAME.kpypkg).")
-@click.option("--package-version", "version", default="", metavar="VERSION", help="The version that the file names.")
-@click.option("-I", "search", multiple=True, metavar="DIR", type=click.Path(path_type=Path), help="Search for modules.")
+@click.option("--package-version", "version", default="", metavar="VERSION", help="Version of the package.")
+@click.option(
+    "-I",
+    "search",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Search this folder for modules.",
+)
 def package_command(folder: Path, output: Path | None, version: str, search: tuple[Path, ...]) -> int:
-    """Make one file of the package in FOLDER.
+    """Write the package in FOLDER to one file.
 
-    Its modules are checked first. Imports find the file like the folder: beside the program, in folders of -I, or
+    Its modules are checked first. Imports find the file like the folder: beside the program, in a folder of -I, or
     named by -I itself.
     """
     found: list[Diagnostic] = []
@@ -50,7 +57,7 @@ def _work(
     found += _wrong_folder(folder, name)
     if not found and output is not None and output.name != name + package_files.SUFFIX:
         text = f"the package is called '{name}', so its file is '{name}{package_files.SUFFIX}', not '{output.name}'"
-        found.append(Diagnostic(Code.FILE_ERROR, None, text, "imports go by the name of the file"))
+        found.append(Diagnostic(Code.FILE_ERROR, None, text, "imports use the name of the file"))
     if found:
         return 1
     paths = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())

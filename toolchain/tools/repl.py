@@ -166,10 +166,10 @@ def _read(stream_is_terminal: bool) -> str | None:
 @click.command("repl")
 @click.option("-O", "--optimization-level", "level", type=click.IntRange(0, 3), default=0, show_default=True)
 def repl_command(level: int) -> int:
-    """Compile and run what is typed, line by line.
+    """Start an interactive prompt, which compiles and runs each input.
 
-    Declarations, statements and expressions, whose values are printed. Kernels run on the first GPU, or on the CPU
-    device. `:help` says more.
+    An input is a declaration, a statement, or an expression, whose value is printed. Kernels run on the first GPU, or
+    on the CPU device. `:help` lists the commands.
     """
     is_terminal = sys.stdin.isatty()
     if is_terminal:

@@ -15,7 +15,7 @@ _VARIABLE = "_KTC_COMPLETE"
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion_command(context: click.Context, shell: str) -> int:
-    """Print a script that completes commands, options and their values in a shell."""
+    """Print a shell script for completion of commands, options and their values."""
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(context.find_root().command, {}, "ktc", _VARIABLE).source())

@@ -48,22 +48,31 @@ class _Run:
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("-k", "selection", metavar="EXPRESSION", help="Run tests whose names match: 'add and not slow'.")
 @click.option("-x", "--fail-fast", "is_fast", is_flag=True, help="Stop at the first test that fails.")
-@click.option("--list", "lists", is_flag=True, help="Name the tests and run none.")
+@click.option("--list", "lists", is_flag=True, help="List the tests, run none.")
 @click.option("--json", "as_json", type=click.Path(path_type=Path), help="Write the results to a file (-: stdout).")
 @click.option("--junit", type=click.Path(path_type=Path), help="Write the results as JUnit XML.")
 @click.option("-O", "--optimization-level", "level", type=click.IntRange(0, 3), help="Optimise: 0 to 3 (default 3).")
 @click.option("-D", "defines", multiple=True, metavar="KEY=VALUE", help="Define a name for sys.param_env.")
 @click.option("--check", "checks_all", is_flag=True,
-              help="Find mistakes of kernels, too; --check=KINDS for some: the first one ends its test.")  # fmt: skip
+              help="Also detect mistakes in kernels, which end the test; --check=KINDS for some kinds.")  # fmt: skip
 @click.option("--checks", metavar="KINDS", hidden=True, help="The same, for some kinds: --check=bounds,races.")
-@click.option("-I", "search", multiple=True, metavar="DIR", type=click.Path(path_type=Path), help="Search for modules.")
+@click.option(
+    "-I",
+    "search",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Search this folder for modules.",
+)
 @click.option("--target-accelerator", "accelerators", metavar="NAMES",
               help="Also compile and assemble every kernel for these targets.")  # fmt: skip
 @click.option("--timeout", "seconds", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True,
-              help="Seconds that a test may take.")  # fmt: skip
-@click.option("-j", "--num-threads", "jobs", type=click.IntRange(min=1), help="Files at once (default: processors).")
-@click.option("-v", "--verbose", "is_verbose", is_flag=True, help="Show the output of tests that pass too.")
-@click.option("-q", "--quiet", "is_quiet", is_flag=True, help="Show failures and the last line only.")
+              help="Time limit for a test, in seconds.")  # fmt: skip
+@click.option(
+    "-j", "--num-threads", "jobs", type=click.IntRange(min=1), help="Number of files in parallel (default: all CPUs)."
+)
+@click.option("-v", "--verbose", "is_verbose", is_flag=True, help="Also show the output of tests that pass.")
+@click.option("-q", "--quiet", "is_quiet", is_flag=True, help="Show only failures and the last line.")
 def test_command(
     paths: tuple[Path, ...], selection: str | None, lists: bool, as_json: Path | None, junit: Path | None,
     accelerators: str | None, jobs: int | None, is_verbose: bool, is_quiet: bool, is_fast: bool, seconds: float,
@@ -71,8 +80,8 @@ def test_command(
 ) -> int:  # fmt: skip
     """Find and run tests: functions test_* in files test_*.kpy, and programs in docstrings.
 
-    PATHS are files and folders, by default this folder. Kernels run on the CPU device; the tests of a file are one
-    program, which is kept until something it uses changes. `FILE::NAME` names a single test.
+    PATHS are files and folders, by default this folder. Kernels run on the CPU device. The tests of a file are one
+    program, which is rebuilt only when something it uses has changed. `FILE::NAME` names a single test.
     """
     targets = f"{accelerators},cpu" if accelerators and "cpu" not in accelerators.split(",") else accelerators or "cpu"
     files = jobs or configs.processors()

@@ -34,7 +34,7 @@ HABITS = (
         "write 'barrier()', from the module 'gpu'", "from gpu import barrier\nbarrier()\n", False,
     ),
     Habit(
-        Code.TYPE_MISMATCH, "n = 7 / 2\n", "7 / 2", "write '//' to divide to a whole number", "n = 7 // 2\n", False,
+        Code.TYPE_MISMATCH, "n = 7 / 2\n", "7 / 2", "write '//' for integer division", "n = 7 // 2\n", False,
     ),
 )  # fmt: skip
 
@@ -50,5 +50,5 @@ def test_habits(habit: Habit) -> None:
 
 def test_two_quotients_are_left_alone() -> None:
     source = Source("a.kpy", "n = 7 / 2 / 3\n")
-    help = "write '//' to divide to a whole number"
+    help = "write '//' for integer division"
     assert fixes(Diagnostic(Code.TYPE_MISMATCH, Span(source, 4, 13), "wrong", help)) == []

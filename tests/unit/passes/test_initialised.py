@@ -30,7 +30,7 @@ def require(local, span=USED, path=()):
 
 
 BEFORE = "'x' is used before it has a value"
-MOVED_AWAY = "'x' is used after it was moved away"
+MOVED_AWAY = "'x' is used after it was moved"
 
 
 def test_never_given(w):
@@ -141,9 +141,7 @@ def test_field_moved_out(w):
         "a field of 's' is moved away and gets no new value, so the rest of 's' cannot be destroyed"
     ]
     assert reported(function(new(s), take_field(s, 0), fill_field(s, 0), require(s, path=(1,)))) == []
-    assert reported(function(new(s), take_field(s, 0), require(s))) == [
-        "a field of 's' is used after it was moved away"
-    ]
+    assert reported(function(new(s), take_field(s, 0), require(s))) == ["a field of 's' is used after it was moved"]
     assert reported(function(new(s), take_field(s, 0), assign_field(s, 0), require(s))) == []
 
 

@@ -24,7 +24,7 @@ def fail_no_value(body: Body, val: Result, span: Span | None = None) -> NoReturn
         case Ty() | PartialTy():
             text, help = f"the type '{type_printer.type_name(body.elab, val)}' is not a value", "call it to make one"
         case Method(fn=fn):
-            text, help = f"'{fn.set.name}' is a method, which nothing calls here", f"write '{fn.set.name}(...)'"
+            text, help = f"'{fn.set.name}' is a method, which is not called here", f"write '{fn.set.name}(...)'"
         case FunctionValue():
             help = f"write '{val.set.name}(…)' for what it returns"
             body.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported here", span, help)

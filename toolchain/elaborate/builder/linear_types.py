@@ -26,7 +26,7 @@ def check_dropped(body: Body, ty: Ty, span: Span | None) -> None:
     """Report a value of a linear type that is destroyed here."""
     if isinstance(ty, StructTy) and _is_linear(body, ty):
         kind = type_printer.type_name(body.elab, ty)
-        text = f"the value is not consumed, and nothing destroys a value of type '{kind}' by itself"
+        text = f"the value is not consumed, and values of type '{kind}' are not destroyed implicitly"
         body.elab.report(Code.UNCONSUMED_VALUE, text, span, ty.info.explicit_destroy or "", body.frame.instance)
 
 

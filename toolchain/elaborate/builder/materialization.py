@@ -28,7 +28,7 @@ def check_materialized(body: Body, made: ConstValue) -> None:
         return
     if not struct_members.has_trait(elab, made.ty, "ImplicitlyCopyable"):
         kind = type_printer.type_name(elab, made.ty)
-        text = f"a compile-time value of type '{kind}' does not become a run-time value by itself"
+        text = f"a compile-time value of type '{kind}' is not converted to a run-time value implicitly"
         body.fail(Code.NOT_COPYABLE, text, body.frame.span, "make one with 'materialize[…]()'")
 
 

@@ -52,7 +52,7 @@ def no_match(
         reasons.setdefault(reason.message, Label(one.span(), reason.message))
     what = f"constructor of {fn.title}" if fn.name == "__init__" else f"overload of {fn.title}"
     given = [f"'{_shown(body, arg)}'" for arg in pos if arg.span != span] + [f"{arg.name}=" for arg in kw]
-    text = f"no {what} takes these arguments" + (f": {', '.join(given)}" if given else "")
+    text = f"no {what} accepts these arguments" + (f": {', '.join(given)}" if given else "")
     hints = [reason.help() for _, reason in failures if reason.code is Code.UNSATISFIED_TRAIT]
     help = next(filter(None, hints), "") or call_hint(name, given)
     body.elab.report(Code.NO_MATCHING_OVERLOAD, text, span, help, body.frame.instance, tuple(reasons.values())[:MANY])

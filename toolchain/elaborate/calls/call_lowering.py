@@ -245,7 +245,7 @@ def _star(body: Body, sig: ArgumentSignature, slot: list[Arg], instance: Instanc
         if isinstance(value, (Method, FunctionValue, ModuleValue, PartialTy, Ty)):
             ir_values.fail_no_value(body, value, arg.span)
         if sig.convention == "mut" and not (isinstance(value, Place) and value.mutable and not value.owned):
-            body.fail(Code.CANNOT_MUTATE, f"'*{sig.name}' changes its arguments, and this one cannot be", arg.span)
+            body.fail(Code.CANNOT_MUTATE, f"'*{sig.name}' modifies its arguments, but this one is immutable", arg.span)
         if (
             sig.convention == "read"
             and instance.signature.changes

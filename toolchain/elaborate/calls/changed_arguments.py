@@ -26,7 +26,7 @@ def check_changed(body: Body, instance: Instance, sig: ArgumentSignature, slot: 
     value = slot.value
     if not body.frame.module.is_library:
         if _is_temporary(value):
-            text = f"{what}, and what is passed is a value without a place"
+            text = f"{what}, but the argument is a temporary value"
             raise Mismatch(Code.CANNOT_MUTATE, text, slot.span, 2, hint="put it into a variable first")
         if isinstance(value, (RValue, Place)) and not _same_place_type(body, value, sig):
             have, want = type_printer.type_name(body.elab, value.ty), type_printer.type_name(body.elab, sig.ty)

@@ -59,7 +59,9 @@ def convert(body: Body, value: Result, want: Ty | None, span: Span, convention: 
             ir_values.fail_no_value(body, value, span)
         if not isinstance(value, (RValue, Place, ConstValue)):
             body.fail(
-                Code.TYPE_MISMATCH, f"a value of type '{type_printer.type_name(body.elab, want)}' is wanted here", span
+                Code.TYPE_MISMATCH,
+                f"a value of type '{type_printer.type_name(body.elab, want)}' is expected here",
+                span,
             )
         have, wanted = type_printer.type_name(body.elab, value.ty), type_printer.type_name(body.elab, want)
         text = f"'{have}' does not convert to '{wanted}'"

@@ -211,7 +211,7 @@ def _too_many(fn: FunctionInfo, pos: Sequence[Arg], at: int, constructor: bool) 
     text = f"{what} takes {count - skip} argument{'s' * (count - skip != 1)}{' by position' * bool(named)}, but "
     hint = f"pass '{named[0]}' by its name: '{named[0]} = …'" if named else ""
     if not named and fn.owner is None and any(p.kind in ("pos", "any") and p.default is None for p in fn.node.params):
-        hint = f"what is known at compile time is given in brackets: {what[:-1]}[…](…)'"
+        hint = f"compile-time arguments go in brackets: {what[:-1]}[…](…)'"
     text += f"{len(pos) - skip} {'is' if len(pos) - skip == 1 else 'are'} given"
     return Mismatch(Code.TOO_MANY_ARGUMENTS, text, pos[at].span, 1, hint=hint)
 
@@ -338,7 +338,7 @@ def _conversion_cost(body: Body, arg: Arg, want: Ty, name: str, instance: Instan
     cost = conversion(body, have, want, strict, value)
     if cost is None:
         given, wanted = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, want)
-        text = f"argument '{name}' of {instance.fn.title} has the type '{given}', but '{wanted}' is wanted"
+        text = f"argument '{name}' of {instance.fn.title} has the type '{given}', but '{wanted}' is expected"
         is_launch = instance.fn.name.startswith("enqueue_function")
         hint = direct_call_hint(instance.fn.name, given) if is_launch or not instance.fn.module.is_library else ""
         raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2, types=(given, wanted), hint=hint)

@@ -84,7 +84,7 @@ def given(body: Body, signature: Signature, ty: FunctionTy, pos: list[Arg], kw: 
 def passed(body: Body, sig: ArgumentSignature, arg: Arg, ty: FunctionTy) -> Val:
     value = conversions.convert_value(body, arg.value, sig.ty, arg.span)
     if sig.convention in ("mut", "ref") and not (isinstance(value, Place) and (value.mutable or value.owned)):
-        body.fail(Code.CANNOT_MUTATE, f"a '{ty}' changes this argument, and what is passed cannot be", arg.span)
+        body.fail(Code.CANNOT_MUTATE, f"a '{ty}' modifies this argument, but the passed value is immutable", arg.span)
     return value
 
 

@@ -116,7 +116,7 @@ def _captured_place(body: Body, fn: FunctionInfo, var: Var, span: Span) -> Place
     environment = body.captures.env_args.get(fn)
     if var.body is body or environment is None:
         if var.body is not body and body.captures.env_value is None:
-            body.fail(Code.UNSUPPORTED, f"the closure '{fn.name}' cannot be kept here", span)
+            body.fail(Code.UNSUPPORTED, f"the closure '{fn.name}' cannot be stored here", span)
         return captures.environment_place(body, var)
     number = variables.captures_of(fn.parent, fn).index(var)
     slot = ops.build("offset", (environment, nodes.Const(types.I64, number)), None, types.PTR)

@@ -39,7 +39,7 @@ from ktc.syntax import ast
 def index_of(elab: Elaboration, value: ParameterArgument) -> int:
     """Return an integer or a boolean known at compile time."""
     if value is None or (isinstance(value, (Ty, FunctionValue)) and not isinstance(value, StructTy)):
-        elab.fail(Code.NON_CONSTANT_VALUE, "a number known at compile time is wanted", None)
+        elab.fail(Code.NON_CONSTANT_VALUE, "a number known at compile time is expected", None)
     try:
         return primitive_types.comptime_int(elab, value)
     except ValueError:
@@ -144,7 +144,7 @@ def _circular(elab: Elaboration, alias: AliasInfo, busy: tuple[int, StructTy | N
     ring = keys[keys.index(busy) :]
     elab.comptime.circular.update(ring)
     notes = tuple(Label(elab.comptime.busy_aliases[one].span(), "by this one, which needs it") for one in ring[1:])
-    elab.report(Code.NON_CONSTANT_VALUE, f"'{alias.name}' is defined by itself", alias.span(), extra=notes)
+    elab.report(Code.NON_CONSTANT_VALUE, f"'{alias.name}' is defined in terms of itself", alias.span(), extra=notes)
     raise ErrorReported
 
 

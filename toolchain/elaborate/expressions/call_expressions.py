@@ -126,7 +126,7 @@ def reflect(body: Body, name: str, node: ast.Call) -> Result:
         if isinstance(value, (StructTy, PartialTy, TraitTy)):
             return Metatype(value)
         if not isinstance(value, (RValue, Place, ConstValue)):
-            body.fail(Code.TYPE_MISMATCH, "a value is wanted here", body.at(node))
+            body.fail(Code.TYPE_MISMATCH, "a value is expected here", body.at(node))
         return value.ty
     if len(node.args) > 1:
         return _common_origin(body, inner, node)
@@ -177,7 +177,7 @@ def downcast(body: Body, node: ast.Call, attrs: ast.Subscript) -> Result:
         if body.elab.coverage.speculation is not None:
             raise ErrorReported  # in an arm that is not taken for this type
         text = f"'{type_printer.type_name(body.elab, value.ty)}' does not conform to '{trait}'"
-        body.fail(Code.UNSATISFIED_TRAIT, text, body.at(node), f"ask with 'conforms_to(…, {trait})' first")
+        body.fail(Code.UNSATISFIED_TRAIT, text, body.at(node), f"check with 'conforms_to(…, {trait})' first")
     return value
 
 
@@ -186,12 +186,12 @@ def _type_or_fail(body: Body, node: ast.Expr) -> Ty:
     if isinstance(found, (Sym, Opaque)) or getattr(found, "symbolic", False):
         raise Symbolic
     if not isinstance(found, Ty) or isinstance(found, TraitTy):
-        body.fail(Code.TYPE_MISMATCH, "a type is wanted here", body.at(node))
+        body.fail(Code.TYPE_MISMATCH, "a type is expected here", body.at(node))
     return found
 
 
 def _trait(body: Body, node: ast.Expr) -> TraitTy:
     found = evaluation.param_arg(body, node)
     if not isinstance(found, TraitTy):
-        body.fail(Code.TYPE_MISMATCH, "a trait is wanted here", body.at(node))
+        body.fail(Code.TYPE_MISMATCH, "a trait is expected here", body.at(node))
     return found

@@ -167,7 +167,7 @@ def build_collection(body: Body, literal: CollectionLiteral, want: Ty | None) ->
     if literal.keywords:
         if isinstance(want, StructTy) and not want.symbolic:
             return call_lowering.call(body, want, list(literal.items), list(literal.keywords), span)
-        body.fail(Code.CANNOT_INFER_PARAMETER, "it is not known of what type '{... = ...}' makes a value here", span)
+        body.fail(Code.CANNOT_INFER_PARAMETER, "the type that '{... = ...}' constructs is not known here", span)
     wants = _element_types(body, literal, want)
     if wants is None and isinstance(want, StructTy) and not want.symbolic:
         if _has_literal_constructor(body, want, FLAGS[literal.name]):
@@ -274,7 +274,7 @@ def _no_element(body: Body, literal: CollectionLiteral) -> None:
             Code.CANNOT_INFER_PARAMETER, f"the type of the elements of this empty {name} is not known", span, help
         )
     if any(isinstance(a.value, PackValue) or not hasattr(a.value, "ty") for a in (*literal.items, *literal.values)):
-        body.fail(Code.TYPE_MISMATCH, "a value is wanted here", span)
+        body.fail(Code.TYPE_MISMATCH, "a value is expected here", span)
     help = "a tuple '(…)', or elements of a type 'Variant[…]', can be of several types"
     body.fail(Code.TYPE_MISMATCH, f"the elements of this {name} have no common type", span, help)
 

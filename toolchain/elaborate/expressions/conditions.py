@@ -40,7 +40,7 @@ def unary(body: Body, node: ast.Unary) -> Result:
         ty = value.ty if isinstance(value, (RValue, Place, ConstValue)) else None
         own = isinstance(ty, StructTy) and not ty.info.module.is_library
         help_text = f"give '{ty.info.name}' the method '{name}'" if isinstance(ty, StructTy) and own else ""
-        body.fail(Code.TYPE_MISMATCH, f"'{node.op}' does not take '{shown}'", body.at(node), help_text)
+        body.fail(Code.TYPE_MISMATCH, f"'{node.op}' does not accept '{shown}'", body.at(node), help_text)
     return made
 
 

@@ -81,7 +81,7 @@ def make_tuple(body: Body, values: Sequence[Result], node: ast.TupleLit) -> Val:
     kinds, items = [], node.items
     for value, item in zip(values, items, strict=True):
         if not isinstance(value, (RValue, Place, ConstValue)):
-            body.fail(Code.TYPE_MISMATCH, "a value is wanted here", body.at(item))
+            body.fail(Code.TYPE_MISMATCH, "a value is expected here", body.at(item))
         kinds.append(value.ty)
         if not body.frame.module.is_library and (reason := not_in_tuple(body.elab, value.ty)) is not None:
             body.fail(reason.code, reason.message, body.at(item), reason.help())

@@ -126,7 +126,7 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
                 Code.CANNOT_INFER_PARAMETER,
                 f"'{info.name}' needs parameters before its member '{name}'",
                 body.at(node),
-                "write 'alloc[T](count)', which gives an 'UnsafePointer'" if name == "alloc" else "",
+                "write 'alloc[T](count)', which returns an 'UnsafePointer'" if name == "alloc" else "",
             )
         case AliasInfo() | BoundAlias():
             return member_of(body, parameter_binding.open_alias(elab, base), name, node)
@@ -250,5 +250,5 @@ def type_part(body: Body, node: ast.Expr | None) -> ParameterArgument:
     if isinstance(value, ConstValue) and isinstance(node, (ast.NoneLit, ast.TupleLit)):
         return value.ty
     if not isinstance(value, (Ty, Sym, Opaque, PartialTy, ParameterPack)):
-        body.fail(Code.TYPE_MISMATCH, "a type is wanted here", body.at(node))
+        body.fail(Code.TYPE_MISMATCH, "a type is expected here", body.at(node))
     return value

@@ -133,7 +133,7 @@ def no_operator(body: Body, op: str, left: Result, right: Result, node: ast.Node
         help_text = f"give '{other.info.name}' the method '__r{name}__'{more}"
     if "NoneType" in (a, b) and _lacks_result(body):
         raise ErrorReported  # it calls itself
-    body.fail(Code.TYPE_MISMATCH, f"'{op}' does not take '{a}' and '{b}'", body.at(node), help_text)
+    body.fail(Code.TYPE_MISMATCH, f"'{op}' does not accept '{a}' and '{b}'", body.at(node), help_text)
 
 
 def _own_struct(value: Result) -> StructTy | None:

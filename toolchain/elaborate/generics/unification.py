@@ -147,7 +147,7 @@ def _check_type_parameter(elab: Elaboration, fn: FunctionInfo, name: str, patter
     if declared is not None and kind.info.scope is not None:
         text = f"'{kind}' is a struct, so '{name}' is a value and no type: only a trait bounds a type"
         span = Span(fn.module.source, declared.start, declared.end)
-        elab.fail(Code.TYPE_MISMATCH, text, span, f"write '{kind}' where the type is wanted, or a trait here")
+        elab.fail(Code.TYPE_MISMATCH, text, span, f"write '{kind}' where the type is expected, or a trait here")
 
 
 def _pattern_binding(elab: Elaboration, arg: ast.Param, kind: ParameterArgument, fn: FunctionInfo) -> Var | Opaque:

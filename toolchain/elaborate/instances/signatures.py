@@ -260,12 +260,12 @@ def known(elab: Elaboration, kind: ParameterArgument, have: Actual) -> Parameter
             if not all(map(partial(_given_fits, elab, kind), kind.info.node.params, have.params, kind.params)) or (
                 kind.shape is not None and not unification.unify(elab, kind.shape, have, {})
             ):
-                text = f"a '{type_printer.type_name(elab, have)}' is given, and what is wanted has other parameters"
+                text = f"a '{type_printer.type_name(elab, have)}' is given, but the expected type has other parameters"
                 raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
             return struct_types.canonical_struct(elab, have)
         made = _with_defaults(elab, kind)
         if have is not None and not isinstance(made, StructTy):
-            text = f"'{type_printer.type_name(elab, have)}' is given where '{kind.info.name}' is wanted"
+            text = f"'{type_printer.type_name(elab, have)}' is given where '{kind.info.name}' is expected"
             raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
         return made
     if isinstance(kind, TraitTy) and isinstance(have, Ty):

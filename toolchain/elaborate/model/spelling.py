@@ -64,7 +64,7 @@ def conversion_help(have: str, want: str) -> str:
     if family == "List" and wanted in ("Tuple", "Dim"):
         return "write it in '(…)'"
     if have == "NoneType":
-        return f"'{want}' is never None; 'Optional[{want}]' is the type of what may be"
+        return f"'{want}' is never None; 'Optional[{want}]' is the type of an optional value"
     if family in NUMBERS and want in NUMBERS:
         return f"write '{want}(...)' to convert it"
     if want == "String" and family in NUMBERS:

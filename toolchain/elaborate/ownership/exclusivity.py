@@ -66,7 +66,7 @@ def check_call(body: Body, instance: Instance, values: Values, slots: Sequence[A
                 may = "may change" if changed.convention == "ref" else "changes"
                 text = f"{title} {may} the argument '{changed.name}', and '{same.name}' is the same value"
             else:
-                text = f"{title} takes this value away with '^', and another of its arguments is the same value"
+                text = f"{title} moves this value with '^', but another of its arguments is the same value"
             body.fail(Code.CONFLICTING_ACCESS, text, at or body.frame.span, "pass a copy")
         seen.append((value, sig))
 

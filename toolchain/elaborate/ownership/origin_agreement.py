@@ -70,6 +70,6 @@ def _are_disjoint(body: Body, one: nodes.Local, other: nodes.Local) -> bool:
 
 
 def _fail(body: Body, given: nodes.Local, wanted: nodes.Local, span: Span) -> None:
-    text = f"this points into '{given.name}', but the type that is wanted points into '{wanted.name}'"
+    text = f"this points into '{given.name}', but the expected type points into '{wanted.name}'"
     help_text = "give the variable a type with 'MutAnyOrigin' or 'ImmutAnyOrigin' as its origin"
     body.fail(Code.TYPE_MISMATCH, text, span, help_text)

@@ -239,7 +239,7 @@ def _real_unary(use: Use) -> Result:
 def _real_to(use: Use) -> Result:
     prim = use.prim_of()[1]
     if prim.kind in ("s", "u", "b"):
-        text = "a literal with a decimal point does not become a whole number by itself: leave the point out"
+        text = "a literal with a decimal point is not converted to an integer implicitly: remove the decimal point"
         use.fail(Code.UNSATISFIED_CONSTRAINT, f"{text}, or convert a 'Float64'")
     return _constant(use, _real(use, 0))
 

@@ -192,7 +192,7 @@ def _env_int(use: Use) -> Result:
     try:
         return use.index(int(text))  # with leading zeros
     except ValueError:
-        use.fail(Code.UNSATISFIED_CONSTRAINT, f"the value of '{use.text('name')}' is '{text}', not a whole number")
+        use.fail(Code.UNSATISFIED_CONSTRAINT, f"the value of '{use.text('name')}' is '{text}', not an integer")
 
 
 def _is_compile_time(use: Use) -> Result:

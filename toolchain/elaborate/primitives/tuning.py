@@ -39,7 +39,7 @@ def _chosen(use: Use, name: str, dtype: str, shape: str, choices: tuple[int, ...
         try:
             value = int(text, 0)
         except ValueError:
-            use.fail(Code.UNSATISFIED_CONSTRAINT, f"the value of '{name}' is '{text}', not a whole number")
+            use.fail(Code.UNSATISFIED_CONSTRAINT, f"the value of '{name}' is '{text}', not an integer")
         if value not in choices:
             where = "-D says" if key == name else "the tuning file says"
             text = f"{where} {value} for '{name}', whose values are {_listed(choices)}"

@@ -140,7 +140,7 @@ class Use:
         """Return the attribute `func`."""
         value = self.attr("func")
         if not isinstance(value, FunctionValue):
-            self.fail(Code.NOT_CALLABLE, "a function is wanted here")
+            self.fail(Code.NOT_CALLABLE, "a function is expected here")
         return value
 
     def target(self, key: str = "target") -> Target:

@@ -190,7 +190,7 @@ ARGUMENTS: Mapping[str, str] = MappingProxyType({
 TRAIT_HINTS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({
     "Indexer": (
         ("_GlobalIdx", "write 'global_idx.x'"), ("_ThreadIdx", "write 'thread_idx.x'"),
-        ("_BlockIdx", "write 'block_idx.x'"), ("String", "an index is a whole number; a 'Dict' has keys"),
+        ("_BlockIdx", "write 'block_idx.x'"), ("String", "an index is an integer; a 'Dict' has keys"),
         ("Tuple", "write one index in brackets, or 'x[i][j]'"), ("List", "an index is one whole number"),
         ("Float", "convert it with 'Int(…)'"), ("Optional", "take its value out with '.value()'"),
     ),

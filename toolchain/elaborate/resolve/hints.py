@@ -138,7 +138,7 @@ def launch_brackets_hint(function: str, arguments: Sequence[ast.Param]) -> str:
 def division_hint(have: str, want: str, text: str) -> str:
     """Return what to write for a quotient where a whole number is wanted; `text`: the expression."""
     is_whole = want.startswith(("Int", "UInt"))
-    return "write '//' to divide to a whole number" if have == "Float64" and is_whole and _QUOTIENT.search(text) else ""
+    return "write '//' for integer division" if have == "Float64" and is_whole and _QUOTIENT.search(text) else ""
 
 
 def origin_hint(type: str) -> str:
@@ -173,5 +173,5 @@ def call_hint(function: str, given: Sequence[str]) -> str:
     if function in ("__getitem__", "__setitem__") and len(given) > 1 + (function == "__setitem__"):
         return "it has one dimension: write one index, or 'x[i][j]' for a list of lists"
     if function == "__getitem__" and families[:1] == ["StringLiteral"]:
-        return "an index is a whole number; a 'Dict' has keys"
+        return "an index is an integer; a 'Dict' has keys"
     return ""

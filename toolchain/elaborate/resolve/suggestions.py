@@ -77,14 +77,14 @@ def operand_help(op: str, left: str, right: str) -> str:
     if op == "@" and "LayoutTensor" in (left.partition("[")[0], right.partition("[")[0]):
         return "'matmul', from 'linalg.matmul', multiplies matrices; a kernel adds products up in a loop"
     if op == "*" and left.partition("[")[0] in TEXTS and right.partition("[")[0] in TEXTS:
-        return "a text is repeated a whole number of times"
+        return "a string is repeated an integer number of times"
     if left == "NoneType":
         return "the call that it comes from returns nothing"
     for one, other in ((left, right), (right, left)):
         if one == "NoneType" != other:
             kind = other.partition("[")[0]
             other = _MATERIALIZED.get(kind, other)
-            return f"'{other}' is never None; 'Optional[{other}]' is the type of what may be"
+            return f"'{other}' is never None; 'Optional[{other}]' is the type of an optional value"
     if left.startswith("Optional[") != right.startswith("Optional["):
         return "take the value of the 'Optional' out with '.value()'"
     texts = [one.partition("[")[0] in TEXTS for one in (left, right)]

@@ -162,7 +162,7 @@ def _iterator(body: Body, iterable: Val, node: ast.Expr) -> Val:
         if struct_members.method_set(body.elab, iterator.ty, method) is None:
             place_operations.require_bound(body, iterator, method, node)
             given = type_printer.type_name(body.elab, iterator.ty)
-            text += f": its '__iter__' gives '{given}', which has no '{method}'"
+            text += f": its '__iter__' returns '{given}', which has no '{method}'"
             body.fail(Code.TYPE_MISMATCH, text, body.at(node))
     return iterator
 

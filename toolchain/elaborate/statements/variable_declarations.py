@@ -139,7 +139,7 @@ def declared_type(body: Body, node: ast.Expr) -> ParameterArgument:
     if value is not None and not isinstance(value, Ty) and not hasattr(value, "info"):
         if isinstance(value, ConstValue) and isinstance(node, ast.TupleLit):
             return value.ty
-        body.fail(Code.TYPE_MISMATCH, "a type is wanted here", body.at(node))
+        body.fail(Code.TYPE_MISMATCH, "a type is expected here", body.at(node))
     return value
 
 

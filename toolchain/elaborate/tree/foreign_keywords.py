@@ -195,7 +195,7 @@ FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
         "hipMemcpy": "write 'ctx.enqueue_copy(to, of)'",
         "hipFree": "a buffer is freed after its last use; leave it out",
         "hipDeviceSynchronize": "write 'ctx.synchronize()'",
-        "cudaMallocManaged": "write 'ctx.enqueue_create_buffer[dtype](size)'; 'map_to_host' gives the host its items",
+        "cudaMallocManaged": "write 'ctx.enqueue_create_buffer[dtype](size)'; 'map_to_host' gives the host access",
         "cudaMallocHost": "write 'ctx.enqueue_create_host_buffer[dtype](size)'",
         **dict.fromkeys(
             ("cudaEventCreate", "cudaEventElapsedTime"), "write 'ctx.execution_time[function](count)' to measure"

@@ -196,7 +196,7 @@ def comptime_int(elab: Elaboration, value: object) -> int:
     """
     ty, data = constant_of(elab, value)
     if not isinstance(data, int):
-        raise ValueError("a whole number is needed here")
+        raise ValueError("an integer is needed here")
     if ty is None:
         return int(data)
     prim = ty if isinstance(ty, PrimTy) else struct_types.base_prim(elab, ty)

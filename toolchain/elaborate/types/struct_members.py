@@ -192,4 +192,4 @@ def no_trait(value: object) -> tuple[str, str]:
             f"'{value.info.name}' is a struct, and only traits can be listed here",
             "structs do not inherit; hold it in a field",
         )
-    return "a trait is wanted here", ""
+    return "a trait is expected here", ""

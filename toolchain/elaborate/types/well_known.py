@@ -134,7 +134,7 @@ def materialized(elab: Elaboration, ty: Ty, pack: bool = False) -> Ty:
         assert node is not None
         found = elab.types.library[key] = elab.api.evaluate(elab, node, info.scope, info.module)
         if not isinstance(found, Ty):
-            elab.fail(Code.TYPE_MISMATCH, "a type is wanted here", Span(info.module.source, node.start, node.end))
+            elab.fail(Code.TYPE_MISMATCH, "a type is expected here", Span(info.module.source, node.start, node.end))
     assert isinstance(found, Ty)
     return found
 

@@ -104,7 +104,7 @@ class BaseBuilder:
         if arg.name == "cls":
             help = "leave 'cls' out: a '@staticmethod' names its struct"
         if "main(" in self.text[max(arg.start - 20, 0) : arg.start]:
-            help = "'main' takes no arguments; 'argv()', from the module 'sys', gives those of the command line"
+            help = "'main' takes no arguments; 'argv()', from the module 'sys', returns those of the command line"
         self.wrong(arg.start, arg.end, f"argument '{arg.name}' needs a type", help)
 
     def as_tuple(self, kids: Kids, start: int, end: int) -> tuple[object, ...]:

@@ -39,7 +39,7 @@ _OPERATORS = frozenset({
 
 
 _AFTER_HEAD = {
-    "throws": "write 'raises', in front of '->'", "raises": "'raises' stands in front of '->'",
+    "throws": "write 'raises', before '->'", "raises": "'raises' comes before '->'",
     "then": "write ':' in place of 'then'", "noexcept": "leave it out: a function without 'raises' does not raise",
     "const": "leave it out: an argument is read only", "do": "write ':' in place of 'do'",
     "where": "leave it out, or write it behind a parameter",

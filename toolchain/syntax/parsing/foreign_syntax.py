@@ -189,7 +189,7 @@ def foreign_form(failure: Failure) -> LexError | None:
         error.end = error.start + len(head)
         return error
     if is_name and failure.brackets and previous in ("mut", "ref", "out", "inout", "read", "owned", "borrowed", "var"):
-        help = f"write '{word}': what a function does with an argument is said where it is declared"
+        help = f"write '{word}': the function's declaration says how it uses an argument"
         return error_at(failure, f"'{previous}' is not written in a call", help)
     if head == "import" and word == "from":
         return error_at(failure, "'from' comes first", "write 'from module import name'")
