@@ -305,7 +305,7 @@ def test_kernels(lib: ktc.Library) -> None:
     assert "misses its argument 'n'" in refused(TypeError, lambda: kernel[4, 32](a, b=b))
     assert "gets its argument 'a' twice" in refused(TypeError, lambda: kernel[4, 32](a, b, a=b))
     assert "has no threads" in refused(ValueError, lambda: kernel[0, 32])
-    assert "is a whole number or a tuple" in refused(TypeError, lambda: kernel[1.5, 32])
+    assert "must be an integer or a tuple" in refused(TypeError, lambda: kernel[1.5, 32])
     assert "axpy[grid, block](…)" in refused(TypeError, lambda: kernel(a, b, 3))
     assert "has no function 'none'" in refused(ktc.CompileError, lambda: lib.kernel("none"))
     assert "has no parameter 'dtyp'" in refused(ktc.CompileError, lambda: lib.kernel("axpy", dtyp=np.float32))
