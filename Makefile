@@ -62,7 +62,7 @@ quick: format lint types ## format, lint, types, and the unit tests of what diff
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not device and not wide" $$($(BIN)/python tests/changed.py $(or $(BASE),main))
 
 test: $(READY) ## run all tests that need no GPU
-	$(BIN)/python -m pytest -n $(JOBS) -m "not device and not wide"
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not device and not wide"
 
 test-device: $(READY) ## run the tests that need a GPU
 	$(BIN)/python -m pytest -m device

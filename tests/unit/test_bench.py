@@ -91,21 +91,22 @@ def test_a_worker_gets_what_the_program_imports(tmp_path: Path) -> None:
     assert cluster.sources(tmp_path / "p.kpy", ".cu").keys() == sent | {"p.cu"}
 
 
-def test_a_worker_measures_its_part(tmp_path: Path) -> None:
-    """What a worker runs: the program comes as text, and its failures go back as text."""
-    plan = {
-        "files": ["p.kpy"],
-        "levels": [0],
-        "debugs": ["none"],
-        "flows": ["all-kernel"],
-        "repeat": 1,
-        "accelerator": "cpu",
-    }
-    job = {
-        "plan": plan,
-        "files": {"p.kpy": "from q import f\n\ndef main():\n    f()\n", "q.kpy": "fn f():\n    pass\n"},
-    }
+def test_a_worker_measures_its_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a worker runs: the program comes as text, and its failures go back as text. A script stands for ktc."""
+    script = tmp_path / "ktc.py"
+    script.write_text(
+        "import os, pathlib, sys\n"
+        "os.makedirs(os.environ['KTC_CACHE_DIR'], exist_ok=True)\n"
+        "source = next(one for one in sys.argv if one.endswith('.kpy'))\n"
+        "text = pathlib.Path(source).read_text()\n"
+        "if 'nothing' in text: sys.exit('error[undefined-name]')\n"
+        "assert 'warm' in text or pathlib.Path(source).with_name('q.kpy').read_text() == 'fn f()'\n"
+        "pathlib.Path(sys.argv[sys.argv.index('-o') + 1]).write_text('made')\n"
+    )
+    monkeypatch.setattr(compile_runs, "own_command", lambda: (sys.executable, str(script)))
+    plan = {"files": ["p.kpy"], "levels": [0], "debugs": ["none"], "flows": ["all-kernel"], "repeat": 2}
+    job = {"plan": {**plan, "accelerator": "cpu"}, "files": {"p.kpy": "from q import f", "q.kpy": "fn f()"}}
     made = json.loads(cluster.evaluate(json.dumps(job)))
-    assert len(made["runs"]) == 1 and made["runs"][0][0]["user"] > 0 and "cores" in made["machine"]
-    job["files"] = {"p.kpy": "def main():\n    nothing\n"}
+    assert len(made["runs"]) == 1 and len(made["runs"][0]) == 2 and "cores" in made["machine"]
+    job["files"] = {"p.kpy": "nothing"}
     assert "error[undefined-name]" in json.loads(cluster.evaluate(json.dumps(job)))["failed"]
