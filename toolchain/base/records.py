@@ -125,10 +125,6 @@ def _fielded(kind: Any) -> Any:
     return made
 
 
-def _is_of_class(kind: object) -> bool:
-    return getattr(kind, "__origin__", None) is ClassVar
-
-
 def _method(made: CodeType, names: Sequence[str]) -> FunctionType:
     """Return a method that is written for fields `_0`, `_1` …, for fields of other names."""
     own = {f"_{at}": name for at, name in enumerate(names)}

@@ -25,6 +25,7 @@ from ktc.diag.render import render_json, render_text
 from ktc.diag.source import Source
 from ktc.driver import guard
 from ktc.tools.checks.files import sources
+from ktc.tools.options import search_option
 
 _ROUNDS = 10
 """So often files are repaired and checked again."""
@@ -44,14 +45,7 @@ class _Plan:
 @click.option("--fix", "repairs", is_flag=True, help="Apply safe fixes, and show the other diagnostics.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix: also apply fixes that may change the meaning.")
 @click.option("-D", "defines", multiple=True, metavar="KEY=VALUE", help="Define a name for sys.param_env.")
-@click.option(
-    "-I",
-    "search",
-    multiple=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Search this folder for modules.",
-)
+@search_option
 @click.option("--target-accelerator", "accelerators", metavar="NAMES", help="Targets of kernels.")
 @click.option("-W", "warnings", multiple=True, metavar="[no-]CODE", help="Turn a warning on or off; 'error', 'none'.")
 @click.option(

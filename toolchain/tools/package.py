@@ -20,6 +20,7 @@ from ktc.diag.diagnostic import Diagnostic, Severity, Sink
 from ktc.diag.render import render_text
 from ktc.driver import guard
 from ktc.syntax.loader import SUFFIXES
+from ktc.tools.options import search_option
 
 _INIT = "__init__"
 
@@ -28,14 +29,7 @@ _INIT = "__init__"
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("-o", "output", type=click.Path(path_type=Path), help="The file to write (default ./NAME.kpypkg).")
 @click.option("--package-version", "version", default="", metavar="VERSION", help="Version of the package.")
-@click.option(
-    "-I",
-    "search",
-    multiple=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Search this folder for modules.",
-)
+@search_option
 def package_command(folder: Path, output: Path | None, version: str, search: tuple[Path, ...]) -> int:
     """Write the package in FOLDER to one file.
 

@@ -25,6 +25,7 @@ from ktc.diag.diagnostic import Sink
 from ktc.diag.render import render_text
 from ktc.driver import guard
 from ktc.tools.checks.files import sources
+from ktc.tools.options import search_option
 from ktc.tools.testing.discovery import PREFIX, Case
 from ktc.tools.testing.results import PASSED, Plan, Result
 from ktc.tools.testing.selection import BadSelection, matches
@@ -56,14 +57,7 @@ class _Run:
 @click.option("--check", "checks_all", is_flag=True,
               help="Also detect mistakes in kernels, which end the test; --check=KINDS for some kinds.")  # fmt: skip
 @click.option("--checks", metavar="KINDS", hidden=True, help="The same, for some kinds: --check=bounds,races.")
-@click.option(
-    "-I",
-    "search",
-    multiple=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Search this folder for modules.",
-)
+@search_option
 @click.option("--target-accelerator", "accelerators", metavar="NAMES",
               help="Also compile and assemble every kernel for these targets.")  # fmt: skip
 @click.option("--timeout", "seconds", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True,
