@@ -1,10 +1,18 @@
-"""Kernels in Triton that `gpu_libraries.py` times. Triton reads the annotations of arguments, so they have none."""
+"""Kernels in Triton that `gpu_libraries.py` and `launches.py` time. Triton reads the annotations of arguments, so they have none."""
 
 from importlib import import_module
 from typing import Any
 
 triton: Any = import_module("triton")
 tl: Any = import_module("triton.language")
+
+
+@triton.jit
+def add(a, b, c, count, block: tl.constexpr):
+    """Add two vectors."""
+    at = tl.program_id(0) * block + tl.arange(0, block)
+    inside = at < count
+    tl.store(c + at, tl.load(a + at, mask=inside) + tl.load(b + at, mask=inside), mask=inside)
 
 
 @triton.jit
