@@ -1,4 +1,4 @@
-"""Kernels in Triton that `gpu_libraries.py` and `launches.py` time. Triton reads the annotations of arguments, so they have none."""
+"""Kernels in Triton that `gpu_libraries.py` and `launches.py` time: without annotations, which Triton would read."""
 
 from importlib import import_module
 from typing import Any
