@@ -216,3 +216,14 @@ def test_launches_that_are_never_reached_make_no_kernels(program_cache: Path, tm
     ):
         source.write_text(HEAD + body + TAIL.replace(f"    {start}\n", rest), "utf-8")
         assert device_modules(source, ["sm_90", "cpu"], Cache(program_cache)) == {"sm_90": (), "cpu": ()}
+
+
+def test_a_launch_that_is_reached_later_makes_its_kernel(program_cache: Path, tmp_path: Path) -> None:
+    """Unreachable code may call the closure first."""
+    source = tmp_path / "program.kpy"
+    start = "ctx.enqueue_function_checked[kernel, kernel](p, q, grid_dim=1, block_dim=32)"
+    rest = f"    @parameter\n    fn go(ctx: DeviceContext) raises:\n        {start}\n"
+    rest += "    for _ in range(2):\n        break\n        go(ctx)\n    go(ctx)\n"
+    source.write_text(HEAD + "    p[t] = 2\n" + TAIL.replace(f"    {start}\n", rest), "utf-8")
+    made = device_modules(source, ["sm_90", "cpu"], Cache(program_cache))
+    assert {name: len(modules) for name, modules in made.items()} == {"sm_90": 1, "cpu": 1}

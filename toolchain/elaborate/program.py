@@ -73,6 +73,7 @@ def whole_program(elab: Elaboration, ready: Ready | None = None) -> nodes.Progra
     )
     if complete.functions.keys() != host.functions.keys():  # exported functions, without a caller here
         host = complete
+    function_bodies.keep_launched(elab, host)
     devices = tuple(
         function_bodies.reachable_unit(elab, s)
         for s in sorted(elab.instances.states.values(), key=lambda s: s.index)

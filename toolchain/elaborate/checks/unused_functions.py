@@ -28,15 +28,12 @@ _NEEDS_A_USE = frozenset(
 
 def check_rest(elab: Elaboration) -> None:
     """Elaborate the main file's functions that have no parameters and that nothing called, for their mistakes."""
-    launched = {name: dict(state.kernels) for name, state in elab.instances.states.items()}
     # it is for a target that the program does not start it on, so what it needs there says nothing
     elab.reporter.ignore(frozenset() if elab.is_archive else _NEEDS_A_USE)
     _check_all(elab)
     work_queue.drain(elab)
     _check_nested(elab)
     work_queue.drain(elab)
-    for name, state in elab.instances.states.items():  # kernels that only such functions launch are not compiled
-        state.kernels = launched.get(name, {})
     elab.reporter.ignore(frozenset())
 
 

@@ -85,6 +85,19 @@ def make_template(elab: Elaboration, instance: Instance) -> None:
             instance.refs = scratch.refs
 
 
+def keep_launched(elab: Elaboration, host: nodes.Unit) -> None:
+    """Forget the kernels that the host's code does not name: only unreachable code launches them."""
+    named = {symbol for item in host.globals.values() if isinstance(item.content, nodes.Const)
+             for symbol in walk.addresses_of(item.content.value)}  # fmt: skip
+    images = {(item.content.unit, item.content.kernel) for item in host.globals.values()
+              if isinstance(item.content, nodes.ImageRef)}  # fmt: skip
+    for state in elab.instances.states.values():
+        state.kernels = {
+            symbol: kernel for symbol, kernel in state.kernels.items()
+            if symbol in named or (state.index, symbol) in images
+        }  # fmt: skip
+
+
 def reachable_unit(elab: Elaboration, state: UnitState, exports: Exports = NO_EXPORTS) -> nodes.Unit:
     """Return what the entry and exported functions, or the kernels of a target, reach."""
     unit = nodes.Unit(state.target, exports=exports, described=elab.types.described)
@@ -106,7 +119,8 @@ def reachable_unit(elab: Elaboration, state: UnitState, exports: Exports = NO_EX
             unit.functions[symbol] = function
             work += refs
         elif instance is not None:
-            if instance.has_stored_body:  # perhaps only another kept body refers to it
+            if not (instance.kernel and elab.instances.deferred_kernels is not None):
+                # not yet there: only another kept body refers to it, or one that was met first in unreachable code
                 elaborate_instance(elab, instance)
             if instance.function is not None:
                 unit.functions[symbol] = instance.function

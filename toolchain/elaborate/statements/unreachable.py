@@ -30,7 +30,7 @@ def check_unreachable(body: Body) -> Iterator[None]:
     assigned, moved = set(body.assignments.assigned), set(body.facts.moved)
     refs, late_locals, used_labels = set(body.refs), set(body.late_locals), set(body.flow.used_labels)
     states = body.elab.instances.states
-    before = {name: (len(state.queue), dict(state.kernels)) for name, state in states.items()}
+    before = {name: len(state.queue) for name, state in states.items()}
     depth = len(body.blocks)
     body.open()
     body.set_dead(False)
@@ -44,8 +44,7 @@ def check_unreachable(body: Body) -> Iterator[None]:
         body.restore_names(refs, late_locals)
         body.flow.used_labels = used_labels
         for name, state in states.items():
-            length, state.kernels = before.get(name, (0, {}))
-            del state.queue[length:]
+            del state.queue[before.get(name, 0) :]  # `reachable_unit` elaborates what is reached all the same
         body.set_dead(True)
 
 
