@@ -87,6 +87,7 @@ def narrowed(elab: Elaboration, ty: StructTy, bound: TraitTy) -> StructTy:
     if found is None:
         name = f"{ty.info.name.removeprefix(MARK)}({bound})"
         found = ty.aliases[f"as {bound}"] = archetype(elab, name, bound, ty.info.module, ty.info.node)
+        found.info.narrows = ty.info.narrows or ty.info
     assert isinstance(found, StructTy)
     return found
 

@@ -178,6 +178,8 @@ class StructInfo:
     symbolic: Ty | None = None
     bound: Ty | None = None
     """Of an archetype, which stands for a type parameter: all that is known of it."""
+    narrows: "StructInfo | None" = None
+    """Of an archetype of which a downcast says more: the type parameter's own archetype."""
     inherited: "dict[str, Member | None]" = field(default_factory=dict)
     codes: dict[int, str] | None = None
 

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, materialization
+from ktc.elaborate.generics import archetypes
 from ktc.elaborate.instances import function_instances
 from ktc.elaborate.kernels import launches
 from ktc.elaborate.model.declarations import Ty
@@ -60,6 +61,16 @@ def _conforms(use: Use) -> Result:
     if not isinstance(trait, TraitTy):
         use.mismatch("attribute 'trait' must be a trait")
     return use.truth(struct_members.conforms(use.elab, use.type_of("type"), trait))
+
+
+def _downcast(use: Use) -> Result:
+    """Return the type itself, of which a generic body then knows more."""
+    ty, trait = use.type_of("type"), use.type_of("trait")
+    if not isinstance(trait, TraitTy):
+        use.mismatch("attribute 'trait' must be a trait")
+    if isinstance(ty, StructTy) and ty.info.bound is not None:
+        return archetypes.narrowed(use.elab, ty, trait)
+    return ty
 
 
 def _type_name(use: Use) -> Result:
@@ -274,6 +285,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.type_eq": (_type_eq, 0, ("a", "b")),
         "kgen.type_identical": (_type_identical, 0, ("a", "b")),
         "kgen.conforms": (_conforms, 0, ("type", "trait")),
+        "kgen.downcast": (_downcast, 0, ("type", "trait")),
         "kgen.type_name": (_type_name, 0, ("type",)),
         "kgen.qualified_name": (_qualified_name, 0, ("type", "builtins")),
         "kgen.func_name": (_func_name, 0, ("func",)),

@@ -31,8 +31,11 @@ def same_type(elab: Elaboration, a: Ty, b: Ty) -> bool:
     """Return whether two types are the same, ignoring origins."""
     if a is b:
         return True
-    if not isinstance(a, StructTy) or not isinstance(b, StructTy) or a.info is not b.info:
+    if not isinstance(a, StructTy) or not isinstance(b, StructTy):
         return False
+    if a.info is not b.info:
+        own, other = a.info.narrows or a.info, b.info.narrows or b.info
+        return own is other
     return all(same_parameter(elab, x, y) for x, y in zip(a.params, b.params, strict=True))
 
 
