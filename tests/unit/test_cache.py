@@ -92,6 +92,12 @@ def test_the_bound_holds_and_the_oldest_goes_first(tmp_path: Path) -> None:
     assert cache.get(digest("0")) is None
 
 
+def test_the_bound_holds_where_each_process_keeps_little(tmp_path: Path) -> None:
+    for index in range(60):
+        Cache(tmp_path, max_bytes=1 << 20).put(digest(str(index)), bytes(30_000))
+    assert Cache(tmp_path, max_bytes=1 << 20).info().size_bytes <= 1 << 20
+
+
 def test_what_is_used_stays(tmp_path: Path) -> None:
     cache = Cache(tmp_path, max_bytes=10_000)
     cache.put(digest("kept"), bytes(1000))

@@ -30,8 +30,10 @@ _DIGEST_BYTES = 32
 _HEADER_BYTES = len(_MAGIC) + _DIGEST_BYTES
 _ENTRIES = "entries"
 _SWEPT = "swept"
-_SWEEP_SECONDS = 3600.0
-"""How long after a sweep the next process that writes looks at the whole store again."""
+"""A file that a sweep empties; each put adds a byte for every `_GRAIN` bytes that it keeps, and at least one."""
+_GRAIN = 1 << 14
+_SWEEPS = 16
+"""The store is swept when this part of the bound was kept since the last time: the bound is never exceeded for long."""
 _TOUCH_SECONDS = 600.0
 """An entry's time of last use is kept this exactly; being more exact costs a write for every hit."""
 _PATIENCE_SECONDS, _TURN_SECONDS = 120.0, 0.02
@@ -122,8 +124,6 @@ class Cache:
     refused: str = ""
     shared: SharedCache | None = None
     _can_write: bool = True
-    _written: int = 0
-    _has_looked: bool = False
     _counter: Iterator[int] = field(default_factory=lambda: iter(range(1 << 62)))
 
     def distrust(self) -> str:
@@ -204,8 +204,7 @@ class Cache:
         except OSError:  # a full disk, a folder of another user: go on without
             self._can_write = False
             return
-        self._written += len(data) + _HEADER_BYTES
-        if self._is_sweep_due():
+        if self._is_sweep_due(len(data) + _HEADER_BYTES):
             self._sweep()
 
     def lock(self, name: str) -> "Lock":
@@ -279,20 +278,21 @@ class Cache:
             return False
         return True
 
-    def _is_sweep_due(self) -> bool:
-        if self._written > self.max_bytes // 16:
-            return True
-        if self._has_looked or self.folder is None:
+    def _is_sweep_due(self, count: int) -> bool:
+        """Note that so many bytes are kept; return whether all processes have kept many since the last sweep."""
+        if self.folder is None:
             return False
-        self._has_looked = True
+        path = self.folder / _SWEPT
         try:
-            return abs(time.time() - (self.folder / _SWEPT).stat().st_mtime) > _SWEEP_SECONDS
+            is_first = not path.exists()
+            with open(path, "ab", opener=_private) as file:
+                file.write(b"." * -(-count // _GRAIN))
+                return is_first or file.tell() * _GRAIN > self.max_bytes // _SWEEPS
         except OSError:
-            return True
+            return False
 
     def _sweep(self) -> None:
         """Bring the store below its bound: what was used longest ago goes first."""
-        self._written = 0
         entries = sorted(self._entries(), key=lambda entry: entry[2])
         total = sum(size for _, size, _ in entries)
         if total > self.max_bytes:
