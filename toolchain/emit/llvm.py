@@ -233,6 +233,11 @@ def skip_vectorisers() -> None:
     llvm.set_option("ktc", "--vectorize-slp=false")
 
 
+def allow_spirv_extension(name: str) -> None:
+    """Let modules of SPIR-V use an extension, in this process from now on."""
+    llvm.set_option("ktc", f"-spirv-ext=+{name}")
+
+
 def assembly(module: llvm.ModuleRef, target: Target, level: int) -> str:
     """Return the assembly (PTX for NVIDIA) of an optimised module."""
     return str(machine(target, level, emits=True).emit_assembly(module))

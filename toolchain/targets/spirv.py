@@ -25,17 +25,19 @@ SPACES: Mapping[int, int] = MappingProxyType({0: 4, 1: 1, 3: 3, 4: 1, 5: 0})
 OpenCL's constant memory, so they are global), stack slots."""
 
 SUBGROUP_LANES = 32
-"""Every generation of Intel's GPUs since Xe has it, and Intel's processors."""
+"""Every generation of Intel's GPUs since Xe has it, and Intel's processors. Kernels with matrix instructions have
+sub-groups of as many lanes as these take; `emit/spirv/matrices.py` makes warps of several."""
 
 _TARGETS = (
-    # name, shared KiB a block, title, further names
-    ("spirv", 32, "SPIR-V 1.4 for OpenCL 3.0", ("opencl", "spirv64")),
-    ("intel-xe-lpg", 64, "Intel Xe-LPG (Meteor Lake, Arrow Lake)", ("intel:xe-lpg", "mtl", "arl")),
-    ("intel-xe-hpg", 64, "Intel Xe-HPG (Arc A-series, Flex)", ("intel:xe-hpg", "dg2", "acm")),
-    ("intel-xe-hpc", 128, "Intel Xe-HPC (Data Center GPU Max)", ("intel:xe-hpc", "pvc")),
-    ("intel-xe2", 128, "Intel Xe2 (Arc B-series, Lunar Lake)", ("intel:xe2", "bmg", "lnl")),
+    # name, shared KiB a block, lanes of a matrix instruction, title, further names
+    ("spirv", 32, 0, "SPIR-V 1.4 for OpenCL 3.0", ("opencl", "spirv64")),
+    ("intel-xe-lpg", 64, 0, "Intel Xe-LPG (Meteor Lake, Arrow Lake)", ("intel:xe-lpg", "mtl", "arl")),
+    ("intel-xe-hpg", 64, 8, "Intel Xe-HPG (Arc A-series, Flex)", ("intel:xe-hpg", "dg2", "acm")),
+    ("intel-xe-hpc", 128, 16, "Intel Xe-HPC (Data Center GPU Max)", ("intel:xe-hpc", "pvc")),
+    ("intel-xe2", 128, 16, "Intel Xe2 (Arc B-series, Lunar Lake)", ("intel:xe2", "bmg", "lnl")),
 )
-"""The least that OpenCL 3.0's full profile has; Intel's numbers from the compute runtime's hardware descriptions."""
+"""The least that OpenCL 3.0's full profile has; Intel's numbers from the compute runtime's hardware descriptions, the
+lanes from the extension `cl_intel_subgroup_matrix_multiply_accumulate` (the least sub-group of a device)."""
 
 _SCOPES = {"": "", "gpu": "device", "cluster": "device", "block": "workgroup", "warp": "subgroup"}
 """LLVM's names of SPIR-V's scopes."""
@@ -45,8 +47,14 @@ MAILBOX = "ktc.opencl.mailbox"
 words of 32 bits are 1 after a failure, and the number of bytes that threads have taken, of which the third is the
 most; the texts begin after the fourth."""
 
+MATRIX = "_Z45__spirv_SubgroupMatrixMultiplyAccumulateINTEL"
+"""What the names of matrix instructions begin with; the types of the arguments follow."""
+
 EXTERNALS = frozenset(
     {
+        *(f"{MATRIX}i{types}i" for types in (
+            "Dv4_fDv8_fS0_", "Dv8_sDv8_iDv8_f", "Dv8_sDv8_iS0_", "Dv8_iS_Dv8_f", "Dv8_iS_S_",
+        )),
         "_Z22__spirv_ControlBarrierjjj",
         "_Z16sub_group_balloti",
         "_Z17sub_group_shufflejj",
@@ -55,7 +63,7 @@ EXTERNALS = frozenset(
 """Built-in functions, by the names under which LLVM knows them."""
 
 
-def _target(name: str, shared_kib: int, title: str, further: tuple[str, ...]) -> Target:
+def _target(name: str, shared_kib: int, matrix_lanes: int, title: str, further: tuple[str, ...]) -> Target:
     return Target(
         name=name,
         vendor="opencl",
@@ -68,6 +76,7 @@ def _target(name: str, shared_kib: int, title: str, further: tuple[str, ...]) ->
         kernel_convention="spir_kernel",
         scopes=_SCOPES,
         warp_lanes=SUBGROUP_LANES,
+        matrix_lanes=matrix_lanes,
         shared_bytes=shared_kib << 10,
         dynamic_shared_bytes=shared_kib << 10,
         artefact="spirv",

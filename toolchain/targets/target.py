@@ -44,7 +44,7 @@ class Target:
             of the grid, with a layout of their shared memory; "threads", one that runs one thread.
         module_flags: LLVM text of nodes of `!llvm.module.flags` (`!{i32 1, !"x", i32 2}`).
         scopes: memory scope ("", "gpu", "cluster", "block", "warp") -> LLVM's syncscope name, "" for system.
-        warp_lanes: threads of a warp.
+        warp_lanes: threads of a warp. matrix_lanes: those that execute a matrix instruction, if fewer do; 0 otherwise.
         max_block_threads: limit of threads in a block.
         shared_bytes: limit of shared memory whose size is known at compile time, of a block, in bytes.
         dynamic_shared_bytes: limit of shared memory that a launch may ask for, in bytes.
@@ -96,6 +96,7 @@ class Target:
     module_flags: tuple[str, ...] = ()
     scopes: Mapping[str, str] = field(default_factory=dict)
     warp_lanes: int = 1
+    matrix_lanes: int = 0
     max_block_threads: int = 1024
     shared_bytes: int = 0
     dynamic_shared_bytes: int = 0

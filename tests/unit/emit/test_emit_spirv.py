@@ -11,9 +11,12 @@ from ktc.emit.spirv.leaves import constant, leaves
 from ktc.emit.spirv.legal import legal
 from ktc.emit.spirv.routines import with_reversals, with_routines
 from ktc.emit.spirv.text import HAS_MAILBOX, HAS_SHAPE, HAS_SHARED, for_spirv
+from ktc.targets.spirv import TARGETS
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
+
+GENERIC = TARGETS[0]
 
 MULTIPLY_HIGH = """
 define i64 @_Z6mul_himm(i64 %a, i64 %b) {
@@ -220,7 +223,7 @@ good:
   ret void
 }
 """
-    kernel = for_spirv(text)
+    kernel = for_spirv(text, GENERIC)
     assert kernel.arguments == HAS_MAILBOX
     assert "@k(i64 %p0, i64 %ktc.mailbox)" in kernel.text
     assert "store i32 1, ptr addrspace(1) %ktc.mail" in kernel.text and "unreachable" not in kernel.text
@@ -236,7 +239,7 @@ entry:
   ret void
 }
 """
-    kernel = for_spirv(text)
+    kernel = for_spirv(text, GENERIC)
     assert kernel.arguments == HAS_SHARED
     assert "@k(i64 %p0, ptr addrspace(3) %ktc.shared)" in kernel.text and "@held" not in kernel.text
     assert "addrspacecast ptr addrspace(3) %ktc.place1 to ptr addrspace(4)" in kernel.text
@@ -255,11 +258,11 @@ entry:
   ret void
 }
 """
-    kernel = for_spirv(text)
+    kernel = for_spirv(text, GENERIC)
     assert kernel.arguments == HAS_SHAPE and "@k(i64 %p0, i64 %ktc.shape)" in kernel.text
     assert "%row = add i64 %ktc.id1, 0" in kernel.text and "%size = add i64 %ktc.size0, 0" in kernel.text
     without = text.replace("  %lane = tail call i32 @_Z22get_sub_group_local_idv()\n", "")
-    assert for_spirv(without).arguments == 0
+    assert for_spirv(without, GENERIC).arguments == 0
 
 
 def test_reversal_is_made_once_for_a_type() -> None:

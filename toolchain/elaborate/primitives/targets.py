@@ -46,6 +46,7 @@ _FACTS: Mapping[str, Callable[[Target], "str | int"]] = MappingProxyType(
         "features": lambda target: target.features,
         "artefact": lambda target: target.artefact,
         "warp_lanes": lambda target: target.warp_lanes,
+        "matrix_lanes": lambda target: target.matrix_lanes,
         "max_block_threads": lambda target: target.max_block_threads,
         "simd_bits": simd_bits,
         "is_device": lambda target: int(target.is_device),

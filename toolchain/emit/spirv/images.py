@@ -12,6 +12,7 @@ from collections.abc import Callable, Set
 
 from ktc.emit import llvm
 from ktc.emit.outcomes import REFUSED
+from ktc.emit.spirv.matrices import EXTENSION, exchanges, has_matrices
 from ktc.emit.spirv.text import for_spirv
 from ktc.targets.target import Target
 
@@ -37,7 +38,9 @@ def emit(optimised: str, target: Target, kernel: str, level: int, kinds: Set[str
     refused = refusal(optimised)
     if refused:
         return {REFUSED: refused.encode()}
-    text, arguments = for_spirv(optimised)
+    text, arguments = for_spirv(optimised, target)
+    if has_matrices(text):
+        llvm.allow_spirv_extension(EXTENSION)
     made: dict[str, bytes] = {}
     if "asm" in kinds:
         made["asm"] = _retried(lambda: _assembly(text, kernel, target, level), _doubled_names)
@@ -140,6 +143,8 @@ def refusal(text: str) -> str:
     """Return what an optimised kernel does that OpenCL cannot, "" if it does nothing of the kind."""
     if text.count("\ndefine ") > 1:  # all other functions have become a part of the kernel
         return "has no recursion, and functions of '{}' call themselves"
+    if exchanges(text):  # the sub-groups of matrix instructions are parts of warps
+        return "has no shuffles, votes and barriers of warps in kernels with matrix instructions, as '{}' is"
     if _NARROW_ATOMIC.search(text):
         return "changes no numbers of 8 or 16 bits atomically, as '{}' does"
     return ""

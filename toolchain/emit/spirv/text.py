@@ -15,7 +15,9 @@ import re
 from typing import NamedTuple
 
 from ktc.emit.spirv.legal import legal
+from ktc.emit.spirv.matrices import with_sub_groups
 from ktc.targets.spirv import FINAL_LAYOUT, MAILBOX, SPACES
+from ktc.targets.target import Target
 
 HAS_MAILBOX, HAS_SHARED, HAS_SHAPE = 1, 2, 4
 """Bits that say which arguments follow the kernel's own, in this order."""
@@ -34,7 +36,7 @@ _EXPRESSION = re.compile(
 
 
 _WARP = re.compile(
-    r"call [^\n]*@_Z\d+(?:__spirv_Group|\w*sub_group|\w*SubGroup|__spirv_ControlBarrierjjj\(i32 (?:noundef )?3\b)"
+    r"call [^\n]*@_Z\d+(?:__spirv_(?:Group|Subgroup)|\w*sub_group|\w*SubGroup|__spirv_ControlBarrierjjj\(i32 (?:noundef )?3\b)"
 )
 _THREAD = re.compile(r"(%[\w.]+) = (?:tail )?call [^\n@]*@_Z\d+get_local_(id|size)j\(i32 (?:noundef )?([012])\)[^\n]*")
 _LOCAL_ID = "declare i64 @_Z12get_local_idj(i32)"
@@ -63,11 +65,12 @@ class Kernel(NamedTuple):
     arguments: int
 
 
-def for_spirv(text: str) -> Kernel:
+def for_spirv(text: str, target: Target) -> Kernel:
     """Return the module with SPIR-V's numbers of address spaces."""
     text, posts = _with_mailbox(text)
     text, is_sized = _with_shared_argument(text)
     text, has_warps = _with_shape(text)
+    text = with_sub_groups(text, target)
     return Kernel(_renumbered(legal(text)), HAS_MAILBOX * posts + HAS_SHARED * is_sized + HAS_SHAPE * has_warps)
 
 
