@@ -38,6 +38,12 @@ _NARROW = re.compile(r"\b(?:load|store) (?:half|bfloat|i16|i8)\b")
 _GENERIC = re.compile(r"addrspacecast ptr addrspace\(\d+\) [^\n]* to ptr$", re.MULTILINE)
 
 
+_LOADED = re.compile(r"^(\s*)(%\S+) = load ptr, (ptr addrspace\([12]\) .*)$", re.MULTILINE)
+"""A generic pointer from a kernel's arguments or from global memory, as AMD's back end numbers them."""
+
+_MOST_LOADS = 8
+"""Pointers to pointers to pointers …, each step of which may show the space of the next."""
+
 _BORROWERS = ("apple", "opencl")
 """Vendors whose modules AMD's back end optimises. It has the same numbers of address spaces, answers questions about
 costs and brings the pass that finds the space of a generic pointer. There is no back end for AIR, which has no generic
@@ -97,6 +103,10 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
         if target.vendor == "apple" and _GENERIC.search(text):
             level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs
         _run_pipeline(module, text, target, level, is_cut)
+        if target.vendor == "apple" and _LOADED.search(llvm_text(module)):
+            with _with_global_pointers(llvm_text(module), target, max(level, 1), name) as better:
+                yield better
+            return
         has_turns = target.vendor == "cpu" and "!llvm.access.group" in text and "@llvm.coro." not in text
         if has_turns and interleaving.is_doubtful(llvm_text(module)):
             with parsed(text + routines(text, target), name) as other, _without_interleaving():
@@ -118,6 +128,25 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
             with parsed(vector_casts.split(llvm_text(module)), name) as better:
                 yield better
             return
+        yield module
+
+
+@contextmanager
+def _with_global_pointers(text: str, target: Target, level: int, name: str) -> Iterator[llvm.ModuleRef]:
+    """Optimise a module again, with pointers from arguments and global memory as what they are: global ones.
+
+    AIR has no generic accesses. Nothing else can be there, for other memory is gone when a kernel has ended.
+    """
+    for _ in range(_MOST_LOADS):
+        text = _LOADED.sub(
+            r"\1\2.global = load ptr addrspace(1), \3\n\1\2 = addrspacecast ptr addrspace(1) \2.global to ptr", text
+        )
+        with parsed(text, name) as module:
+            _run_pipeline(module, text, target, level, False)
+            text = llvm_text(module)
+        if not _LOADED.search(text):
+            break
+    with parsed(text, name) as module:
         yield module
 
 
