@@ -52,9 +52,16 @@ MATRIX = "_Z45__spirv_SubgroupMatrixMultiplyAccumulateINTEL"
 
 EXTERNALS = frozenset(
     {
-        *(f"{MATRIX}i{types}i" for types in (
-            "Dv4_fDv8_fS0_", "Dv8_sDv8_iDv8_f", "Dv8_sDv8_iS0_", "Dv8_iS_Dv8_f", "Dv8_iS_S_",
-        )),
+        *(
+            f"{MATRIX}i{types}i"
+            for types in (
+                "Dv4_fDv8_fS0_",
+                "Dv8_sDv8_iDv8_f",
+                "Dv8_sDv8_iS0_",
+                "Dv8_iS_Dv8_f",
+                "Dv8_iS_S_",
+            )
+        ),
         "_Z22__spirv_ControlBarrierjjj",
         "_Z16sub_group_balloti",
         "_Z17sub_group_shufflejj",

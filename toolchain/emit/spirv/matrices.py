@@ -11,7 +11,9 @@ from ktc.targets.target import Target
 
 EXTENSION = "SPV_INTEL_subgroup_matrix_multiply_accumulate"
 
-_OF_WARP = re.compile(r"call [^\n]*@_Z\d+(?:sub_group_(?:ballot|shuffle)|__spirv_ControlBarrierjjj\(i32 (?:noundef )?3\b)")
+_OF_WARP = re.compile(
+    r"call [^\n]*@_Z\d+(?:sub_group_(?:ballot|shuffle)|__spirv_ControlBarrierjjj\(i32 (?:noundef )?3\b)"
+)
 _LANE = re.compile(r"(%[\w.]+) = (?:tail )?call [^\n@]*@_Z22get_sub_group_local_idv\(\)[^\n]*")
 _WARP = re.compile(r"(%[\w.]+) = (?:tail )?call [^\n@]*@_Z16get_sub_group_idv\(\)[^\n]*")
 _SIZE = re.compile(r"(!intel_reqd_sub_group_size (!\d+).*^\2 = !\{i32 )\d+", re.MULTILINE | re.DOTALL)
