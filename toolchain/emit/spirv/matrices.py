@@ -1,7 +1,7 @@
 """Kernels with matrix instructions, whose sub-groups have fewer lanes than the language's warps.
 
-Input: an optimised module's text. Output: the same with the device's sub-groups; a warp is several of them, so lanes and
-warps are counted by a thread's number in its block.
+Input: an optimised module's text. Output: the same with the device's sub-groups; a warp is several of them, so lanes
+and warps are counted by a thread's number in its block.
 """
 
 import re

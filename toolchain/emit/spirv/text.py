@@ -36,7 +36,8 @@ _EXPRESSION = re.compile(
 
 
 _WARP = re.compile(
-    r"call [^\n]*@_Z\d+(?:__spirv_(?:Group|Subgroup)|\w*sub_group|\w*SubGroup|__spirv_ControlBarrierjjj\(i32 (?:noundef )?3\b)"
+    r"call [^\n]*@_Z\d+"
+    r"(?:__spirv_(?:Group|Subgroup)|\w*sub_group|\w*SubGroup|__spirv_ControlBarrierjjj\(i32 (?:noundef )?3\b)"
 )
 _THREAD = re.compile(r"(%[\w.]+) = (?:tail )?call [^\n@]*@_Z\d+get_local_(id|size)j\(i32 (?:noundef )?([012])\)[^\n]*")
 _LOCAL_ID = "declare i64 @_Z12get_local_idj(i32)"
