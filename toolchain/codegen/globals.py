@@ -48,6 +48,11 @@ def image_constants(unit: Unit, images: Images) -> dict[str, bytes]:
     }
 
 
+def has_images(unit: Unit) -> bool:
+    """Return whether a host's unit holds images of kernels."""
+    return any(isinstance(held.content, ImageRef) for held in unit.globals.values())
+
+
 def _is_size(content: object) -> bool:
     return isinstance(content, Const) and isinstance(content.value, ImageSize)
 

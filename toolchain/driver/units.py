@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from ktc.base.cache import Key
 from ktc.base.records import entity, replace
-from ktc.codegen.globals import image_constants
+from ktc.codegen.globals import has_images, image_constants
 from ktc.codegen.module import LlvmModule, lower_device, lower_host, lower_host_parts
 from ktc.codegen.source_places import place_definitions
 from ktc.codegen.values.constants import ImagesNeeded
@@ -79,6 +79,8 @@ class Ahead:
         self.unit, self.checked = unit, passed(session, unit)
         if session.sink.mistake_count or not entry:
             return
+        if has_images(unit):
+            self.workers.expect_kernels()
         try:
             self.host = start_host(session, self.checked, entry, None, self.workers)
         except ImagesNeeded:

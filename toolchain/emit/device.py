@@ -25,7 +25,6 @@ KINDS = ("asm", "llvm", "llvm-opt", "object", "image")
 _LONG = 8_000
 """Lines of a GPU's module from which on LLVM leaves out what takes the square of its length."""
 
-_ALWAYS = ("ktc.emit.kernel", "ktc.emit.host")
 _LOADED = {
     "native": ("ktc.emit.workgroups",),
     "ptx": ("ktc.emit.loops.rewriting",),
@@ -79,13 +78,13 @@ class LacksRoom(Exception):
 
 
 def workers_for(jobs: int, targets: Iterable[Target]) -> Workers:
-    """Return processes for kernels of these targets; what these need is loaded once, before they are forked."""
-    found = dict.fromkeys(_ALWAYS)
+    """Return processes for kernels of these targets; what kernels need is loaded once, before the first."""
+    found = {"ktc.emit.kernel": None}
     for target in targets:
         found |= dict.fromkeys(_LOADED[target.artefact])
         if target.checks:
             found["ktc.emit.checks.forms" if target.vendor == "cpu" else "ktc.emit.checks.gpu"] = None
-    return Workers(jobs, tuple(found))
+    return Workers(jobs, for_kernels=tuple(found))
 
 
 def images(
@@ -156,6 +155,8 @@ def _images(
     # The longest first, so that the last one to end is a short one.
     order = sorted(modules, key=lambda module: (-len(module.text), module.kernel))
     tickets = {}
+    if order:
+        workers.expect_kernels()
     for module in order:
         wanted = frozenset(kinds.get(module.kernel, {"image"}))
         is_long = module.target.vendor != "cpu" and module.text.count("\n") > _LONG

@@ -60,11 +60,13 @@ class Workers:
 
     Args:
         jobs: how many run at once, at least 1.
-        preload: modules that the child imports at once; `device.workers_for` chooses them by target.
+        preload: modules that the child imports at once.
+        for_kernels: modules that it imports before the first kernel; `device.workers_for` chooses them by target.
     """
 
     jobs: int = 1
-    preload: tuple[str, ...] = ("ktc.emit.kernel", "ktc.emit.host")
+    preload: tuple[str, ...] = ("ktc.emit.host",)
+    for_kernels: tuple[str, ...] = ("ktc.emit.kernel",)
     _child: int = 0
     _to: int = -1
     _from: int = -1
@@ -114,6 +116,13 @@ class Workers:
         with suppress(BrokenPipeError):  # the child is gone: `result` reports it
             self._push(_frame((ticket, replace(job, spare=None))))
         return ticket
+
+    def expect_kernels(self) -> None:
+        """Have the child import what kernels need, before its next job; programs without kernels do without."""
+        modules, self.for_kernels = self.for_kernels, ()
+        if modules and self.start()._child:
+            with suppress(BrokenPipeError):  # the child is gone: `result` reports it
+                self._push(_frame((_SERVER, modules)))
 
     def _do_here(self, ticket: int, job: Job) -> None:
         """Do a job in this process, where the system has no copies of processes; what ends LLVM ends it all."""
@@ -223,11 +232,7 @@ class _Server:
         self.waiting: deque[tuple[int, Job]] = deque()
 
     def serve(self, preload: tuple[str, ...]) -> None:
-        try:
-            for module in preload:
-                import_module(module)
-        except Exception as error:  # an LLVM that does not load; the parent reports it
-            os.write(self.results_out, _frame((_SERVER, "died", f"{type(error).__name__}: {error}", None)))
+        if not self._load(preload):
             return
         self.selector.register(self.jobs_in, selectors.EVENT_READ, None)
         try:
@@ -239,13 +244,25 @@ class _Server:
             os.kill(process.pid, signal.SIGKILL)
             os.waitpid(process.pid, 0)
 
+    def _load(self, modules: tuple[str, ...]) -> bool:
+        try:
+            for module in modules:
+                import_module(module)
+        except Exception as error:  # an LLVM that does not load; the parent reports it
+            os.write(self.results_out, _frame((_SERVER, "died", f"{type(error).__name__}: {error}", None)))
+            return False
+        return True
+
     def _turn(self) -> bool:
         for key, _ in self.selector.select():
             if key.data is None:
                 message = _receive(self.jobs_in)
                 if message is None:
                     return False
-                self.waiting.append(message)
+                if message[0] != _SERVER:
+                    self.waiting.append(message)
+                elif not self._load(message[1]):
+                    return False
             elif key.data in self.processes:  # else it was buried in this turn
                 (self._listen if key.fd == key.data.words else self._collect)(key.data)
         while self.waiting and (process := self._idle()) is not None:
