@@ -119,8 +119,8 @@ class Dispatch(ElaborationApi):
     def block(self, body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Binding] | None = None) -> None:
         return blocks.block(body, statements, names)
 
-    def build_collection(self, body: Body, late: CollectionLiteral, want: Ty | None) -> Val:
-        return collection_literals.build_collection(body, late, want)
+    def build_collection(self, body: Body, late: CollectionLiteral, expected: Ty | None) -> Val:
+        return collection_literals.build_collection(body, late, expected)
 
     def call_fn(
         self, body: Body, fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False
@@ -160,13 +160,13 @@ class Dispatch(ElaborationApi):
     def construct(self, body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Span) -> Val:
         return construction.construct(body, ty, pos, kw, span)
 
-    def convert_constant(self, elab: Elaboration, value: ConstValue | FunctionValue, want: Ty) -> ConstValue | None:
-        return evaluation.convert_constant(elab, value, want)
+    def convert_constant(self, elab: Elaboration, value: ConstValue | FunctionValue, expected: Ty) -> ConstValue | None:
+        return evaluation.convert_constant(elab, value, expected)
 
     def declared_function(
-        self, elab: Elaboration, param: ast.Param, value: ParameterArgument, want: FunctionTy, what: str
+        self, elab: Elaboration, param: ast.Param, value: ParameterArgument, expected: FunctionTy, what: str
     ) -> ParameterArgument:
-        return function_instances.declared_function(elab, param, value, want, what)
+        return function_instances.declared_function(elab, param, value, expected, what)
 
     def default_value(self, body: Body, instance: Instance, sig: ArgumentSignature, span: Span) -> Result:
         return default_arguments.default_value(body, instance, sig, span)
@@ -174,8 +174,8 @@ class Dispatch(ElaborationApi):
     def destructor(self, elab: Elaboration, ty: StructTy) -> str:
         return destructors.destructor(elab, ty)
 
-    def collection_cost(self, body: Body, late: CollectionLiteral, want: Ty) -> int | None:
-        return collection_literals.collection_cost(body, late, want)
+    def collection_cost(self, body: Body, late: CollectionLiteral, expected: Ty) -> int | None:
+        return collection_literals.collection_cost(body, late, expected)
 
     def synthesize_destructor(self, elab: Elaboration, ty: StructTy, symbol: str) -> None:
         return destructors.synthesize_destructor(elab, ty, symbol)
@@ -197,16 +197,16 @@ class Dispatch(ElaborationApi):
     def evaluate_open(self, elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> ParameterArgument:
         return evaluation.evaluate_open(elab, node, scope, module)
 
-    def fits_function(self, elab: Elaboration, have: FunctionTy, want: FunctionTy) -> bool:
-        return function_instances.fits_function(elab, have, want)
+    def fits_function(self, elab: Elaboration, have: FunctionTy, expected: FunctionTy) -> bool:
+        return function_instances.fits_function(elab, have, expected)
 
-    def function_as(self, elab: Elaboration, fn: FunctionValue, want: FunctionTy) -> FunctionValue | None:
-        return function_instances.function_as(elab, fn, want)
+    def function_as(self, elab: Elaboration, fn: FunctionValue, expected: FunctionTy) -> FunctionValue | None:
+        return function_instances.function_as(elab, fn, expected)
 
     def function_value(
-        self, body: Body, fn: FunctionValue, want: FunctionTy, span: Span | None
+        self, body: Body, fn: FunctionValue, expected: FunctionTy, span: Span | None
     ) -> RValue | Place | None:
-        return function_pointers.function_value(body, fn, want, span)
+        return function_pointers.function_value(body, fn, expected, span)
 
     def instance_of(
         self, elab: Elaboration, fn: FunctionValue, span: Span | None, asking: Body | None, kernel: bool = False

@@ -24,11 +24,10 @@ from typing import Any, Self
 from ktc.base import usage as measured
 from ktc.base.records import entity, record, replace
 from ktc.diag.diagnostic import Bug
+from ktc.emit import pipes
 from ktc.emit.backend_errors import backend_error
 from ktc.emit.job_steps import Step, Usage, used_by
 
-_READ_BYTES = 1 << 16
-_LENGTH_BYTES = 8
 _SERVER = -1
 """The ticket of what concerns the child itself."""
 
@@ -114,7 +113,7 @@ class Workers:
             self._do_here(ticket, job)
             return ticket
         with suppress(BrokenPipeError):  # the child is gone: `result` reports it
-            self._push(_frame((ticket, replace(job, spare=None))))
+            self._push(pipes.frame((ticket, replace(job, spare=None))))
         return ticket
 
     def expect_kernels(self) -> None:
@@ -122,7 +121,7 @@ class Workers:
         modules, self.for_kernels = self.for_kernels, ()
         if modules and self.start()._child:
             with suppress(BrokenPipeError):  # the child is gone: `result` reports it
-                self._push(_frame((_SERVER, modules)))
+                self._push(pipes.frame((_SERVER, modules)))
 
     def _do_here(self, ticket: int, job: Job) -> None:
         """Do a job in this process, where the system has no copies of processes; what ends LLVM ends it all."""
@@ -153,7 +152,7 @@ class Workers:
         # Another copy of this process may hold the pipes open (`forks`): the child cannot be trusted to see their end.
         if self._names and len(self.usage) == len(self._names):
             with suppress(BrokenPipeError):
-                self._push(_frame(None))  # it waits for its processes, so that the system counts what they took
+                self._push(pipes.frame(None))  # it waits for its processes, so that the system counts what they took
         else:
             with suppress(ProcessLookupError):
                 os.killpg(self._child, signal.SIGKILL)
@@ -164,7 +163,7 @@ class Workers:
 
     def _take(self) -> bool:
         """Read one result; False if there will be none any more."""
-        message = _receive(self._from)
+        message = pipes.receive(self._from)
         if message is not None:
             ticket, kind, value, usage = message
             self._done[ticket] = (kind, value)
@@ -249,14 +248,14 @@ class _Server:
             for module in modules:
                 import_module(module)
         except Exception as error:  # an LLVM that does not load; the parent reports it
-            os.write(self.results_out, _frame((_SERVER, "died", f"{type(error).__name__}: {error}", None)))
+            os.write(self.results_out, pipes.frame((_SERVER, "died", f"{type(error).__name__}: {error}", None)))
             return False
         return True
 
     def _turn(self) -> bool:
         for key, _ in self.selector.select():
             if key.data is None:
-                message = _receive(self.jobs_in)
+                message = pipes.receive(self.jobs_in)
                 if message is None:
                     return False
                 if message[0] != _SERVER:
@@ -270,7 +269,7 @@ class _Server:
             process.is_last = job.last
             process.output.clear()
             with suppress(BrokenPipeError):  # it died while idle: `_collect` reports it
-                _write(process.to, _frame(job))
+                pipes.write(process.to, pipes.frame(job))
         return True
 
     def _idle(self) -> _Process | None:
@@ -301,13 +300,13 @@ class _Server:
 
     def _listen(self, process: _Process) -> bool:
         """Take some of what a process says; False if it can say nothing any more."""
-        data = os.read(process.words, _READ_BYTES)
+        data = os.read(process.words, pipes.READ_BYTES)
         process.output += data
         return bool(data)
 
     def _collect(self, process: _Process) -> None:
         """Pass on the result of a job, or that LLVM has ended its process."""
-        message = _receive(process.result)
+        message = pipes.receive(process.result)
         if message is None:
             while self._listen(process):
                 pass
@@ -315,7 +314,7 @@ class _Server:
         kind, value, usage = message
         process.cpu += usage.cpu
         if process.job is not None:
-            _write(self.results_out, _frame((process.job, kind, value, usage)))
+            pipes.write(self.results_out, pipes.frame((process.job, kind, value, usage)))
         process.job = None
         if process.is_last and process in self.processes:
             self._reap(process)
@@ -338,11 +337,11 @@ def _work(jobs: int, results: int) -> None:
     status = 1
     try:
         before = 0.0
-        while (job := _receive(jobs)) is not None:
+        while (job := pipes.receive(jobs)) is not None:
             steps: list[Step] = []
             kind, value = _done(job, steps)
             usage, before = used_by(steps, before)
-            _write(results, _portable(kind, value, usage))
+            pipes.write(results, _portable(kind, value, usage))
             if job.last:
                 break
         status = 0
@@ -362,12 +361,12 @@ def _done(job: Job, steps: list[Step]) -> tuple[str, Any]:
 def _portable(kind: str, value: Any, usage: Usage) -> bytes:
     """Return the message for the parent; what cannot be sent becomes a `Bug` with its text."""
     try:
-        data = _frame((kind, value, usage))
+        data = pipes.frame((kind, value, usage))
         if kind == "raised":
             pickle.loads(pickle.dumps(value))  # an exception may pickle and yet not come back
     except Exception as error:  # whatever hinders pickling, the text is what matters
         cause = value if kind == "raised" else error
-        return _frame(("raised", Bug(f"{type(cause).__name__}: {cause}", "emit"), usage))
+        return pipes.frame(("raised", Bug(f"{type(cause).__name__}: {cause}", "emit"), usage))
     return data
 
 
@@ -378,32 +377,3 @@ def _reason_of_death(words: bytearray, status: int) -> str:
     telling = [line for line in lines if "error" in line.lower() or "Assertion" in line]
     line = (telling or [line for line in lines if not line.startswith("#")] or lines or [""])[-1]
     return f"{line} ({how})" if line else how
-
-
-def _frame(message: object) -> bytes:
-    data = pickle.dumps(message)
-    return len(data).to_bytes(_LENGTH_BYTES, "little") + data
-
-
-def _write(pipe: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(pipe, view) :]
-
-
-def _receive(pipe: int) -> Any:
-    """Read one message; None also at the end of the pipe."""
-    head = _read_exactly(pipe, _LENGTH_BYTES)
-    if head is None:
-        return None
-    data = _read_exactly(pipe, int.from_bytes(head, "little"))
-    return None if data is None else pickle.loads(data)
-
-
-def _read_exactly(pipe: int, count: int) -> bytes | None:
-    data = bytearray()
-    while len(data) < count:
-        if not (part := os.read(pipe, min(_READ_BYTES, count - len(data)))):
-            return None
-        data += part
-    return bytes(data)

@@ -128,13 +128,13 @@ def _xor(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
     return None
 
 
-def _bool_test(wanted: int) -> Simplifier:
+def _bool_test(expected: int) -> Simplifier:
     """Comparison of an i1 with a constant: itself or its inverse."""
 
     def simplify(args: tuple[Value, ...], type: Type, attr: object) -> Value | None:
         for one, other in (args, args[::-1]):
             if one.__class__ is Const and one.type == BOOL:
-                if one.value == wanted:
+                if one.value == expected:
                     return other
                 return _not((other,), BOOL, None) or Op("not", (other,), BOOL)
         return None

@@ -276,10 +276,10 @@ class _Checker:
         callee = self.unit.functions.get(symbol)
         if callee is None:
             raise self.fail(f"call of unknown function '{symbol}'")
-        wanted = tuple(param for _, param in callee.params)
+        expected = tuple(param for _, param in callee.params)
         found = tuple(arg.type for arg in args)
-        if found != wanted:
-            raise self.fail(f"call of '{symbol}' with ({_list(found)}), declared ({_list(wanted)})")
+        if found != expected:
+            raise self.fail(f"call of '{symbol}' with ({_list(found)}), declared ({_list(expected)})")
         if kind != callee.result:
             raise self.fail(f"call of '{symbol}' gives {kind}, declared {callee.result}")
 

@@ -46,12 +46,12 @@ def warn_deprecated(elab: Elaboration, info: FunctionInfo | StructInfo, span: Sp
     _warn(elab, Code.DEPRECATED, span, f"'{info.name}' is deprecated{reason}", "", notes)
 
 
-def warn_conversion(elab: Elaboration, fn: FunctionInfo, have: Ty, want: Ty, span: Span) -> None:
+def warn_conversion(elab: Elaboration, fn: FunctionInfo, have: Ty, expected: Ty, span: Span) -> None:
     """Warn about an implicit conversion whose constructor says `@implicit(deprecated=True)`."""
-    given, wanted = type_printer.type_name(elab, have), type_printer.type_name(elab, want)
+    given, expected_name = type_printer.type_name(elab, have), type_printer.type_name(elab, expected)
     notes = () if fn.module.is_library else (Label(fn.span(), "the constructor is declared here"),)
-    text = f"the implicit conversion from '{given}' to '{wanted}' is deprecated"
-    _warn(elab, Code.DEPRECATED, span, text, f"write '{wanted}(...)'", notes)
+    text = f"the implicit conversion from '{given}' to '{expected_name}' is deprecated"
+    _warn(elab, Code.DEPRECATED, span, text, f"write '{expected_name}(...)'", notes)
 
 
 def _warn(elab: Elaboration, code: Code, span: Span, message: str, help: str, notes: tuple[Label, ...] = ()) -> None:

@@ -187,11 +187,13 @@ def _keywords(body: Body, sig: ArgumentSignature, slot: list[Arg], span: Span) -
     return made
 
 
-def _constants(body: Body, args: list[Arg], want: ParameterArgument) -> PackValue | None:
-    if not isinstance(want, Ty):
+def _constants(body: Body, args: list[Arg], expected: ParameterArgument) -> PackValue | None:
+    if not isinstance(expected, Ty):
         return None
     items = [
-        body.elab.api.convert_constant(body.elab, arg.value, want) for arg in args if isinstance(arg.value, ConstValue)
+        body.elab.api.convert_constant(body.elab, arg.value, expected)
+        for arg in args
+        if isinstance(arg.value, ConstValue)
     ]
     found = tuple(item for item in items if item is not None)
     return PackValue(found) if len(found) == len(args) else None

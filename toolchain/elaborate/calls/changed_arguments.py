@@ -29,8 +29,8 @@ def check_changed(body: Body, instance: Instance, sig: ArgumentSignature, slot: 
             text = f"{what}, but the argument is a temporary value"
             raise Mismatch(Code.CANNOT_MUTATE, text, slot.span, 2, hint="put it into a variable first")
         if isinstance(value, (RValue, Place)) and not _same_place_type(body, value, sig):
-            have, want = type_printer.type_name(body.elab, value.ty), type_printer.type_name(body.elab, sig.ty)
-            text = f"{what}, so it must be a '{want}' itself; this is a '{have}'"
+            have, expected = type_printer.type_name(body.elab, value.ty), type_printer.type_name(body.elab, sig.ty)
+            text = f"{what}, so it must be a '{expected}' itself; this is a '{have}'"
             raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2, hint=_DECLARE_TYPE)
     if isinstance(value, (RValue, Place)) and value.read_only:
         text = f"{what}, and what is passed cannot be"
@@ -50,13 +50,13 @@ def _is_temporary(value: Result) -> bool:
 
 
 def _same_place_type(body: Body, value: RValue | Place, sig: ArgumentSignature) -> bool:
-    """Return whether a place can be changed as one of the wanted type: unconverted, with the same right to write."""
-    have, want = value.ty, sig.ty
-    if have is want or not isinstance(have, StructTy) or not isinstance(want, StructTy):
+    """Return whether a place can be changed as one of the expected type: unconverted, with the same right to write."""
+    have, expected = value.ty, sig.ty
+    if have is expected or not isinstance(have, StructTy) or not isinstance(expected, StructTy):
         return True
-    if have.info is not want.info:
+    if have.info is not expected.info:
         return False
-    return type_relations.fits(body.elab, have, want) and all(map(_same_mutability, have.params, want.params))
+    return type_relations.fits(body.elab, have, expected) and all(map(_same_mutability, have.params, expected.params))
 
 
 def _same_mutability(a: ParameterValue | None, b: ParameterValue | None) -> bool:
@@ -76,9 +76,14 @@ def check_reference_argument(body: Body, instance: Instance, sig: ArgumentSignat
     value = slot.value
     if body.frame.module.is_library or instance.fn.module.is_library or not isinstance(value, Place):
         return
-    have, want = value.ty, sig.ty
-    if value.owned or not isinstance(have, StructTy) or not isinstance(want, StructTy) or have.info is want.info:
+    have, expected = value.ty, sig.ty
+    if (
+        value.owned
+        or not isinstance(have, StructTy)
+        or not isinstance(expected, StructTy)
+        or have.info is expected.info
+    ):
         return
-    given, wanted = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, want)
-    text = f"argument '{sig.name}' of {instance.fn.title} refers to a '{wanted}', and this is a '{given}'"
+    given, expected_name = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, expected)
+    text = f"argument '{sig.name}' of {instance.fn.title} refers to a '{expected_name}', and this is a '{given}'"
     raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2, hint=_DECLARE_TYPE)

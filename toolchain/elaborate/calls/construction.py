@@ -112,8 +112,8 @@ def _infer_fieldwise(body: Body, ty: StructTy, given: dict[str, Arg], span: Span
     for node in ty.info.field_nodes:
         arg = given.get(node.target.id)  # type: ignore[union-attr]
         if arg is not None and node.type is not None and ty.scope is not None:
-            want = unification.evaluate_pattern(body.elab, node.type, ty.scope, ty.info.module)
-            parameter_inference.infer_one(body, arg, want, bound)
+            expected = unification.evaluate_pattern(body.elab, node.type, ty.scope, ty.info.module)
+            parameter_inference.infer_one(body, arg, expected, bound)
     try:
         return parameter_inference.concrete_self(body, ty, bound)
     except Mismatch as reason:

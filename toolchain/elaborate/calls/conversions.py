@@ -39,89 +39,97 @@ def call_init(body: Body, ty: Ty, init: OverloadSet, pointer: Value, val: Place)
 
 
 @overload
-def convert(body: Body, value: Val, want: Ty | None, span: Span, convention: str = "read") -> Val: ...
+def convert(body: Body, value: Val, expected: Ty | None, span: Span, convention: str = "read") -> Val: ...
 @overload
-def convert(body: Body, value: Result, want: Ty | None, span: Span, convention: str = "read") -> Result: ...
-def convert(body: Body, value: Result, want: Ty | None, span: Span, convention: str = "read") -> Result:
+def convert(body: Body, value: Result, expected: Ty | None, span: Span, convention: str = "read") -> Result: ...
+def convert(body: Body, value: Result, expected: Ty | None, span: Span, convention: str = "read") -> Result:
     """Return a value converted implicitly to a type; an error if it cannot be."""
-    if (type(value) is RValue or type(value) is Place or type(value) is ConstValue) and value.ty is want:
+    if (type(value) is RValue or type(value) is Place or type(value) is ConstValue) and value.ty is expected:
         return value
-    if want is None or isinstance(want, TraitTy) or isinstance(value, PackValue):
+    if expected is None or isinstance(expected, TraitTy) or isinstance(value, PackValue):
         return body.api.build_collection(body, value, None) if isinstance(value, CollectionLiteral) else value
     if isinstance(value, CollectionLiteral):
-        value = body.api.build_collection(body, value, want)
-    made = try_convert(body, value, want, span)
+        value = body.api.build_collection(body, value, expected)
+    made = try_convert(body, value, expected, span)
     if made is None:
         if isinstance(value, FunctionValue):
-            text = f"'{value.set.name}', a '{value.described()}', is not a '{type_printer.type_name(body.elab, want)}'"
+            text = (
+                f"'{value.set.name}', a '{value.described()}', is not a '{type_printer.type_name(body.elab, expected)}'"
+            )
             body.fail(Code.TYPE_MISMATCH, text, span)
         if isinstance(value, Method):
             ir_values.fail_no_value(body, value, span)
         if not isinstance(value, (RValue, Place, ConstValue)):
             body.fail(
                 Code.TYPE_MISMATCH,
-                f"a value of type '{type_printer.type_name(body.elab, want)}' is expected here",
+                f"a value of type '{type_printer.type_name(body.elab, expected)}' is expected here",
                 span,
             )
-        have, wanted = type_printer.type_name(body.elab, value.ty), type_printer.type_name(body.elab, want)
-        text = f"'{have}' does not convert to '{wanted}'"
-        help = division_hint(have, wanted, span.source.text[span.start : span.end]) or conversion_help(have, wanted)
+        have, expected_name = type_printer.type_name(body.elab, value.ty), type_printer.type_name(body.elab, expected)
+        text = f"'{have}' does not convert to '{expected_name}'"
+        help = division_hint(have, expected_name, span.source.text[span.start : span.end]) or conversion_help(
+            have, expected_name
+        )
         body.fail(Code.TYPE_MISMATCH, text, span, help)
-    origin_agreement.check_named(body, value, want, span)
+    origin_agreement.check_named(body, value, expected, span)
     return made
 
 
-def convert_value(body: Body, value: Result, want: Ty, span: Span) -> Val:
+def convert_value(body: Body, value: Result, expected: Ty, span: Span) -> Val:
     """Return a value, at run time or a constant, converted implicitly to a type; an error if it cannot be."""
-    made = convert(body, value, want, span)
+    made = convert(body, value, expected, span)
     if not isinstance(made, (RValue, Place, ConstValue)):
         ir_values.fail_no_value(body, made, span)
     return made
 
 
-def try_convert(body: Body, value: Result, want: Ty, span: Span | None) -> Val | FunctionValue | None:
+def try_convert(body: Body, value: Result, expected: Ty, span: Span | None) -> Val | FunctionValue | None:
     """Return a value converted implicitly to a type, or None."""
     if isinstance(value, FunctionValue):
-        return _function_to(body, value, want, span)
+        return _function_to(body, value, expected, span)
     if not isinstance(value, (RValue, Place, ConstValue)):
         return None
-    if value.ty is want:
+    if value.ty is expected:
         return value
-    if type_relations.fits(body.elab, value.ty, want):
+    if type_relations.fits(body.elab, value.ty, expected):
         if isinstance(value, Place):
-            return replace(value, ty=want)
-        return RValue(want, value.ir, loans=value.loans) if isinstance(value, RValue) else ConstValue(want, value.data)
-    if not isinstance(want, StructTy) or want.symbolic:
+            return replace(value, ty=expected)
+        return (
+            RValue(expected, value.ir, loans=value.loans)
+            if isinstance(value, RValue)
+            else ConstValue(expected, value.data)
+        )
+    if not isinstance(expected, StructTy) or expected.symbolic:
         return None
-    return _through_init(body, value, value.ty, want, span)
+    return _through_init(body, value, value.ty, expected, span)
 
 
-def _function_to(body: Body, value: FunctionValue, want: Ty, span: Span | None) -> Val | FunctionValue | None:
-    if isinstance(want, FunctionTy):
-        return value if want.of is not None else body.api.function_value(body, value, want, span)
-    if isinstance(want, StructTy) and not want.symbolic:
-        return _through_init(body, value, function_types.fn_type_of(body.elab, value), want, span)
+def _function_to(body: Body, value: FunctionValue, expected: Ty, span: Span | None) -> Val | FunctionValue | None:
+    if isinstance(expected, FunctionTy):
+        return value if expected.of is not None else body.api.function_value(body, value, expected, span)
+    if isinstance(expected, StructTy) and not expected.symbolic:
+        return _through_init(body, value, function_types.fn_type_of(body.elab, value), expected, span)
     return None
 
 
-def _through_init(body: Body, value: Result, have: Ty, want: StructTy, span: Span | None) -> Val | None:
+def _through_init(body: Body, value: Result, have: Ty, expected: StructTy, span: Span | None) -> Val | None:
     where = span or body.frame.span or body.elab.main_span()
     outer = body.frame.set_span(where)  # what the constructor finds wrong is wrong here
-    found = overload_resolution.implicit_init(body, have, want)
+    found = overload_resolution.implicit_init(body, have, expected)
     body.frame.set_span(outer)
     if found is None:
         return (
-            body.api.construct(body, want, [Arg(value, where)], [], where)
-            if overload_resolution.through_only_field(body, have, want)
+            body.api.construct(body, expected, [Arg(value, where)], [], where)
+            if overload_resolution.through_only_field(body, have, expected)
             else None
         )
     if found.instance.fn.is_discouraged and not body.frame.module.is_library:
-        type_warnings.warn_conversion(body.elab, found.instance.fn, have, want, where)
+        type_warnings.warn_conversion(body.elab, found.instance.fn, have, expected, where)
     given = Arg(value, where)
     slots = [given if isinstance(slot, Arg) else [given] if slot else slot for slot in found.slots]
     made = body.api.emit_call(body, Candidate(found.instance, slots, 0), where)
-    if isinstance(made, (RValue, Place)) and made.ty is not want:
-        made.ty = want
+    if isinstance(made, (RValue, Place)) and made.ty is not expected:
+        made.ty = expected
     return made
 
 
@@ -140,9 +148,9 @@ def materialize(body: Body, value: Result) -> Result: ...
 def materialize(body: Body, value: Result) -> Result:
     """Turn a literal into a value of its run-time type."""
     if isinstance(value, (RValue, Place, ConstValue)):
-        want = well_known.materialized(body.elab, value.ty, False)
-        if want is not value.ty:
-            return convert(body, value, want, body.frame.span or body.elab.main_span())
+        expected = well_known.materialized(body.elab, value.ty, False)
+        if expected is not value.ty:
+            return convert(body, value, expected, body.frame.span or body.elab.main_span())
     elif isinstance(value, FunctionValue):
         thin = body.elab.api.thin_type(body.elab, value)
         return value if thin is None else convert(body, value, thin, body.frame.span or body.elab.main_span())

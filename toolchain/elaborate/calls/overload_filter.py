@@ -42,21 +42,26 @@ def _given(elab: Elaboration, value: Result) -> ArgumentStructs:
 
 
 def _may_take(elab: Elaboration, fn: FunctionInfo, given: Sequence[ArgumentStructs], strict: bool) -> bool:
-    for want, have in zip(_argument_structs(elab, fn), given, strict=False):
-        if want is not None and have and want not in have and (strict or not _may_convert(elab, have, want)):
+    for expected, have in zip(_argument_structs(elab, fn), given, strict=False):
+        if (
+            expected is not None
+            and have
+            and expected not in have
+            and (strict or not _may_convert(elab, have, expected))
+        ):
             return False
     return True
 
 
-def _may_convert(elab: Elaboration, have: ArgumentStructs, want: StructInfo) -> bool:
-    """Return whether an implicit constructor of `want` may take the argument."""
-    if want.fieldwise_implicit:
+def _may_convert(elab: Elaboration, have: ArgumentStructs, expected: StructInfo) -> bool:
+    """Return whether an implicit constructor of `expected` may take the argument."""
+    if expected.fieldwise_implicit:
         return True
     memo = elab.instances.state.memo
-    key = ("may convert", have, want)
+    key = ("may convert", have, expected)
     found: bool | None = memo.get(key)
     if found is None:
-        inits = want.members.get("__init__")
+        inits = expected.members.get("__init__")
         functions = [fn for fn in inits.functions if fn.implicit] if isinstance(inits, OverloadSet) else []
         found = memo[key] = any(_may_take(elab, fn, (have,), True) for fn in functions)
     return found

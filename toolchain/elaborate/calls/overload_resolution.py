@@ -319,12 +319,12 @@ def _conversions(body: Body, instance: Instance, slots: list[Slot], strict: bool
     return cost
 
 
-def _conversion_cost(body: Body, arg: Arg, want: Ty, name: str, instance: Instance, strict: bool) -> int:
+def _conversion_cost(body: Body, arg: Arg, expected: Ty, name: str, instance: Instance, strict: bool) -> int:
     value = arg.value
-    if isinstance(value, FunctionValue) and isinstance(want, FunctionTy) and want.of is not None:
+    if isinstance(value, FunctionValue) and isinstance(expected, FunctionTy) and expected.of is not None:
         return 0
-    if isinstance(value, CollectionLiteral) and not isinstance(want, TraitTy):
-        made = body.api.collection_cost(body, value, want)
+    if isinstance(value, CollectionLiteral) and not isinstance(expected, TraitTy):
+        made = body.api.collection_cost(body, value, expected)
         if made is not None:
             return made
     have = parameter_inference.type_of(body, value)
@@ -333,57 +333,57 @@ def _conversion_cost(body: Body, arg: Arg, want: Ty, name: str, instance: Instan
         raise Mismatch(Code.CANNOT_INFER_PARAMETER, text, arg.span, 2)
     if have is None:
         raise Mismatch(Code.TYPE_MISMATCH, f"argument '{name}' of {instance.fn.title} must be a value", arg.span, 2)
-    if isinstance(want, TraitTy):
+    if isinstance(expected, TraitTy):
         return GENERIC
-    cost = conversion(body, have, want, strict, value)
+    cost = conversion(body, have, expected, strict, value)
     if cost is None:
-        given, wanted = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, want)
-        text = f"argument '{name}' of {instance.fn.title} has the type '{given}', but '{wanted}' is expected"
+        given, expected_name = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, expected)
+        text = f"argument '{name}' of {instance.fn.title} has the type '{given}', but '{expected_name}' is expected"
         is_launch = instance.fn.name.startswith("enqueue_function")
         hint = direct_call_hint(instance.fn.name, given) if is_launch or not instance.fn.module.is_library else ""
-        raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2, types=(given, wanted), hint=hint)
+        raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2, types=(given, expected_name), hint=hint)
     return cost
 
 
-def conversion(body: Body, have: Ty, want: Ty, strict: bool = False, value: Result = None) -> int | None:
+def conversion(body: Body, have: Ty, expected: Ty, strict: bool = False, value: Result = None) -> int | None:
     """Return the cost of an implicit conversion; None if there is none."""
-    if type_relations.fits(body.elab, have, want):
+    if type_relations.fits(body.elab, have, expected):
         return 0
     if strict:
         plain = well_known.materialized(body.elab, have, False)
-        return LITERAL if plain is not have and type_relations.fits(body.elab, plain, want) else None
-    if not isinstance(want, StructTy) or not isinstance(have, (StructTy, FunctionTy)) or want.symbolic:
+        return LITERAL if plain is not have and type_relations.fits(body.elab, plain, expected) else None
+    if not isinstance(expected, StructTy) or not isinstance(have, (StructTy, FunctionTy)) or expected.symbolic:
         return None
-    found = implicit_init(body, have, want)
+    found = implicit_init(body, have, expected)
     if found is None:
-        return CONVERSION if through_only_field(body, have, want) else None
+        return CONVERSION if through_only_field(body, have, expected) else None
     if isinstance(have, StructTy) and have.info.materialized is not None:
-        return LITERAL if well_known.materialized(body.elab, have, False) is want else CONVERSION
+        return LITERAL if well_known.materialized(body.elab, have, False) is expected else CONVERSION
     return CONVERSION
 
 
-def through_only_field(body: Body, have: Ty, want: StructTy) -> bool:
+def through_only_field(body: Body, have: Ty, expected: StructTy) -> bool:
     """Return whether a value becomes the only field of a struct marked with `@fieldwise_init("implicit")`."""
-    if not want.info.fieldwise_implicit or len(want.info.field_nodes) != 1:
+    if not expected.info.fieldwise_implicit or len(expected.info.field_nodes) != 1:
         return False
-    return conversion(body, have, struct_types.fields_of(body.elab, want)[0][1], strict=True) is not None
+    return conversion(body, have, struct_types.fields_of(body.elab, expected)[0][1], strict=True) is not None
 
 
-def implicit_init(body: Body, have: Ty, want: StructTy) -> Candidate | None:
-    """Return the implicit constructor of `want` that takes a `have`; kept for the next time."""
+def implicit_init(body: Body, have: Ty, expected: StructTy) -> Candidate | None:
+    """Return the implicit constructor of `expected` that takes a `have`; kept for the next time."""
     memo = body.state.memo
     if (
         isinstance(have, StructTy)
-        and have.info is want.info is well_known.library_info(body.elab, "UnsafePointer")
+        and have.info is expected.info is well_known.library_info(body.elab, "UnsafePointer")
         and not body.frame.module.is_library
     ):
         return None  # what does not fit has another origin, or may not be changed
-    key = ("convert", have, want, body.frame.comptime)
+    key = ("convert", have, expected, body.frame.comptime)
     if key in memo:
         found: Candidate | None = memo[key]
         return found
     memo[key] = None  # a conversion that needs itself is none
-    inits = struct_members.method_set(body.elab, want, "__init__")
+    inits = struct_members.method_set(body.elab, expected, "__init__")
     found = None
     if inits is not None:
         probe: Val = Place(have, None)  # type: ignore[arg-type]
@@ -391,7 +391,7 @@ def implicit_init(body: Body, have: Ty, want: StructTy) -> Candidate | None:
             probe = ConstValue(have, ())
         span = body.frame.span or body.elab.main_span()
         outer = body.site.set_inferring(True)
-        found = choose(body, inits, want, (), (), [Arg(probe, span)], [], span, implicit_only=True, quiet=True)
+        found = choose(body, inits, expected, (), (), [Arg(probe, span)], [], span, implicit_only=True, quiet=True)
         body.site.set_inferring(outer)
     memo[key] = found
     return found

@@ -61,8 +61,8 @@ def _solve(
     given: dict[str, ParameterArgument],
 ) -> None:
     elab = body.elab
-    wanted = [value for value in have.params if isinstance(value, ConstValue) and isinstance(value.ty, StructTy)]
-    numbers = list(dict.fromkeys(n for value in wanted for n in _numbers(value.data)))
+    expected = [value for value in have.params if isinstance(value, ConstValue) and isinstance(value.ty, StructTy)]
+    numbers = list(dict.fromkeys(n for value in expected for n in _numbers(value.data)))
     if len(numbers) ** len(names) > _MAX_CHOICES:
         return
     kind = well_known.library_type(elab, "Int")
@@ -76,7 +76,7 @@ def _solve(
             }
             scope.names.update(tentative)
             with contextlib.suppress(ErrorReported, Mismatch, Symbolic):
-                if elab.api.evaluate(elab, node, scope, fn.module) in wanted:
+                if elab.api.evaluate(elab, node, scope, fn.module) in expected:
                     found.append(tentative)
     finally:
         elab.reporter.redirect(sink)

@@ -39,30 +39,30 @@ def infer(
     bound: dict[Sym, ParameterArgument] = {pattern.symbols[name]: value for name, value in given.items()}
     for name, value in given.items():
         kind = parameter_binding.type_of_param(elab, value)
-        want = pattern.params.get(name)
-        if isinstance(want, Metatype) and kind is None:
-            unification.unify(elab, want, value, bound)
-        elif kind is not None and want is not None:
+        expected = pattern.params.get(name)
+        if isinstance(expected, Metatype) and kind is None:
+            unification.unify(elab, expected, value, bound)
+        elif kind is not None and expected is not None:
             unification.unify(
-                elab, want, well_known.inferred_type(elab, kind) if isinstance(want, Sym) else kind, bound
+                elab, expected, well_known.inferred_type(elab, kind) if isinstance(expected, Sym) else kind, bound
             )
     later: list[_DeferredLiteral] = []
     made: StructTy | None = None
-    for formal, slot, want, origin in zip(fn.node.args, slots, pattern.args, pattern.origins, strict=True):
+    for formal, slot, expected, origin in zip(fn.node.args, slots, pattern.args, pattern.origins, strict=True):
         if formal.convention == "out" and formal.name == "self" and formal.type is not None:
-            if self_ty is not None and isinstance(want, (StructTy, PartialTy)):
-                _unify_self(body, self_ty, want, bound)
-                made = want if isinstance(want, StructTy) else None
+            if self_ty is not None and isinstance(expected, (StructTy, PartialTy)):
+                _unify_self(body, self_ty, expected, bound)
+                made = expected if isinstance(expected, StructTy) else None
             continue
         if slot is None:
             continue
         if isinstance(slot, list):
-            later += _infer_star(body, formal, slot, want, bound)
+            later += _infer_star(body, formal, slot, expected, bound)
             continue
-        if is_literal(body, slot.value) and isinstance(want, (Sym, StructTy)):
-            later.append((slot, want))
+        if is_literal(body, slot.value) and isinstance(expected, (Sym, StructTy)):
+            later.append((slot, expected))
             continue
-        infer_one(body, slot, want, bound)
+        infer_one(body, slot, expected, bound)
         if isinstance(origin, Sym) and isinstance(slot.value, (Place, RValue, ConstValue, CollectionLiteral)):
             origin_value = OriginValue("some", False)  # a collection literal becomes a temporary
             if not isinstance(slot.value, CollectionLiteral):
@@ -90,13 +90,13 @@ def _may_change(body: Body, place: Place) -> bool:
     return place.mutable and (body.frame.module.is_library or not is_temporary)
 
 
-def _infer_materialized(body: Body, arg: Arg, want: StructTy, bound: dict[Sym, ParameterArgument]) -> None:
+def _infer_materialized(body: Body, arg: Arg, expected: StructTy, bound: dict[Sym, ParameterArgument]) -> None:
     """Bind what is still open by the literal's run-time type."""
     own = type_of(body, arg.value)
     assert own is not None
     have = well_known.materialized(body.elab, own, False)
     tentative = dict(bound)
-    if want.symbolic and unification.unify(body.elab, want, have, tentative):
+    if expected.symbolic and unification.unify(body.elab, expected, have, tentative):
         bound.update(tentative)
 
 
@@ -128,13 +128,15 @@ def _symbols(body: Body, fn: FunctionInfo, self_ty: StructTy | None) -> list[Sym
     return found
 
 
-def _unify_self(body: Body, self_ty: StructTy, want: StructTy | PartialTy, bound: dict[Sym, ParameterArgument]) -> None:
-    if isinstance(want, PartialTy):
-        params: tuple[ParameterArgument, ...] = want.params
-        if want.info is not self_ty.info:
+def _unify_self(
+    body: Body, self_ty: StructTy, expected: StructTy | PartialTy, bound: dict[Sym, ParameterArgument]
+) -> None:
+    if isinstance(expected, PartialTy):
+        params: tuple[ParameterArgument, ...] = expected.params
+        if expected.info is not self_ty.info:
             raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
-    elif want.info is self_ty.info:
-        params = want.params
+    elif expected.info is self_ty.info:
+        params = expected.params
     else:
         raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
     for have, value in zip(self_ty.params, params, strict=True):
@@ -156,11 +158,11 @@ def is_literal(body: Body, value: Result) -> bool:
 
 
 def _infer_star(
-    body: Body, formal: ast.Param, slot: list[Arg], want: ParameterArgument, bound: dict[Sym, ParameterArgument]
+    body: Body, formal: ast.Param, slot: list[Arg], expected: ParameterArgument, bound: dict[Sym, ParameterArgument]
 ) -> list[_DeferredLiteral]:
     """Infer from a variadic argument; returns the literals, which say something only where nothing else does."""
     if formal.splat:
-        if isinstance(want, Sym):
+        if isinstance(expected, Sym):
             kinds: list[ParameterArgument] = []
             for arg in slot:
                 if isinstance(arg.value, PackValue):
@@ -168,54 +170,56 @@ def _infer_star(
                 else:
                     have = type_of(body, arg.value)
                     kinds.append(well_known.materialized(body.elab, have, True) if have is not None else None)
-            bound[want] = ParameterPack(tuple(kinds))
+            bound[expected] = ParameterPack(tuple(kinds))
         return []
     later: list[_DeferredLiteral] = []
     for arg in slot:
         parts = [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackValue) else [arg]
         for part in parts:
-            if is_literal(body, part.value) and isinstance(want, (Sym, StructTy)):
-                later.append((part, want))
+            if is_literal(body, part.value) and isinstance(expected, (Sym, StructTy)):
+                later.append((part, expected))
             else:
-                infer_one(body, part, want, bound)
+                infer_one(body, part, expected, bound)
     return later
 
 
-def infer_one(body: Body, arg: Arg, want: ParameterArgument, bound: dict[Sym, ParameterArgument]) -> None:
+def infer_one(body: Body, arg: Arg, expected: ParameterArgument, bound: dict[Sym, ParameterArgument]) -> None:
     have = type_of(body, arg.value)
     if have is None:
         return
-    if isinstance(want, Sym):
+    if isinstance(expected, Sym):
         have = well_known.materialized(body.elab, have, False)
     tentative = dict(bound)
-    if unification.unify(body.elab, want, have, tentative):
+    if unification.unify(body.elab, expected, have, tentative):
         bound.update(tentative)
-    elif isinstance(have, StructTy) and _has_open_parameters(want):
+    elif isinstance(have, StructTy) and _has_open_parameters(expected):
         # what fits may still infer something; the conversion is checked later
-        if want.info is have.info:
+        if expected.info is have.info:
             bound.update(tentative)
         else:
-            _infer_through_conversion(body, have, want, bound, arg.value)
+            _infer_through_conversion(body, have, expected, bound, arg.value)
 
 
-def _has_open_parameters(want: ParameterArgument) -> TypeGuard[StructTy | PartialTy]:
+def _has_open_parameters(expected: ParameterArgument) -> TypeGuard[StructTy | PartialTy]:
     """Return whether a declared type is a struct some of whose parameters are still to be found."""
-    if isinstance(want, PartialTy):
-        return any(isinstance(value, Sym) or getattr(value, "symbolic", False) for value in want.params)
-    return isinstance(want, StructTy) and want.symbolic
+    if isinstance(expected, PartialTy):
+        return any(isinstance(value, Sym) or getattr(value, "symbolic", False) for value in expected.params)
+    return isinstance(expected, StructTy) and expected.symbolic
 
 
 def _infer_through_conversion(
-    body: Body, have: StructTy, want: StructTy | PartialTy, bound: dict[Sym, ParameterArgument], value: Result
+    body: Body, have: StructTy, expected: StructTy | PartialTy, bound: dict[Sym, ParameterArgument], value: Result
 ) -> None:
     if body.site.inferring:
         return
     open_ty = struct_types.struct_type(
         body.elab,
-        want.info,
+        expected.info,
         tuple(
             base if own is None or isinstance(own, (Sym, Opaque)) or getattr(own, "symbolic", False) else own
-            for own, base in zip(want.params, unification.symbolic_struct(body.elab, want.info).params, strict=True)
+            for own, base in zip(
+                expected.params, unification.symbolic_struct(body.elab, expected.info).params, strict=True
+            )
         ),
     )
     inits = struct_members.method_set(body.elab, open_ty, "__init__")
@@ -233,7 +237,7 @@ def _infer_through_conversion(
     finally:
         body.site.set_inferring(False)
     if found is not None and found.instance.self_ty is not None:
-        unification.unify(body.elab, want, found.instance.self_ty, bound)
+        unification.unify(body.elab, expected, found.instance.self_ty, bound)
 
 
 def type_of(body: Body, value: Result) -> Ty | None:

@@ -78,12 +78,12 @@ def _check_computed(elab: Elaboration, fn: FunctionInfo, open_names: set[str]) -
             continue
         with contextlib.suppress(ErrorReported, Symbolic):
             try:
-                want = evaluation.evaluate(elab, arg.type, scope, fn.module)
-                want = want if isinstance(want, StructTy | FunctionTy) and not want.symbolic else None
+                expected = evaluation.evaluate(elab, arg.type, scope, fn.module)
+                expected = expected if isinstance(expected, StructTy | FunctionTy) and not expected.symbolic else None
                 body = Body(elab, fn.module, scope, None)
-                value = body.api.expr(body, arg.default, want)
-                if isinstance(want, StructTy):
-                    conversions.convert(body, value, want, _span(fn, arg.default))
+                value = body.api.expr(body, arg.default, expected)
+                if isinstance(expected, StructTy):
+                    conversions.convert(body, value, expected, _span(fn, arg.default))
             except Mismatch as reason:
                 elab.report(reason.code, reason.message, reason.span or _span(fn, arg.default), reason.help())
 

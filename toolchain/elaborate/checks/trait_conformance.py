@@ -117,15 +117,15 @@ def _check_fields(elab: Elaboration, info: StructInfo, ty: StructTy, traits: set
                     return
 
 
-def _alias_fits(elab: Elaboration, ty: StructTy, want: AliasInfo, own: AliasInfo) -> bool:
+def _alias_fits(elab: Elaboration, ty: StructTy, expected: AliasInfo, own: AliasInfo) -> bool:
     """Return whether the value of an alias has the kind that a trait declares, as far as known."""
-    if want.node.type is None or want.node.params or own.node.params or want.module.is_library:
+    if expected.node.type is None or expected.node.params or own.node.params or expected.module.is_library:
         return True
-    scope = Scope(want.scope, "struct", {"Self": ty}, ty)
+    scope = Scope(expected.scope, "struct", {"Self": ty}, ty)
     outer = elab.reporter.redirect(Sink())  # their errors are reported where they stand
     queue, asked = elab.instances.state.queue, len(elab.instances.state.queue)
     try:
-        kind = unification.evaluate_pattern(elab, want.node.type, scope, want.module)
+        kind = unification.evaluate_pattern(elab, expected.node.type, scope, expected.module)
         value = evaluation.alias_value(elab, own, ty)
         if isinstance(kind, TraitTy):
             return not isinstance(value, StructTy) or value.symbolic or struct_members.conforms(elab, value, kind)
@@ -151,8 +151,8 @@ def _report(elab: Elaboration, info: StructInfo, trait: TraitInfo, what: str, me
     start = member.node.name_start
     notes = (Label(Span(member.module.source, start, start + len(member.name)), "declared here"),)
     text = f"struct '{info.name}' {what} its trait '{trait.name}' asks for"
-    wanted = {name for one in struct_members.traits_of(elab, info) for name in one.members}
-    near = "" if member.name in info.members else nearest(member.name, info.members.keys() - wanted)
+    expected = {name for one in struct_members.traits_of(elab, info) for name in one.members}
+    near = "" if member.name in info.members else nearest(member.name, info.members.keys() - expected)
     help = f"rename '{near}' to '{member.name}'" if near else ""
     if not help and member.name not in info.members and isinstance(member, FunctionInfo):
         help = f"write 'fn {_head(member)}'"
@@ -178,31 +178,33 @@ def _head(fn: FunctionInfo) -> str:
 
 
 def _compare(
-    elab: Elaboration, info: StructInfo, ty: StructTy, trait: TraitInfo, wanted: OverloadSet, own: OverloadSet
+    elab: Elaboration, info: StructInfo, ty: StructTy, trait: TraitInfo, expected_name: OverloadSet, own: OverloadSet
 ) -> None:
-    for want in wanted.functions:
-        if want.node.body is None and not any(_fits(elab, ty, want, have) for have in own.functions):
-            _report(elab, info, trait, f"has no '{want.name}' of the form that", want)
+    for expected in expected_name.functions:
+        if expected.node.body is None and not any(_fits(elab, ty, expected, have) for have in own.functions):
+            _report(elab, info, trait, f"has no '{expected.name}' of the form that", expected)
 
 
-def _fits(elab: Elaboration, ty: StructTy, want: FunctionInfo, have: FunctionInfo) -> bool:
+def _fits(elab: Elaboration, ty: StructTy, expected: FunctionInfo, have: FunctionInfo) -> bool:
     """Return whether a method implements the one that the trait declares."""
-    if want.static != have.static or (have.raises and not want.raises):
+    if expected.static != have.static or (have.raises and not expected.raises):
         return False
-    if have.node.params or any(a.kind in ("star", "starstar") for a in (*want.node.args, *have.node.args)):
+    if have.node.params or any(a.kind in ("star", "starstar") for a in (*expected.node.args, *have.node.args)):
         return True
-    if len(want.node.args) != len(have.node.args):
+    if len(expected.node.args) != len(have.node.args):
         return False
-    params = {param.name for param in want.node.params}
-    for a, b in zip(want.node.args, have.node.args, strict=True):
+    params = {param.name for param in expected.node.params}
+    for a, b in zip(expected.node.args, have.node.args, strict=True):
         if a.convention in ("", "read", "borrowed") and b.convention in ("mut", "inout"):
             return False
         if params:
             if isinstance(a.type, ast.Name) and a.type.id in params and _is_one_type(_type(elab, ty, have, b.type)):
                 return False
-        elif not _same(_type(elab, ty, want, a.type), _type(elab, ty, have, b.type)):
+        elif not _same(_type(elab, ty, expected, a.type), _type(elab, ty, have, b.type)):
             return False
-    return bool(params) or _same(_type(elab, ty, want, want.node.result), _type(elab, ty, have, have.node.result))
+    return bool(params) or _same(
+        _type(elab, ty, expected, expected.node.result), _type(elab, ty, have, have.node.result)
+    )
 
 
 def _is_one_type(kind: object) -> bool:

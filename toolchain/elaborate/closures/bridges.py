@@ -16,13 +16,13 @@ from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 
 
-def bridge(body: Body, instance: Instance, want: FunctionTy) -> str:
+def bridge(body: Body, instance: Instance, expected: FunctionTy) -> str:
     """Return the symbol of a function that has the convention of a type and calls another."""
-    text = f"{instance.symbol}:{want.raises}:{want.is_escaping}:{' '.join(word for word, _ in want.args)}"
+    text = f"{instance.symbol}:{expected.raises}:{expected.is_escaping}:{' '.join(word for word, _ in expected.args)}"
     symbol = f"bridge${hashlib.sha256(text.encode()).hexdigest()[:12]}"
     if symbol in body.state.extra:
         return symbol
-    inner, outer = instance.signature, function_types.call_signature(body.elab, want)
+    inner, outer = instance.signature, function_types.call_signature(body.elab, expected)
     params: list[tuple[str, types.Type]] = []
 
     def take(name: str, kind: types.Type) -> Value:
@@ -44,7 +44,7 @@ def bridge(body: Body, instance: Instance, want: FunctionTy) -> str:
             args.append(given)
         if sig.convention in ("var", "deinit") and own.convention == "read":
             owned += [place if sig.passing == "memory" else materialization.as_place(made_body, RValue(sig.ty, given))]
-    environment = take("env", types.PTR) if want.is_escaping else nodes.Const(types.PTR, 0)
+    environment = take("env", types.PTR) if expected.is_escaping else nodes.Const(types.PTR, 0)
     args += [environment for _ in instance.envs]
     if inner.raises:
         args.append(take("error", types.PTR))
@@ -60,7 +60,7 @@ def bridge(body: Body, instance: Instance, want: FunctionTy) -> str:
         value = nodes.Const(types.BOOL, 0)
     result = _result_type(body, outer)
     made_body.emit(nodes.Return(None if isinstance(result, types.VoidType) else value))
-    made = nodes.Function(symbol, f"{instance.title} as {want}", tuple(params), result, made_body.finish())
+    made = nodes.Function(symbol, f"{instance.title} as {expected}", tuple(params), result, made_body.finish())
     body.state.extra[symbol] = (made, {instance.symbol})
     return symbol
 

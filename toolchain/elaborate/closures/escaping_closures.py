@@ -1,6 +1,6 @@
 """Closures as values that outlive the function around them: what has a type `fn(...) escaping -> T`.
 
-Input: a nested function that captures by value, and the type that is wanted. Output: the address of a block on the
+Input: a nested function that captures by value, and the type that is expected. Output: the address of a block on the
 heap, as the library's `builtin._closure` describes it: {owners, destroyer, code, environment}, then the environments of
 other closures that it uses, then what all of them captured. Copies of the value share the block; the last one destroys
 it.
@@ -37,7 +37,7 @@ _Environment = tuple[FunctionInfo, list[tuple[Var | FunctionInfo, int | Place]]]
 """A function, and of each thing that it captures the number of its value or of its own environment, or its place."""
 
 
-def heap_closure(body: Body, fn: FunctionValue, instance: Instance, want: FunctionTy, span: Span | None) -> Place:
+def heap_closure(body: Body, fn: FunctionValue, instance: Instance, expected: FunctionTy, span: Span | None) -> Place:
     """Move or copy a function's captures to the heap; return the closure."""
     where = span or body.frame.span or body.elab.main_span()
     own = fn.set.functions[0]
@@ -51,12 +51,12 @@ def heap_closure(body: Body, fn: FunctionValue, instance: Instance, want: Functi
     # the environment of a function that captures nothing is never read
     arrays = [types.ArrayType(types.PTR, max(1, len(slots))) for _, slots in layout or ((own, ()),)]
     kind = types.StructType((*_HEAD, *arrays, *(struct_types.ir_type(body.elab, ty) for _, ty in held)))
-    made = _allocate(body, want, kind, where)
+    made = _allocate(body, expected, kind, where)
     block = body.let(nodes.Load(made.pointer, types.PTR), types.PTR)
     first = _ENVIRONMENT + len(arrays)
     _store_address(body, block, kind, _DESTROY, _destroyer(body, kind, [ty for _, ty in held], first))
-    direct = bool(instance.envs) and instance.signature.raises == want.raises
-    _store_address(body, block, kind, _CODE, instance.symbol if direct else bridges.bridge(body, instance, want))
+    direct = bool(instance.envs) and instance.signature.raises == expected.raises
+    _store_address(body, block, kind, _CODE, instance.symbol if direct else bridges.bridge(body, instance, expected))
     if direct:
         body.refer(instance.symbol)
     for at, (place, ty) in enumerate(held):
@@ -123,9 +123,9 @@ def _captured_place(body: Body, fn: FunctionInfo, var: Var, span: Span) -> Place
     return Place(var.ty, body.let(nodes.Load(slot, types.PTR), types.PTR), False, reason="captured")
 
 
-def _allocate(body: Body, want: FunctionTy, kind: types.Type, span: Span) -> Place:
+def _allocate(body: Body, expected: FunctionTy, kind: types.Type, span: Span) -> Place:
     symbol = locals.library_symbol(body, "__ktc_new_closure__")
-    made = locals.temporary(body, want)
+    made = locals.temporary(body, expected)
     size = nodes.Const(types.I64, types.size_of(kind))
     block = body.let(nodes.Call(symbol, (size,), types.PTR), types.PTR)
     body.emit(nodes.Store(made.pointer, block, span=span))

@@ -18,38 +18,40 @@ from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
 
 
-def function_value(body: Body, fn: FunctionValue, want: FunctionTy, span: Span | None) -> RValue | Place | None:
+def function_value(body: Body, fn: FunctionValue, expected: FunctionTy, span: Span | None) -> RValue | Place | None:
     """Return the address of the overload that fits a function type, or a closure; None if none fits."""
-    if body.frame.comptime and (want.syntax is not None or ("capturing" in want.effects and not want.is_escaping)):
-        single = function_instances.function_as(body.elab, fn, want)
+    if body.frame.comptime and (
+        expected.syntax is not None or ("capturing" in expected.effects and not expected.is_escaping)
+    ):
+        single = function_instances.function_as(body.elab, fn, expected)
         if single is None:
             return None
         address = function_types.as_constant(body.elab, single, mangling.key_text(body.elab, single))
-        return RValue(want, nodes.Const(types.PTR, address))
-    if not function_types.is_plain(body.elab, want):
+        return RValue(expected, nodes.Const(types.PTR, address))
+    if not function_types.is_plain(body.elab, expected):
         return None
-    instance = function_instances.instance_as(body.elab, fn, want)
-    if instance is None or (instance.signature.raises != want.raises and not body.frame.module.is_library):
+    instance = function_instances.instance_as(body.elab, fn, expected)
+    if instance is None or (instance.signature.raises != expected.raises and not body.frame.module.is_library):
         return None
     work_queue.request(body.elab, instance)
-    if want.is_escaping:
-        return escaping_closures.heap_closure(body, fn, instance, want, span)
+    if expected.is_escaping:
+        return escaping_closures.heap_closure(body, fn, instance, expected, span)
     symbol = instance.symbol
     words = tuple(sig.convention for sig in instance.signature.args if sig.convention != "out")
-    differs = instance.signature.raises != want.raises or words != tuple(word for word, _ in want.args)
+    differs = instance.signature.raises != expected.raises or words != tuple(word for word, _ in expected.args)
     if instance.envs or differs:
         for env in instance.envs:
             if captures.captures_anything(body, env):
-                text = f"'{instance.fn.name}' uses variables of the enclosing function, so it is not a '{want}'"
+                text = f"'{instance.fn.name}' uses variables of the enclosing function, so it is not a '{expected}'"
                 body.fail(
                     Code.TYPE_MISMATCH,
                     text,
                     span,
                     "write 'escaping' in the type, or pass it by its name, as an argument or a parameter",
                 )
-        symbol = bridges.bridge(body, instance, want)
+        symbol = bridges.bridge(body, instance, expected)
     body.refer(symbol)
-    return RValue(want, nodes.Const(types.PTR, nodes.Address(symbol)))
+    return RValue(expected, nodes.Const(types.PTR, nodes.Address(symbol)))
 
 
 def call_value(body: Body, callee: Val, pos: list[Arg], kw: list[Arg], span: Span) -> Val:

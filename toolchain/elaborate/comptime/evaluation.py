@@ -152,18 +152,20 @@ def typed_constant(
     elab: Elaboration, type_node: ast.Expr | None, value: ast.Expr, scope: Scope, module: ModuleInfo
 ) -> ParameterArgument:
     """Compute `value`, converted to the type if one is written."""
-    want = evaluate(elab, type_node, scope, module) if type_node is not None else None
-    want = want if isinstance(want, Ty) and not isinstance(want, TraitTy) else None
+    expected = evaluate(elab, type_node, scope, module) if type_node is not None else None
+    expected = expected if isinstance(expected, Ty) and not isinstance(expected, TraitTy) else None
     body = Body(elab, module, scope, elab.instances.current)
     span = Span(module.source, value.start, value.end)
     if not module.is_library:
         elab.reporter.enter_constant(span, elab.instances.current)
     try:
-        result = body.api.expr(body, value, want)
-        if isinstance(want, FunctionTy) and isinstance(result, FunctionValue):
-            result = function_instances.function_as(elab, result, want) or conversions.convert(body, result, want, span)
-        elif want is not None:
-            result = conversions.convert(body, result, want, span)
+        result = body.api.expr(body, value, expected)
+        if isinstance(expected, FunctionTy) and isinstance(result, FunctionValue):
+            result = function_instances.function_as(elab, result, expected) or conversions.convert(
+                body, result, expected, span
+            )
+        elif expected is not None:
+            result = conversions.convert(body, result, expected, span)
         elif isinstance(result, FunctionValue) and (result.params or result.named) and not module.is_library:
             parameter_binding.check_bound(elab, result, span)
         return param(body, result, span)
@@ -172,12 +174,12 @@ def typed_constant(
             elab.reporter.end_constant()
 
 
-def convert_constant(elab: Elaboration, value: ConstValue | FunctionValue, want: Ty) -> ConstValue | None:
+def convert_constant(elab: Elaboration, value: ConstValue | FunctionValue, expected: Ty) -> ConstValue | None:
     """Convert a constant, or a function, to another type by an implicit conversion, or return None; remembered."""
-    memo, key = elab.instances.state.memo, ("constant", value, want)
+    memo, key = elab.instances.state.memo, ("constant", value, expected)
     if key not in memo:
         body = Body(elab, elab.modules.main, elab.modules.main.scope, elab.instances.current)
-        made = conversions.try_convert(body, value, want, None)
+        made = conversions.try_convert(body, value, expected, None)
         memo[key] = found if made and isinstance(found := param(body, made, None), ConstValue) else None
     return memo[key]  # type: ignore[no-any-return]
 

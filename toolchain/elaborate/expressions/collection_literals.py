@@ -47,9 +47,9 @@ def operand_or_literal(body: Body, node: ast.Expr) -> Result:
 
 def literal_like(body: Body, literal: CollectionLiteral, other: object) -> Val:
     """Build a collection literal that is an operand: of the other operand's type, if possible."""
-    want = getattr(other, "ty", None)
-    fits = isinstance(want, Ty) and collection_cost(body, literal, want) is not None
-    return build_collection(body, literal, want if fits else None)
+    expected = getattr(other, "ty", None)
+    fits = isinstance(expected, Ty) and collection_cost(body, literal, expected) is not None
+    return build_collection(body, literal, expected if fits else None)
 
 
 def _literal(
@@ -71,7 +71,7 @@ def _literal(
         try:
             literal.ty = parameter_binding.library_struct(body.elab, name, tuple(kinds))
         except Mismatch as reason:
-            literal.wrong = reason  # another collection may be wanted
+            literal.wrong = reason  # another collection may be expected
     return literal
 
 
@@ -89,99 +89,99 @@ def dict_of(body: Body, node: ast.DictLit, items: tuple[tuple[ast.Expr, ast.Expr
     return build_collection(body, literal, expected)
 
 
-def collection_cost(body: Body, literal: CollectionLiteral, want: Ty) -> int | None:
-    """Return the cost of converting a collection literal to `want`; None if it cannot be converted."""
-    if literal.ty is want:
+def collection_cost(body: Body, literal: CollectionLiteral, expected: Ty) -> int | None:
+    """Return the cost of converting a collection literal to `expected`; None if it cannot be converted."""
+    if literal.ty is expected:
         return 0
-    if not isinstance(want, StructTy) or want.symbolic:
+    if not isinstance(expected, StructTy) or expected.symbolic:
         return None
-    wants = None if literal.keywords else _element_types(body, literal, want)
+    wants = None if literal.keywords else _element_types(body, literal, expected)
     if wants is not None:
         parts = (literal.items, literal.values) if literal.name == "Dict" else (literal.items,)
         fits = all(_is_convertible(body, arg, kind) for part, kind in zip(parts, wants, strict=True) for arg in part)
         return LITERAL if fits else None
-    if not literal.keywords and _has_literal_constructor(body, want, FLAGS[literal.name]):
-        lanes = _lanes(want)
+    if not literal.keywords and _has_literal_constructor(body, expected, FLAGS[literal.name]):
+        lanes = _lanes(expected)
         return LITERAL if lanes is None or lanes == len(literal.items) > 1 else None
-    if literal.ty is not None and overload_resolution.conversion(body, literal.ty, want) is not None:
+    if literal.ty is not None and overload_resolution.conversion(body, literal.ty, expected) is not None:
         return CONVERSION
     if literal.values or (literal.name == "List" and not literal.items):
         return None
-    inits = struct_members.method_set(body.elab, want, "__init__")
-    if want.info.fieldwise and literal.name == "Set" and _fits_fields(body, literal, want):
+    inits = struct_members.method_set(body.elab, expected, "__init__")
+    if expected.info.fieldwise and literal.name == "Set" and _fits_fields(body, literal, expected):
         return CONVERSION
     if inits is None or literal.name == "List":
         return None
     given = list(literal.items), list(literal.keywords)
-    found = overload_resolution.choose(body, inits, want, (), (), *given, body.at(literal.node), quiet=True)
+    found = overload_resolution.choose(body, inits, expected, (), (), *given, body.at(literal.node), quiet=True)
     return None if found is None else CONVERSION
 
 
-def _is_convertible(body: Body, arg: Arg, want: ParameterArgument) -> bool:
+def _is_convertible(body: Body, arg: Arg, expected: ParameterArgument) -> bool:
     value = arg.value
-    if not isinstance(want, Ty):
+    if not isinstance(expected, Ty):
         return False
     if isinstance(value, CollectionLiteral):
-        return collection_cost(body, value, want) is not None
+        return collection_cost(body, value, expected) is not None
     if isinstance(value, FunctionValue):
-        return isinstance(want, FunctionTy)
+        return isinstance(expected, FunctionTy)
     return (
         isinstance(value, (RValue, Place, ConstValue))
-        and overload_resolution.conversion(body, value.ty, want) is not None
+        and overload_resolution.conversion(body, value.ty, expected) is not None
     )
 
 
-def _fits_fields(body: Body, literal: CollectionLiteral, want: StructTy) -> bool:
+def _fits_fields(body: Body, literal: CollectionLiteral, expected: StructTy) -> bool:
     """Whether a collection literal gives each field of a struct marked with `@fieldwise_init` a value."""
-    fields = dict(struct_types.fields_of(body.elab, want))
+    fields = dict(struct_types.fields_of(body.elab, expected))
     given = dict(zip(fields, literal.items, strict=False)) | {arg.name: arg for arg in literal.keywords}
     if len(literal.items) + len(literal.keywords) != len(fields) or given.keys() != fields.keys():
         return False
     return all(_is_convertible(body, arg, fields[name]) for name, arg in given.items())
 
 
-def _element_types(body: Body, literal: CollectionLiteral, want: Ty | None) -> tuple[ParameterArgument, ...] | None:
-    """Return the types of the elements if the collection literal's own collection is wanted."""
-    if isinstance(want, StructTy) and want.info.name == literal.name and want.info.module.is_library:
-        return want.params[: 2 if literal.name == "Dict" else 1]
+def _element_types(body: Body, literal: CollectionLiteral, expected: Ty | None) -> tuple[ParameterArgument, ...] | None:
+    """Return the types of the elements if the collection literal's own collection is expected."""
+    if isinstance(expected, StructTy) and expected.info.name == literal.name and expected.info.module.is_library:
+        return expected.params[: 2 if literal.name == "Dict" else 1]
     return None
 
 
-def _has_literal_constructor(body: Body, want: StructTy, flag: str) -> bool:
+def _has_literal_constructor(body: Body, expected: StructTy, flag: str) -> bool:
     """Return whether a constructor of a type takes collection literals."""
-    inits = struct_members.method_set(body.elab, want, "__init__")
+    inits = struct_members.method_set(body.elab, expected, "__init__")
     return inits is not None and any(a.name == flag for f in inits.functions for a in f.node.args)
 
 
-def _lanes(want: StructTy) -> int | None:
+def _lanes(expected: StructTy) -> int | None:
     """Return the number of lanes of a vector type, which a literal of it must match; None for other types."""
-    if want.info.name != "SIMD" or not want.info.module.is_library:
+    if expected.info.name != "SIMD" or not expected.info.module.is_library:
         return None
-    size = want.params[1]
+    size = expected.params[1]
     return size.data if isinstance(size, ConstValue) and isinstance(size.data, int) else None
 
 
-def build_collection(body: Body, literal: CollectionLiteral, want: Ty | None) -> Val:
+def build_collection(body: Body, literal: CollectionLiteral, expected: Ty | None) -> Val:
     """Build a collection literal: of the expected type if possible, else of its own."""
     span = body.at(literal.node)
     if literal.keywords:
-        if isinstance(want, StructTy) and not want.symbolic:
-            return call_lowering.call(body, want, list(literal.items), list(literal.keywords), span)
+        if isinstance(expected, StructTy) and not expected.symbolic:
+            return call_lowering.call(body, expected, list(literal.items), list(literal.keywords), span)
         body.fail(Code.CANNOT_INFER_PARAMETER, "the type that '{... = ...}' constructs is not known here", span)
-    wants = _element_types(body, literal, want)
-    if wants is None and isinstance(want, StructTy) and not want.symbolic:
-        if _has_literal_constructor(body, want, FLAGS[literal.name]):
-            if (lanes := _lanes(want)) is not None and lanes != len(literal.items):
-                wanted = "a number" if lanes == 1 else f"a vector of {lanes}"
-                text = f"a list of {len(literal.items)} elements does not make {wanted}"
+    wants = _element_types(body, literal, expected)
+    if wants is None and isinstance(expected, StructTy) and not expected.symbolic:
+        if _has_literal_constructor(body, expected, FLAGS[literal.name]):
+            if (lanes := _lanes(expected)) is not None and lanes != len(literal.items):
+                expected_name = "a number" if lanes == 1 else f"a vector of {lanes}"
+                text = f"a list of {len(literal.items)} elements does not make {expected_name}"
                 body.fail(Code.TYPE_MISMATCH, text, body.at(literal.node))
-            return call_lowering.call(body, want, *_literal_args(body, literal, literal.items, literal.values))
-        implicit = literal.ty is not None and overload_resolution.conversion(body, literal.ty, want) is not None
+            return call_lowering.call(body, expected, *_literal_args(body, literal, literal.items, literal.values))
+        implicit = literal.ty is not None and overload_resolution.conversion(body, literal.ty, expected) is not None
         is_empty = literal.name == "Dict" and not literal.items
         if not implicit and not literal.values and (literal.name == "Set" or is_empty):
-            return call_lowering.call(body, want, list(literal.items), [], span)
+            return call_lowering.call(body, expected, list(literal.items), [], span)
     if wants is not None and all(isinstance(kind, Ty) for kind in wants):
-        ty = want
+        ty = expected
     else:
         ty = _of_constants(body, literal) or literal.ty
         if ty is None:

@@ -129,7 +129,7 @@ def bool_op(body: Body, node: ast.BoolOp) -> Result:
 
 
 def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool = False) -> Result:
-    """Elaborate `a if c else b`; `is_place`: what is wanted is a place, not the value in it."""
+    """Elaborate `a if c else b`; `is_place`: what is expected is a place, not the value in it."""
     condition = truth_of(body, node.condition)
     if isinstance(condition, nodes.Const):
         chosen, other = (node.then, node.orelse) if condition.value else (node.orelse, node.then)
@@ -234,14 +234,14 @@ def _common(body: Body, values: Sequence[Result], expected: Ty | None, node: ast
             if isinstance(a, ConstValue) and isinstance(b, ConstValue)
             else plain_a
         )
-    for want, other in ((plain_a, b), (plain_b, a)):
-        if overload_resolution.conversion(body, other.ty, want) is not None and not (
-            want is plain_a and plain_a is not a.ty
+    for target, other in ((plain_a, b), (plain_b, a)):
+        if overload_resolution.conversion(body, other.ty, target) is not None and not (
+            target is plain_a and plain_a is not a.ty
         ):
-            return want
-    for want, other in ((plain_b, a), (plain_a, b)):
-        if overload_resolution.conversion(body, other.ty, want) is not None:
-            return want
+            return target
+    for target, other in ((plain_b, a), (plain_a, b)):
+        if overload_resolution.conversion(body, other.ty, target) is not None:
+            return target
     if isinstance(node, ast.BoolOp) and expected is not None:
         return expected
     shown = partial(type_printer.type_name, body.elab)

@@ -39,12 +39,12 @@ def slice_of(body: Body, node: ast.Slice) -> Result:
 
 def tuple_of(body: Body, node: ast.TupleLit, items: tuple[ast.Expr, ...], expected: Ty | None = None) -> Result:
     """Make a tuple; of types, the type of tuples."""
-    wanted = _wanted_items(body, expected, len(items))
+    item_types = _item_types(body, expected, len(items))
     values = [
         operands.operand(body, item, partial(body.api.expr, body))
-        if want is None or not isinstance(item, (ast.ListLit, ast.SetLit, ast.DictLit, ast.TupleLit))
-        else body.api.expr(body, item, want)
-        for item, want in zip(items, wanted, strict=True)
+        if item_type is None or not isinstance(item, (ast.ListLit, ast.SetLit, ast.DictLit, ast.TupleLit))
+        else body.api.expr(body, item, item_type)
+        for item, item_type in zip(items, item_types, strict=True)
     ]
     values = [fetched(body, value) for value in values]
     if any(isinstance(v, (Sym, Opaque)) for v in values):
@@ -53,22 +53,22 @@ def tuple_of(body: Body, node: ast.TupleLit, items: tuple[ast.Expr, ...], expect
     if values and len(kinds) == len(values):
         return well_known.tuple_type(body.elab, tuple(kinds))
     made = [
-        conversions.materialize(body, value if want is None else _as_wanted(body, value, want, body.at(item)))
-        for value, want, item in zip(values, wanted, items, strict=True)
+        conversions.materialize(body, value if item_type is None else _coerced(body, value, item_type, body.at(item)))
+        for value, item_type, item in zip(values, item_types, items, strict=True)
     ]
     return make_tuple(body, made, node)
 
 
-def _as_wanted(body: Body, value: Result, want: Ty, span: Span) -> Result:
-    """Return an item of a tuple, converted to the type that is wanted of it if possible."""
-    if not isinstance(value, (RValue, Place, ConstValue)) or value.ty is want:
+def _coerced(body: Body, value: Result, expected: Ty, span: Span) -> Result:
+    """Return an item of a tuple, converted to the type that is expected of it if possible."""
+    if not isinstance(value, (RValue, Place, ConstValue)) or value.ty is expected:
         return value
-    made = conversions.try_convert(body, value, want, span)
+    made = conversions.try_convert(body, value, expected, span)
     return value if made is None else made
 
 
-def _wanted_items(body: Body, expected: Ty | None, count: int) -> Sequence[Ty | None]:
-    """Return the types that are wanted of the items of a tuple, for collection literals among them."""
+def _item_types(body: Body, expected: Ty | None, count: int) -> Sequence[Ty | None]:
+    """Return the types that are expected of the items of a tuple, for collection literals among them."""
     if isinstance(expected, StructTy) and expected.info is well_known.library_info(body.elab, "Tuple"):
         pack = expected.params[0]
         if isinstance(pack, ParameterPack) and len(pack.items) == count:

@@ -73,8 +73,8 @@ def apply_operator(body: Body, op: str, left: Result, right: Result, node: ast.N
 def _literals(body: Body, name: str, left: ConstValue, right: Val, node: ast.Node) -> Val | None:
     """Convert the left of two literals of different kinds to the kind of the right one."""
     if isinstance(right, ConstValue) and isinstance(right.ty, StructTy) and right.ty.info.materialized is not None:
-        want = well_known.materialized(body.elab, right.ty, False)
-        converted = conversions.try_convert(body, left, want, None)
+        expected = well_known.materialized(body.elab, right.ty, False)
+        converted = conversions.try_convert(body, left, expected, None)
         if converted is not None:
             return dunder(body, converted, f"__{name}__", [right], node)
     return None

@@ -103,9 +103,11 @@ def bound_alias(elab: Elaboration, alias: AliasInfo, ty: StructTy | None, scope:
     )
     key = f"{alias.uid}{mangling.key_text(elab, kept)}"
     if key not in ty.aliases:
-        want = elab.api.evaluate(elab, alias.node.type, scope, alias.module) if alias.node.type is not None else None
+        expected = (
+            elab.api.evaluate(elab, alias.node.type, scope, alias.module) if alias.node.type is not None else None
+        )
         name = f"{ty.info.name.removeprefix(MARK)}.{alias.name}"
-        ty.aliases[key] = _archetype_for(elab, want, name, alias.module, alias.node)
+        ty.aliases[key] = _archetype_for(elab, expected, name, alias.module, alias.node)
     return ty.aliases[key]
 
 
@@ -161,49 +163,51 @@ def own_type(elab: Elaboration, info: StructInfo) -> StructTy:
 def _archetype(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> ParameterArgument:
     if param.type is None or (isinstance(param.type, ast.Subscript) and getattr(param.type.base, "id", "") == "Some"):
         raise NoArchetype
-    want = elab.api.evaluate(elab, param.type, scope, module)
-    if isinstance(want, FunctionTy) and want.syntax is not None:
+    expected = elab.api.evaluate(elab, param.type, scope, module)
+    if isinstance(expected, FunctionTy) and expected.syntax is not None:
         return _parametric_function(elab, param, scope, module)
     if param.kind == "star":
-        return ParameterPack(tuple(_archetype_for(elab, want, param.name, module, param) for _ in range(2)), want)
+        return ParameterPack(
+            tuple(_archetype_for(elab, expected, param.name, module, param) for _ in range(2)), expected
+        )
     if (
         param.default is not None
-        and isinstance(want, StructTy)
-        and want.info is not well_known.library_info(elab, "Origin")
+        and isinstance(expected, StructTy)
+        and expected.info is not well_known.library_info(elab, "Origin")
     ):
         elab.coverage.note_uncertain()
         if elab.coverage.constant_choice % 2:  # what holds for the default only is no mistake
             with contextlib.suppress(NoArchetype):
-                return _constant(elab, want, None)
+                return _constant(elab, expected, None)
         value = elab.api.evaluate(elab, param.default, scope, module)
-        return value if isinstance(value, ConstValue) and value.ty is want else _constant(elab, want, value)
-    return _archetype_for(elab, want, param.name, module, param)
+        return value if isinstance(value, ConstValue) and value.ty is expected else _constant(elab, expected, value)
+    return _archetype_for(elab, expected, param.name, module, param)
 
 
 def _archetype_for(
-    elab: Elaboration, want: ParameterArgument, name: str, module: ModuleInfo, at: ast.Node
+    elab: Elaboration, expected: ParameterArgument, name: str, module: ModuleInfo, at: ast.Node
 ) -> ParameterArgument:
-    if isinstance(want, TraitTy):
-        return archetype(elab, name, want, module, at)
-    if isinstance(want, Metatype) and isinstance(want.of, TraitTy):
-        return want.of
-    if isinstance(want, Metatype) and isinstance(want.of, StructTy) and not want.of.symbolic:
-        return want.of
-    if isinstance(want, FunctionTy) and want.syntax is None and not want.symbolic:
-        return _function(elab, want, name, module, at)
-    if isinstance(want, PartialTy) and want.info is well_known.library_info(elab, "Origin"):
+    if isinstance(expected, TraitTy):
+        return archetype(elab, name, expected, module, at)
+    if isinstance(expected, Metatype) and isinstance(expected.of, TraitTy):
+        return expected.of
+    if isinstance(expected, Metatype) and isinstance(expected.of, StructTy) and not expected.of.symbolic:
+        return expected.of
+    if isinstance(expected, FunctionTy) and expected.syntax is None and not expected.symbolic:
+        return _function(elab, expected, name, module, at)
+    if isinstance(expected, PartialTy) and expected.info is well_known.library_info(elab, "Origin"):
         elab.coverage.note_assumed_immutable()
         return well_known.origin_constant(elab, OriginValue("some", False))
-    if not isinstance(want, StructTy):
+    if not isinstance(expected, StructTy):
         raise NoArchetype
-    if want.info is well_known.library_info(elab, "Origin"):
-        flag = want.params[0]
-        return ConstValue(want, OriginValue("some", bool(flag.data) if isinstance(flag, ConstValue) else True))
+    if expected.info is well_known.library_info(elab, "Origin"):
+        flag = expected.params[0]
+        return ConstValue(expected, OriginValue("some", bool(flag.data) if isinstance(flag, ConstValue) else True))
     elab.coverage.note_uncertain()
-    return _constant(elab, want, None)
+    return _constant(elab, expected, None)
 
 
-def _constant(elab: Elaboration, want: StructTy, given: ParameterArgument) -> ConstValue:
+def _constant(elab: Elaboration, expected: StructTy, given: ParameterArgument) -> ConstValue:
     """Return some constant of a type: one made from a literal, an alias of its struct, or one without bits."""
     tries = (
         well_known.literal(elab, "IntLiteral", "!kgen.int_literal", 4 << elab.coverage.constant_choice),
@@ -212,24 +216,26 @@ def _constant(elab: Elaboration, want: StructTy, given: ParameterArgument) -> Co
     )
     for value in (given,) if isinstance(given, ConstValue) else tries:
         try:
-            made = value if value.ty is want else elab.api.convert_constant(elab, value, want)
+            made = value if value.ty is expected else elab.api.convert_constant(elab, value, expected)
         except (ErrorReported, Symbolic, Mismatch):
             continue
         if made is not None:
             return made
-    found = [made for member in want.info.members.values() if (made := _own_constant(elab, member, want)) is not None]
+    found = [
+        made for member in expected.info.members.values() if (made := _own_constant(elab, member, expected)) is not None
+    ]
     if found:  # the first ones mean something special more often than not
         return found[int(len(found) * _PLACES[elab.coverage.constant_choice])]
-    if want.info.bound is None and not types.size_of(struct_types.ir_type(elab, want)):
-        return ConstValue(want, zero_of(struct_types.ir_type(elab, want)))
+    if expected.info.bound is None and not types.size_of(struct_types.ir_type(elab, expected)):
+        return ConstValue(expected, zero_of(struct_types.ir_type(elab, expected)))
     raise NoArchetype
 
 
-def _own_constant(elab: Elaboration, member: Member, want: StructTy) -> ConstValue | None:
+def _own_constant(elab: Elaboration, member: Member, expected: StructTy) -> ConstValue | None:
     if not isinstance(member, AliasInfo) or member.node.params or member.node.value is None:
         return None
-    made = elab.api.alias_value(elab, member, want)
-    return made if isinstance(made, ConstValue) and made.ty is want and made.data != 0 else None
+    made = elab.api.alias_value(elab, member, expected)
+    return made if isinstance(made, ConstValue) and made.ty is expected and made.data != 0 else None
 
 
 def open_type(
@@ -286,48 +292,48 @@ def _is_open_alias(elab: Elaboration, node: ast.Expr, fn: FunctionInfo) -> bool:
         elab.reporter.redirect(outer)
 
 
-def _function(elab: Elaboration, want: FunctionTy, name: str, module: ModuleInfo, at: ast.Node) -> FunctionValue:
+def _function(elab: Elaboration, expected: FunctionTy, name: str, module: ModuleInfo, at: ast.Node) -> FunctionValue:
     """Return a function of a type; its body is never looked at."""
     scope = Scope(module.scope, "function")
     args = []
-    for i, (convention, kind) in enumerate(want.args):
+    for i, (convention, kind) in enumerate(expected.args):
         if not isinstance(kind, Ty):
             raise NoArchetype
         scope.names[f"${i}"] = kind
-        written = want.nodes[i].name if want.nodes else ""
+        written = expected.nodes[i].name if expected.nodes else ""
         spelled = ast.Name(at.start, at.end, f"${i}")
         args.append(ast.Param(at.start, at.end, written or f"_{i}", spelled, None, "any", convention, (), False))
-    if not isinstance(want.result, Ty) or want.result_ref is not None:
+    if not isinstance(expected.result, Ty) or expected.result_ref is not None:
         raise NoArchetype
-    scope.names["$"] = want.result
+    scope.names["$"] = expected.result
     result = ast.Name(at.start, at.end, "$")
-    return _function_value(elab, name, (), tuple(args), result, want, module, scope, at)
+    return _function_value(elab, name, (), tuple(args), result, expected, module, scope, at)
 
 
 def _parametric_function(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> FunctionValue:
     node = param.type
     if not isinstance(node, ast.FunctionType) or node.result_ref is not None:
         raise NoArchetype
-    want = elab.api.evaluate(elab, node, scope, module)
-    if not isinstance(want, FunctionTy):
+    expected = elab.api.evaluate(elab, node, scope, module)
+    if not isinstance(expected, FunctionTy):
         raise NoArchetype
     own = Scope(scope.parent, "function", dict(scope.names))
     args = tuple(
         ast.Param(a.start, a.end, a.name or f"_{i}", a.type, a.default, a.kind, a.convention, a.origin, a.splat)
         for i, a in enumerate(node.args)
     )
-    return _function_value(elab, param.name, node.params, args, node.result, want, module, own, param)
+    return _function_value(elab, param.name, node.params, args, node.result, expected, module, own, param)
 
 
 def _function_value(
     elab: Elaboration, name: str, params: tuple[ast.Param, ...], args: tuple[ast.Param, ...], result: ast.Expr | None,
-    want: FunctionTy, module: ModuleInfo, scope: Scope, at: ast.Node,
+    expected: FunctionTy, module: ModuleInfo, scope: Scope, at: ast.Node,
 ) -> FunctionValue:  # fmt: skip
     body = (ast.Pass(at.start, at.end),)
-    head = ast.FunctionHead(params, args, result, None, want.raises, (), None, (), False, "")
+    head = ast.FunctionHead(params, args, result, None, expected.raises, (), None, (), False, "")
     node = ast.FunctionDecl(at.start, at.end, name, at.start, (), head, body)
     info = FunctionInfo(name, node, module, None, scope, next(elab.modules.ids))
-    info.parameter = "capturing" in want.effects
+    info.parameter = "capturing" in expected.effects
     elab.instances.note_elaborated(info.uid)
     return FunctionValue(OverloadSet(name, [info]))
 
@@ -342,8 +348,8 @@ def _mutable_flag(param: ast.Param) -> str:
 
 def _has_open_parameters(info: StructInfo, args: tuple[ast.Expr, ...], keywords: tuple[ast.Keyword, ...]) -> bool:
     """Return whether a struct's parameters are not all given."""
-    wanted = sum(p.kind not in ("infer", "star") and p.default is None for p in info.node.params)
-    return len(args) + len(keywords) < wanted or any(isinstance(arg, ast.Name) and arg.id == "_" for arg in args)
+    expected = sum(p.kind not in ("infer", "star") and p.default is None for p in info.node.params)
+    return len(args) + len(keywords) < expected or any(isinstance(arg, ast.Name) and arg.id == "_" for arg in args)
 
 
 def _add_member(members: dict[str, Member], name: str, value: Member) -> None:

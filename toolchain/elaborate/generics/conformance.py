@@ -18,13 +18,13 @@ from ktc.elaborate.types.struct_members import SYNTHESISED
 from ktc.syntax import ast
 
 
-def missing_conformance(elab: Elaboration, ty: Ty, want: TraitTy, asks: str = "") -> Mismatch:
+def missing_conformance(elab: Elaboration, ty: Ty, expected: TraitTy, asks: str = "") -> Mismatch:
     """Return why a type cannot be given; `asks` ends the message."""
     missing = [
         trait
-        for trait in want.traits
+        for trait in expected.traits
         if not struct_members.conforms(elab, ty, struct_members.trait_type(elab, (trait,)))
-    ] or list(want.traits)
+    ] or list(expected.traits)
     named = " & ".join(trait.name for trait in missing)
     text = f"'{type_printer.type_name(elab, ty)}' does not conform to '{named}'{asks}"
     reason = Mismatch(
@@ -48,7 +48,7 @@ def not_in_tuple(elab: Elaboration, ty: Ty) -> Mismatch | None:
     )
 
 
-def check_conforms(elab: Elaboration, param: ast.Param, value: ParameterArgument, want: TraitTy, what: str) -> None:
+def check_conforms(elab: Elaboration, param: ast.Param, value: ParameterArgument, expected: TraitTy, what: str) -> None:
     """Check a value that is given for a type parameter.
 
     Raises:
@@ -65,25 +65,25 @@ def check_conforms(elab: Elaboration, param: ast.Param, value: ParameterArgument
         raise Mismatch(Code.WRONG_PARAMETER_COUNT, text, weight=2)
     if isinstance(value, ConstValue) and isinstance(value.data, (int, tuple, float)):
         raise Mismatch(Code.TYPE_MISMATCH, f"parameter '{param.name}' of {what} must be a type", weight=2)
-    if isinstance(value, StructTy) and not value.symbolic and not struct_members.conforms(elab, value, want):
+    if isinstance(value, StructTy) and not value.symbolic and not struct_members.conforms(elab, value, expected):
         if value.info.has_trait_error:
             raise ErrorReported
-        raise missing_conformance(elab, value, want, f", as parameter '{param.name}' of {what} asks")
+        raise missing_conformance(elab, value, expected, f", as parameter '{param.name}' of {what} asks")
 
 
-def check_trait(elab: Elaboration, param: ast.Param, value: ParameterArgument, want: TraitTy, what: str) -> TraitTy:
+def check_trait(elab: Elaboration, param: ast.Param, value: ParameterArgument, expected: TraitTy, what: str) -> TraitTy:
     """Check a value that is given for a parameter that is a trait, and return it.
 
     Raises:
-        Mismatch: it is no trait, or one that does not extend the wanted one.
+        Mismatch: it is no trait, or one that does not extend the expected one.
     """
-    shown = type_printer.type_name(elab, want)
+    shown = type_printer.type_name(elab, expected)
     if not isinstance(value, TraitTy):
         raise Mismatch(Code.TYPE_MISMATCH, f"'{param.name}' of {what} must be a trait that extends '{shown}'", weight=2)
     found: list[TraitInfo] = []
     for trait in value.traits:
         struct_members.add_trait(elab, trait, found)
-    if any(trait not in found and trait.name != "AnyType" for trait in want.traits):
+    if any(trait not in found and trait.name != "AnyType" for trait in expected.traits):
         text = f"'{param.name}' of {what} must extend '{shown}', and '{type_printer.type_name(elab, value)}' does not"
         raise Mismatch(Code.UNSATISFIED_TRAIT, text, weight=2)
     return value

@@ -34,23 +34,23 @@ def check_forms(
 
 
 def _check(
-    elab: Elaboration, fn: FunctionInfo, what: str, want: ast.FunctionType, value: object, span: Span | None
+    elab: Elaboration, fn: FunctionInfo, what: str, expected: ast.FunctionType, value: object, span: Span | None
 ) -> None:
     if not isinstance(value, FunctionValue) or len(value.set.functions) != 1:
         return
     info = value.set.functions[0]
     have = _form(elab, value, info)
-    wanted = next((word for word in _FORMS if word in want.effects), "")
-    if have is None or (have == wanted and info.raises == (want.raises or want.is_def)):
+    expected_name = next((word for word in _FORMS if word in expected.effects), "")
+    if have is None or (have == expected_name and info.raises == (expected.raises or expected.is_def)):
         return
-    asked, given = _words(want.raises or want.is_def, wanted), _words(info.raises, have)
+    asked, given = _words(expected.raises or expected.is_def, expected_name), _words(info.raises, have)
     text = f"{what} of {fn.title} must be a function of type '{asked}', and '{value.set.name}' has type '{given}'"
-    raise Mismatch(Code.TYPE_MISMATCH, text, span, 2, hint=_help(value.set.name, wanted, have))
+    raise Mismatch(Code.TYPE_MISMATCH, text, span, 2, hint=_help(value.set.name, expected_name, have))
 
 
-def _help(name: str, wanted: str, have: str) -> str:
+def _help(name: str, expected: str, have: str) -> str:
     """Return how to pass a function that captures where the type does not allow it."""
-    if wanted or not have:
+    if expected or not have:
         return ""
     return f"'{name}' captures variables: write '{have}' in the function type, or pass them as arguments"
 

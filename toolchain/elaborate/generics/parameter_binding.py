@@ -88,10 +88,14 @@ def is_existential(param: ast.Param) -> bool:
 def _origin_type(elab: Elaboration, param: ast.Param, scope: Scope, module: ModuleInfo) -> StructTy | None:
     """Return the declared type of a parameter that is an origin, as far as it is known."""
     try:
-        want = elab.api.evaluate(elab, param.type, scope, module) if param.type is not None else None
+        expected = elab.api.evaluate(elab, param.type, scope, module) if param.type is not None else None
     except Symbolic:
         return None
-    return want if isinstance(want, StructTy) and want.info is well_known.library_info(elab, "Origin") else None
+    return (
+        expected
+        if isinstance(expected, StructTy) and expected.info is well_known.library_info(elab, "Origin")
+        else None
+    )
 
 
 def _infer_from_values(
@@ -116,11 +120,11 @@ def _infer_from_values(
         if (kind := type_of_param(elab, value)) is None and not isinstance(value, StructTy):
             continue
         try:
-            want = elab.api.evaluate_open(elab, param.type, inner, module)
+            expected = elab.api.evaluate_open(elab, param.type, inner, module)
             if kind is None:
-                kind = value if isinstance(want, Metatype) else None
+                kind = value if isinstance(expected, Metatype) else None
             if kind is not None:
-                unification.unify_value(elab, want, kind, inner, module, bound)
+                unification.unify_value(elab, expected, kind, inner, module, bound)
         except Symbolic:
             continue
     for param in open_params:
@@ -147,43 +151,48 @@ def _declared_one(
     if isinstance(value, (Sym, type(OPAQUE))):
         return value
     try:
-        want = elab.api.evaluate(elab, param.type, scope, module)
+        expected = elab.api.evaluate(elab, param.type, scope, module)
     except Symbolic:
         return value
-    if isinstance(want, TraitTy) and isinstance(value, ConstValue) and is_existential(param):
-        conformance.check_conforms(elab, param, value.ty, want, what)
+    if isinstance(expected, TraitTy) and isinstance(value, ConstValue) and is_existential(param):
+        conformance.check_conforms(elab, param, value.ty, expected, what)
         return value
-    if isinstance(want, Metatype):
-        if isinstance(want.of, TraitTy):
-            return conformance.check_trait(elab, param, value, want.of, what)
-        if not isinstance(value, StructTy) or not unification.unify(elab, want.of, value, {}):
+    if isinstance(expected, Metatype):
+        if isinstance(expected.of, TraitTy):
+            return conformance.check_trait(elab, param, value, expected.of, what)
+        if not isinstance(value, StructTy) or not unification.unify(elab, expected.of, value, {}):
             shown = type_printer.type_name(elab, value) if isinstance(value, Ty) else type_printer.operand_text(value)
-            text = f"parameter '{param.name}' of {what} must be a type that is '{want.of}', not '{shown}'"
+            text = f"parameter '{param.name}' of {what} must be a type that is '{expected.of}', not '{shown}'"
             raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
         return value
-    if isinstance(want, TraitTy):
+    if isinstance(expected, TraitTy):
         value = type_with_defaults(elab, value)
-        conformance.check_conforms(elab, param, value, want, what)
+        conformance.check_conforms(elab, param, value, expected, what)
         return value
-    if isinstance(want, StructTy) and isinstance(value, ConstValue) and value.ty is not want and not want.symbolic:
-        is_alike = getattr(value.ty, "info", want.info) is want.info
-        if isinstance(value.data, OriginValue) and (is_alike or not struct_types.fields_of(elab, want)):
-            return ConstValue(want, as_mutable(value.data, want))
-        if type_relations.fits(elab, value.ty, want):
-            return ConstValue(want, value.data)
-        converted = elab.api.convert_constant(elab, value, want)
+    if (
+        isinstance(expected, StructTy)
+        and isinstance(value, ConstValue)
+        and value.ty is not expected
+        and not expected.symbolic
+    ):
+        is_alike = getattr(value.ty, "info", expected.info) is expected.info
+        if isinstance(value.data, OriginValue) and (is_alike or not struct_types.fields_of(elab, expected)):
+            return ConstValue(expected, as_mutable(value.data, expected))
+        if type_relations.fits(elab, value.ty, expected):
+            return ConstValue(expected, value.data)
+        converted = elab.api.convert_constant(elab, value, expected)
         if converted is None:
-            text = f"parameter '{param.name}' of {what} expects '{type_printer.type_name(elab, want)}', "
+            text = f"parameter '{param.name}' of {what} expects '{type_printer.type_name(elab, expected)}', "
             text += f"not '{type_printer.type_name(elab, value.ty)}'"
             raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
         return converted
-    if isinstance(want, StructTy) and isinstance(value, FunctionValue) and not want.symbolic:
-        made = elab.api.convert_constant(elab, value, want)  # as a closure into an 'Optional'
+    if isinstance(expected, StructTy) and isinstance(value, FunctionValue) and not expected.symbolic:
+        made = elab.api.convert_constant(elab, value, expected)  # as a closure into an 'Optional'
         return value if made is None else made
-    if isinstance(want, FunctionTy) and not want.symbolic:
-        return elab.api.declared_function(elab, param, value, want, what)
-    if isinstance(want, StructTy) and isinstance(value, Ty):
-        raise not_a_value(param.name, what, want, value, partial(type_printer.type_name, elab))
+    if isinstance(expected, FunctionTy) and not expected.symbolic:
+        return elab.api.declared_function(elab, param, value, expected, what)
+    if isinstance(expected, StructTy) and isinstance(value, Ty):
+        raise not_a_value(param.name, what, expected, value, partial(type_printer.type_name, elab))
     return value
 
 

@@ -61,28 +61,28 @@ def evaluate_pattern(elab: Elaboration, node: ast.Expr, scope: Scope, module: Mo
 
 def unify_value(
     elab: Elaboration,
-    want: ParameterArgument,
+    expected: ParameterArgument,
     kind: ParameterArgument,
     scope: Scope,
     module: ModuleInfo,
     bound: dict[Sym, ParameterArgument],
 ) -> None:
     """Bind what the type of a parameter leaves open by the type of its value."""
-    if isinstance(want, FunctionTy) and want.syntax is not None:
-        _unify_parametric(elab, want, kind, scope, module, bound)
-    unify(elab, want, well_known.inferred_type(elab, kind) if isinstance(want, Sym) else kind, bound)
+    if isinstance(expected, FunctionTy) and expected.syntax is not None:
+        _unify_parametric(elab, expected, kind, scope, module, bound)
+    unify(elab, expected, well_known.inferred_type(elab, kind) if isinstance(expected, Sym) else kind, bound)
 
 
 def _unify_parametric(
     elab: Elaboration,
-    want: FunctionTy,
+    expected: FunctionTy,
     kind: ParameterArgument,
     scope: Scope,
     module: ModuleInfo,
     bound: dict[Sym, ParameterArgument],
 ) -> None:
     """Bind what a function type with parameters of its own leaves open by the function that is given."""
-    written = want.syntax
+    written = expected.syntax
     assert written is not None
     if not isinstance(kind, FunctionTy) or kind.of is None or len(kind.of.set.functions) != 1:
         return
@@ -91,11 +91,11 @@ def _unify_parametric(
     theirs = Scope(fn_scope_parent(elab, info, kind.of.self_ty), "function")
     theirs.names.update(signature_pattern(elab, info, kind.of.self_ty).symbols)
     theirs.names.update(function_types.parameters_of_function(elab, info.node.params, kind.of, info.title))
-    wanted = [arg.type for arg in written.args if arg.convention != "out"]
+    expected_name = [arg.type for arg in written.args if arg.convention != "out"]
     found = [arg.type for arg in info.node.args if arg.convention != "out"]
-    if len(wanted) != len(found):
+    if len(expected_name) != len(found):
         return
-    for ours, its in zip((*wanted, written.result), (*found, info.node.result), strict=True):
+    for ours, its in zip((*expected_name, written.result), (*found, info.node.result), strict=True):
         if ours is not None and its is not None:
             pattern = elab.api.evaluate_open(elab, ours, inner, module)
             unify(elab, pattern, elab.api.evaluate_open(elab, its, theirs, info.module), bound)

@@ -28,18 +28,18 @@ from ktc.elaborate.types import type_printer, type_relations
 from ktc.syntax import ast
 
 
-def fits_function(elab: Elaboration, have: FunctionTy, want: FunctionTy) -> bool:
+def fits_function(elab: Elaboration, have: FunctionTy, expected: FunctionTy) -> bool:
     """Return whether a function type is a subtype of another."""
-    if have is want:
+    if have is expected:
         return True
     if have.of is not None:
-        return function_as(elab, have.of, want) is not None
-    if want.of is not None:
+        return function_as(elab, have.of, expected) is not None
+    if expected.of is not None:
         return False
-    if want.syntax is not None:
-        return len(have.args) == len(want.args)
+    if expected.syntax is not None:
+        return len(have.args) == len(expected.args)
     return (have.args, have.result, have.raises, have.result_ref, have.is_escaping) == (
-        want.args, want.result, want.raises, want.result_ref, want.is_escaping,
+        expected.args, expected.result, expected.raises, expected.result_ref, expected.is_escaping,
     )  # fmt: skip
 
 
@@ -97,78 +97,78 @@ def single_set(elab: Elaboration, functions: OverloadSet, info: FunctionInfo) ->
     return found
 
 
-def function_as(elab: Elaboration, fn: FunctionValue, want: FunctionTy) -> FunctionValue | None:
+def function_as(elab: Elaboration, fn: FunctionValue, expected: FunctionTy) -> FunctionValue | None:
     """Return the one overload, with its parameters, that a function type means; None if none fits."""
-    if want.of is not None:
-        return fn if want.of == fn else None
-    key = ("fn_as", fn, want)
+    if expected.of is not None:
+        return fn if expected.of == fn else None
+    key = ("fn_as", fn, expected)
     memo = elab.instances.state.memo
     if key not in memo:
         memo[key] = None
-        found = [one for one in (_as_one(elab, fn, info, want) for info in fn.set.functions) if one is not None]
+        found = [one for one in (_as_one(elab, fn, info, expected) for info in fn.set.functions) if one is not None]
         memo[key] = found[0][0] if found else None
     known: FunctionValue | None = memo[key]
     return known
 
 
 def declared_function(
-    elab: Elaboration, param: ast.Param, value: ParameterArgument, want: FunctionTy, what: str
+    elab: Elaboration, param: ast.Param, value: ParameterArgument, expected: FunctionTy, what: str
 ) -> ParameterArgument:
     """Return a function that a parameter of function type is given, one overload of it."""
     if isinstance(value, FunctionValue):
-        found = function_as(elab, value, want)
+        found = function_as(elab, value, expected)
         if found is not None:
             return found
         given = value.described()
-    elif isinstance(value, FunctionTy) and value.of is not None and function_as(elab, value.of, want) is not None:
+    elif isinstance(value, FunctionTy) and value.of is not None and function_as(elab, value.of, expected) is not None:
         return value  # a closure's own type, where the function type is the bound of a type
     elif isinstance(value, ConstValue):
-        if isinstance(value.ty, FunctionTy) and type_relations.fits(elab, value.ty, want):
+        if isinstance(value.ty, FunctionTy) and type_relations.fits(elab, value.ty, expected):
             return value
         given = type_printer.type_name(elab, value.ty)
     else:
         given = str(value)
-    text = f"parameter '{param.name}' of {what} expects '{want}', not '{given}'"
+    text = f"parameter '{param.name}' of {what} expects '{expected}', not '{given}'"
     raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
 
 
-def instance_as(elab: Elaboration, fn: FunctionValue, want: FunctionTy) -> Instance | None:
+def instance_as(elab: Elaboration, fn: FunctionValue, expected: FunctionTy) -> Instance | None:
     """Return the instance of a function that a function type means."""
     for info in fn.set.functions:
-        found = _as_one(elab, fn, info, want)
+        found = _as_one(elab, fn, info, expected)
         if found is not None:
             return found[1]
     return None
 
 
 def _as_one(
-    elab: Elaboration, fn: FunctionValue, info: FunctionInfo, want: FunctionTy
+    elab: Elaboration, fn: FunctionValue, info: FunctionInfo, expected: FunctionTy
 ) -> tuple[FunctionValue, Instance | None] | None:
     formals = [a for a in info.node.args if a.convention != "out"]
-    if len(formals) != len(want.args) or any(a.kind in ("star", "starstar") for a in formals):
+    if len(formals) != len(expected.args) or any(a.kind in ("star", "starstar") for a in formals):
         return None
-    if info.raises and not want.raises:
+    if info.raises and not expected.raises:
         return None
     single = FunctionValue(single_set(elab, fn.set, info), *rest(fn)) if len(fn.set.functions) > 1 else fn
-    if want.syntax is not None:
+    if expected.syntax is not None:
         takes = len(info.node.params) - len(fn.params) - len(fn.named) + fn.params.count(None)
         if single.self_ty is not None and single.self_ty.symbolic:
             takes += sum(isinstance(value, Sym) for value in single.self_ty.params)
             single = replace(single, struct_params_first=True)
-        wanted = len(want.syntax.params)
-        if takes < wanted and not _is_open(elab, info, single):
+        expected_name = len(expected.syntax.params)
+        if takes < expected_name and not _is_open(elab, info, single):
             return None
         inferred = sum(param.kind == "infer" for param in info.node.params)
-        if takes - inferred < wanted and not fn.params and not fn.named:
+        if takes - inferred < expected_name and not fn.params and not fn.named:
             single = replace(single, seen_by_type=True)
         return single, None
-    if not all(is_complete(kind) for _, kind in want.args) or want.symbolic:
+    if not all(is_complete(kind) for _, kind in expected.args) or expected.symbolic:
         return single, None
     try:
-        instance, single = _instance_for(elab, single, info, want)
+        instance, single = _instance_for(elab, single, info, expected)
     except (Mismatch, Symbolic):
         return None
-    return (single, instance) if _same(elab, instance.signature, want) else None
+    return (single, instance) if _same(elab, instance.signature, expected) else None
 
 
 def _is_open(elab: Elaboration, info: FunctionInfo, fn: FunctionValue) -> bool:
@@ -178,10 +178,10 @@ def _is_open(elab: Elaboration, info: FunctionInfo, fn: FunctionValue) -> bool:
 
 
 def _instance_for(
-    elab: Elaboration, fn: FunctionValue, info: FunctionInfo, want: FunctionTy
+    elab: Elaboration, fn: FunctionValue, info: FunctionInfo, expected: FunctionTy
 ) -> tuple[Instance, FunctionValue]:
     given = function_types.parameters_of_function(elab, info.node.params, fn, f"'{info.name}'")
-    kinds = iter([kind for _, kind in want.args])
+    kinds = iter([kind for _, kind in expected.args])
     actual = [None if arg.convention == "out" else next(kinds) for arg in info.node.args]
     if len(given) < len(info.node.params):
         pattern = unification.signature_pattern(elab, info, fn.self_ty)
@@ -215,9 +215,9 @@ def only_instance(
     return instance_table.instance(elab, info, fn.self_ty, given, actual, fn.env, asking, span, kernel)
 
 
-def _same(elab: Elaboration, signature: Signature, want: FunctionTy) -> bool:
+def _same(elab: Elaboration, signature: Signature, expected: FunctionTy) -> bool:
     args = [sig for sig in signature.args if sig.convention != "out"]
-    for sig, (word, kind) in zip(args, want.args, strict=True):
+    for sig, (word, kind) in zip(args, expected.args, strict=True):
         # what only reads its argument may be called where it would be changed or given away
         if (
             sig.convention not in (word, "read")
@@ -226,10 +226,10 @@ def _same(elab: Elaboration, signature: Signature, want: FunctionTy) -> bool:
         ):
             return False
     ref = signature.result_mutable if signature.result == "ref" else None
-    if (ref is None) != (want.result_ref is None):
+    if (ref is None) != (expected.result_ref is None):
         return False
-    own, wanted = signature.result_ty, want.result
-    return own is wanted or (isinstance(wanted, Ty) and type_relations.fits(elab, own, wanted))
+    own, expected_name = signature.result_ty, expected.result
+    return own is expected_name or (isinstance(expected_name, Ty) and type_relations.fits(elab, own, expected_name))
 
 
 def instance_of(

@@ -130,7 +130,7 @@ class _Choice:
     def unit(self) -> nodes.Unit:
         self._close()
         unit = nodes.Unit(self.state.target)
-        work = [symbol for symbol in sorted(self._at_run_time()) if self.closed[symbol] and self._is_wanted(symbol)]
+        work = [symbol for symbol in sorted(self._at_run_time()) if self.closed[symbol] and self._is_expected(symbol)]
         hidden = frozenset(work)
         while work:
             symbol = work.pop()
@@ -211,7 +211,7 @@ class _Choice:
             return False
         return len(symbol.rpartition("$")[2]) == _DIGEST
 
-    def _is_wanted(self, symbol: str) -> bool:
+    def _is_expected(self, symbol: str) -> bool:
         if not self._is_of_library(symbol):
             return False
         function, _ = self._function(symbol)

@@ -277,14 +277,14 @@ def known(elab: Elaboration, kind: ParameterArgument, have: Actual) -> Parameter
 
 
 def _given_fits(
-    elab: Elaboration, kind: PartialTy, param: ast.Param, have: ParameterArgument, want: ParameterArgument
+    elab: Elaboration, kind: PartialTy, param: ast.Param, have: ParameterArgument, expected: ParameterArgument
 ) -> bool:
     """Return whether a parameter of an argument's type matches that of a partial type, if it has one."""
-    if want is None or (param.default is not None and param.name not in kind.written):
+    if expected is None or (param.default is not None and param.name not in kind.written):
         return True
-    if isinstance(want, (ParameterPack, PartialTy)):
-        return unification.unify(elab, want, have, {})
-    return type_relations.param_fits(elab, have, want)
+    if isinstance(expected, (ParameterPack, PartialTy)):
+        return unification.unify(elab, expected, have, {})
+    return type_relations.param_fits(elab, have, expected)
 
 
 def _arg(

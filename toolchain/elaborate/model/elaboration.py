@@ -68,7 +68,7 @@ class ElaborationApi:
         """Elaborate statements in a scope of their own; an error in one does not stop the others."""
         raise NotImplementedError
 
-    def build_collection(self, body: "Body", late: CollectionLiteral, want: Ty | None) -> Val:
+    def build_collection(self, body: "Body", late: CollectionLiteral, expected: Ty | None) -> Val:
         """Build a collection literal: of the expected type if possible, else of its own."""
         raise NotImplementedError
 
@@ -114,12 +114,14 @@ class ElaborationApi:
         """Construct a value of a struct."""
         raise NotImplementedError
 
-    def convert_constant(self, elab: "Elaboration", value: ConstValue | FunctionValue, want: Ty) -> ConstValue | None:
+    def convert_constant(
+        self, elab: "Elaboration", value: ConstValue | FunctionValue, expected: Ty
+    ) -> ConstValue | None:
         """Convert a constant to another type by an implicit conversion, or return None; remembered."""
         raise NotImplementedError
 
     def declared_function(
-        self, elab: "Elaboration", param: ast.Param, value: ParameterArgument, want: FunctionTy, what: str
+        self, elab: "Elaboration", param: ast.Param, value: ParameterArgument, expected: FunctionTy, what: str
     ) -> ParameterArgument:
         """Return a function that a parameter of function type is given, one overload of it."""
         raise NotImplementedError
@@ -132,8 +134,8 @@ class ElaborationApi:
         """Return the symbol of the function that destroys a value: its `__del__`, then its fields."""
         raise NotImplementedError
 
-    def collection_cost(self, body: "Body", late: CollectionLiteral, want: Ty) -> int | None:
-        """Return the cost of converting a collection literal to `want`; None if it cannot be converted."""
+    def collection_cost(self, body: "Body", late: CollectionLiteral, expected: Ty) -> int | None:
+        """Return the cost of converting a collection literal to `expected`; None if it cannot be converted."""
         raise NotImplementedError
 
     def synthesize_destructor(self, elab: "Elaboration", ty: StructTy, symbol: str) -> None:
@@ -162,16 +164,16 @@ class ElaborationApi:
         """Compute a parameter value that may be a parameter without a value."""
         raise NotImplementedError
 
-    def fits_function(self, elab: "Elaboration", have: FunctionTy, want: FunctionTy) -> bool:
+    def fits_function(self, elab: "Elaboration", have: FunctionTy, expected: FunctionTy) -> bool:
         """Return whether a function type is a subtype of another."""
         raise NotImplementedError
 
-    def function_as(self, elab: "Elaboration", fn: FunctionValue, want: FunctionTy) -> FunctionValue | None:
+    def function_as(self, elab: "Elaboration", fn: FunctionValue, expected: FunctionTy) -> FunctionValue | None:
         """Return the one overload, with its parameters, that a function type means; None if none fits."""
         raise NotImplementedError
 
     def function_value(
-        self, body: "Body", fn: FunctionValue, want: FunctionTy, span: Span | None
+        self, body: "Body", fn: FunctionValue, expected: FunctionTy, span: Span | None
     ) -> RValue | Place | None:
         """Return the address of the overload that fits a function type, or a closure; None if none fits."""
         raise NotImplementedError

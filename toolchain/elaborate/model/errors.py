@@ -15,7 +15,7 @@ class Mismatch(Exception):
         weight: 0 another type is meant, 1 number or names of arguments, 2 types, 3 number or names of parameters,
             4 a parameter that cannot be inferred, 5 one that must be given explicitly.
         wrong: a name that does not exist, and those that do.
-        types: the type that is given, and the one that is wanted.
+        types: the type that is given, and the one that is expected.
         hint: what to do about it.
 
     `param` is the name and the position of the parameter that does not fit, where it is one that may be written.
@@ -83,8 +83,8 @@ def not_given(param: ast.Param, params: Sequence[ast.Param], given: Collection[s
     return None
 
 
-def not_a_value(name: str, what: str, want: object, given: object, shown: Callable[[object], str]) -> Mismatch:
-    """Return the mismatch for a type where a value is wanted; perhaps one that the type is made with is meant."""
-    own = [value for value in getattr(given, "params", ()) if getattr(value, "ty", None) is want]
-    text = f"parameter '{name}' of {what} expects a value of '{want}', not a type"
+def not_a_value(name: str, what: str, expected: object, given: object, shown: Callable[[object], str]) -> Mismatch:
+    """Return the mismatch for a type where a value is expected; perhaps one that the type is made with is meant."""
+    own = [value for value in getattr(given, "params", ()) if getattr(value, "ty", None) is expected]
+    text = f"parameter '{name}' of {what} expects a value of '{expected}', not a type"
     return Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=f"write '{shown(own[0])}'" if own else "")

@@ -49,32 +49,34 @@ def suggest(name: str, names: Iterable[str]) -> str:
     return "did you mean " + " or ".join(f"'{one}'" for one in near) + "?" if near else ""
 
 
-def conversion_help(have: str, want: str) -> str:
+def conversion_help(have: str, expected: str) -> str:
     """Return how a value of one type becomes one of another, where a common mistake is near; types as shown."""
     family = have.partition("[")[0]
-    if have == want:  # a launch: the type is no kernel's
+    if have == expected:  # a launch: the type is no kernel's
         return "declare it 'Scalar[DType.bool]' and pass one" if have == "Bool" else ""
-    if have == f"Optional[{want}]":
+    if have == f"Optional[{expected}]":
         return "take the value out with '.value()', or '.or_else(...)'"
-    if want == "NoneType":
+    if expected == "NoneType":
         return "the variable holds only None; declare it 'var name: Optional[…] = None'"
-    wanted = want.partition("[")[0]
-    if (family, wanted) == ("Tuple", "List"):
+    expected_name = expected.partition("[")[0]
+    if (family, expected_name) == ("Tuple", "List"):
         return "write it in '[…]'"
-    if family == "List" and wanted in ("Tuple", "Dim"):
+    if family == "List" and expected_name in ("Tuple", "Dim"):
         return "write it in '(…)'"
     if have == "NoneType":
-        return f"'{want}' is never None; 'Optional[{want}]' is the type of an optional value"
-    if family in NUMBERS and want in NUMBERS:
-        return f"write '{want}(...)' to convert it"
-    if want == "String" and family in NUMBERS:
+        return f"'{expected}' is never None; 'Optional[{expected}]' is the type of an optional value"
+    if family in NUMBERS and expected in NUMBERS:
+        return f"write '{expected}(...)' to convert it"
+    if expected == "String" and family in NUMBERS:
         return "write 'String(...)' to convert it"
-    if want in NUMBERS and want != "Bool" and family in TEXTS:
-        return f"'{want}(...)' reads a number from a text" if family != "StringLiteral" else _unquoted(have, want)
+    if expected in NUMBERS and expected != "Bool" and family in TEXTS:
+        return (
+            f"'{expected}(...)' reads a number from a text" if family != "StringLiteral" else _unquoted(have, expected)
+        )
     return ""
 
 
-def _unquoted(have: str, want: str) -> str:
+def _unquoted(have: str, expected: str) -> str:
     """Return what to write for a number in quotes."""
     number = have.partition('["')[2].removesuffix('"]')
     return f"leave the quotes out: '{number}'" if re.fullmatch(r"-?\d+(\.\d+)?", number) else ""

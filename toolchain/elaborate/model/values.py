@@ -94,8 +94,8 @@ class CollectionLiteral:
         name: of its own collection: `List`, `Set` or `Dict`.
         items, values: the elements, or the keys and values of a dictionary.
         node: the syntax.
-        ty, wrong: what it is where nothing else is wanted, or why it cannot be that; None if that is not known.
-        keywords: named arguments for the constructor of what is wanted: `{1, name = 2}`.
+        ty, wrong: what it is where nothing else is expected, or why it cannot be that; None if that is not known.
+        keywords: named arguments for the constructor of what is expected: `{1, name = 2}`.
     """
 
     name: str

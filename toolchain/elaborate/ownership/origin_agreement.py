@@ -1,4 +1,4 @@
-"""Whether a value points into what the type that is wanted names.
+"""Whether a value points into what the type that is expected names.
 
 Input: a pointer, and the origin that a declared type names or that the old value of a variable had. Output: an error,
 if both are surely different variables. Inside a generic function an origin names nothing, and what only may differ is
@@ -16,16 +16,16 @@ from ktc.elaborate.types import struct_types
 from ktc.ir import nodes
 
 
-def check_named(body: Body, value: object, want: Ty, span: Span) -> None:
+def check_named(body: Body, value: object, expected: Ty, span: Span) -> None:
     """Report a pointer into another variable than the one that the origin in the expected type names."""
     if body.frame.module.is_library or not isinstance(value, (RValue, Place)):
         return
-    wanted = _origin(want, value.ty)
-    if wanted is None or wanted.local is None:
+    expected_name = _origin(expected, value.ty)
+    if expected_name is None or expected_name.local is None:
         return
     given = _only_loan(body, value)
-    if given is not None and _are_disjoint(body, given, wanted.local):
-        _fail(body, given, wanted.local, span)
+    if given is not None and _are_disjoint(body, given, expected_name.local):
+        _fail(body, given, expected_name.local, span)
 
 
 def check_kept(body: Body, place: Place, value: object, span: Span) -> None:
@@ -33,19 +33,19 @@ def check_kept(body: Body, place: Place, value: object, span: Span) -> None:
     if body.frame.module.is_library or place.local is None or place.path or not isinstance(value, (RValue, Place)):
         return
     local = place.local
-    wanted = _origin(place.ty, value.ty)
-    if wanted is None or wanted.kind != "some" or local.points_to_all or len(local.points_to) != 1:
+    expected = _origin(place.ty, value.ty)
+    if expected is None or expected.kind != "some" or local.points_to_all or len(local.points_to) != 1:
         return
     given = _only_loan(body, value)
     if given is not None and _are_disjoint(body, given, local.points_to[0]):
         _fail(body, given, local.points_to[0], span)
 
 
-def _origin(want: Ty, have: Ty) -> OriginValue | None:
+def _origin(expected: Ty, have: Ty) -> OriginValue | None:
     """Return the only origin among the parameters of a type, where a value of the same struct is given."""
-    if not isinstance(want, StructTy) or not isinstance(have, StructTy) or want.info is not have.info:
+    if not isinstance(expected, StructTy) or not isinstance(have, StructTy) or expected.info is not have.info:
         return None
-    found = [one.data for one in want.params if isinstance(one, ConstValue) and isinstance(one.data, OriginValue)]
+    found = [one.data for one in expected.params if isinstance(one, ConstValue) and isinstance(one.data, OriginValue)]
     return found[0] if len(found) == 1 else None
 
 
@@ -69,7 +69,7 @@ def _are_disjoint(body: Body, one: nodes.Local, other: nodes.Local) -> bool:
     )
 
 
-def _fail(body: Body, given: nodes.Local, wanted: nodes.Local, span: Span) -> None:
-    text = f"this points into '{given.name}', but the expected type points into '{wanted.name}'"
+def _fail(body: Body, given: nodes.Local, expected: nodes.Local, span: Span) -> None:
+    text = f"this points into '{given.name}', but the expected type points into '{expected.name}'"
     help_text = "give the variable a type with 'MutAnyOrigin' or 'ImmutAnyOrigin' as its origin"
     body.fail(Code.TYPE_MISMATCH, text, span, help_text)

@@ -167,7 +167,7 @@ def convert(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) -> nod
         use.check_numbers(origin)
         use.check_numbers(target)
         use.mismatch(f"cannot convert '{origin}' to '{target}'")
-    before, after, wanted = _element(origin), _element(target), target.ir
+    before, after, expected = _element(origin), _element(target), target.ir
     match origin.kind, target.kind:
         case ("b", "b"):
             return value
@@ -179,14 +179,14 @@ def convert(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) -> nod
             return _between_floats(use, value, before, target)
         case ("f", kind):
             _check_wide(use, after)
-            return use.op("fptosi" if kind == "s" else "fptoui", (value,), wanted)
+            return use.op("fptosi" if kind == "s" else "fptoui", (value,), expected)
         case (kind, "f"):
             _check_wide(use, before)
-            return use.op("sitofp" if kind == "s" else "uitofp", (value,), wanted)
+            return use.op("sitofp" if kind == "s" else "uitofp", (value,), expected)
     if before.bits == after.bits:
         return value
     wider = "sext" if origin.kind == "s" else "zext"
-    return use.op("trunc" if after.bits < before.bits else wider, (value,), wanted)
+    return use.op("trunc" if after.bits < before.bits else wider, (value,), expected)
 
 
 def _by_float32(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) -> nodes.Value:
@@ -211,15 +211,15 @@ def _check_wide(use: Use, whole: "types.IntType | types.FloatType") -> None:
 def _between_floats(
     use: Use, value: nodes.Value, before: "types.IntType | types.FloatType", target: PrimTy
 ) -> nodes.Value:
-    after, wanted = _element(target), target.ir
+    after, expected = _element(target), target.ir
     if before == after:
         return value
     if before.bits == after.bits:
         # f16 and bf16: f32 holds both exactly, so there is one rounding
         wide: types.Type = types.VectorType(types.F32, target.lanes) if target.lanes > 1 else types.F32
         value = use.op("fpext", (value,), wide)
-        return use.op("fptrunc", (value,), wanted)
-    return use.op("fptrunc" if after.bits < before.bits else "fpext", (value,), wanted)
+        return use.op("fptrunc", (value,), expected)
+    return use.op("fptrunc" if after.bits < before.bits else "fpext", (value,), expected)
 
 
 def _cast(use: Use) -> Result:

@@ -86,10 +86,10 @@ def _func_name(use: Use) -> Result:
 
 
 def _func_fits(use: Use) -> Result:
-    want = use.type_of("type")
-    if not isinstance(want, FunctionTy):
+    expected = use.type_of("type")
+    if not isinstance(expected, FunctionTy):
         use.mismatch("attribute 'type' must be a function's type")
-    return use.truth(function_instances.instance_as(use.elab, use.function(), want) is not None)
+    return use.truth(function_instances.instance_as(use.elab, use.function(), expected) is not None)
 
 
 def _module_functions(use: Use) -> Result:

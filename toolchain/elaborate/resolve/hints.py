@@ -93,9 +93,9 @@ def argument_hint(name: str, names: Sequence[str]) -> str:
     return f"the name is '{own}'" if own in names else ""
 
 
-def kernel_argument_hint(have: str, want: str) -> str:
+def kernel_argument_hint(have: str, expected: str) -> str:
     """Return what a launch should pass where the kernel declares another type; both as shown."""
-    given, declared = _family(have), _family(want)
+    given, declared = _family(have), _family(expected)
     if given == "List":
         return "copy the items to a buffer: 'ctx.enqueue_create_buffer[DType.…](len(…))', then 'map_to_host()'"
     if given in ("String", "StringLiteral", "Dict", "Set", "Optional"):
@@ -113,8 +113,8 @@ def kernel_argument_hint(have: str, want: str) -> str:
         return "make a tensor over it: 'LayoutTensor[dtype, layout](buffer)'"
     if given == "LayoutTensor" and declared == "UnsafePointer":
         return "pass the buffer that the tensor lies over"
-    if given == "LayoutTensor" == declared and "ImmutAnyOrigin" in have and "MutAnyOrigin" in want:
-        return "give the tensor the origin 'MutAnyOrigin'" if ", MutAnyOrigin" in want else ""
+    if given == "LayoutTensor" == declared and "ImmutAnyOrigin" in have and "MutAnyOrigin" in expected:
+        return "give the tensor the origin 'MutAnyOrigin'" if ", MutAnyOrigin" in expected else ""
     return ""
 
 
@@ -135,9 +135,9 @@ def launch_brackets_hint(function: str, arguments: Sequence[ast.Param]) -> str:
     return direct_call_hint(function, "DeviceBuffer") if is_kernel else ""
 
 
-def division_hint(have: str, want: str, text: str) -> str:
-    """Return what to write for a quotient where a whole number is wanted; `text`: the expression."""
-    is_whole = want.startswith(("Int", "UInt"))
+def division_hint(have: str, expected: str, text: str) -> str:
+    """Return what to write for a quotient where a whole number is expected; `text`: the expression."""
+    is_whole = expected.startswith(("Int", "UInt"))
     return "write '//' for integer division" if have == "Float64" and is_whole and _QUOTIENT.search(text) else ""
 
 

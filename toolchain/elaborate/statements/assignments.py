@@ -17,11 +17,11 @@ from ktc.syntax import ast
 
 def assign(body: Body, node: ast.Assign) -> None:
     """Elaborate `t = v`."""
-    want: ParameterArgument = None
+    expected: ParameterArgument = None
     if node.type is not None:
-        want = variable_declarations.variable_type(body, node.type)
+        expected = variable_declarations.variable_type(body, node.type)
         if not isinstance(node.targets[0], ast.Name):
-            want = None  # `self.x: Int = 1`: what is there has its type, this one need only be one
+            expected = None  # `self.x: Int = 1`: what is there has its type, this one need only be one
     if len(node.targets) == 1 and isinstance(node.targets[0], ast.TupleLit):
         assignment_targets.unpack(body, node.targets[0], node.value, node, False)
         return
@@ -39,16 +39,16 @@ def assign(body: Body, node: ast.Assign) -> None:
     ):
         item_assignments.store_computed_path(body, last, node.value, node)
         return
-    if want is None and isinstance(last, ast.Name):
+    if expected is None and isinstance(last, ast.Name):
         known = variables.find(body, last.id)
         if len(node.targets) == 1 and _assign_through_reference(body, known, last, node.value):
             return
-        want = known.ty if isinstance(known, Var) else None
-    elif want is None and isinstance(last, ast.Attribute):
-        want = item_assignments.attribute_type(body, last)
-    value = body.api.expr(body, node.value, want if isinstance(want, Ty) else None)
-    if isinstance(want, (StructTy, FunctionTy)) and (node.type is not None or len(node.targets) == 1):
-        value = conversions.convert(body, value, want, body.at(node.value))
+        expected = known.ty if isinstance(known, Var) else None
+    elif expected is None and isinstance(last, ast.Attribute):
+        expected = item_assignments.attribute_type(body, last)
+    value = body.api.expr(body, node.value, expected if isinstance(expected, Ty) else None)
+    if isinstance(expected, (StructTy, FunctionTy)) and (node.type is not None or len(node.targets) == 1):
+        value = conversions.convert(body, value, expected, body.at(node.value))
     if len(node.targets) == 1:
         overwrites.note_temporary_result(body, last, value, node.value)
     *others, last = node.targets
@@ -70,7 +70,7 @@ def _store_result(body: Body, target: ast.Call, value: ast.Expr) -> None:
 
 
 def _borrowed(body: Body, value: Result) -> tuple[Result, Result]:
-    """Return a value that is wanted once more, and as what it is copied from until then."""
+    """Return a value that is expected once more, and as what it is copied from until then."""
     if isinstance(value, CollectionLiteral):
         value = collection_literals.build_collection(body, value, None)
     if not isinstance(value, (RValue, Place)) or struct_types.is_trivial(body.elab, value.ty):
@@ -98,7 +98,7 @@ def walrus(body: Body, node: ast.Walrus) -> Result:
 
 def var_decl(body: Body, node: ast.VarDecl) -> None:
     """Elaborate `var x: T = v` and `ref x = v`."""
-    want = variable_declarations.variable_type(body, node.type) if node.type is not None else None
+    expected = variable_declarations.variable_type(body, node.type) if node.type is not None else None
     if isinstance(node.target, ast.TupleLit):
         assignment_targets.unpack(body, node.target, node.value, node, True)
         return
@@ -112,22 +112,22 @@ def var_decl(body: Body, node: ast.VarDecl) -> None:
         body.fail(Code.DUPLICATE_DEFINITION, f"'{name}' is already declared in this block", body.at(node.target))
     variable_declarations.check_new(body, name, node.target.start)
     if node.value is None:
-        variable_declarations.declare_uninitialized(body, name, want, node)
+        variable_declarations.declare_uninitialized(body, name, expected, node)
         return
     try:
-        value = body.api.expr(body, node.value, want if isinstance(want, Ty) else None)
+        value = body.api.expr(body, node.value, expected if isinstance(expected, Ty) else None)
         if node.kind == "ref":
             variable_declarations.check_place(body, value, node.value)
             variable_declarations.declare_reference(body, node.target, materialization.as_place(body, value))
             return
-        if isinstance(want, (StructTy, FunctionTy)):
-            value = conversions.convert(body, value, want, body.at(node.value))
+        if isinstance(expected, (StructTy, FunctionTy)):
+            value = conversions.convert(body, value, expected, body.at(node.value))
         else:
             value = conversions.materialize(body, value)
     except ErrorReported:
-        if isinstance(want, StructTy) and not body.frame.module.is_library:
+        if isinstance(expected, StructTy) and not body.frame.module.is_library:
             variable_declarations.declare_uninitialized(
-                body, name, want, node
+                body, name, expected, node
             )  # what follows is wrong only if it does not fit this type
         raise
     if isinstance(value, FunctionValue) and not body.frame.module.is_library:

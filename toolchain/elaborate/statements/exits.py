@@ -57,16 +57,16 @@ def return_(body: Body, node: ast.Return) -> None:
         check_returned_place(body, place, node.value, body.at(node.value))
         leave(body, RValue(primitive_types.prim(body.elab, "!kgen.pointer"), place.pointer))
         return
-    want = signature.result_ty if body.frame.module.is_library else own_result(body.elab, signature)
-    value = body.api.expr(body, node.value, want)
+    expected = signature.result_ty if body.frame.module.is_library else own_result(body.elab, signature)
+    value = body.api.expr(body, node.value, expected)
     check_returned(body, value, body.at(node.value))
     if (
         signature.result == "none"
         and instance.fn.node.result is None
         and isinstance(value, (RValue, Place, ConstValue))
     ):
-        _check_result(body, value, want, node.value)
-    value = conversions.convert_value(body, value, want, body.at(node.value))
+        _check_result(body, value, expected, node.value)
+    value = conversions.convert_value(body, value, expected, body.at(node.value))
     if signature.result == "memory":
         assert body.flow.result_pointer is not None
         if _is_own(value, body):
@@ -89,10 +89,10 @@ def _place_of(body: Body, node: ast.Expr) -> Place:
     return found if isinstance(found, Place) else materialization.as_place(body, found)
 
 
-def _check_result(body: Body, value: RValue | Place | ConstValue, want: Ty, node: ast.Expr) -> None:
+def _check_result(body: Body, value: RValue | Place | ConstValue, expected: Ty, node: ast.Expr) -> None:
     """Report a value that is returned where no result is declared."""
     have = well_known.materialized(body.elab, value.ty, False)
-    if have is not want and body.frame.instance is not None:
+    if have is not expected and body.frame.instance is not None:
         if body.frame.instance.fn.name == "main":
             text, help = "'main' returns nothing", "give an exit code with 'exit', from the module 'sys'"
             body.fail(Code.INVALID_MAIN, text, body.at(node), help)

@@ -44,13 +44,13 @@ def store_computed_path(body: Body, target: ast.Attribute, value: ast.Expr, node
     member = None
     if isinstance(base, Place) and isinstance(base.ty, StructTy):
         member = struct_members.member(body.elab, base.ty, target.name)
-    want: Ty | None = None
+    expected: Ty | None = None
     if isinstance(base, Place) and isinstance(member, ast.VarDecl):
         place = place_operations.field(body, base, target.name)
         if base.mutable and overwrites.destroy_then_store(body, place, target, value):
             return
-        want = place.ty
-    store_attribute(body, target, body.api.expr(body, value, want), node, base)
+        expected = place.ty
+    store_attribute(body, target, body.api.expr(body, value, expected), node, base)
 
 
 def store_attribute(body: Body, target: ast.Attribute, value: Result, node: ast.Node, base: Result = None) -> None:

@@ -123,13 +123,13 @@ def check_function(body: Body, value: FunctionValue, span: Span) -> None:
 
 def variable_type(body: Body, node: ast.Expr) -> ParameterArgument:
     """Return the type that is written for a variable; its value says nothing of parameters that are left out."""
-    want = declared_type(body, node)
-    if not isinstance(want, PartialTy) or body.frame.module.is_library:
-        return want
+    expected = declared_type(body, node)
+    if not isinstance(expected, PartialTy) or body.frame.module.is_library:
+        return expected
     try:
-        return parameter_binding.with_default_parameters(body.elab, want)
+        return parameter_binding.with_default_parameters(body.elab, expected)
     except Mismatch as reason:
-        text = f"'{want.info.name}' is not complete here: {reason.message}"
+        text = f"'{expected.info.name}' is not complete here: {reason.message}"
         body.fail(Code.CANNOT_INFER_PARAMETER, text, body.at(node), "write its parameters, or leave the type out")
 
 
@@ -143,14 +143,14 @@ def declared_type(body: Body, node: ast.Expr) -> ParameterArgument:
     return value
 
 
-def declare_uninitialized(body: Body, name: str, want: ParameterArgument, node: ast.VarDecl) -> None:
+def declare_uninitialized(body: Body, name: str, expected: ParameterArgument, node: ast.VarDecl) -> None:
     """Declare a variable without a value."""
-    if not isinstance(want, Ty):
+    if not isinstance(expected, Ty):
         body.fail(Code.CANNOT_INFER_PARAMETER, f"'{name}' needs a type or a value", body.at(node))
-    local = locals.new_local(body, struct_types.ir_type(body.elab, want), name, want)
-    place = Place(want, nodes.LocalAddress(local), True, local)
+    local = locals.new_local(body, struct_types.ir_type(body.elab, expected), name, expected)
+    place = Place(expected, nodes.LocalAddress(local), True, local)
     body.note_late(local)
-    body.frame.scope.names[name] = Var(name, want, place, body.at(node.target), "late", local, body)
+    body.frame.scope.names[name] = Var(name, expected, place, body.at(node.target), "late", local, body)
 
 
 @overload

@@ -155,9 +155,9 @@ def make(elab: Elaboration, name: str, given: tuple[object, ...]) -> PrimTy:
     return PrimTy(name, args, plain, kind)
 
 
-def _count(name: str, args: tuple[object, ...], wanted: int) -> None:
-    if len(args) != wanted:
-        raise ValueError(f"primitive type '{name}' has {wanted} parameters, not {len(args)}")
+def _count(name: str, args: tuple[object, ...], expected: int) -> None:
+    if len(args) != expected:
+        raise ValueError(f"primitive type '{name}' has {expected} parameters, not {len(args)}")
 
 
 def _type(value: object) -> Ty:

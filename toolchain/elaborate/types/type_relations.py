@@ -16,9 +16,9 @@ from ktc.elaborate.model.types import (
 from ktc.elaborate.types import struct_types
 
 
-def as_mutable(origin: OriginValue, want: StructTy) -> OriginValue:
+def as_mutable(origin: OriginValue, expected: StructTy) -> OriginValue:
     """Return an origin as one of a type of origins: what may be written to can be taken as what is only read."""
-    mut = want.params[0] if want.params else None
+    mut = expected.params[0] if expected.params else None
     return replace(origin, mutable=False) if origin.mutable and isinstance(mut, ConstValue) and not mut.data else origin
 
 
@@ -51,14 +51,14 @@ def same_parameter(elab: Elaboration, a: ParameterValue | None, b: ParameterValu
     return a == b
 
 
-def fits(elab: Elaboration, have: Ty, want: Ty) -> bool:
+def fits(elab: Elaboration, have: Ty, expected: Ty) -> bool:
     """Return whether a type is a subtype of another: origins and mutability may weaken."""
-    if have is want:
+    if have is expected:
         return True
-    if isinstance(have, StructTy) and isinstance(want, StructTy) and have.info is want.info:
-        return all(param_fits(elab, a, b) for a, b in zip(have.params, want.params, strict=True))
-    if isinstance(have, FunctionTy) and isinstance(want, FunctionTy):
-        return elab.api.fits_function(elab, have, want)
+    if isinstance(have, StructTy) and isinstance(expected, StructTy) and have.info is expected.info:
+        return all(param_fits(elab, a, b) for a, b in zip(have.params, expected.params, strict=True))
+    if isinstance(have, FunctionTy) and isinstance(expected, FunctionTy):
+        return elab.api.fits_function(elab, have, expected)
     return False
 
 
