@@ -3,6 +3,7 @@
 Input: words. Output: a table or JSON on standard output, a picture; exit code 1 if a kernel does not keep what it must.
 """
 
+import re
 import shutil
 import subprocess
 import sys
@@ -63,13 +64,19 @@ def report_command(
 _HEAD = ("kernel", "target", "registers", "spills", "shared", "stack", "occupancy for 64 128 256 512 1024 threads")
 
 
+def _place(text: tuple[Any, str, str, bytes]) -> list[tuple[bool, int, str]]:
+    """Return where a kernel stands: by target and name, numbers in names by their value."""
+    words = re.split(r"(\d+)", f"{text[0].name} {text[1]}")
+    return [(word.isdigit(), int(word) if word.isdigit() else 0, word) for word in words]
+
+
 def _facts(session: Any) -> list[Any]:
     """Return what is known of each kernel."""
     from ktc.bench import kernel_facts
     from ktc.driver.pipeline import kernel_texts
     from ktc.emit.tools import find_ptxas, measured_by_ptxas
 
-    texts, facts, ptxas = kernel_texts(session), [], find_ptxas()
+    texts, facts, ptxas = sorted(kernel_texts(session), key=_place), [], find_ptxas()
     if not texts:
         text = "the program has no kernels for a GPU: there is nothing to report"
         _fail(session.sink, Diagnostic(Code.INVALID_KERNEL, None, text, "name a target: --target-accelerator sm_90"))

@@ -20,19 +20,23 @@ _BITS: Mapping[str, tuple[int, int]] = MappingProxyType({
     "amx-tile": (3, 24), "amx-int8": (3, 25),
 })  # fmt: skip
 _LEVEL_3 = ("avx2", "bmi", "bmi2")
-_LEVELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "x86-64-v3": _LEVEL_3,
-        "x86-64-v4": (*_LEVEL_3, "avx512f", "avx512dq", "avx512cd", "avx512bw", "avx512vl"),
-    }
-)
+_LEVEL_4 = (*_LEVEL_3, "avx512f", "avx512dq", "avx512cd", "avx512bw", "avx512vl")
+_RAPIDS = (*_LEVEL_4, "avx512fp16", "amx-tile", "amx-int8", "amx-bf16")
+_NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    **dict.fromkeys(("x86-64-v3", "haswell", "broadwell", "skylake", "alderlake", "raptorlake"), _LEVEL_3),
+    **dict.fromkeys(("znver1", "znver2", "znver3"), _LEVEL_3),
+    **dict.fromkeys(("x86-64-v4", "skylake-avx512", "cascadelake", "cooperlake", "cannonlake"), _LEVEL_4),
+    **dict.fromkeys(("icelake-client", "icelake-server", "tigerlake", "rocketlake", "znver4", "znver5"), _LEVEL_4),
+    **dict.fromkeys(("sapphirerapids", "emeraldrapids", "graniterapids"), _RAPIDS),
+})  # fmt: skip
+"""What processors have by name, as LLVM calls them."""
 
 
 def needed(target: Target) -> tuple[str, ...]:
     """Return the features of a target that not every processor of its architecture has, as far as they are known."""
     if not target.triple.startswith("x86_64"):
         return ()
-    found = dict.fromkeys(_LEVELS.get(target.cpu, ()), True)
+    found = dict.fromkeys(_NEEDS.get(target.cpu, ()), True)
     for word in target.features.split(","):
         if word[1:] in _BITS:
             found[word[1:]] = word[0] == "+"

@@ -26,7 +26,7 @@ def fail_no_value(body: Body, val: Result, span: Span | None = None) -> NoReturn
         case Method(fn=fn):
             text, help = f"'{fn.set.name}' is a method, which is not called here", f"write '{fn.set.name}(...)'"
         case FunctionValue():
-            help = f"write '{val.set.name}(…)' for what it returns"
+            help = f"call it: write '{val.set.name}(…)'"
             body.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported here", span, help)
         case _:
             body.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported here", span)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import error_trace, ir_values, locals, materialization, partial_moves, place_operations
-from ktc.elaborate.instances import work_queue
+from ktc.elaborate.instances import kernel_errors, work_queue
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, Instance, Signature
 from ktc.elaborate.model.types import ConstValue, FunctionValue
@@ -180,7 +180,7 @@ def _call_raising(body: Body, call: Emit, name: str, args: list[Value], consumed
         pointer = nodes.LocalAddress(local)
     else:
         help = "put the call in a 'try' block, or declare this function with 'raises'"
-        if body.elab.instances.state.index > 0:
+        if kernel_errors.is_kernel(body):
             help = "put the call in a 'try' block: a kernel cannot raise"
         if body.frame.comptime:
             help = "call a function that catches the error: a value at compile time cannot be missing"

@@ -169,7 +169,7 @@ IMPORTS: Mapping[tuple[str, str], str] = MappingProxyType({
     ("random", "random"): "write 'random_float64()'", ("random", "randrange"): "write 'random_si64(low, high)'",
     ("random", "choice"): "index with 'random_ui64(0, len(x) - 1)'",
     ("random", "uniform"): "write 'random_float64(low, high)'",
-    ("os", "environ"): "write 'getenv(name)'",
+    ("os", "environ"): "write 'getenv(name)'", ("os", "getcwd"): "write 'cwd()', from 'pathlib'",
     ("sys", "version"): "it is known when a program is compiled; leave it out",
     ("time", "time"): "write 'perf_counter()'",
     ("gpu", "syncthreads"): "the name is 'barrier'", ("gpu", "threadIdx"): "the name is 'thread_idx'",

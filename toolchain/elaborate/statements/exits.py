@@ -19,6 +19,7 @@ from ktc.elaborate.builder import (
 )
 from ktc.elaborate.calls import argument_passing, call_lowering, conversions
 from ktc.elaborate.expressions import conditions
+from ktc.elaborate.instances import kernel_errors
 from ktc.elaborate.instances.reference_mutability import own_result
 from ktc.elaborate.model.declarations import OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body
@@ -187,7 +188,9 @@ def raise_(body: Body, node: ast.Raise) -> None:
             value = conversions.convert_value(body, given, error_ty, body.at(node.value))
     way = error_trace.error_target(body)
     if way is None:
-        body.fail(Code.UNHANDLED_RAISE, "nothing may raise here", body.at(node), "declare this function with 'raises'")
+        body.fail(
+            Code.UNHANDLED_RAISE, "nothing may raise here", body.at(node), kernel_errors.help_without_raises(body)
+        )
     label, local, pointer = way
     place_operations.init_place(body, error_ty, pointer, value, body.at(node))
     error_trace.begin_trace(body, body.at(node), bool(body.flow.current_error) and not isinstance(node.value, ast.Call))

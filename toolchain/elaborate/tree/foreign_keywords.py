@@ -210,6 +210,10 @@ FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
         "dim3": "write a tuple: 'grid_dim=(x, y)'",
         "cudaMalloc": "write 'ctx.enqueue_create_buffer[dtype](size)'",
         "cudaMemcpy": "write 'ctx.enqueue_copy(to, of)'",
+        **dict.fromkeys(
+            ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice"),
+            "'ctx.enqueue_copy' finds the direction itself; leave it out",
+        ),
         "cudaFree": "a buffer is freed after its last use; leave it out",
         "cudaMemset": "write 'buffer.enqueue_fill(value)'",
         **dict.fromkeys(

@@ -82,6 +82,10 @@ def _foreign_place(failure: Failure) -> LexError | None:
         return error_at(
             failure, "'*' makes no pointer type", "write 'UnsafePointer[T, …]' with an origin: 'MutAnyOrigin'"
         )
+    if word == "*" and failure.head() in ("fn", "def") and failure.before(2) in ("(", ",") and previous.isidentifier():
+        named, found = re.compile(r"\*+\s*(\w+)").match(text, failure.start), _CAST.get(previous, previous)
+        written = f"{named[1]}: UnsafePointer[{found}, MutAnyOrigin]" if named else f"name: UnsafePointer[{found}, …]"
+        return error_at(failure, "'*' makes no pointer type", f"write '{written}'")
     if (
         word == "*"
         and previous in ("=", "(", ",", "return", "+", "-")
