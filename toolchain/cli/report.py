@@ -17,6 +17,7 @@ from ktc.cli.task import compile_options, task_of
 from ktc.config import Config, environment_with
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic
+from ktc.targets.target import Target
 
 
 @click.command("report")
@@ -64,7 +65,7 @@ def report_command(
 _HEAD = ("kernel", "target", "registers", "spills", "shared", "stack", "occupancy for 64 128 256 512 1024 threads")
 
 
-def _place(text: tuple[Any, str, str, bytes]) -> list[tuple[bool, int, str]]:
+def _place(text: tuple[Target, str, str, bytes]) -> list[tuple[bool, int, str]]:
     """Return where a kernel stands: by target and name, numbers in names by their value."""
     words = re.split(r"(\d+)", f"{text[0].name} {text[1]}")
     return [(word.isdigit(), int(word) if word.isdigit() else 0, word) for word in words]

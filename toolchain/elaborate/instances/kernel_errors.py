@@ -10,7 +10,7 @@ from ktc.elaborate.model.elaboration import Body
 _IN_KERNEL = "a kernel cannot raise: write a code to a buffer that the host reads, or stop it with 'abort', from 'os'"
 
 
-def help_without_raises(body: Body) -> str:
+def help_for(body: Body) -> str:
     """Return what to write where nothing may raise."""
     return _IN_KERNEL if is_kernel(body) else "declare this function with 'raises'"
 

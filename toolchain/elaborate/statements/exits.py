@@ -188,9 +188,7 @@ def raise_(body: Body, node: ast.Raise) -> None:
             value = conversions.convert_value(body, given, error_ty, body.at(node.value))
     way = error_trace.error_target(body)
     if way is None:
-        body.fail(
-            Code.UNHANDLED_RAISE, "nothing may raise here", body.at(node), kernel_errors.help_without_raises(body)
-        )
+        body.fail(Code.UNHANDLED_RAISE, "nothing may raise here", body.at(node), kernel_errors.help_for(body))
     label, local, pointer = way
     place_operations.init_place(body, error_ty, pointer, value, body.at(node))
     error_trace.begin_trace(body, body.at(node), bool(body.flow.current_error) and not isinstance(node.value, ast.Call))
