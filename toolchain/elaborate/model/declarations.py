@@ -248,6 +248,7 @@ class ModuleInfo:
 
     Args:
         asks_further_up: functions ask where the functions around them are called (`__call_location[inline_count=2]`).
+        starred: the packages that it imports with `*`.
     """
 
     name: str
@@ -256,6 +257,7 @@ class ModuleInfo:
     scope: "Scope"
     is_library: bool
     asks_further_up: bool = False
+    starred: "list[ModuleInfo]" = field(default_factory=list)
 
 
 @entity

@@ -169,6 +169,8 @@ def _star(elab: Elaboration, names: dict[str, Binding], ref: ImportRef) -> None:
     if found is None:
         names["*"] = None  # any name that is missing may be one of its names
         return
+    if not ref.importer.is_library and elab.modules.package.is_package(found.node):
+        ref.importer.starred.append(found)
     for name in found.scope.names:
         if not name.startswith("_"):
             weak = not ref.importer.is_library
@@ -310,7 +312,8 @@ def member(elab: Elaboration, module: ModuleInfo, name: str, asking: ImportRef |
 def enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding:
     """Return what a module of a program sees of the packages around it, the innermost first; None if nothing.
 
-    These are the names of each package, its submodules, and its own name.
+    These are the names of each package, its submodules, and its own name; then the submodules of the packages that it
+    imports with `*`.
     """
     package = elab.modules.package
     if module.is_library:
@@ -327,7 +330,8 @@ def enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding:
             if parts[-1] == name:
                 return ModuleValue(around)
         parts = parts[:-1]
-    return None
+    starred = () if name.startswith("_") else module.starred
+    return next((found for one in starred if (found := submodule(elab, one, name)) is not None), None)
 
 
 def submodule(elab: Elaboration, module: ModuleInfo, name: str) -> ModuleValue | None:
