@@ -37,6 +37,10 @@ def rejected(title: str, words: str) -> Bug | CompileError:
 def backend_error(name: str, words: str) -> Bug | CompileError:
     """Return what to raise."""
     refused = _ASSEMBLY.search(words)
+    if refused is None and "Inline asm not supported" in words:
+        text = f"this build of LLVM has no assembler for the target of {name}"
+        help = "use a function or an intrinsic instead of inline assembly, as 'gpu.sync.s_waitcnt'"
+        return CompileError([Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, text, help)])
     if refused is None:
         return Bug(f"LLVM gave up on {name}: {words}", "emit")
     text = f"the target refuses the inline assembly of {name}: {refused[1]}"

@@ -9,6 +9,7 @@ from emit_modules import vector_add
 from ktc import targets
 from ktc.diag.diagnostic import Bug
 from ktc.emit import llvm
+from ktc.emit.backend_errors import backend_error
 from ktc.emit.objects import elf, hsaco
 
 TARGET = targets.find("gfx942")
@@ -145,3 +146,8 @@ def test_an_object_of_the_host_is_refused():
     code = compiled(f'target datalayout = "{host.data_layout}"\n@x = global i32 1', host)
     with pytest.raises(Bug, match="not AMDGPU"):
         hsaco.link(code)
+
+
+def test_a_target_without_an_assembler_is_an_error_of_the_program():
+    error = backend_error("kernel 'k'", "LLVM ERROR: Inline asm not supported by this streamer")
+    assert "no assembler for the target of kernel 'k'" in str(error)

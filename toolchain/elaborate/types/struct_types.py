@@ -11,6 +11,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.model.declarations import Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,
@@ -18,6 +19,7 @@ from ktc.elaborate.model.types import (
     ParameterArgument,
     ParameterPack,
     ParameterValue,
+    PartialTy,
     PrimTy,
     StructTy,
     TraitTy,
@@ -67,6 +69,8 @@ def _find_field(elab: Elaboration, ty: StructTy, node: ast.VarDecl) -> tuple[str
     assert ty.scope is not None and isinstance(node.target, ast.Name)
     kind = elab.api.evaluate(elab, node.type, ty.scope, ty.info.module) if node.type is not None else None
     kind = elab.api.type_with_defaults(elab, kind)
+    if isinstance(kind, PartialTy) and ty.symbolic:
+        raise Symbolic  # what it leaves open may follow from the struct's parameters
     if not isinstance(kind, Ty) or isinstance(kind, TraitTy):
         span = Span(ty.info.module.source, (node.type or node).start, (node.type or node).end)
         text = f"the type of field '{node.target.id}' is not complete"
