@@ -1,7 +1,9 @@
 """What a program says when it fails: where, in which kernel, how to find out more; its exit status stays."""
 
+import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -140,6 +142,67 @@ def test_errors_name_their_places(program: Path) -> None:
     collected = fail(program, "trace", MOJO_ENABLE_STACK_TRACE_ON_ERROR="1")[1]
     assert collected.splitlines()[:2] == ["#0 program.kpy:21:9 in inner", "#1 program.kpy:26:12 in outer"]
     assert "MOJO_ENABLE_STACK_TRACE_ON_ERROR" in fail(program, "trace")[1]
+
+
+OPEN_CALLS = """\
+from os import abort
+
+
+@no_inline
+fn third(n: Int):
+    if n == 1:
+        debug_assert[assert_mode="safe"](n > 5, "n is ", n)
+    elif n == 2:
+        abort("given up")
+    elif n == 3:
+        print(String("abc")[n + 6])
+    elif n == 4:
+        print(UnsafePointer[Int, MutAnyOrigin](unsafe_from_address=n)[])
+    elif n == 5:
+        print(deep(n))
+
+
+fn second(n: Int):
+    third(n)
+    print("not reached")
+
+
+fn deep(n: Int) -> Int:
+    var x = deep(n + 1) + 1
+    return x * deep(x)
+
+
+def main():
+    from sys import argv
+
+    second(Int(argv()[1]))
+"""
+OPEN = """\
+  called from program.kpy:19 in second
+  called from program.kpy:31 in main
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems find no calls")
+@pytest.mark.skipif(shutil.which("addr2line") is None, reason="binutils are not installed")
+def test_open_calls_of_a_failure(program_cache: Path, tmp_path: Path) -> None:
+    """In a build with `-g` all failures say which calls were open, as `ktc run` does where the environment asks."""
+    (tmp_path / "program.kpy").write_text(OPEN_CALLS)
+    done = run_ktc(["build", "-g1", "--target-accelerator", "cpu", "program.kpy", "-o", "p"], program_cache, tmp_path)
+    assert done.returncode == 0, done.stderr
+    for what, line in (("1", "7:41"), ("2", "9:14"), ("3", "11:28"), ("4", "13")):
+        code, _, said = fail(tmp_path / "p", what)
+        assert said.endswith(OPEN) and f"  at program.kpy:{line}" in said, said
+        assert code == (-signal.SIGSEGV if what == "4" else -signal.SIGILL)
+    said = fail(tmp_path / "p", "5")[2]
+    assert "stack overflow" in said and said.endswith("in deep\n  called from more\n") and len(said.splitlines()) == 22
+    done = run_ktc(
+        ["run", "--target-accelerator", "cpu", "program.kpy", "1"],
+        program_cache,
+        tmp_path,
+        variables={"KTC_STACK_TRACE": "1"},
+    )
+    assert done.stderr.endswith(OPEN) and done.returncode == 128 + signal.SIGILL, done.stderr
 
 
 def test_signals_are_told(program: Path) -> None:

@@ -16,6 +16,7 @@ from ktc.base.version import VERSION
 from ktc.cli.standard_input import program_of
 from ktc.cli.task import Command, Task, compile_options, task_of
 from ktc.config import Config
+from ktc.config.environment import wants_calls
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic
 from ktc.diag.render import render_json, render_text
@@ -30,6 +31,8 @@ from ktc.targets import triples
 def run_command(file: str, arguments: tuple[str, ...], **words: Any) -> int:
     """Compile FILE (`-`: standard input) and run it; arguments after FILE are passed to the program."""
     file, words["search"] = program_of(file, words["search"])
+    if words["debug"] is None and not words["debug_level"] and wants_calls():
+        words["debug"] = 1
     task = task_of(words, file)
 
     def work(config: Config) -> None:
@@ -50,8 +53,9 @@ def run_command(file: str, arguments: tuple[str, ...], **words: Any) -> int:
         from ktc.emit.linking.commands import LinkOptions
 
         start = own_process.run if own_process.is_wanted(objects) else jit.run
-        if config.libraries:
-            wanted = LinkOptions(libraries=config.libraries, folders=config.library_folders)
+        debug = config.debug > 0 and not config.host.checks
+        if config.libraries or debug:  # tools find the lines of calls in an executable only
+            wanted = LinkOptions(debug=debug, libraries=config.libraries, folders=config.library_folders)
             start = partial(own_process.run, wanted=wanted)
         # The program is started from the main thread, which alone may handle signals.
         task.finish = partial(_run_program, partial(start, objects, (file, *arguments)), task)

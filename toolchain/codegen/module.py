@@ -294,12 +294,13 @@ class _Lowering:
             names = ", ".join([f"!{_FIRST_FLAG + index}" for index in range(len(flags))])
             metadata = [*metadata, f"!llvm.module.flags = !{{{names}}}"]
             metadata += [f"!{_FIRST_FLAG + index} = {flag}" for index, flag in enumerate(flags)]
+        bounds = self._unit.functions[kernel].bounds if kernel else {}
         parts = [
             f'target datalayout = "{target.data_layout}"\ntarget triple = "{target.triple}"',
             "\n".join(reached.globals.values()),
             "\n".join([*reached.externals.values(), *reached.intrinsics.values()]),
             *functions,
-            "\n".join(headers.attribute_groups(target, self._unit.functions[kernel].bounds if kernel else {})),
+            "\n".join(headers.attribute_groups(target, bounds, self._context.debug > 0 and target.vendor == "cpu")),
             "\n".join([*metadata, *nodes.values()]),
         ]
         text = "\n\n".join([part for part in parts if part]) + "\n"

@@ -63,3 +63,9 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) or 1
     return os.cpu_count() or 1
+
+
+def wants_calls(environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether a program that fails should say which calls were open (`builtin/_trace.kpy` asks the same)."""
+    names = ("KTC_STACK_TRACE", "MOJO_ENABLE_STACK_TRACE_ON_ERROR")
+    return any(environment.get(name, "") not in ("", "0", "false") for name in names)

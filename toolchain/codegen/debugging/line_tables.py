@@ -31,8 +31,9 @@ def subprogram(context: Context, function: Function, signature: int = 0, kind_of
     file = _file(context, function.span.source)
     nodes = context.uses.metadata
     kind = "FullDebug" if describes_variables(context) else context.target.line_tables
+    whole = _whole(context, function.span.source)
     nodes[_UNIT] = (
-        f'!{_UNIT} = distinct !DICompileUnit(language: DW_LANG_C99, file: !{file}, producer: "ktc", '
+        f'!{_UNIT} = distinct !DICompileUnit(language: DW_LANG_C99, file: !{whole}, producer: "ktc", '
         f"isOptimized: true, runtimeVersion: 0, emissionKind: {kind})"
     )
     nodes[_TYPE] = f"!{_TYPE} = !DISubroutineType(types: !{_TYPES})"
@@ -90,6 +91,14 @@ def _file(context: Context, source: Source) -> int:
     folder, _, name = source.path.rpartition("/")
     file, place = quoted(name.encode(*_BYTES)), quoted(folder.encode(*_BYTES))
     context.uses.metadata[number] = f'!{number} = !DIFile(filename: "{file}", directory: "{place}")'
+    return number
+
+
+def _whole(context: Context, source: Source) -> int:
+    """Return the node of a unit's file, without a folder: tools put that before all paths that are relative."""
+    number = number_of(context, ("whole", id(source)))
+    path = quoted(source.path.encode(*_BYTES))
+    context.uses.metadata[number] = f'!{number} = !DIFile(filename: "{path}", directory: "")'
     return number
 
 

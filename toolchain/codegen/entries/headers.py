@@ -84,11 +84,16 @@ def forward(context: Context, text: FunctionText) -> str:
     return f"{_kernel_head(context, text)} {{\n{casts}  call void {name}({', '.join(passed)})\n  ret void\n}}"
 
 
-def attribute_groups(target: Target, bounds: Mapping[str, tuple[int, ...]]) -> list[str]:
-    """Return the attribute groups; their numbers are fixed. The kernel has these bounds."""
+def attribute_groups(target: Target, bounds: Mapping[str, tuple[int, ...]], is_traced: bool = False) -> list[str]:
+    """Return the attribute groups; their numbers are fixed. The kernel has these bounds.
+
+    Args:
+        is_traced: return addresses can be found (`builtin/_calls.kpy`).
+    """
     # Barriers and shuffles lie in callees: LLVM removes the word where it sees none.
     base = "convergent nounwind" if target.is_convergent else "nounwind"
     base += " sspstrong" if target.is_hardened else ""
+    base += " uwtable" if is_traced else ""
     machine = ""
     if target.names_processor:
         words: Mapping[str, str] = {"target-cpu": target.cpu, "target-features": target.features}

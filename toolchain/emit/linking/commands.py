@@ -68,7 +68,7 @@ def _of_linker(
     start, before, after = tools.start_files
     flags = ["--gc-sections", "--build-id=sha1", "--hash-style=gnu"]
     flags += ["-z", "relro", "-z", "now", "-z", "noexecstack"]
-    flags += [] if wanted.debug else ["-s"]
+    flags += ["--eh-frame-hdr"] if wanted.debug else ["-s"]
     flags += ["-shared", *_of_library(tools, wanted)] if wanted.shared else ["-pie", "-dynamic-linker", tools.loader]
     if wanted.libraries:
         usual = dict.fromkeys([str(Path(start).parent), *_USUAL_FOLDERS])
