@@ -35,6 +35,7 @@ from ktc.elaborate.types import lookup, struct_members, struct_types, triviality
 from ktc.syntax import ast
 
 _WRAPPED = ("_mlir_value", "address")
+_PRIMITIVES = ("__mlir_type", "__mlir_attr", "__mlir_op")
 _MAKERS = ("__init__", "__copyinit__", "__moveinit__")
 """They make a new value, whatever value stands before the dot."""
 
@@ -62,7 +63,7 @@ def place_or_value(body: Body, node: ast.Expr) -> Result:
     if isinstance(node, ast.Name):
         found = variables.find(body, node.id)
         return variables.variable(body, found, node, True) if isinstance(found, Var) else body.api.expr(body, node)
-    if not isinstance(node, ast.Attribute) or (isinstance(node.value, ast.Name) and node.value.id[:5] == "__mli"):
+    if not isinstance(node, ast.Attribute) or (isinstance(node.value, ast.Name) and node.value.id in _PRIMITIVES):
         return body.api.expr(body, node)
     base = place_or_value(body, node.value)
     if isinstance(base, Place) and base.local is not None and base.computed_from is None:

@@ -2,7 +2,8 @@
 
 Everything is computed on demand and kept in the slots of `StructTy`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from ktc.diag.codes import Code
@@ -152,10 +153,11 @@ def moves_plainly(elab: Elaboration, value: object) -> bool:
             return known
         case StructTy(info=info):
             value.plain_move = True
-            inside = value.params if info.module.is_library else (kind for _, kind in fields_of(elab, value))
-            value.plain_move = (info.module.is_library or "__moveinit__" not in info.members) and all(
-                map(partial(moves_plainly, elab), inside)
-            )
+            with _nested(elab, value):
+                inside = value.params if info.module.is_library else (kind for _, kind in fields_of(elab, value))
+                value.plain_move = (info.module.is_library or "__moveinit__" not in info.members) and all(
+                    map(partial(moves_plainly, elab), inside)
+                )
             return value.plain_move
         case PrimTy(args=inside) | ParameterPack(items=inside):
             return all(map(partial(moves_plainly, elab), inside))
@@ -168,17 +170,24 @@ def origins_of(elab: Elaboration, ty: Ty) -> tuple[OriginValue, ...]:
         return ()
     if ty.origins is None:
         ty.origins = ()
-        elab.types.nesting += 1
-        try:
+        with _nested(elab, ty):
             ty.origins = _find_origins(elab, ty)
-        finally:
-            elab.types.nesting -= 1
     return ty.origins
 
 
+@contextmanager
+def _nested(elab: Elaboration, ty: StructTy) -> Iterator[None]:
+    """Report a struct of the program whose fields have ever more types, while fields of fields are followed."""
+    elab.types.nesting += 1
+    try:
+        if elab.types.nesting > DEEP and not ty.info.module.is_library:
+            report_recursive(ty, False, elab.reporter.sink)
+        yield
+    finally:
+        elab.types.nesting -= 1
+
+
 def _find_origins(elab: Elaboration, ty: StructTy) -> tuple[OriginValue, ...]:
-    if elab.types.nesting > DEEP and not ty.info.module.is_library:
-        report_recursive(ty, False, elab.reporter.sink)
     found: list[OriginValue] = []
     for value in ty.params:
         _origins_in(elab, value, found)
