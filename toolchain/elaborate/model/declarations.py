@@ -249,6 +249,7 @@ class ModuleInfo:
     Args:
         asks_further_up: functions ask where the functions around them are called (`__call_location[inline_count=2]`).
         starred: the packages that it imports with `*`.
+        heads: the first names of the modules that it imports; the main file sees these modules by name.
     """
 
     name: str
@@ -258,6 +259,7 @@ class ModuleInfo:
     is_library: bool
     asks_further_up: bool = False
     starred: "list[ModuleInfo]" = field(default_factory=list)
+    heads: set[str] = field(default_factory=set)
 
 
 @entity

@@ -137,8 +137,10 @@ def add_imports(
     if isinstance(node, ast.Import):
         for written, alias in node.names:
             dotted = written.lstrip(".")
+            module.heads.add(dotted.partition(".")[0])
             _add_module(names, ImportRef(dotted, len(written) - len(dotted), "", module, span), alias)
         return
+    module.heads.add("" if node.level else node.module.partition(".")[0])
     for name, alias in node.names:
         if name == "*":
             _star(elab, names, ImportRef(node.module, node.level, "", module, span))
@@ -307,31 +309,6 @@ def member(elab: Elaboration, module: ModuleInfo, name: str, asking: ImportRef |
         return submodule(elab, module, name)
     found: Binding = module.scope.names.get(name)
     return module_name(elab, module, name) if found is not asking or asking is None else None
-
-
-def enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding:
-    """Return what a module of a program sees of the packages around it, the innermost first; None if nothing.
-
-    These are the names of each package, its submodules, and its own name; then the submodules of the packages that it
-    imports with `*`.
-    """
-    package = elab.modules.package
-    if module.is_library:
-        return None
-    parts = module.name.split(".")
-    parts = parts if package.is_package(module.node) else parts[:-1]
-    while parts:
-        node = package.find(".".join(parts), module.node)
-        around = enter(elab, node) if node is not None else None
-        if around is not None:
-            found = member(elab, around, name)
-            if found is not None:
-                return found
-            if parts[-1] == name:
-                return ModuleValue(around)
-        parts = parts[:-1]
-    starred = () if name.startswith("_") else module.starred
-    return next((found for one in starred if (found := submodule(elab, one, name)) is not None), None)
 
 
 def submodule(elab: Elaboration, module: ModuleInfo, name: str) -> ModuleValue | None:

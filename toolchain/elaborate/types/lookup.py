@@ -3,7 +3,7 @@ the packages around the module."""
 
 from ktc.elaborate.model.declarations import AliasInfo, ImportRef, ModuleInfo, Scope
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.types import StructTy
+from ktc.elaborate.model.types import ModuleValue, StructTy
 from ktc.elaborate.model.values import Binding
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import struct_members
@@ -30,4 +30,33 @@ def find(elab: Elaboration, name: str, scope: Scope, module: ModuleInfo) -> Bind
     found = modules.module_name(elab, module, name)
     if found is None:
         found = modules.prelude_name(elab, name)
-    return modules.enclosing_name(elab, module, name) if found is None else found
+    return _enclosing_name(elab, module, name) if found is None else found
+
+
+def _enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding:
+    """Return what a module of a program sees of the packages around it, the innermost first; None if nothing.
+
+    These are the names of each package, its submodules, and its own name; then the submodules of the packages that it
+    imports with `*`; in the main file the program's modules from which it imports anything.
+    """
+    package = elab.modules.package
+    if module.is_library:
+        return None
+    if module.name == "__main__" and name in module.heads and package.has(name):
+        node = package.find(name, module.node)
+        if node is not None and not node.source.is_library:
+            return ModuleValue(modules.enter(elab, node))
+    parts = module.name.split(".")
+    parts = parts if package.is_package(module.node) else parts[:-1]
+    while parts:
+        node = package.find(".".join(parts), module.node)
+        around = modules.enter(elab, node) if node is not None else None
+        if around is not None:
+            found = modules.member(elab, around, name)
+            if found is not None:
+                return found
+            if parts[-1] == name:
+                return ModuleValue(around)
+        parts = parts[:-1]
+    starred = () if name.startswith("_") else module.starred
+    return next((found for one in starred if (found := modules.submodule(elab, one, name)) is not None), None)
