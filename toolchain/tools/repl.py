@@ -29,6 +29,8 @@ from ktc.syntax.parsing.parser import parse
 
 MARK = "\x1e\n"
 _NAME = "<repl>.kpy"
+_NOTHING = "__nothing__"
+"""A function of each program that accepts what calls return that return nothing: such a call is a statement."""
 _HELP = """Type declarations, statements or expressions; end a block with an empty line.
 :reset  forget everything   :show  the program so far   :help  this   :quit  leave (or Ctrl-D)
 """
@@ -56,8 +58,9 @@ class Repl:
             declared, tried = [*self.declared, text], [(list(self.done), "")]
         else:
             declared = self.declared
-            shown = f"print({text.strip()})" if _is_expression(text) else text
-            tried = [(self.done, one) for one in dict.fromkeys((shown, f"_ = {text.strip()}", text))]
+            given = text.strip()
+            forms = (f"{_NOTHING}({given})", f"print({given})", f"_ = {given}") if _is_expression(text) else ()
+            tried = [(self.done, one) for one in (*forms, text)]
         problem = ""
         for done, statement in tried:
             problem, objects = self._compiled(_program(declared, done, statement))
@@ -65,7 +68,7 @@ class Repl:
                 continue
             self.declared = declared
             code, output = _run(objects)
-            if statement and not statement.startswith("print(") and code == 0:
+            if statement and not statement.startswith(("print(", f"{_NOTHING}(print(")) and code == 0:
                 self.done = [*done, statement]
             return output + (f"the program ended with code {code}\n" if code else "")
         return problem
@@ -94,7 +97,8 @@ def _program(declared: list[str], done: list[str], statement: str) -> str:
     """Return the whole program; the mark parts what was printed before from what is new."""
     body = [*done, f'print("{MARK[0]}", flush=True)', *([statement] if statement else [])]
     lines = [f"    {line}" if line.strip() else "" for one in body for line in one.split("\n")]
-    return "\n\n".join(declared) + "\n\ndef main():\n" + "\n".join(lines) + "\n"
+    own = f"fn {_NOTHING}(value: NoneType):\n    pass"
+    return "\n\n".join((*declared, own)) + "\n\ndef main():\n" + "\n".join(lines) + "\n"
 
 
 def _run(objects: tuple[bytes, ...]) -> tuple[int, str]:

@@ -80,6 +80,9 @@ def test_the_loop_keeps_what_was_good(place: Path) -> None:
     assert repl.take("twice(x)") == "in\n6\n"
     assert repl.take("'text'") == "text\n"
     assert "error[undefined-name]: 'nope' is not defined" in repl.take("nope")
+    assert repl.take("print(x + 1)") == "4\n"
+    assert repl.take("var xs = [1]") == repl.take("xs.append(x)") == ""
+    assert repl.take("len(xs)") == "2\n"
     assert repl.take("from sys import exit") == ""
     assert repl.take("exit(3)") == "the program ended with code 3\n"
 
