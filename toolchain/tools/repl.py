@@ -68,8 +68,9 @@ class Repl:
                 continue
             self.declared = declared
             code, output = _run(objects)
-            if statement and not statement.startswith(("print(", f"{_NOTHING}(print(")) and code == 0:
-                self.done = [*done, statement]
+            kept = _kept(statement)
+            if kept and code == 0:
+                self.done = [*done, kept]
             return output + (f"the program ended with code {code}\n" if code else "")
         return problem
 
@@ -86,6 +87,17 @@ class Repl:
         except CompileError as error:
             wrong = [one for one in in_order(error.diagnostics) if one.severity is Severity.ERROR]
             return _errors(wrong, self.color), None
+
+
+def _kept(statement: str) -> str:
+    """Return what of a statement later inputs run again: what it prints does not count, what it calls may count."""
+    plain = statement.removeprefix(f"{_NOTHING}(")
+    if not plain.startswith("print("):
+        return statement
+    inner = plain.removeprefix("print(")
+    if "(" not in inner:
+        return ""
+    return statement if plain != statement else f"_ = {inner[:-1]}"
 
 
 def _errors(wrong: list[Diagnostic], color: bool) -> str:

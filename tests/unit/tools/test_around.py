@@ -83,6 +83,8 @@ def test_the_loop_keeps_what_was_good(place: Path) -> None:
     assert repl.take("print(x + 1)") == "4\n"
     assert repl.take("var xs = [1]") == repl.take("xs.append(x)") == ""
     assert repl.take("len(xs)") == "2\n"
+    assert repl.take("xs.pop()") == "3\n" and repl.take("len(xs)") == "1\n"
+    assert repl.take("print(xs.pop())") == "1\n" and repl.take("len(xs)") == "0\n"
     assert repl.take("from sys import exit") == ""
     assert repl.take("exit(3)") == "the program ended with code 3\n"
 
