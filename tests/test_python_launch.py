@@ -58,6 +58,25 @@ class Array:
         self.__cuda_array_interface__ = {"shape": (4,), "typestr": "<f4", "data": (address, False), "version": 3}
 
 
+class Exporter:
+    """An array that only speaks DLPack."""
+
+    def __init__(self, address: int, device: tuple[int, int] = (2, 0), bits: int = 32, stride: int = 1) -> None:
+        self.device, self.streams = device, []
+        self.sizes = (ctypes.c_int64 * 2)(4, stride)
+        shape = ctypes.addressof(self.sizes)
+        self.tensor = struct.pack("@QiiiBBHPPQ", address, *device, 1, 2, bits, 1, shape, shape + 8, 64)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, *, stream: int | None = None) -> object:
+        self.streams.append(stream)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(self.tensor, b"dltensor", None)
+
+
 @pytest.fixture
 def log(tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Use the stand-in as the driver; return the file with what it was asked."""
@@ -113,6 +132,25 @@ def test_launches(log: Path) -> None:
     assert "takes 4 arguments (a, b, scale, n), not 3" in refused(TypeError, lambda: run(Tensor(1), Tensor(1), 1))
     assert "'n' must be int64, not 1.5" in refused(TypeError, lambda: run(Tensor(1), Tensor(1), 1, 1.5))
     assert len(launches(log)) == 4
+
+
+def test_dlpack(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays that only speak DLPack are used in the current stream; wrong ones are refused."""
+    run = ktc.compile(SOURCE, "axpy").kernel("axpy")[1, 32]
+    first, second = Exporter(4096), Exporter(8192, (13, 0))
+    run(first, second, 0.5, 7)
+    monkeypatch.setattr(cuda.known, "stream", lambda device: 11)
+    run(first, Tensor(32), 0.5, 7)
+    assert launches(log) == [
+        "launch 1 1 1, 32 1 1, 0 on 0: " + sent(4160, 8256, 0.5, 7),
+        "launch 1 1 1, 32 1 1, 0 on 11: " + sent(4160, 32, 0.5, 7),
+    ]
+    assert (first.streams, second.streams) == ([1, 11], [1])
+    assert "must be contiguous" in refused(ValueError, lambda: run(Exporter(1, stride=2), first, 1, 1))
+    assert "not of float64" in refused(TypeError, lambda: run(Exporter(1, bits=64), first, 1, 1))
+    assert "different devices" in refused(ValueError, lambda: run(first, Exporter(1, (2, 1)), 1, 1))
+    assert "different devices" in refused(ValueError, lambda: run(first, Exporter(1, (1, 0)), 1, 1))
+    assert "nor on an NVIDIA GPU" in refused(ValueError, lambda: run(first, Exporter(1, (10, 0)), 1, 1))
 
 
 def test_streams_and_devices(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Launches on an NVIDIA GPU through its driver, in the current context and stream.
 
-Input: PTX, and arrays of torch, cupy, or with `__cuda_array_interface__`. Output: launches. The driver is loaded when
-an array on a GPU comes first; nothing here needs a toolkit.
+Input: PTX, and arrays of torch, cupy, with `__cuda_array_interface__` or DLPack. Output: launches. The driver is loaded
+when an array on a GPU comes first; nothing here needs a toolkit.
 
 Source: CUDA Driver API 12, docs.nvidia.com/cuda/cuda-driver-api; the CUDA Array Interface, version 3.
 """
@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
+from ktc.api import dlpack
 from ktc.api.repeated_launch import Parts, Repeat, repeated_launch
 from ktc.base.records import record
 from ktc.ir.exports import CType, ExportedArgument
@@ -55,12 +56,13 @@ class _Kind:
 
     Args:
         is_torch: it is a tensor of torch. is_foreign: it may have the CUDA Array Interface. is_host: it is an array of
-            the host.
+            the host. has_dlpack: it may only be asked through DLPack.
     """
 
     is_torch: bool
     is_foreign: bool
     is_host: bool
+    has_dlpack: bool
 
 
 class _Known:
@@ -87,7 +89,8 @@ def _kind_of(value: object) -> _Kind:
         is_torch = any(one.__module__.startswith("torch") and one.__name__ == "Tensor" for one in kind.__mro__)
         is_foreign = hasattr(value, "__cuda_array_interface__")
         is_host = hasattr(value, "__array_interface__") or hasattr(value, "__buffer__") or kind in _BUFFERS
-        found = known.kinds[kind] = _Kind(is_torch, is_foreign, is_host)
+        has_dlpack = hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__")
+        found = known.kinds[kind] = _Kind(is_torch, is_foreign, is_host, has_dlpack)
         if is_torch:
             known.tensors.add(kind)
     return found
@@ -110,6 +113,8 @@ def device_of(args: Sequence[object]) -> int:
             device = own if isinstance(own, int) else 0
         elif kind.is_host:
             device = -1
+        elif kind.has_dlpack:
+            device = dlpack.device_of(cast(dlpack.Exporter, one))
         else:
             continue
         if where and device != found:
@@ -337,6 +342,12 @@ class Launch:
             return tensor.data_ptr()
         if value is None:
             return 0
+        if not kind.is_foreign and kind.has_dlpack:
+            found = dlpack.contents(cast(dlpack.Exporter, value), (known.stream or _stream_of)(self._device))
+            if not found.is_contiguous:
+                raise ValueError(f"{self._named(at)} must be contiguous in C order")
+            self._check_elements(at, found.elements)
+            return found.address
         if not kind.is_foreign:
             raise TypeError(f"{self._named(at)} must be an array on the GPU, not {type(value).__name__}")
         facts = cast(_CudaArray, value).__cuda_array_interface__
