@@ -100,6 +100,10 @@ fn main() raises:
         with assert_raises():
             _ = outer(9)
         _ = atol("five")
+    if what == "symbol":
+        from sys.ffi import OwnedDLHandle
+
+        print(OwnedDLHandle("libc.so.6").get_function[fn () -> Int]("no_such_function")())
 """
 
 CHAIN = """\
@@ -223,6 +227,8 @@ def test_what_the_program_ends_itself_has_a_place(program: Path) -> None:
     assert fail(program, "abort")[2] == "error: the program was ended by 'abort' at program.kpy:77:14\n"
     assert fail(program, "why")[1:] == ("ABORT: no reason\n", "  at program.kpy:79:14\n")
     assert fail(program, "optional")[2] == "  at program.kpy:81:36\n"
+    missing = fail(program, "symbol")
+    assert missing[1:] == ("ABORT: the library has no function 'no_such_function'\n", "  at program.kpy:94:68\n")
 
 
 def test_the_jit_tells_the_same(program: Path, program_cache: Path) -> None:
