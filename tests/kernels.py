@@ -7,6 +7,7 @@ program's first line may name the only targets that it is for: `# targets: sm_90
 """
 
 import argparse
+import re
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -51,6 +52,19 @@ def on_the_processor(source: Path) -> bool:
     """Return whether the CPU device runs a program too."""
     first = source.read_text("utf-8").splitlines()[0]
     return not first.startswith("# targets:") or "cpu" in first
+
+
+def multiplying(types: str, folder: Path) -> Path:
+    """Write a program with a kernel that calls `mma` on vectors of these types: sums, then factors."""
+    sums, factors = re.split(r"(?<=\]), ", types)
+    source = folder / "program.kpy"
+    source.write_text(
+        "from gpu.host import DeviceContext\nfrom gpu.mma import mma\n\n\n"
+        f"fn kernel(p: UnsafePointer[Int, MutAnyOrigin]):\n    var d = {sums}(0)\n    var a = {factors}(0)\n"
+        "    mma(d, a, a, d)\n    p[0] = Int(d[0])\n\n\n"
+        "def main():\n    _ = DeviceContext().compile_function_checked[kernel, kernel]()\n"
+    )
+    return source
 
 
 def device_modules(source: Path, targets: Iterable[str], cache: Cache) -> dict[str, tuple[LlvmModule, ...]]:

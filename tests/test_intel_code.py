@@ -13,7 +13,7 @@ from ktc.emit.device import Refused as NotEmitted
 from ktc.emit.device import images
 from ktc.emit.workers import Workers
 
-from kernels import Refused, device_modules
+from kernels import Refused, device_modules, multiplying
 
 PROGRAM = """
 from gpu import thread_idx
@@ -150,13 +150,5 @@ def test_warps_are_not_exchanged(tmp_path: Path, program_cache: Path, workers: W
     ],
 )
 def test_what_a_gpu_does_not_multiply(target: str, types: str, words: str, program_cache: Path, tmp_path: Path) -> None:
-    sums, factors = re.split(r"(?<=\]), ", types)
-    source = tmp_path / "program.kpy"
-    source.write_text(
-        "from gpu.host import DeviceContext\nfrom gpu.mma import mma\n\n\n"
-        f"fn kernel(p: UnsafePointer[Int, MutAnyOrigin]):\n    var d = {sums}(0)\n    var a = {factors}(0)\n"
-        "    mma(d, a, a, d)\n    p[0] = Int(d[0])\n\n\n"
-        "def main():\n    _ = DeviceContext().compile_function_checked[kernel, kernel]()\n"
-    )
     with pytest.raises(Refused, match=re.escape(words)):
-        device_modules(source, [target], Cache(program_cache))
+        device_modules(multiplying(types, tmp_path), [target], Cache(program_cache))

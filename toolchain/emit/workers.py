@@ -21,10 +21,10 @@ from dataclasses import field
 from importlib import import_module
 from typing import Any, Self
 
+from ktc.base import pipes
 from ktc.base import usage as measured
 from ktc.base.records import entity, record, replace
 from ktc.diag.diagnostic import Bug
-from ktc.emit import pipes
 from ktc.emit.backend_errors import backend_error
 from ktc.emit.job_steps import Step, Usage, used_by
 
@@ -163,7 +163,7 @@ class Workers:
 
     def _take(self) -> bool:
         """Read one result; False if there will be none any more."""
-        message = pipes.receive(self._from)
+        message = pipes.receive(self._from, tuple)
         if message is not None:
             ticket, kind, value, usage = message
             self._done[ticket] = (kind, value)
@@ -255,7 +255,7 @@ class _Server:
     def _turn(self) -> bool:
         for key, _ in self.selector.select():
             if key.data is None:
-                message = pipes.receive(self.jobs_in)
+                message = pipes.receive(self.jobs_in, tuple)
                 if message is None:
                     return False
                 if message[0] != _SERVER:
@@ -306,7 +306,7 @@ class _Server:
 
     def _collect(self, process: _Process) -> None:
         """Pass on the result of a job, or that LLVM has ended its process."""
-        message = pipes.receive(process.result)
+        message = pipes.receive(process.result, tuple)
         if message is None:
             while self._listen(process):
                 pass
@@ -337,7 +337,7 @@ def _work(jobs: int, results: int) -> None:
     status = 1
     try:
         before = 0.0
-        while (job := pipes.receive(jobs)) is not None:
+        while (job := pipes.receive(jobs, Job)) is not None:
             steps: list[Step] = []
             kind, value = _done(job, steps)
             usage, before = used_by(steps, before)

@@ -5,7 +5,9 @@ Input: a pipe and a value, or a pipe alone. Output: the bytes written, or the va
 
 import os
 import pickle
-from typing import Any
+from typing import TypeVar
+
+T = TypeVar("T")
 
 READ_BYTES = 1 << 16
 _LENGTH_BYTES = 8
@@ -24,13 +26,15 @@ def write(pipe: int, data: bytes) -> None:
         view = view[os.write(pipe, view) :]
 
 
-def receive(pipe: int) -> Any:
-    """Read one message; None also at the end of the pipe."""
+def receive(pipe: int, kind: type[T]) -> T | None:
+    """Read one message, which is of this kind; None also at the end of the pipe."""
     head = _read_exactly(pipe, _LENGTH_BYTES)
     if head is None:
         return None
     data = _read_exactly(pipe, int.from_bytes(head, "little"))
-    return None if data is None else pickle.loads(data)
+    message: T | None = None if data is None else pickle.loads(data)
+    assert message is None or isinstance(message, kind)
+    return message
 
 
 def _read_exactly(pipe: int, count: int) -> bytes | None:
