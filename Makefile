@@ -10,7 +10,7 @@ TYPES := .mypy_cache/path
 BENCHED := benchmarks/matmul.kpy benchmarks/gemm.kpy benchmarks/transformer.kpy
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native wheel run check quick format format-check lint types test test-device devices kernels ndarray same-code fuzz fuzz-format fuzz-lsp grammar checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
+.PHONY: help setup native wheel run check quick format format-python format-check lint types test test-device devices kernels ndarray same-code fuzz fuzz-format fuzz-lsp grammar checked differential bench bench-gpu scaling ulp docs library-pages release vsix clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -43,12 +43,16 @@ run: $(INSTALLED) ## build examples/vector_addition.kpy for what this machine ha
 
 check: format-check lint types ## format, lint and types, changing nothing
 
-format: $(READY) ## format and sort the Python sources
+format: format-python ## format all sources, sort imports
+	$(BIN)/ktc format .
+
+format-python: $(READY)
 	$(BIN)/ruff check --quiet --fix $(SOURCES) || true
 	$(BIN)/ruff format $(SOURCES)
 
 format-check: $(READY)
 	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ktc format --check .
 
 lint: $(READY)
 	$(BIN)/ruff check $(SOURCES)
@@ -58,7 +62,7 @@ types: $(READY) ## check the types strictly
 	@mkdir -p $(TYPES) && ln -sfn ../../toolchain $(TYPES)/ktc
 	MYPYPATH=$(TYPES) $(BIN)/mypy --config-file pyproject.toml -p ktc
 
-quick: format lint types ## format, lint, types, and the unit tests of what differs from main (BASE=)
+quick: format-python lint types ## format, lint, types, and the unit tests of what differs from main (BASE=)
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not device and not wide" $$($(BIN)/python tests/changed.py $(or $(BASE),main))
 
 test: $(READY) ## run all tests that need no GPU

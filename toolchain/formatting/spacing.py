@@ -8,6 +8,8 @@ _ARITHMETIC = {
 }  # fmt: skip
 _COMPARISONS = frozenset(("<", ">", "<=", ">=", "==", "!="))
 _HEADS = frozenset((*DEFINITIONS, "struct", "trait", "alias", "comptime"))
+_CONVENTIONS = ("deinit", "mut", "out", "owned", "read")
+"""Words that are keywords in front of an argument and names elsewhere."""
 _OPERANDS = ("name", "number", "string", "close", "transfer")
 
 
@@ -38,6 +40,8 @@ class _Arranger:
         """Arrange every leaf after the first."""
         for index, leaf in enumerate(self.leaves):
             top = self.stack[-1]
+            if leaf.text in _CONVENTIONS and not top.holds_parameters and self._is_operand(index):
+                leaf.kind = "name"
             if index:
                 leaf.space = self._space(index, self.leaves[index - 1], leaf)
                 self._split(index, leaf)
@@ -52,6 +56,10 @@ class _Arranger:
                 top.is_typed = True
             elif leaf.text == "for" and leaf.kind == "word" and index:
                 top.is_comprehension = True
+
+    def _is_operand(self, index: int) -> bool:
+        """Return whether an operator, a bracket, a comma or nothing follows."""
+        return index + 1 == len(self.leaves) or self.leaves[index + 1].kind in ("op", "open", "close")
 
     def _holds_parameters(self, index: int) -> bool:
         """Return whether a bracket opens the parameters or the arguments of a declaration or a function type."""

@@ -23,7 +23,6 @@ from ktc.syntax.parsing.parser import parse
 from lsprotocol import types as lsp
 from pygls.uris import from_fs_path, to_fs_path
 
-_COLUMNS = 80
 _MAX_SYMBOLS = 500
 
 
@@ -193,10 +192,10 @@ def _add_changes(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
-        return edits(server, server.document(params.text_document.uri), None, _COLUMNS)
+        return edits(server, server.document(params.text_document.uri), None)
 
     @server.feature(lsp.TEXT_DOCUMENT_RANGE_FORMATTING)
     def range_formatting(params: lsp.DocumentRangeFormattingParams) -> list[lsp.TextEdit]:
         document: Document = server.document(params.text_document.uri)
         lines = params.range.start.line + 1, params.range.end.line + 1
-        return edits(server, document, lines, _COLUMNS)
+        return edits(server, document, lines)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ktc.base.version import VERSION
+from ktc.config.format_style import BadFormatTable, FormatStyles
 from ktc.diag.diagnostic import Diagnostic, Severity, Sink
 from ktc.diag.fixes import fixes
 from ktc.diag.source import Source, Span
@@ -181,9 +182,14 @@ def finish(server: Server, document: Document, found: Analysis) -> None:
         publish(server, document, found.diagnostics)
 
 
-def edits(server: Server, document: Document, lines: tuple[int, int] | None, columns: int) -> list[lsp.TextEdit]:
+def edits(server: Server, document: Document, lines: tuple[int, int] | None) -> list[lsp.TextEdit]:
     """Return what formatting changes; nothing for a text that does not parse."""
     source = Source(document.path, document.text)
+    try:
+        columns = FormatStyles().line_length(Path(document.path))
+    except BadFormatTable as error:
+        server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, str(error)))
+        return []
     text = server.ktc.run(lambda: format_source(source, Sink(), server.ktc.tables, columns, lines))
     if text is None or text == document.text:
         return []

@@ -14,6 +14,7 @@ import click
 from ktc import config as configs
 from ktc.base.records import entity
 from ktc.base.version import VERSION
+from ktc.config.format_style import DEFAULT_LENGTH, BadFormatTable, FormatStyles
 from ktc.diag.diagnostic import Sink
 from ktc.diag.render import render_text
 from ktc.diag.source import Source
@@ -29,7 +30,6 @@ _STDIN = "-"
 class _Run:
     """One run of the command, and what it found."""
 
-    columns: int
     lines: tuple[int, int] | None
     checks: bool
     shows: bool
@@ -54,40 +54,53 @@ def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 
 @click.command("format")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-l", "--line-length", "columns", type=click.IntRange(20, 1000), default=80, show_default=True,
-              help="Maximum line length.")  # fmt: skip
+@click.option("-l", "--line-length", "columns", type=click.IntRange(20, 1000),
+              help=f"Maximum line length. Default: what pyproject.toml says, else {DEFAULT_LENGTH}.")  # fmt: skip
 @click.option("--check", "checks", is_flag=True, help="Write nothing; exit code 1 if a file would change.")
 @click.option("--diff", "shows", is_flag=True, help="Write nothing; show what would change.")
 @click.option("--lines", callback=_range, metavar="FIRST:LAST", help="Format only these lines of one file.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 def format_command(
-    paths: tuple[Path, ...], columns: int, checks: bool, shows: bool, lines: tuple[int, int] | None, quiet: bool
+    paths: tuple[Path, ...], columns: int | None, checks: bool, shows: bool, lines: tuple[int, int] | None, quiet: bool
 ) -> int:
     """Rewrite source files in the fixed style; `-` reads standard input and writes to standard output.
 
-    A folder means all source files in it. Comments are kept, and a file is written only if its syntax tree is the
-    same as before. `# fmt: off` to `# fmt: on`, and lines with `# fmt: skip`, are left alone.
+    A folder means all source files in it, except those that [tool.ktc.format] of pyproject.toml excludes. Comments are
+    kept, and a file is written only if its syntax tree is the same as before. `# fmt: off` to `# fmt: on`, and lines with `# fmt: skip`, are left alone.
     """
     if lines is not None and (len(paths) > 1 or paths[0].is_dir()):
         raise click.UsageError("--lines is for one file")
-    run = _Run(columns, lines, checks, shows, Sink(), load_tables(configs.open_cache()))
+    files = _chosen(paths, columns)
+    run = _Run(lines, checks, shows, Sink(), load_tables(configs.open_cache()))
     crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "format", "stage": "format"})
-    code = guard.run(partial(_work, run, paths), lambda: crash)
+    code = guard.run(partial(_work, run, files), lambda: crash)
     sys.stderr.write(render_text(run.sink.diagnostics, configs.wants_color(sys.stderr.isatty())))
     if not quiet and str(paths[0]) != _STDIN:
         sys.stderr.write(_summary(run))
     return code
 
 
-def _work(run: _Run, paths: Sequence[Path]) -> int:
+def _chosen(paths: Sequence[Path], columns: int | None) -> list[tuple[Path, int]]:
+    """Return the files to format, and how many columns their lines may have."""
+    styles = FormatStyles()
+    try:
+        return [
+            (path, columns or styles.line_length(path))
+            for path in sources(paths) if path in paths or not styles.excludes(path)
+        ]  # fmt: skip
+    except BadFormatTable as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _work(run: _Run, files: Sequence[tuple[Path, int]]) -> int:
     from ktc.formatting.formatter import format_source
 
-    for path in sources(paths):
+    for path, columns in files:
         is_stdin = str(path) == _STDIN
         source = Source("<stdin>", sys.stdin.read()) if is_stdin else read_source(path, run.sink, False, {})
         text = None
         if source is not None:
-            text = format_source(source, run.sink, run.tables, run.columns, run.lines)
+            text = format_source(source, run.sink, run.tables, columns, run.lines)
         if source is None or text is None:
             run.failed += 1
             continue

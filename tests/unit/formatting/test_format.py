@@ -69,6 +69,7 @@ def test_a_changed_tree_is_a_bug(tables: Tables, monkeypatch: pytest.MonkeyPatch
         ("a = b if c else(d)\n", "a = b if c else (d)\n"),
         ("x = a[b+1:c], a[b:c], a[::2]\n", "x = a[b + 1 : c], a[b:c], a[::2]\n"),
         ("x = -a**2 + b.c**-d + f(x)**2\n", "x = -a**2 + b.c**-d + f(x) ** 2\n"),
+        ("x = out*mut - read**2 + (owned -1)\n", "x = out * mut - read**2 + (owned - 1)\n"),
         ("f(a, b = -1, *c)\n", "f(a, b=-1, *c)\n"),
         ("var f = fn[w:Int](Int)capturing[_]->None\n", "var f = fn[w: Int](Int) capturing [_] -> None\n"),
         ("for (a, b) in(c): pass\n", "for a, b in c:\n    pass\n"),
@@ -120,6 +121,23 @@ def test_the_command_rewrites_files(place: Path, capsys: pytest.CaptureFixture[s
     assert Path("a.kpy").stat().st_mode & 0o777 == 0o640
     assert Path("sub/.hidden/c.kpy").read_text() == "alias x  = 1\n"
     assert main(["format", "--check", "-q", "."]) == 0
+
+
+def test_the_project_sets_lengths_and_exclusions(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = "x = function_with_a_long_name(argument_number_one, argument_number_two, three)\n"
+    for path in ("a.kpy", "sub/b.kpy", "left.kpy"):
+        Path(path).write_text(f"fn f():\n    {call}")
+    table = Path("pyproject.toml")
+    table.write_text('[tool.ktc.format]\nline-length = { sub = 100 }\nexclude = ["left.kpy"]\n')
+    assert main(["format", "--check", "."]) == 1
+    assert capsys.readouterr().out == "would reformat a.kpy\n"
+    assert main(["format", "--check", "left.kpy"]) == 1
+    assert main(["format", "--check", "-l", "100", "."]) == 0
+    capsys.readouterr()
+    for wrong in ("line-length = 9", "exclude = 1", "width = 100", "line-length = { sub = '' }", "="):
+        table.write_text(f"[tool.ktc.format]\n{wrong}\n")
+        assert main(["format", "--check", "."]) == 1
+        assert "pyproject.toml" in capsys.readouterr().err
 
 
 def test_the_command_shows_a_difference(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
