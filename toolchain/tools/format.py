@@ -66,7 +66,8 @@ def format_command(
     """Rewrite source files in the fixed style; `-` reads standard input and writes to standard output.
 
     A folder means all source files in it, except those that [tool.ktc.format] of pyproject.toml excludes. Comments are
-    kept, and a file is written only if its syntax tree is the same as before. `# fmt: off` to `# fmt: on`, and lines with `# fmt: skip`, are left alone.
+    kept, and a file is written only if its syntax tree is the same as before. `# fmt: off` to `# fmt: on`, and lines
+    with `# fmt: skip`, are left alone.
     """
     if lines is not None and (len(paths) > 1 or paths[0].is_dir()):
         raise click.UsageError("--lines is for one file")
