@@ -124,10 +124,10 @@ def test_with_a_gpu_a_program_carries_both(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_colour() -> None:
-    assert config.wants_color(True, {"TERM": "xterm"})
-    assert not config.wants_color(False, {})
-    assert not config.wants_color(True, {"NO_COLOR": "1"})
-    assert not config.wants_color(True, {"TERM": "dumb"})
+    assert config.color_enabled(True, {"TERM": "xterm"})
+    assert not config.color_enabled(False, {})
+    assert not config.color_enabled(True, {"NO_COLOR": "1"})
+    assert not config.color_enabled(True, {"TERM": "dumb"})
 
 
 def test_the_version_is_the_projects() -> None:

@@ -73,13 +73,13 @@ def _written(text: str, node: ast.Expr | None) -> str:
 
 def _value(text: str, param: ast.Param, value: object) -> str:
     """Return a value of a parameter as the program's language writes it."""
-    wanted = _written(text, param.type)
+    type_name = _written(text, param.type)
     if isinstance(value, bool):
         return str(value)
-    if wanted == "DType":
+    if type_name == "DType":
         return f"DType.{_dtype(value)}"
     if isinstance(value, str):
-        return json.dumps(value) if wanted in _TEXTS else value
+        return json.dumps(value) if type_name in _TEXTS else value
     return repr(value)
 
 

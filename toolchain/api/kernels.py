@@ -155,9 +155,9 @@ class Launcher:
         if repeat is not None and repeat(args):
             return
         if len(args) != len(own.arguments):
-            wanted = ", ".join(own.arguments)
+            expected = ", ".join(own.arguments)
             count = f"{len(own.arguments)} argument{'' if len(own.arguments) == 1 else 's'}"
-            raise TypeError(f"{own.__name__}() takes {count} ({wanted}), not {len(args)}")
+            raise TypeError(f"{own.__name__}() takes {count} ({expected}), not {len(args)}")
         device = cuda.device_of(args)
         if device >= 0:
             launch = self._gpu.get(device)

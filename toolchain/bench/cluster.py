@@ -105,8 +105,8 @@ def sources(file: Path, suffix: str) -> dict[str, str]:
     for package in [one for one in found if any((one / f"__init__{end}").exists() for end in SUFFIXES)]:
         found += package.rglob("*")
     twin = file.with_suffix(suffix) if suffix else file
-    wanted = {twin, *(path for path in found if path.suffix in SUFFIXES)}
-    return {str(path.relative_to(folder)): path.read_text("utf-8") for path in sorted(wanted) if path.is_file()}
+    needed = {twin, *(path for path in found if path.suffix in SUFFIXES)}
+    return {str(path.relative_to(folder)): path.read_text("utf-8") for path in sorted(needed) if path.is_file()}
 
 
 def _parts(plan: Plan) -> Iterator[Plan]:

@@ -33,8 +33,8 @@ SUFFIXES = (".kpy", ".mojo", ".🔥")
 _EMIT_KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
 
 
-def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted or context.resilient_parsing:
+def _version(context: click.Context, _: click.Parameter, is_given: bool) -> None:
+    if not is_given or context.resilient_parsing:
         return
     from ktc.cli.doctor import llvm_versions
 
@@ -134,8 +134,8 @@ def build(
 
             print_assembler()
         data = task.kept(config, config.emit)
-        wants_exports = data is not None and (beside.header or config.emit == "python-extension")
-        exports = kept_exports(task, config) if wants_exports else Exports()
+        needs_exports = data is not None and (beside.header or config.emit == "python-extension")
+        exports = kept_exports(task, config) if needs_exports else Exports()
         if data is not None and exports is not None:
             build_cache.write(config, data, task.sink)
             beside.write(config, exports)
@@ -190,7 +190,7 @@ def emit(file: str, kind: str, kernel: str, output: Path | None, **words: Any) -
 def _print_stage(data: bytes, kind: str, vendor: str) -> int:
     from ktc.cli.output import print_code
 
-    print_code(data, kind, vendor, configs.wants_color(sys.stdout.isatty()))
+    print_code(data, kind, vendor, configs.color_enabled(sys.stdout.isatty()))
     return 0
 
 
@@ -333,7 +333,7 @@ def main(arguments: list[str] | None = None) -> int:
         why = (error.strerror or str(error)).lower()
         place = f" '{error.filename}'" if error.filename else ""
         problem = Diagnostic(Code.FILE_ERROR, None, f"cannot write the output{place}: {why}")
-        sys.stderr.write(render_text([problem], configs.wants_color(sys.stderr.isatty())))
+        sys.stderr.write(render_text([problem], configs.color_enabled(sys.stderr.isatty())))
         return 1
 
 

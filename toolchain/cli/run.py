@@ -16,7 +16,7 @@ from ktc.base.version import VERSION
 from ktc.cli.standard_input import program_of
 from ktc.cli.task import Command, Task, compile_options, task_of
 from ktc.config import Config
-from ktc.config.environment import wants_calls
+from ktc.config.environment import stack_traces_enabled
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic
 from ktc.diag.render import render_json, render_text
@@ -31,7 +31,7 @@ from ktc.targets import triples
 def run_command(file: str, arguments: tuple[str, ...], **words: Any) -> int:
     """Compile FILE (`-`: standard input) and run it; arguments after FILE are passed to the program."""
     file, words["search"] = program_of(file, words["search"])
-    if words["debug"] is None and not words["debug_level"] and wants_calls():
+    if words["debug"] is None and not words["debug_level"] and stack_traces_enabled():
         words["debug"] = 1
     task = task_of(words, file)
 
@@ -52,11 +52,11 @@ def run_command(file: str, arguments: tuple[str, ...], **words: Any) -> int:
         from ktc.emit import jit, own_process
         from ktc.emit.linking.commands import LinkOptions
 
-        start = own_process.run if own_process.is_wanted(objects) else jit.run
+        start = own_process.run if own_process.is_required(objects) else jit.run
         debug = config.debug > 0 and not config.host.checks
         if config.libraries or debug:  # tools find the lines of calls in an executable only
-            wanted = LinkOptions(debug=debug, libraries=config.libraries, folders=config.library_folders)
-            start = partial(own_process.run, wanted=wanted)
+            options = LinkOptions(debug=debug, libraries=config.libraries, folders=config.library_folders)
+            start = partial(own_process.run, options=options)
         # The program is started from the main thread, which alone may handle signals.
         task.finish = partial(_run_program, partial(start, objects, (file, *arguments)), task)
 
@@ -69,8 +69,8 @@ def _check_runs_here(config: Config) -> None:
     Raises:
         CompileError: this machine cannot run it.
     """
-    wanted, here = triples.parsed(config.host.triple), triples.of_this_machine()
-    if (wanted.architecture, wanted.system) != (here.architecture, here.system):
+    target, here = triples.parsed(config.host.triple), triples.of_this_machine()
+    if (target.architecture, target.system) != (here.architecture, here.system):
         text = f"this machine cannot run a program for '{config.host.triple}'"
         raise CompileError([Diagnostic(Code.UNKNOWN_TARGET, None, text, "'ktc build' makes an executable for it")])
 
@@ -87,7 +87,7 @@ def _run_program(program: Callable[[], int], task: Task) -> int:
             names = ", ".join([f"'{name}'" for name in error.names])
             help = "name the library that has it: -l NAME"
             problem = Diagnostic(Code.LINK_FAILED, None, f"linking failed: no library here has {names}", help)
-            color = configs.wants_color(sys.stderr.isatty())
+            color = configs.color_enabled(sys.stderr.isatty())
             in_json = task.diagnostic_format == "json"
             sys.stderr.write(render_json([problem]) if in_json else render_text([problem], color))
             codes.append(1)

@@ -88,9 +88,9 @@ class Task:
         if self.diagnostic_format == "json":
             text = render_json(diagnostics)
         else:
-            text = render_text(diagnostics, configs.wants_color(sys.stderr.isatty()))
+            text = render_text(diagnostics, configs.color_enabled(sys.stderr.isatty()))
         sys.stderr.write(text)
-        if self.times.wanted:
+        if self.times.enabled:
             from ktc.cli.output import show_times
 
             show_times(self.times, self.session)
@@ -227,14 +227,14 @@ def compile_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def chosen_checks(wants_all: bool, chosen: str | None) -> tuple[str, ...] | None:
+def chosen_checks(check_all: bool, chosen: str | None) -> tuple[str, ...] | None:
     """Return what `--check` and `--check=KINDS` look for; None: nothing.
 
     Raises:
         click.BadParameter: a word means nothing.
     """
     if chosen is None:
-        return checked.parse("") if wants_all else None  # type: ignore[return-value]
+        return checked.parse("") if check_all else None  # type: ignore[return-value]
     found = checked.parse(chosen)
     if isinstance(found, str):
         known = ", ".join((*checked.KINDS, *checked.MODES))

@@ -9,7 +9,7 @@ from ktc.base.records import entity
 
 @entity
 class Times:
-    """What is wanted of the times of a build.
+    """What is requested of the times of a build.
 
     Args:
         shows: print the table.
@@ -23,7 +23,7 @@ class Times:
     marks: list[tuple[str, float, float, float, int, int]] = field(default_factory=list)
 
     @property
-    def wanted(self) -> bool:
+    def enabled(self) -> bool:
         """Return whether any report was requested."""
         return self.shows or self.json is not None or self.trace is not None
 

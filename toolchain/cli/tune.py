@@ -143,14 +143,14 @@ def _limited(choices: dict[str, tuple[int, ...]], limits: Sequence[str]) -> dict
             known = ", ".join(choices)
             raise click.UsageError(f"the program has no choice '{name}'; it has {known}")
         try:
-            wanted = tuple(int(word, 0) for word in text.split(","))
+            requested = tuple(int(word, 0) for word in text.split(","))
         except ValueError:
             raise click.UsageError(f"--set {limit}: values are integers separated by commas") from None
-        strange = [value for value in wanted if value not in choices[name]]
+        strange = [value for value in requested if value not in choices[name]]
         if strange:
             values = ", ".join(map(str, choices[name]))
             raise click.UsageError(f"'{name}' has no value {strange[0]}: its values are {values}")
-        choices[name] = wanted
+        choices[name] = requested
     return choices
 
 

@@ -29,6 +29,6 @@ def wheel_command(folder: Path, output: Path) -> int:
         return 1
     except ProjectError as error:
         problem = Diagnostic(Code.FILE_ERROR, None, str(error))
-        sys.stderr.write(render_text([problem], configs.wants_color(sys.stderr.isatty())))
+        sys.stderr.write(render_text([problem], configs.color_enabled(sys.stderr.isatty())))
         return 1
     return 0

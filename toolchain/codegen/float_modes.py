@@ -37,7 +37,7 @@ def with_modes(text: str, modes: Mapping[str, int]) -> str:
             if here in made:
                 continue
             called = {one: mode | modes.get(one, 0) for one in _SYMBOL.findall(bodies[symbol]) if one in bodies}
-            new = {one: _copy(one, wanted) for one, wanted in called.items() if modes.get(one) != wanted}
+            new = {one: _copy(one, mode) for one, mode in called.items() if modes.get(one) != mode}
             if not own:
                 new[symbol] = here
             body = in_mode(_renamed(bodies[symbol], new), mode)

@@ -111,7 +111,7 @@ _ALWAYS_INLINE = 1
 
 
 class _Lowering:
-    """The lowering of one unit; functions and globals that are wanted twice are lowered once."""
+    """The lowering of one unit; functions and globals that are used twice are lowered once."""
 
     def __init__(self, unit: Unit, images: Images | None, debug: int, level: int, marks: bool = False) -> None:
         target = unit.target

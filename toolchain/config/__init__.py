@@ -7,11 +7,11 @@ objects. What is slow to find out about this machine (its processor, its GPUs) i
 from ktc.config.environment import (
     PREBUILT,
     cache_folder,
+    color_enabled,
     environment_with,
     open_cache,
     processors,
     stdlib_folder,
-    wants_color,
 )
 from ktc.config.machine import local_gpus, processor
 from ktc.config.options import (
@@ -31,8 +31,26 @@ from ktc.config.options import (
 from ktc.config.resolution import resolve
 
 __all__ = (
-    "CHECKED_LEVEL", "DEBUG_LEVELS", "DEFAULT_LEVEL", "DIAGNOSTIC_FORMATS", "EMIT_KINDS", "FULL_DEBUG", "LIBRARIES",
-    "OFFLOAD_MODES", "PREBUILT", "SUFFIXES", "WITH_OR_WITHOUT_MAIN", "Config", "Options", "cache_folder",
-    "environment_with", "local_gpus", "open_cache", "processor", "processors", "resolve", "stdlib_folder",
-    "wants_color",
+    "CHECKED_LEVEL",
+    "DEBUG_LEVELS",
+    "DEFAULT_LEVEL",
+    "DIAGNOSTIC_FORMATS",
+    "EMIT_KINDS",
+    "FULL_DEBUG",
+    "LIBRARIES",
+    "OFFLOAD_MODES",
+    "PREBUILT",
+    "SUFFIXES",
+    "WITH_OR_WITHOUT_MAIN",
+    "Config",
+    "Options",
+    "cache_folder",
+    "color_enabled",
+    "environment_with",
+    "local_gpus",
+    "open_cache",
+    "processor",
+    "processors",
+    "resolve",
+    "stdlib_folder",
 )  # fmt: skip

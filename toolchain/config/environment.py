@@ -45,7 +45,7 @@ def environment_with(changes: Mapping[str, str], environment: Mapping[str, str] 
     return {**environment, **changes}
 
 
-def wants_color(is_terminal: bool, environment: Mapping[str, str] = os.environ) -> bool:
+def color_enabled(is_terminal: bool, environment: Mapping[str, str] = os.environ) -> bool:
     """Return whether to write colours: on a terminal or with FORCE_COLOR, unless NO_COLOR is set or it is `dumb`."""
     if environment.get("NO_COLOR"):
         return False
@@ -65,7 +65,7 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def wants_calls(environment: Mapping[str, str] = os.environ) -> bool:
+def stack_traces_enabled(environment: Mapping[str, str] = os.environ) -> bool:
     """Return whether a program that fails should say which calls were open (`builtin/_trace.kpy` asks the same)."""
     names = ("KTC_STACK_TRACE", "MOJO_ENABLE_STACK_TRACE_ON_ERROR")
     return any(environment.get(name, "") not in ("", "0", "false") for name in names)

@@ -141,13 +141,13 @@ def _output(root: Path, suffix: str) -> Path:
 
 
 def _accelerators(
-    wanted: str | None, host: Target, sink: Sink, cache: Cache, environment: Mapping[str, str]
+    requested: str | None, host: Target, sink: Sink, cache: Cache, environment: Mapping[str, str]
 ) -> tuple[Target, ...]:
-    if wanted is None:
+    if requested is None:
         names = [name for name in local_gpus(cache, environment) if targets.find(name, host) is not None][:1]
         names.append("cpu")
     else:
-        names = [name.strip() for name in wanted.split(",")]
+        names = [name.strip() for name in requested.split(",")]
     found: dict[str, Target] = {}
     for name in names:
         target = targets.find(name, host)

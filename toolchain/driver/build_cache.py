@@ -22,18 +22,18 @@ from ktc.targets.target import Target
 
 
 @record
-class Kept:
+class CachedBuild:
     """What a build made: its bytes (an executable, an object, a text) and its warnings."""
 
     data: bytes
     warnings: tuple[Diagnostic, ...] = ()
 
 
-def find(config: Config, form: str, cache: Cache) -> Kept | None:
+def find(config: Config, form: str, cache: Cache) -> CachedBuild | None:
     """Return what the same build made before, or None if any of its files is different now.
 
     Args:
-        form: what is wanted of the program ("exe", "objects", "asm").
+        form: what is requested of the program ("exe", "objects", "asm").
     """
     raw = cache.get(index_key(config, form))
     if raw is None:
@@ -51,7 +51,7 @@ def find(config: Config, form: str, cache: Cache) -> Kept | None:
     if kept is None:
         return None
     shown = unpickling.loads(kept) if kept else ()
-    return Kept(data, shown) if isinstance(shown, tuple) else None
+    return CachedBuild(data, shown) if isinstance(shown, tuple) else None
 
 
 def keep(

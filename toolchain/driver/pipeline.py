@@ -232,20 +232,20 @@ def _emit_kernel(session: Session, unit: Unit, kernel: str, kind: str, workers: 
     return units.emit_cached(session, unit, [module], {symbol: {kind}}, workers)[symbol][kind]
 
 
-def _choose_kernel(session: Session, unit: Unit, wanted: str) -> str:
+def _choose_kernel(session: Session, unit: Unit, name: str) -> str:
     """Return the symbol of the kernel that was asked for, by its symbol, its title, or its title without parameters."""
     listed = ", ".join(f"'{kernel.title}'" for kernel in unit.kernels)
     names = {kernel.symbol: (kernel.symbol, kernel.title, kernel.title.partition("[")[0]) for kernel in unit.kernels}
-    fitting = [symbol for symbol, spelled in names.items() if not wanted or wanted in spelled]
-    exact = [symbol for symbol, spelled in names.items() if wanted in spelled[:2]]
+    fitting = [symbol for symbol, spelled in names.items() if not name or name in spelled]
+    exact = [symbol for symbol, spelled in names.items() if name in spelled[:2]]
     if len(fitting) == 1 or len(exact) == 1:
         return (exact or fitting)[0]
     if not unit.kernels:
         fail(session, Diagnostic(Code.INVALID_KERNEL, None, f"the program has no kernel for {unit_name(unit)}"))
     if not fitting:
-        message = f"the program has no kernel '{wanted}'"
+        message = f"the program has no kernel '{name}'"
         fail(session, Diagnostic(Code.INVALID_KERNEL, None, message, f"its kernels are {listed}"))
-    message = f"the program has {len(fitting)} kernels" + (f" called '{wanted}'" if wanted else "")
+    message = f"the program has {len(fitting)} kernels" + (f" called '{name}'" if name else "")
     titles = [kernel.title for kernel in unit.kernels]
     offered = [names[symbol][titles.count(names[symbol][1]) == 1] for symbol in fitting]
     help = f"choose one with --kernel: {', '.join(map(repr, sorted(offered)))}"
@@ -269,7 +269,9 @@ def _link(session: Session, objects: Sequence[bytes]) -> Executable:
     config = session.config
     with session.stage("link"):
         try:
-            return link(objects, config.output, find_link_tools(config.host.triple), wanted(config, session.exports))
+            return link(
+                objects, config.output, find_link_tools(config.host.triple), link_options(config, session.exports)
+            )
         except LinkFailed as error:
             _link_failed(session, error)
         except OSError as error:
@@ -277,7 +279,7 @@ def _link(session: Session, objects: Sequence[bytes]) -> Executable:
             raise CompileError(session.sink.diagnostics) from error
 
 
-def wanted(config: Config, exports: Exports) -> LinkOptions:
+def link_options(config: Config, exports: Exports) -> LinkOptions:
     """Return what the linker is to make."""
     is_library = config.emit in LIBRARIES
     names = tuple([one.name for one in exports.functions]) if is_library else None

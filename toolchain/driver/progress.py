@@ -28,10 +28,10 @@ _STDERR = 2
 
 
 @contextmanager
-def shown(session: Session, is_terminal: bool, wanted: bool = True) -> Iterator[None]:
-    """Show the progress of what runs inside, if `wanted`: on a terminal a line that changes, in a log one for a long
+def shown(session: Session, is_terminal: bool, is_enabled: bool = True) -> Iterator[None]:
+    """Show the progress of what runs inside, if enabled: on a terminal a line that changes, in a log one for a long
     first build."""
-    if not wanted:
+    if not is_enabled:
         yield
         return
     done = threading.Event()

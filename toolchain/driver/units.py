@@ -220,12 +220,12 @@ def look_up(session: Session, program: Program) -> None:
 
 
 def _kernels(session: Session, program: Program) -> Iterator[tuple[Unit, tuple[LlvmModule, ...], dict[str, set[str]]]]:
-    """Give each device unit, its kernels' modules, and the kinds that are wanted of each."""
-    wanted = _wanted_images(program)
+    """Give each device unit, its kernels' modules, and the kinds that are requested of each."""
+    requested = _requested_images(program)
     sliced = per_kernel.modules(session, program) if session.slicer is not None else None
     for index, unit in enumerate(program.devices):
         modules = sliced[index] if sliced is not None else _lower(session, unit)
-        kinds = {module.kernel: wanted.get((index, module.kernel), set()) for module in modules}
+        kinds = {module.kernel: requested.get((index, module.kernel), set()) for module in modules}
         if is_native(unit):
             for chosen in kinds.values():
                 chosen.add("object")
@@ -239,14 +239,14 @@ def _lower(session: Session, unit: Unit) -> tuple[LlvmModule, ...]:
     return modules
 
 
-def _wanted_images(program: Program) -> dict[tuple[int, str], set[str]]:
+def _requested_images(program: Program) -> dict[tuple[int, str], set[str]]:
     """Return by unit and kernel the kinds that the host's globals hold."""
-    wanted: dict[tuple[int, str], set[str]] = {}
+    requested: dict[tuple[int, str], set[str]] = {}
     for variable in program.host.globals.values():
         if isinstance(variable.content, ImageRef):
             reference = variable.content
-            wanted.setdefault((reference.unit, reference.kernel), set()).add(reference.kind)
-    return wanted
+            requested.setdefault((reference.unit, reference.kernel), set()).add(reference.kind)
+    return requested
 
 
 def emit_cached(
@@ -331,7 +331,7 @@ def _report_uncut(session: Session, unit: Unit, modules: Sequence[LlvmModule], n
 def _keys(
     session: Session, modules: Sequence[LlvmModule], kinds: dict[str, set[str]], ptxas: str
 ) -> dict[tuple[str, str], Key]:
-    """Return the key of each kernel in each kind that is wanted of it."""
+    """Return the key of each kernel in each kind that is requested of it."""
     stamp = session.emitter()
     assembler = tools.stamp_of_ptxas(ptxas)
     return {
@@ -342,8 +342,8 @@ def _keys(
 
 
 def _ptxas(modules: Sequence[LlvmModule], kinds: dict[str, set[str]]) -> str:
-    wanted = any(module.target.vendor == "nvidia" and "object" in kinds[module.kernel] for module in modules)
-    return tools.find_ptxas() if wanted else ""
+    needs_ptxas = any(module.target.vendor == "nvidia" and "object" in kinds[module.kernel] for module in modules)
+    return tools.find_ptxas() if needs_ptxas else ""
 
 
 def _kernel_of(unit: Unit, symbol: str) -> Kernel | None:

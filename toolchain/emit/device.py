@@ -1,6 +1,6 @@
 """Kernels to images: PTX, AMD code objects, AIR, or code for the CPU.
 
-Input: one `ModuleText` a kernel and the kinds that are wanted of it. Output: an `Image` a kernel. Kernels are compiled
+Input: one `ModuleText` a kernel and its requested kinds. Output: an `Image` a kernel. Kernels are compiled
 in other processes, for LLVM ends the process for code that it cannot translate. An undefined function is the user's
 mistake and is found before LLVM starts; so is more shared memory than there is.
 """
@@ -158,9 +158,9 @@ def _images(
     if order:
         workers.expect_kernels()
     for module in order:
-        wanted = frozenset(kinds.get(module.kernel, {"image"}))
+        requested = frozenset(kinds.get(module.kernel, {"image"}))
         is_long = module.target.vendor != "cpu" and module.text.count("\n") > _LONG
-        arguments = (module, wanted, level, ptxas, is_long)
+        arguments = (module, requested, level, ptxas, is_long)
         job = Job(f"kernel '{module.kernel}'", "ktc.emit.kernel:emit_kernel", arguments, timed=True, last=is_long)
         tickets[module.kernel] = workers.submit(with_spare(job) if module.target.vendor == "cpu" else job)
     if meanwhile is not None:

@@ -1,6 +1,6 @@
 """One kernel through LLVM, in the process where this is called; `device` calls it in other processes.
 
-Input: the kernel's `ModuleText` and the kinds that are wanted. Output: bytes by kind. What only some targets need, or
+Input: the kernel's `ModuleText` and the requested kinds. Output: bytes by kind. What only some targets need, or
 `--check`, is imported where it is used: `device.workers_for` loads what the targets of
 a build need, once for all processes.
 """

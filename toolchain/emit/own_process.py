@@ -18,17 +18,17 @@ _LOADS_PYTHON = b"ktc_python\0"
 """The variable of stdlib/python/_library.kpy with the library that was loaded, among the symbols of an object."""
 
 
-def is_wanted(objects: Sequence[bytes]) -> bool:
+def is_required(objects: Sequence[bytes]) -> bool:
     """Tell whether a program loads a Python, which can be only one in a process, or no process can be copied here."""
     return not hasattr(os, "fork") or any(_LOADS_PYTHON in data for data in objects)
 
 
-def run(objects: Sequence[bytes], argv: Sequence[str], wanted: LinkOptions = EXECUTABLE) -> int:
+def run(objects: Sequence[bytes], argv: Sequence[str], options: LinkOptions = EXECUTABLE) -> int:
     """Link the program into a folder that is removed afterwards, and run it; a linker that is missing is an error."""
     with tempfile.TemporaryDirectory(prefix="ktc-run-") as folder:
         program = Path(folder, "program")
         try:
-            link(objects, program, find_link_tools(), wanted)
+            link(objects, program, find_link_tools(), options)
         except LinkFailed as error:
             said = " ".join(str(error).split())
             reason = "a program that calls Python or another library is linked before it runs"

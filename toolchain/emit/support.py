@@ -41,7 +41,7 @@ def routines(text: str, target: Target) -> str:
         text: the module. Only the types in it count: LLVM may convert where the text does not.
         target: what it is compiled for.
     """
-    found = list(_wanted(text, target))
+    found = list(_needed(text, target))
     if not found:
         return ""
     # LLVM removes unused functions before it turns instructions into calls of them.
@@ -64,7 +64,7 @@ def _defined(found: list["_Routine"], target: Target) -> str:
 _Routine = tuple[str, tuple[str, list[str]]]
 
 
-def _wanted(text: str, target: Target) -> Iterator[_Routine]:
+def _needed(text: str, target: Target) -> Iterator[_Routine]:
     half, bfloat = "half" in text, "bfloat" in text
     if half and "f16c" not in _present(target):
         yield "__extendhfsf2", ("float (half %x)", _extended())

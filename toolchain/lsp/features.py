@@ -121,14 +121,14 @@ def _add_lists(server: Server) -> None:
 
     @server.feature(lsp.WORKSPACE_SYMBOL)
     def workspace_symbols(params: lsp.WorkspaceSymbolParams) -> list[lsp.SymbolInformation]:
-        wanted, found = params.query.lower(), []
+        query, found = params.query.lower(), []
         texts = {
             path: one.good.text if one.good is not None else one.text for path, one in server.ktc.documents.items()
         }
         texts |= {str(path.absolute()): path.read_text("utf-8", "replace") for path in server.ktc.files()}
         for path, text in texts.items():
             for name, kind, start, end in _named(server, path, text):
-                if wanted in name.lower():
+                if query in name.lower():
                     place = lsp.Location(from_fs_path(path) or path, span_range(Lines(text), start, end))
                     found.append(lsp.SymbolInformation(place, name, _SYMBOLS[kind]))
         return found[:_MAX_SYMBOLS]

@@ -222,7 +222,7 @@ def places(server: Server, document: Document, offset: int, is_renaming: bool = 
     return found
 
 
-def code_actions(server: Server, document: Document, wanted: lsp.Range) -> list[lsp.CodeAction]:
+def code_actions(server: Server, document: Document, selection: lsp.Range) -> list[lsp.CodeAction]:
     """Return the fixes of diagnostics in a range."""
     found = document.shown if document.module is not None else server.ktc.analyse(document).diagnostics
     actions = []
@@ -231,7 +231,7 @@ def code_actions(server: Server, document: Document, wanted: lsp.Range) -> list[
         own = _range(document, one.span)
         if one.span is None or one.span.source.path != document.path:
             continue
-        if own.start.line > wanted.end.line or own.end.line < wanted.start.line:
+        if own.start.line > selection.end.line or own.end.line < selection.start.line:
             continue
         for fix in fixes(one):
             changes = [

@@ -76,10 +76,10 @@ def _all_fields(node: ast.ClassDef, known: dict[str, list[_Field]]) -> list[_Fie
 
 def _imported_bases(tree: ast.Module, read: Callable[[str], str]) -> dict[str, list[_Field]]:
     """Return the fields of the records that this module imports and inherits from."""
-    wanted = {ast.unparse(base) for node in tree.body if isinstance(node, ast.ClassDef) for base in node.bases}
+    base_names = {ast.unparse(base) for node in tree.body if isinstance(node, ast.ClassDef) for base in node.bases}
     found: dict[str, list[_Field]] = {}
     for node in tree.body:
-        names = {alias.name for alias in node.names} & wanted if isinstance(node, ast.ImportFrom) else set()
+        names = {alias.name for alias in node.names} & base_names if isinstance(node, ast.ImportFrom) else set()
         if isinstance(node, ast.ImportFrom) and node.module and names:
             fields: dict[str, list[_Field]] = {}
             for part in ast.parse(read(node.module)).body:

@@ -23,13 +23,13 @@ from ktc.passes.slots import SlotTable, field_counts, marks
 def run(function: Function, config: object, sink: Sink) -> Function:
     """Settle the `copy` marks of a function."""
     found = list(marks(function.body))
-    wanted = {one.local for one in found if isinstance(one, Mark) and one.kind in ("copy", "copied")}
-    if not wanted:
+    copied = {one.local for one in found if isinstance(one, Mark) and one.kind in ("copy", "copied")}
+    if not copied:
         return function
     table = SlotTable(FIRST_BIT)
     for local, fields in field_counts(found).items():
-        if local in wanted or local.points_to or local.points_to_all:
-            table.add(local, local in wanted and (fields > 0 or not local.drop), fields)
+        if local in copied or local.points_to or local.points_to_all:
+            table.add(local, local in copied and (fields > 0 or not local.drop), fields)
     uses = Uses(table, frozenset(one.local for one in found if isinstance(one, Declare)))
     graph = flow.build(function.body, uses.of, uses.enter, uses.leave)
     live = flow.replaced_early(graph, flow.liveness(graph))

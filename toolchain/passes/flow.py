@@ -224,26 +224,26 @@ def replaced_early(graph: Graph, live: list[int]) -> list[int]:
     """Return the live sets without the parts that nothing looks at any more before `lead` replaces them.
 
     A use of a whole is a use of its parts, and so is its end, whose destructor may look at them: where the whole is
-    not live a part is wanted still.
+    not live a part is read still.
     """
     parts = 0
     for effect in graph.effects:
         parts |= effect.lead
     if not parts:
         return live
-    wanted = _wanted(graph, live, parts, [0] * len(live))
+    read = _read_before_replaced(graph, live, parts, [0] * len(live))
     groups = {effect.lead for effect in graph.effects if effect.lead.bit_count() > 1}
     if groups:
         several = _replaced_together(graph, groups)
         while True:
-            found = [_completed(one, groups, inside) for one, inside in zip(wanted, several, strict=True)]
-            if found == wanted:
+            found = [_completed(one, groups, inside) for one, inside in zip(read, several, strict=True)]
+            if found == read:
                 break
-            wanted = _wanted(graph, live, parts, found)
-    return [one & (found | ~parts) for one, found in zip(live, wanted, strict=True)]
+            read = _read_before_replaced(graph, live, parts, found)
+    return [one & (found | ~parts) for one, found in zip(live, read, strict=True)]
 
 
-def _wanted(graph: Graph, live: list[int], parts: int, known: list[int]) -> list[int]:
+def _read_before_replaced(graph: Graph, live: list[int], parts: int, known: list[int]) -> list[int]:
     """Return for each node the parts at which something looks before they are replaced; `known` are some of them."""
     return backward(
         graph,
@@ -259,12 +259,12 @@ def _replaced_together(graph: Graph, groups: set[int]) -> list[int]:
     )
 
 
-def _completed(wanted: int, groups: set[int], linked_bits: int) -> int:
-    """Add to wanted parts those that are replaced together with one of them."""
+def _completed(read: int, groups: set[int], linked_bits: int) -> int:
+    """Add to parts that are read those that are replaced together with one of them."""
     for group in groups:
-        if wanted & group & linked_bits:
-            wanted |= linked_bits & group
-    return wanted
+        if read & group & linked_bits:
+            read |= linked_bits & group
+    return read
 
 
 def holding(graph: Graph, live: list[int] | None = None, start: int = 0) -> Facts:

@@ -36,11 +36,11 @@ def find(name: str, host: Target | None = None) -> Target | None:
     Args:
         host: what "cpu" is made from; by default the CPU is detected, which loads LLVM.
     """
-    wanted = name.strip().lower()
-    if wanted == "cpu":
+    normalized = name.strip().lower()
+    if normalized == "cpu":
         return _processor(host)
     for target in device_targets():
-        if wanted == target.name or wanted in target.aliases:
+        if normalized == target.name or normalized in target.aliases:
             return target
     return None
 
@@ -49,11 +49,11 @@ def nearest(name: str, limit: int = 3) -> list[str]:
     """Return up to `limit` names that a person who wrote `name` may have meant, likeliest first."""
     from difflib import get_close_matches
 
-    wanted = name.strip().lower()
+    normalized = name.strip().lower()
     spelled = {alias: target.name for target in device_targets() for alias in (target.name, *target.aliases)}
     spelled["cpu"] = "cpu"
-    close = [spelled[match] for match in get_close_matches(wanted, spelled, n=4 * limit, cutoff=0.6)]
-    family = [spelled[alias] for alias in spelled if _stem(wanted) and _stem(alias) == _stem(wanted)]
+    close = [spelled[match] for match in get_close_matches(normalized, spelled, n=4 * limit, cutoff=0.6)]
+    family = [spelled[alias] for alias in spelled if _stem(normalized) and _stem(alias) == _stem(normalized)]
     return list(dict.fromkeys([*close, *family]))[:limit]
 
 

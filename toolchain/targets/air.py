@@ -60,8 +60,8 @@ def versions(target: Target) -> Versions:
     return _BY_TRIPLE[target.triple]
 
 
-def _target(generation: int, wanted: Versions) -> Target:
-    (triple,) = (triple for triple, versions in _BY_TRIPLE.items() if versions is wanted)
+def _target(generation: int, versions: Versions) -> Target:
+    (triple,) = (triple for triple, row in _BY_TRIPLE.items() if row is versions)
     name = f"apple-m{generation}"
     return Target(
         name=name,
@@ -88,9 +88,9 @@ def _target(generation: int, wanted: Versions) -> Target:
         is_convergent=True,
         has_f64=False,
         has_recursion=False,
-        title=f"Apple M{generation} (macOS {wanted.system[0]}, Metal {wanted.metal[0]}.{wanted.metal[1]})",
+        title=f"Apple M{generation} (macOS {versions.system[0]}, Metal {versions.metal[0]}.{versions.metal[1]})",
         aliases=(f"m{generation}", f"metal:{generation}", f"apple:m{generation}"),
     )
 
 
-TARGETS = tuple(_target(generation, wanted) for generation, wanted in _GENERATIONS)
+TARGETS = tuple(_target(generation, versions) for generation, versions in _GENERATIONS)

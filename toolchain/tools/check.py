@@ -145,7 +145,7 @@ def _repair(found: Sequence[Diagnostic], unsafe: bool) -> bool:
 
 def _show(found: Sequence[Diagnostic], form: str) -> None:
     if form == "text":
-        sys.stderr.write(render_text(found, configs.wants_color(sys.stderr.isatty())))
+        sys.stderr.write(render_text(found, configs.color_enabled(sys.stderr.isatty())))
     elif form == "json":
         sys.stdout.write("".join(map(_with_fixes, render_json(found).splitlines(), found)))
     else:

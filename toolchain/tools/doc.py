@@ -48,7 +48,7 @@ def doc_command(
             texts[str(row["name"])] = path.read_text("utf-8")
         for line, message in problems(row) if checks else ():
             click.echo(f"{path}:{line}: {message}")
-    sys.stderr.write(render_text(sink.diagnostics, configs.wants_color(sys.stderr.isatty())))
+    sys.stderr.write(render_text(sink.diagnostics, configs.color_enabled(sys.stderr.isatty())))
     if checks:
         return int(sink.error_count > 0 or any(True for row in rows for _ in problems(row)))
     if form == "json":

@@ -75,7 +75,7 @@ def format_command(
     run = _Run(lines, checks, shows, Sink(), load_tables(configs.open_cache()))
     crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "format", "stage": "format"})
     code = guard.run(partial(_work, run, files), lambda: crash)
-    sys.stderr.write(render_text(run.sink.diagnostics, configs.wants_color(sys.stderr.isatty())))
+    sys.stderr.write(render_text(run.sink.diagnostics, configs.color_enabled(sys.stderr.isatty())))
     if not quiet and str(paths[0]) != _STDIN:
         sys.stderr.write(_summary(run))
     return code
@@ -122,7 +122,7 @@ def _work(run: _Run, files: Sequence[tuple[Path, int]]) -> int:
 
 def _show(source: Source, text: str) -> None:
     before, after = source.text.splitlines(True), text.splitlines(True)
-    color = configs.wants_color(sys.stdout.isatty())
+    color = configs.color_enabled(sys.stdout.isatty())
     tints = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
     for line in difflib.unified_diff(before, after, source.path, f"{source.path} (formatted)"):
         tint = tints.get(line[0], "") if color else ""

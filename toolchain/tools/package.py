@@ -40,7 +40,7 @@ def package_command(folder: Path, output: Path | None, version: str, search: tup
     crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "package", "stage": "check"})
     code = guard.run(partial(_work, folder, output, version, search, found), lambda: crash)
     if found:
-        sys.stderr.write(render_text(found, configs.wants_color(sys.stderr.isatty())))
+        sys.stderr.write(render_text(found, configs.color_enabled(sys.stderr.isatty())))
     return code or int(any(one.severity is Severity.ERROR for one in found))
 
 

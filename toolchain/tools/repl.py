@@ -192,7 +192,7 @@ def repl_command(level: int) -> int:
         with suppress(ImportError):
             import readline  # noqa: F401
         click.echo(f"ktc {VERSION}; :help, :quit")
-    repl = Repl(level, configs.wants_color(sys.stdout.isatty()))
+    repl = Repl(level, configs.color_enabled(sys.stdout.isatty()))
     while (text := _read(is_terminal)) is not None:
         match text.strip():
             case ":quit" | ":q":

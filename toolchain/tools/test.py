@@ -83,12 +83,12 @@ def test_command(
         Path(), level=level, defines=defines, search=search, accelerators=targets, jobs=1 if files > 1 else None,
         checks=chosen_checks(checks_all, checks),
     )  # fmt: skip
-    plan = Plan(options, is_fast, seconds, configs.wants_color(sys.stdout.isatty()))
+    plan = Plan(options, is_fast, seconds, configs.color_enabled(sys.stdout.isatty()))
     run = _Run(plan, files, is_quiet, is_verbose, str(as_json) == "-")
     crash = guard.Crash(configs.open_cache().folder, {"ktc": VERSION, "command": "test", "stage": "test"})
     found, sink = _found(paths or (Path(),), selection or "")
     for problem in sink.diagnostics:
-        sys.stderr.write(render_text([problem], configs.wants_color(sys.stderr.isatty())))
+        sys.stderr.write(render_text([problem], configs.color_enabled(sys.stderr.isatty())))
     if lists:
         for path, cases in found:
             for case in cases:
@@ -125,8 +125,8 @@ def _found(paths: Sequence[Path], selection: str) -> tuple[list[tuple[Path, list
     return found, sink
 
 
-def _is_chosen(id: str, name: str, wanted: str, selection: str) -> bool:
-    return (not wanted or name == wanted) and (not selection or matches(selection, id))
+def _is_chosen(id: str, name: str, required: str, selection: str) -> bool:
+    return (not required or name == required) and (not selection or matches(selection, id))
 
 
 def _work(run: _Run, found: Sequence[tuple[Path, list[Case]]]) -> int:

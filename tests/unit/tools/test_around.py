@@ -176,9 +176,9 @@ def test_tables_fit(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_colours_can_be_forced() -> None:
-    assert config.wants_color(False, {"FORCE_COLOR": "1"})
-    assert not config.wants_color(True, {"FORCE_COLOR": "1", "NO_COLOR": "1"})
-    assert not config.wants_color(False, {})
+    assert config.color_enabled(False, {"FORCE_COLOR": "1"})
+    assert not config.color_enabled(True, {"FORCE_COLOR": "1", "NO_COLOR": "1"})
+    assert not config.color_enabled(False, {})
 
 
 def test_every_environment_variable_is_documented() -> None:

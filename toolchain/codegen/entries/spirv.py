@@ -52,10 +52,10 @@ def _argument(body: Operations, index: int, kind: Type, whole: Type | None) -> t
         loaded = body.new(f"load {types.memory(kind)}, ptr addrspace({space}) {name}, align {align_of(kind)}")
         return f"{declared} {name}", body.from_memory(loaded, kind)
     if isinstance(kind, PointerType):
-        wanted = types.value(kind)
+        expected = types.value(kind)
         place = body.new(f"inttoptr i64 {name} to ptr addrspace({_GLOBAL})")
-        if wanted != f"ptr addrspace({_GLOBAL})":
-            place = body.new(f"addrspacecast ptr addrspace({_GLOBAL}) {place} to {wanted}")
+        if expected != f"ptr addrspace({_GLOBAL})":
+            place = body.new(f"addrspacecast ptr addrspace({_GLOBAL}) {place} to {expected}")
         return f"i64 {name}", place
     return f"{types.memory(kind)} {name}", body.from_memory(name, kind)
 

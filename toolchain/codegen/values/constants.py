@@ -14,7 +14,7 @@ from ktc.ir.nodes import Address, ImageSize, Plain
 from ktc.ir.types import ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType
 
 Refer = Callable[[str, int], str]
-"""(name, language's address space that is wanted) to the constant's text without its type."""
+"""(name, language's address space that is needed) to the constant's text without its type."""
 
 _PLAIN_SYMBOL = re.compile(r"[A-Za-z$._][A-Za-z0-9$._]*")
 _UNPRINTABLE = re.compile(r"[^ !#-\[\]-~]")
@@ -138,7 +138,7 @@ class ConstantWriter:
             raise ImagesNeeded
         size = self._image_sizes.get(name)
         if size is None:
-            raise Bug(f"the size of image '{name}' is wanted before there is one", "codegen")
+            raise Bug(f"the size of image '{name}' is needed before there is one", "codegen")
         return size
 
 

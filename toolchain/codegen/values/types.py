@@ -159,6 +159,6 @@ class TypeTable:
         return [*gaps, size_of(kind) - at]
 
 
-def alignment(kind: Type, wanted: int) -> int:
-    """Return the alignment in bytes of an access: `wanted`, or the type's own."""
-    return wanted or align_of(kind)
+def alignment(kind: Type, requested: int) -> int:
+    """Return the alignment in bytes of an access: `requested`, or the type's own."""
+    return requested or align_of(kind)

@@ -14,7 +14,7 @@ from ktc.elaborate.calls.overload_filter import may_match
 from ktc.elaborate.calls.parameter_equations import solve_calls
 from ktc.elaborate.generics import parameter_assignment, parameter_binding, unification
 from ktc.elaborate.generics.function_effects import check_forms
-from ktc.elaborate.generics.parameter_assignment import wants_constant
+from ktc.elaborate.generics.parameter_assignment import requires_constant
 from ktc.elaborate.instances import instance_table
 from ktc.elaborate.instances.signatures import with_arguments
 from ktc.elaborate.model.calls import Candidate
@@ -309,7 +309,7 @@ def _conversions(body: Body, instance: Instance, slots: list[Slot], strict: bool
                     cost += _conversion_cost(body, arg, sig.ty, sig.name, instance, strict)
             continue
         cost += _conversion_cost(body, slot, sig.ty, sig.name, instance, strict)
-        if sig.convention == "ref" and wants_constant(body, instance, sig):
+        if sig.convention == "ref" and requires_constant(body, instance, sig):
             text = f"argument '{sig.name}' of {instance.fn.title} must be a constant of the program"
             raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2)
         if sig.convention == "mut":

@@ -11,7 +11,7 @@ from ktc.elaborate.types.type_relations import is_static
 from ktc.syntax import ast
 
 
-def wants_constant(body: Body, instance: Instance, sig: ArgumentSignature) -> bool:
+def requires_constant(body: Body, instance: Instance, sig: ArgumentSignature) -> bool:
     """Return whether an argument must be a compile-time constant."""
     name = origin_name(sig.node)
     if body.frame.comptime or not name:

@@ -170,7 +170,7 @@ def _compile_error(use: Use) -> Result:
     given = use.type_of("given") if "given" in use.attrs else None
     if isinstance(given, StructTy) and given.info.has_trait_error:
         raise ErrorReported
-    pair = [type_printer.type_name(use.elab, use.type_of(key)) for key in ("given", "wanted") if key in use.attrs]
+    pair = [type_printer.type_name(use.elab, use.type_of(key)) for key in ("given", "expected") if key in use.attrs]
     help = (kernel_argument_hint(*pair) or conversion_help(*pair)) if len(pair) == 2 else ""
     text = use.text("message")
     if len(set(pair)) == 1:  # the same type twice
@@ -297,7 +297,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.pack.get": (_pack_get, 1, ("index",)),
         "kgen.variadic.get": (_variadic_get, 0, ("index", "values")),
         "kgen.constrained": (_constrained, 0, ("cond", "message")),
-        "kgen.compile_error": (_compile_error, 0, ("message", "code", "argument", "given", "wanted")),
+        "kgen.compile_error": (_compile_error, 0, ("message", "code", "argument", "given", "expected")),
         "kgen.env.has": (_env_has, 0, ("name",)),
         "kgen.env.string": (_env_string, 0, ("name",)),
         "kgen.env.int": (_env_int, 0, ("name",)),

@@ -50,9 +50,9 @@ def lowered(node: ast.FunctionDecl) -> ast.FunctionDecl:
         head.is_def, "",
     )  # fmt: skip
     name = node.name + _SUFFIX
-    taken = tuple(_variable(at[0], own, _called(at[0], own + _GIVEN, "take")) for own in owned)
+    taken = tuple(_variable(at[0], own, _method_call(at[0], own + _GIVEN, "take")) for own in owned)
     inner = ast.FunctionDecl(node.start, node.end, name, node.name_start, (), inner_head, (*taken, *node.body))
-    kept = tuple(_variable(at[0], own + _GIVEN, _held(at[0], own)) for own in owned)
+    kept = tuple(_variable(at[0], own + _GIVEN, _wrapped(at[0], own)) for own in owned)
     give = ast.Return(*at, ast.Call(*at, kind, (ast.Name(*at, name),), ()))
     body: tuple[ast.Stmt, ...] = (*kept, inner, give)
     return ast.FunctionDecl(node.start, node.end, node.name, node.name_start, node.decorators, made, body)
@@ -62,11 +62,11 @@ def _variable(at: int, name: str, value: ast.Expr) -> ast.VarDecl:
     return ast.VarDecl(at, at, "var", ast.Name(at, at, name), None, value)
 
 
-def _called(at: int, name: str, method: str) -> ast.Call:
+def _method_call(at: int, name: str, method: str) -> ast.Call:
     return ast.Call(at, at, ast.Attribute(at, at, ast.Name(at, at, name), method, at), (), ())
 
 
-def _held(at: int, name: str) -> ast.Call:
+def _wrapped(at: int, name: str) -> ast.Call:
     value = ast.Transfer(at, at, ast.Name(at, at, name))
     return ast.Call(at, at, ast.Name(at, at, "__ktc_given__"), (value,), ())
 

@@ -53,10 +53,12 @@ def _called(indent: str, name: str, what: str, kind: str, place: str, operand: s
         raise Bug(f"AIR has no such atomic operation: {' '.join(text.split())[:300]}", "emit")
     function = f"@air.atomic.{space}.{what}.{word}"
     result = "void" if what == "store" else kind
-    wanted = f"{kind}{pointer[2:]}"
-    arguments = ", ".join([f"{wanted} {typed}", *([operand] if operand else []), _RELAXED, f"i32 {scope}", "i1 true"])
-    types = ", ".join([wanted, *([kind] if operand else []), "i32", "i32", "i1"])
+    pointer_type = f"{kind}{pointer[2:]}"
+    arguments = ", ".join(
+        [f"{pointer_type} {typed}", *([operand] if operand else []), _RELAXED, f"i32 {scope}", "i1 true"]
+    )
+    types = ", ".join([pointer_type, *([kind] if operand else []), "i32", "i32", "i1"])
     return [
-        f"{indent}{typed} = bitcast {pointer} {value} to {wanted}",
+        f"{indent}{typed} = bitcast {pointer} {value} to {pointer_type}",
         f"{indent}{name + ' = ' if name else ''}call {result} {function}({arguments})",
     ], f"declare {result} {function}({types})"

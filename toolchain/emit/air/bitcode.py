@@ -12,7 +12,7 @@ from dataclasses import field
 from ktc.base.records import entity
 from ktc.emit.air.bitstream import Bitstream
 from ktc.emit.air.instructions import Instructions, Record
-from ktc.emit.air.syntax import LOCAL, NAME, cannot, inside, last_type, split, take_type
+from ktc.emit.air.syntax import LOCAL, NAME, inside, last_type, split, take_type, unsupported
 from ktc.emit.air.values import Item, Tables, Use, absolute, signed
 
 _IDENTIFICATION, _MODULE, _PARAMATTR, _PARAMATTR_GROUP = 13, 8, 9, 10
@@ -86,7 +86,7 @@ class _Module:
             for line in function.lines:
                 found = re.match(rf"(?:({LOCAL}) = )?(.*)", line)
                 if found is None:
-                    raise cannot(line)
+                    raise unsupported(line)
                 function.records.append((found[1] or "", encoder.encode(found[2])))
         for kind in self.tables.global_types.values():
             self.tables.type_of(kind)
@@ -100,7 +100,7 @@ class _Module:
     def _variable(self, line: str) -> None:
         found = re.match(rf"({NAME}) = (.*?)\b(global|constant) (.*)", line)
         if found is None:
-            raise cannot(line)
+            raise unsupported(line)
         words, (first, *rest) = found[2].split(), split(found[4])
         kind, initial = take_type(first)
         space = re.search(r"addrspace\((\d+)\)", found[2])
@@ -140,12 +140,12 @@ class _Module:
         for index, (text, kind) in enumerate(zip(parameters, kinds, strict=False), start=1):
             words = text[len(kind) :].split()
             sets.append((index, tuple(_ATTRIBUTES[word] for word in words if word in _ATTRIBUTES)))
-        wanted = tuple((index, kinds) for index, kinds in sets if kinds)
-        if not wanted:
+        groups = tuple((index, kinds) for index, kinds in sets if kinds)
+        if not groups:
             return 0
-        if wanted not in self.attribute_lists:
-            self.attribute_lists.append(wanted)
-        return self.attribute_lists.index(wanted) + 1
+        if groups not in self.attribute_lists:
+            self.attribute_lists.append(groups)
+        return self.attribute_lists.index(groups) + 1
 
     def _metadata(self) -> list[tuple[int, list[Item]]]:
         """Return the records of what named metadata reaches: strings, values, nodes, then the names."""
@@ -267,7 +267,7 @@ def _signature(line: str) -> tuple[str, list[str], list[str]]:
     """Return a function's name, the types of its parameters, and their names."""
     found = re.search(rf"({NAME})\(", line)
     if found is None:
-        raise cannot(line)
+        raise unsupported(line)
     parts = [part for part in split(inside(line, found.end() - 1)) if part]
     kinds = ["..." if part == "..." else take_type(part)[0] for part in parts]
     names = [match[0] if (match := re.search(rf"{LOCAL}$", part)) else "" for part in parts]

@@ -1,7 +1,7 @@
 """AIR, the code of Apple's GPUs: text, bitcode and the container that Metal loads.
 
-Input: the text of an optimised module with AIR's triple, layout and metadata. Output: the kinds that are wanted: "asm"
-is AIR as LLVM text with typed pointers; "object" its bitcode, in the form that Apple's compilers read; "image" the
+Input: the text of an optimised module with AIR's triple, layout and metadata. Output: the requested kinds: "asm" is
+AIR as LLVM text with typed pointers; "object" its bitcode, in the form that Apple's compilers read; "image" the
 metallib around it, after what the launcher must know.
 """
 

@@ -17,7 +17,7 @@ def take_type(text: str) -> tuple[str, str]:
     else:
         found = re.match(rf"{LOCAL}|\w+", text)
         if found is None:
-            raise cannot(text)
+            raise unsupported(text)
         end = found.end()
     while True:
         if suffix := re.match(r"(?: addrspace\(\d+\))?\*", text[end:]):
@@ -38,7 +38,7 @@ def last_type(text: str) -> str:
         kind, rest = take_type(text[start:])
         if not rest:
             return kind
-    raise cannot(text)
+    raise unsupported(text)
 
 
 def inside(text: str, start: int) -> str:
@@ -54,7 +54,7 @@ def inside(text: str, start: int) -> str:
         depth += (character in _OPEN) - (character in _CLOSE)
         if depth == 0:
             return text[start + 1 : index]
-    raise cannot(text)
+    raise unsupported(text)
 
 
 def split(text: str) -> list[str]:
@@ -72,6 +72,6 @@ def split(text: str) -> list[str]:
     return [*parts, text[start:].strip()]
 
 
-def cannot(text: str) -> Bug:
+def unsupported(text: str) -> Bug:
     """Return the `Bug` for a piece of LLVM text that has no form in AIR."""
     return Bug(f"this has no form in AIR: {' '.join(text.split())[:300]}", "emit")

@@ -16,7 +16,7 @@ from dataclasses import field
 from ktc.base.records import entity
 from ktc.diag.diagnostic import Bug
 from ktc.emit.air import atomics
-from ktc.emit.air.syntax import LOCAL, NAME, cannot, inside, last_type, split, take_type
+from ktc.emit.air.syntax import LOCAL, NAME, inside, last_type, split, take_type, unsupported
 
 _STRING = re.compile(r'(c?"[^"]*")')
 _POINTER = r"i8(?: addrspace\(\d+\))?\*"
@@ -73,7 +73,7 @@ class _Rewriter:
         elif line.startswith(("define ", "declare ")):
             name = re.search(rf"({NAME})\(", line)
             if name is None:
-                raise cannot(line)
+                raise unsupported(line)
             result = last_type(line[: name.start()])
             arguments = split(inside(line, name.end() - 1))
             types = ["..." if part == "..." else take_type(part)[0] for part in arguments if part]
@@ -101,7 +101,7 @@ class _Rewriter:
         def cast(found: re.Match[str]) -> str:
             own = self.globals.get(found[2])
             if own is None:
-                raise cannot(line)
+                raise unsupported(line)
             return found[0] if own == found[1] else f"{found[1]} bitcast ({own} {found[2]} to {found[1]})"
 
         line = re.sub(rf"({_POINTER}) ({NAME})(?!\()", cast, line)
@@ -136,7 +136,7 @@ class _Rewriter:
             elif kind[0] in "[<":
                 kind = kind[1:-1].split(" x ", 1)[1]
             else:
-                raise cannot(kind)
+                raise unsupported(kind)
         return kind
 
     def _instruction(self, line: str) -> list[str]:
@@ -175,10 +175,10 @@ class _Rewriter:
         volatile = "volatile " if rest.startswith("volatile ") else ""
         kind, place, *more = split(rest.removeprefix("volatile "))
         pointer, value = take_type(place)
-        wanted, typed = f"{kind}{pointer[2:]}", self._fresh()
+        pointer_type, typed = f"{kind}{pointer[2:]}", self._fresh()
         return [
-            f"{indent}{typed} = bitcast {pointer} {value} to {wanted}",
-            f"{indent}{name} = load {volatile}{', '.join([kind, f'{wanted} {typed}', *more])}",
+            f"{indent}{typed} = bitcast {pointer} {value} to {pointer_type}",
+            f"{indent}{name} = load {volatile}{', '.join([kind, f'{pointer_type} {typed}', *more])}",
         ]
 
     def _store(self, indent: str, rest: str) -> list[str]:
@@ -188,10 +188,10 @@ class _Rewriter:
         stored, place, *more = split(rest.removeprefix("volatile "))
         kind, _ = take_type(stored)
         pointer, value = take_type(place)
-        wanted, typed = f"{kind}{pointer[2:]}", self._fresh()
+        pointer_type, typed = f"{kind}{pointer[2:]}", self._fresh()
         return [
-            f"{indent}{typed} = bitcast {pointer} {value} to {wanted}",
-            f"{indent}store {volatile}{', '.join([stored, f'{wanted} {typed}', *more])}",
+            f"{indent}{typed} = bitcast {pointer} {value} to {pointer_type}",
+            f"{indent}store {volatile}{', '.join([stored, f'{pointer_type} {typed}', *more])}",
         ]
 
     def _alloca(self, indent: str, name: str, rest: str) -> list[str]:
@@ -205,7 +205,7 @@ class _Rewriter:
             return [f"{indent}{name} = getelementptr {rest}"]
         pointer, value = take_type(base)
         if not re.fullmatch(_POINTER, pointer):
-            raise cannot(rest)
+            raise unsupported(rest)
         space, typed, address = pointer[2:], self._fresh(), self._fresh()
         result = self._indexed(element, [index for index in indices if not index.startswith("!")])
         operands = ", ".join([element, f"{element}{space} {typed}", *indices])
@@ -255,7 +255,7 @@ def _expand_splats(line: str) -> str:
         kind = re.escape(take_type(value)[0])
         counts = re.findall(rf"<(\d+) x {kind}>", line[: found.start()])
         if not counts:
-            raise cannot(line)
+            raise unsupported(line)
         lanes = "<" + ", ".join([value] * int(counts[-1])) + ">"
         line = line[: found.start()] + lanes + line[found.end() + len(value) + 1 :]
     return line

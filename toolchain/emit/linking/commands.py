@@ -39,51 +39,51 @@ SYMBOL_LIST = "exported"
 """Name of the file that lists what a library shows."""
 
 
-def symbol_list(tools: LinkTools, wanted: LinkOptions) -> str:
+def symbol_list(tools: LinkTools, options: LinkOptions) -> str:
     """Return the list of what is visible, as the system's linker takes it."""
-    names = wanted.exported or ()
+    names = options.exported or ()
     if tools.system == MACOS:
         return "".join(f"_{name}\n" for name in names)
     if tools.system == WINDOWS:
         return "EXPORTS\n" + "".join(f"    {name}\n" for name in names)
     listed = f"global: {'; '.join(names)}; " if names else ""
-    return f"{wanted.version} {{ {listed}local: *; }};\n"
+    return f"{options.version} {{ {listed}local: *; }};\n"
 
 
-def command(tools: LinkTools, names: Sequence[str], result: str, wanted: LinkOptions) -> list[str]:
+def command(tools: LinkTools, names: Sequence[str], result: str, options: LinkOptions) -> list[str]:
     """Return the command that links the files `names` to `result`, in their folder."""
-    if wanted.is_joined:
+    if options.is_joined:
         joined = [tools.linker] if tools.linker else [*tools.compiler, "-nostdlib"]
         return [*joined, "-r", "-o", result, *names]
-    libraries = [f"-L{os.path.abspath(folder)}" for folder in wanted.folders]
-    libraries += [_library(name) for name in wanted.libraries]
+    libraries = [f"-L{os.path.abspath(folder)}" for folder in options.folders]
+    libraries += [_library(name) for name in options.libraries]
     if tools.linker:
-        return _of_linker(tools, names, result, wanted, libraries)
-    return _of_compiler(tools, names, result, wanted, libraries)
+        return _of_linker(tools, names, result, options, libraries)
+    return _of_compiler(tools, names, result, options, libraries)
 
 
 def _of_linker(
-    tools: LinkTools, names: Sequence[str], result: str, wanted: LinkOptions, libraries: list[str]
+    tools: LinkTools, names: Sequence[str], result: str, options: LinkOptions, libraries: list[str]
 ) -> list[str]:
     start, before, after = tools.start_files
     flags = ["--gc-sections", "--build-id=sha1", "--hash-style=gnu"]
     flags += ["-z", "relro", "-z", "now", "-z", "noexecstack"]
-    flags += ["--eh-frame-hdr"] if wanted.debug else ["-s"]
-    flags += ["-shared", *_of_library(tools, wanted)] if wanted.shared else ["-pie", "-dynamic-linker", tools.loader]
-    if wanted.libraries:
+    flags += ["--eh-frame-hdr"] if options.debug else ["-s"]
+    flags += ["-shared", *_of_library(tools, options)] if options.shared else ["-pie", "-dynamic-linker", tools.loader]
+    if options.libraries:
         usual = dict.fromkeys([str(Path(start).parent), *_USUAL_FOLDERS])
         libraries = [*libraries, *(f"-L{folder}" for folder in usual if Path(folder).is_dir())]
     inputs = [before, *names, *libraries, "--as-needed", *tools.libraries, after]
-    return [tools.linker, *flags, "-o", result, *([] if wanted.shared else [start]), *inputs]
+    return [tools.linker, *flags, "-o", result, *([] if options.shared else [start]), *inputs]
 
 
 def _of_compiler(
-    tools: LinkTools, names: Sequence[str], result: str, wanted: LinkOptions, libraries: list[str]
+    tools: LinkTools, names: Sequence[str], result: str, options: LinkOptions, libraries: list[str]
 ) -> list[str]:
     flags = list(_FLAGS[tools.system])
-    flags += [] if wanted.debug else ["-s"]
-    if wanted.shared:
-        flags += ["-shared", *(f"-Wl,{','.join(words)}" for words in _pairs(_of_library(tools, wanted)))]
+    flags += [] if options.debug else ["-s"]
+    if options.shared:
+        flags += ["-shared", *(f"-Wl,{','.join(words)}" for words in _pairs(_of_library(tools, options)))]
     elif tools.is_static:
         flags += ["-static"]
     return [*tools.compiler, *flags, "-o", result, *names, *libraries, *_MORE[tools.system]]
@@ -105,15 +105,15 @@ def _library(name: str) -> str:
     return os.path.abspath(name) if os.sep in name or name.endswith((".so", ".a", ".o", ".dylib")) else f"-l{name}"
 
 
-def _of_library(tools: LinkTools, wanted: LinkOptions) -> list[str]:
+def _of_library(tools: LinkTools, options: LinkOptions) -> list[str]:
     """Return the options for the name of a shared library and for what it shows."""
     if tools.system == MACOS:
-        named = ["-install_name", wanted.soname] if wanted.soname else []
-        return [*named, *(["-exported_symbols_list", SYMBOL_LIST] if wanted.exported is not None else [])]
+        named = ["-install_name", options.soname] if options.soname else []
+        return [*named, *(["-exported_symbols_list", SYMBOL_LIST] if options.exported is not None else [])]
     if tools.system == WINDOWS:
         return []
-    named = ["-soname", wanted.soname] if wanted.soname else []
-    return [*named, *(["--version-script", SYMBOL_LIST] if wanted.exported is not None else [])]
+    named = ["-soname", options.soname] if options.soname else []
+    return [*named, *(["--version-script", SYMBOL_LIST] if options.exported is not None else [])]
 
 
 def _pairs(words: list[str]) -> list[list[str]]:

@@ -35,19 +35,19 @@ class LinkFailed(Exception):
         return self.said
 
 
-def link(objects: Sequence[bytes], output: Path, tools: LinkTools, wanted: LinkOptions = EXECUTABLE) -> Executable:
+def link(objects: Sequence[bytes], output: Path, tools: LinkTools, options: LinkOptions = EXECUTABLE) -> Executable:
     """Link `objects` into `output`, which appears whole or not at all.
 
     Raises:
         LinkFailed: the linker refused, or there is none.
         OSError: `output` cannot be written.
     """
-    data = linked(objects, tools, wanted)
+    data = linked(objects, tools, options)
     install(data, output)
     return Executable(output, len(data))
 
 
-def linked(objects: Sequence[bytes], tools: LinkTools, wanted: LinkOptions) -> bytes:
+def linked(objects: Sequence[bytes], tools: LinkTools, options: LinkOptions) -> bytes:
     """Return what the linker makes of objects.
 
     Raises:
@@ -61,10 +61,10 @@ def linked(objects: Sequence[bytes], tools: LinkTools, wanted: LinkOptions) -> b
             Path(folder, name).write_bytes(data)
         # Relative names: a linker that writes names of inputs writes the same ones everywhere.
         result = Path(folder, "linked.exe" if tools.system == WINDOWS else "linked")
-        if wanted.exported is not None:
-            Path(folder, SYMBOL_LIST).write_text(symbol_list(tools, wanted))
+        if options.exported is not None:
+            Path(folder, SYMBOL_LIST).write_text(symbol_list(tools, options))
         done = subprocess.run(
-            command(tools, names, result.name, wanted), cwd=folder, capture_output=True, text=True, check=False
+            command(tools, names, result.name, options), cwd=folder, capture_output=True, text=True, check=False
         )
         if done.returncode:
             said = (done.stderr or done.stdout).strip() or f"exit status {done.returncode}"

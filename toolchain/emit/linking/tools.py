@@ -73,9 +73,9 @@ def find_link_tools(triple: str = "", compiler: str = "", linker: str = "", sear
         search: a PATH; None for this process's.
     """
     here = of_this_machine()
-    wanted = parsed(triple) if triple else here
-    if wanted != here:
-        return _for_another(wanted, search)
+    target = parsed(triple) if triple else here
+    if target != here:
+        return _for_another(target, search)
     if compiler:
         return LinkTools(compiler=tuple(compiler.split()), system=here.system)
     found = next((path for name in _COMPILERS if (path := shutil.which(name, path=search))), "")

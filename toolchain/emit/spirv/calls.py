@@ -8,7 +8,7 @@ import re
 from ktc.emit.spirv import wide
 from ktc.emit.spirv.leaves import WIDE
 from ktc.emit.spirv.parts import Parts, give, lanes_of, same
-from ktc.emit.spirv.syntax import Instruction, called, cannot, members
+from ktc.emit.spirv.syntax import Instruction, called, members, unsupported
 
 
 def split_call(parts: Parts, found: Instruction) -> None:
@@ -26,7 +26,7 @@ def split_call(parts: Parts, found: Instruction) -> None:
         _reduce(parts, found, reduces[1], given)
         return
     if not name.startswith("@llvm.") or kind[0] != "<":
-        raise cannot(found.rest)
+        raise unsupported(found.rest)
     element, count = members(kind)[0], len(members(kind))
     lanes = [lanes_of(parts, one, value) if one[0] == "<" else [value] * count for one, value in given]
     kinds = [members(one)[0] if one[0] == "<" else one for one, _ in given]

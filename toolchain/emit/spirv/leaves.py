@@ -6,7 +6,7 @@ Input: a type, or a constant of it. Output: the types, or the texts, of its leav
 import re
 
 from ktc.emit.air.syntax import split
-from ktc.emit.spirv.syntax import cannot, members, take_type
+from ktc.emit.spirv.syntax import members, take_type, unsupported
 
 LANES = (2, 3, 4, 8, 16)
 """Vectors that OpenCL has."""
@@ -61,7 +61,7 @@ def constant(kind: str, text: str) -> list[str]:
         element, value = take_type(text[len("splat (") : -1])
         return constant(element, value) * (len(known) // width(element))
     if text.startswith('c"'):
-        raise cannot(f"{kind} {text}")
+        raise unsupported(f"{kind} {text}")
     parts = split(text[2:-2] if text.startswith("<{") else text[1:-1])
     return [leaf for part in parts for leaf in constant(*take_type(part))]
 

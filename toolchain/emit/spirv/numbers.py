@@ -9,7 +9,7 @@ float's.
 import re
 
 from ktc.emit.air.syntax import split
-from ktc.emit.spirv.syntax import Instruction, called, cannot, instruction, take_type
+from ktc.emit.spirv.syntax import Instruction, called, instruction, take_type, unsupported
 
 _KNOWN = (1, 8, 16, 32, 64)
 _ODD = re.compile(r"(?<![\w.%@])i(?!1\b|8\b|16\b|32\b|64\b)(\d+)\b")
@@ -63,7 +63,7 @@ def in_types(line: str) -> str:
 
 def _wider(bits: int) -> int:
     if bits > _WIDEST:
-        raise cannot(f"i{bits}")
+        raise unsupported(f"i{bits}")
     return next(known for known in _KNOWN[1:] if known >= bits)
 
 
@@ -117,7 +117,7 @@ def _odd(made: Numbers, found: Instruction, line: str) -> None:
     elif op in _LOW or op in _SIGNED or op in ("lshr", "ashr", "udiv", "urem"):
         _binary(made, found)
     else:
-        raise cannot(line)
+        raise unsupported(line)
 
 
 def _binary(made: Numbers, found: Instruction) -> None:
@@ -132,15 +132,15 @@ def _binary(made: Numbers, found: Instruction) -> None:
 
 
 def _cast(made: Numbers, found: Instruction) -> None:
-    source, wanted = found.rest.rsplit(" to ", 1)
+    source, result = found.rest.rsplit(" to ", 1)
     kind, value = take_type(source)
     if found.op in ("fptoui", "fptosi"):
-        made.give(found.name, f"{found.op} {source} to i{_wider(_bits(wanted))}")
+        made.give(found.name, f"{found.op} {source} to i{_wider(_bits(result))}")
         return
     if found.op != "trunc":
         value = _clean(made, kind, value, found.op[0] == "s")
     have = f"i{_wider(_bits(kind))}" if _is_odd(kind) else kind
-    want = f"i{_wider(_bits(wanted))}" if _is_odd(wanted) else wanted
+    want = f"i{_wider(_bits(result))}" if _is_odd(result) else result
     if have == want:
         made.give(found.name, f"or {have} {value}, 0")
     else:
@@ -152,7 +152,7 @@ def _call(made: Numbers, found: Instruction) -> None:
     kind, name, given = called(found.rest)
     known = re.fullmatch(r"@llvm\.(umin|umax|smin|smax|abs|ctpop)\.i\d+", name)
     if known is None:
-        raise cannot(found.rest)
+        raise unsupported(found.rest)
     wider = f"i{_wider(_bits(kind))}"
     words = [
         f"{wider} {_clean(made, one, value, known[1] in ('smin', 'smax', 'abs'))}" if one == kind else f"{one} {value}"
@@ -208,14 +208,14 @@ def _truncated(made: Numbers, name: str, value: str) -> None:
 
 
 def _float_cast(made: Numbers, found: Instruction) -> None:
-    source, wanted = found.rest.rsplit(" to ", 1)
+    source, result = found.rest.rsplit(" to ", 1)
     kind, value = take_type(source)
     if kind == "bfloat":
         wide = _extended(made, value)
-        if found.op == "fpext" and wanted == "float":
+        if found.op == "fpext" and result == "float":
             made.give(found.name, f"select i1 true, float {wide}, float {wide}")
         else:
-            made.give(found.name, f"{found.op} float {wide} to {wanted}")
+            made.give(found.name, f"{found.op} float {wide} to {result}")
         return
     if kind == "double":
         value = _to_odd(made, value)
@@ -239,7 +239,7 @@ def _float_call(made: Numbers, found: Instruction) -> None:
     """An intrinsic, as float's."""
     kind, name, given = called(found.rest)
     if not name.startswith("@llvm."):
-        raise cannot(found.rest)
+        raise unsupported(found.rest)
     words = [f"float {_extended(made, value)}" if one == "bfloat" else f"{one} {value}" for one, value in given]
     as_float = re.sub(r"\bbf16\b", "f32", name)
     result = made.new(f"call {found.flags}{'float' if kind == 'bfloat' else kind} {as_float}({', '.join(words)})")

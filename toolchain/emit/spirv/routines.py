@@ -131,7 +131,7 @@ _DIVIDE = _function(
 """Bit by bit. A divisor of more than 127 bits would lose the remainder's upper bit; `_division` gives magnitudes."""
 
 
-def _division(name: str, signed: bool, wants_rest: bool) -> str:
+def _division(name: str, signed: bool, is_remainder: bool) -> str:
     """A quotient or a remainder; signed ones through the magnitudes."""
     lines = ["entry:", "  %whole = alloca i128, addrspace(5)", "  %rest = alloca i128, addrspace(5)"]
     left, right = "%a", "%b"
@@ -147,12 +147,12 @@ def _division(name: str, signed: bool, wants_rest: bool) -> str:
         left, right = "%ua", "%ub"
     lines += [
         f"  call void @ktc.divide(i128 {left}, i128 {right}, ptr addrspace(5) %whole, ptr addrspace(5) %rest)",
-        f"  %r = load i128, ptr addrspace(5) {'%rest' if wants_rest else '%whole'}",
+        f"  %r = load i128, ptr addrspace(5) {'%rest' if is_remainder else '%whole'}",
     ]
     if not signed:
         return _function(f"i128 @{name}(i128 %a, i128 %b)", [*lines, "  ret i128 %r"])
     lines += [
-        f"  %negative = {'or i1 %na, false' if wants_rest else 'xor i1 %na, %nb'}",
+        f"  %negative = {'or i1 %na, false' if is_remainder else 'xor i1 %na, %nb'}",
         "  %minus = sub i128 0, %r",
         "  %result = select i1 %negative, i128 %minus, i128 %r",
         "  ret i128 %result",

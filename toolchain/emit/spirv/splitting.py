@@ -13,7 +13,7 @@ from ktc.emit.spirv import wide
 from ktc.emit.spirv.calls import split_call
 from ktc.emit.spirv.leaves import LIMB, WIDE, leaves, position, width
 from ktc.emit.spirv.parts import Parts, give, lanes_of, same
-from ktc.emit.spirv.syntax import Instruction, called, cannot, instruction, members, take_type
+from ktc.emit.spirv.syntax import Instruction, called, instruction, members, take_type, unsupported
 
 _ODD = re.compile(r"[{\[<]|\bi128\b")
 _CASTS = frozenset({"trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp"})
@@ -134,8 +134,8 @@ def _shuffle(parts: Parts, found: Instruction) -> None:
     count = width(element)
     chosen: list[str] = []
     number = len(members(mask[0]))
-    wanted = [take_type(part)[1] for part in split(mask[1][1:-1])] if mask[1][0] == "<" else ["0"] * number
-    for lane in wanted:
+    selected = [take_type(part)[1] for part in split(mask[1][1:-1])] if mask[1][0] == "<" else ["0"] * number
+    for lane in selected:
         if lane in ("poison", "undef"):
             chosen += ["poison"] * count
         else:
@@ -194,42 +194,42 @@ def _compare(parts: Parts, found: Instruction) -> None:
     element, count = members(kind)[0], len(members(kind))
     sides = zip(parts.parts(kind, value), parts.parts(kind, right), strict=True)
     if element == WIDE:
-        raise cannot(found.rest)
+        raise unsupported(found.rest)
     made_lanes = [parts.new(f"{found.op} {found.flags}{predicate} {element} {a}, {b}") for a, b in sides]
     give(parts, found.name, f"<{count} x i1>", made_lanes)
 
 
 def _cast(parts: Parts, found: Instruction) -> None:
-    source, wanted = found.rest.rsplit(" to ", 1)
+    source, result = found.rest.rsplit(" to ", 1)
     kind, value = take_type(source)
-    if kind[0] == "<" or wanted[0] == "<":
-        element, made = members(wanted)[0], []
+    if kind[0] == "<" or result[0] == "<":
+        element, made = members(result)[0], []
         for index, lane in enumerate(lanes_of(parts, kind, value)):
             if WIDE in (element, members(kind)[0]):
-                raise cannot(found.rest)
+                raise unsupported(found.rest)
             made.append(parts.new(f"{found.op} {found.flags}{members(kind)[index]} {lane} to {element}"))
-        give(parts, found.name, wanted, made)
-    elif wanted == WIDE:
+        give(parts, found.name, result, made)
+    elif result == WIDE:
         parts.bind(found.name, wide.extended(parts.new, found.op, kind, value))
     elif found.op == "trunc":
         low = parts.parts(kind, value)[0]
         parts.lines.append(
-            f"  {found.name} = {same(wanted, low) if wanted == LIMB else f'trunc {LIMB} {low} to {wanted}'}"
+            f"  {found.name} = {same(result, low) if result == LIMB else f'trunc {LIMB} {low} to {result}'}"
         )
     else:
-        raise cannot(f"{found.op} {found.rest}")
+        raise unsupported(f"{found.op} {found.rest}")
 
 
 def _bitcast(parts: Parts, found: Instruction) -> None:
     """Through memory: the lanes of both may be of different sizes."""
-    source, wanted = found.rest.rsplit(" to ", 1)
+    source, result = found.rest.rsplit(" to ", 1)
     kind, value = take_type(source)
     place = parts.new(f"alloca {_room(kind)}, align 16, addrspace(5)")
     _to_memory(parts, kind, value, f"ptr addrspace(5) {place}")
-    if leaves(wanted) is None:
-        parts.lines.append(f"  {found.name} = load {wanted}, ptr addrspace(5) {place}, align 16")
+    if leaves(result) is None:
+        parts.lines.append(f"  {found.name} = load {result}, ptr addrspace(5) {place}, align 16")
     else:
-        _load(parts, Instruction(found.name, "load", "", f"{wanted}, ptr addrspace(5) {place}, align 16"))
+        _load(parts, Instruction(found.name, "load", "", f"{result}, ptr addrspace(5) {place}, align 16"))
 
 
 def _room(kind: str) -> str:
@@ -267,7 +267,7 @@ def _elementwise(parts: Parts, found: Instruction) -> None:
         parts.bind(found.name, wide.combined(parts.new, found.op, sides[0], sides[1]))
         return
     if kind[0] != "<" or kind.startswith("<{") or members(kind)[0] == WIDE:
-        raise cannot(f"{found.op} {found.rest}")
+        raise unsupported(f"{found.op} {found.rest}")
     made = [
         parts.new(f"{found.op} {found.flags}{element} {', '.join(lanes)}")
         for element, lanes in zip(members(kind), zip(*sides, strict=True), strict=True)

@@ -46,7 +46,7 @@ def take_type(text: str) -> tuple[str, str]:
     else:
         found = _WORD.match(text)
         if found is None:
-            raise cannot(text)
+            raise unsupported(text)
         end = found.end()
     return text[:end], text[end:].strip()
 
@@ -69,6 +69,6 @@ def members(kind: str) -> tuple[str, ...]:
     return (element.strip(),) * int(count)
 
 
-def cannot(text: str) -> Bug:
+def unsupported(text: str) -> Bug:
     """Return the `Bug` for a piece of LLVM text that has no form in SPIR-V."""
     return Bug(f"this has no form in SPIR-V: {' '.join(text.split())[:300]}", "emit")

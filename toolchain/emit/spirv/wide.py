@@ -7,7 +7,7 @@ result's.
 import re
 from collections.abc import Callable
 
-from ktc.emit.spirv.syntax import cannot
+from ktc.emit.spirv.syntax import unsupported
 
 New = Callable[[str], str]
 MULTIPLY_HIGH = "_Z6mul_himm"
@@ -32,7 +32,7 @@ def combined(new: New, op: str, left: list[str], right: list[str]) -> list[str]:
         high = new(f"call i64 @{MULTIPLY_HIGH}(i64 {a}, i64 {c})")
         high = new(f"add i64 {high}, {new(f'mul i64 {a}, {d}')}")
         return [new(f"mul i64 {a}, {c}"), new(f"add i64 {high}, {new(f'mul i64 {b}, {c}')}")]
-    raise cannot(f"{op} i128")
+    raise unsupported(f"{op} i128")
 
 
 def _shifted(new: New, op: str, value: list[str], amount: str) -> list[str]:
@@ -68,7 +68,7 @@ def compared(new: New, predicate: str, left: list[str], right: list[str]) -> str
 def extended(new: New, op: str, kind: str, value: str) -> list[str]:
     """Return the halves of a smaller number."""
     if op not in ("zext", "sext"):
-        raise cannot(f"{op} {kind} to i128")
+        raise unsupported(f"{op} {kind} to i128")
     low = value if kind == "i64" else new(f"{op} {kind} {value} to i64")
     return [low, new(f"ashr i64 {low}, 63") if op == "sext" else "0"]
 
@@ -77,7 +77,7 @@ def called(new: New, function: str, given: list[list[str]]) -> list[str]:
     """Return the halves of what an intrinsic gives."""
     found = re.fullmatch(r"@llvm\.(umin|umax|smin|smax|abs|ctpop|ctlz|cttz|bswap)\.i128", function)
     if found is None:
-        raise cannot(function)
+        raise unsupported(function)
     name, value = found[1], given[0]
     if name in ("ctpop", "ctlz", "cttz", "bswap"):
         return _counted(new, name, value)

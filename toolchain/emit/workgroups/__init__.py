@@ -107,9 +107,9 @@ def planned(graph: Graph, are_warps_whole: bool = False) -> Plan:
             made.append(Leaf(f"r{number}", part, whole, head, varying))
             continue
         for is_row in (True, False):
-            lanes, wants_even = _warp_leaves(graph, whole, head, is_row)
+            lanes, needs_equal_lanes = _warp_leaves(graph, whole, head, is_row)
             made += lanes
-            is_even |= wants_even
+            is_even |= needs_equal_lanes
     if are_warps_whole and any(part.ends_threads for part in [*whole.parts.values(), *(leaf.part for leaf in made)]):
         raise CannotCut("some of its threads end before others")
     plan = Plan(graph, whole, made, varying, is_even=is_even)

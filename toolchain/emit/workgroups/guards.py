@@ -36,13 +36,13 @@ class Guard:
     """A branch at a leaf's beginning.
 
     Args:
-        condition: what decides. wanted: what it is where threads go on.
+        condition: what decides. continues_if: what it is where threads go on.
         is_idle: threads that do not go on have nothing to do.
         leaf: the leaf without the other way. plan: with the graph of which it is a part.
     """
 
     condition: str
-    wanted: bool
+    continues_if: bool
     is_idle: bool
     leaf: Leaf
     plan: Plan
@@ -74,7 +74,7 @@ def guard_of(plan: Plan, leaf: Leaf) -> Guard | None:
     if part.end and part.end not in edges:
         return None
     made = Leaf(leaf.prefix, inner, leaf.cut, leaf.outer, leaf.varying, live=leaf.live, crossing=leaf.crossing)
-    wanted = block.end.targets[0] == ways[0]
+    continues_if = block.end.targets[0] == ways[0]
     changed = Plan(
         whole,
         plan.block_cut,
@@ -88,7 +88,7 @@ def guard_of(plan: Plan, leaf: Leaf) -> Guard | None:
         plan.private,
     )
     is_idle = _is_idle(graph, leaf, other, True) and not _keeps(plan, leaf)
-    return Guard(condition, wanted, is_idle, made, changed)
+    return Guard(condition, continues_if, is_idle, made, changed)
 
 
 def _idle_way(plan: Plan, leaf: Leaf) -> tuple[str, bool] | None:
@@ -252,17 +252,17 @@ def bounds_of(plan: Plan, leaf: Leaf) -> Bounds | None:
     found = _idle_way(plan, leaf)
     if found is None:
         return None
-    condition, wanted = found
-    return _asked(plan, leaf, condition, wanted)
+    condition, continues_if = found
+    return _asked(plan, leaf, condition, continues_if)
 
 
-def _asked(plan: Plan, leaf: Leaf, name: str, wanted: bool) -> Bounds | None:
+def _asked(plan: Plan, leaf: Leaf, name: str, continues_if: bool) -> Bounds | None:
     _, one = plan.graph.values.get(name, ("", None))
     if not isinstance(one, Instruction):
         return None
     words = one.text.split(" = ", 1)[1].split(", !", 1)[0]
     both = _BOTH.match(words)
-    if both is not None and wanted:
+    if both is not None and continues_if:
         parts = [_asked(plan, leaf, part, True) for part in both.groups() if part is not None]
         known = [part for part in parts if part is not None]
         return next((part for part in known if part.is_one), known[0] if known else None)
@@ -272,7 +272,7 @@ def _asked(plan: Plan, leaf: Leaf, name: str, wanted: bool) -> Bounds | None:
     predicate, kind, left, right = compared.groups()
     if not _is_index(plan, left):
         predicate, left, right = _TURNED.get(predicate, ""), right, left
-    if not wanted:
+    if not continues_if:
         predicate = _OPPOSITE.get(predicate, "")
     if predicate not in ("eq", "ult", "ule", "slt", "sle") or not _is_index(plan, left):
         return None

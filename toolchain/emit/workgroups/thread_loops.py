@@ -107,12 +107,12 @@ def strips_end(at: str, nodes: tuple[str, str], bound: str = "%s6") -> list[str]
     ]
 
 
-def asked(at: str, place: str, wanted: bool, is_idle: bool) -> list[str]:
+def branch_on_conditions(at: str, place: str, continues_if: bool, is_idle: bool) -> list[str]:
     """Return where a strip goes on when its threads' conditions, bytes at a place, are known."""
     bits, none = f"i{STRIP_LANES}", f"{at}..strip.end" if is_idle else f"{at}..single"
     return [
         f"  %{at}..asked = load <{STRIP_LANES} x i8>, ptr {place}, align 64",
-        f"  %{at}..yes = icmp {'ne' if wanted else 'eq'} <{STRIP_LANES} x i8> %{at}..asked, zeroinitializer",
+        f"  %{at}..yes = icmp {'ne' if continues_if else 'eq'} <{STRIP_LANES} x i8> %{at}..asked, zeroinitializer",
         f"  %{at}..bits = bitcast <{STRIP_LANES} x i1> %{at}..yes to {bits}",
         f"  %{at}..all = icmp eq {bits} %{at}..bits, -1",
         f"  br i1 %{at}..all, label %{at}..alike, label %{at}..some",

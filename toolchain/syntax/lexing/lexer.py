@@ -277,8 +277,8 @@ class _Run(LiteralReader):
         opener = self.open.pop()
         if _CLOSERS[self.text[opener]] != text:
             line = self.text.count("\n", 0, at) + 1
-            wanted = _CLOSERS[self.text[opener]]
-            help = f"line {line} has '{text}' where '{wanted}' is missing"
+            expected = _CLOSERS[self.text[opener]]
+            help = f"line {line} has '{text}' where '{expected}' is missing"
             message = f"'{self.text[opener]}' is never closed: '{text}' comes first"
             raise LexError(Code.UNCLOSED_BRACKET, opener, opener + 1, message, help)
 

@@ -33,14 +33,14 @@ def _failed(number: Int, nanoseconds: UInt, error: Error):
     print(error, flush=True)
     print("{MARK}end", number, flush=True)
 
-def _is_wanted(number: Int) -> Bool:
+def _is_selected(number: Int) -> Bool:
     for i in range(1, len(_argv())):
         if atol(String(_argv()[i])) == number:
             return True
     return False
 
 '''
-_ONE = """    if _is_wanted({number}):
+_ONE = """    if _is_selected({number}):
         var begin = _now()
         try:
             _begin({number})

@@ -151,7 +151,7 @@ class GuardWriter(LeafWriter):
             f"  br label %{at}.l.end",
             f"{at}.l.end:",
             *thread_loops.lanes_end(at, self.output.strip_loop()),
-            *thread_loops.asked(row, self.place, self.guard.wanted, self.guard.is_idle),
+            *thread_loops.branch_on_conditions(row, self.place, self.guard.continues_if, self.guard.is_idle),
         ]
 
 

@@ -162,10 +162,10 @@ class _Planner:
         for name in part.blocks:
             block = graph.blocks[name]
             for one in block.body:
-                if not is_omitted(one) and (pure.has_effect(one) or self._is_wanted(one.name)):
+                if not is_omitted(one) and (pure.has_effect(one) or self._is_needed(one.name)):
                     self._mark(leaf, one, name, work)
             for phi in block.phis if name != part.head else ():
-                if self._is_wanted(phi.name):
+                if self._is_needed(phi.name):
                     self._mark(leaf, phi, name, work)
             if needs_condition(graph, self.part, name):
                 work.append((block.end.condition, name))
@@ -186,7 +186,7 @@ class _Planner:
             else:
                 self._load_outer(leaf, value)
 
-    def _is_wanted(self, name: str) -> bool:
+    def _is_needed(self, name: str) -> bool:
         return bool(name) and (name in self.needed or name in self.plan.slots)
 
     def _mark(self, leaf: Leaf, one: Instruction | Phi, block: str, work: list[tuple[str, str]]) -> None:
