@@ -3,11 +3,14 @@
 Input: the function that is elaborated. Output: the help of a diagnostic.
 """
 
-import re
-
 from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.tree.free_variables import parts
+from ktc.syntax import ast
 
 _IN_KERNEL = "a kernel cannot raise: write a code to a buffer that the host reads, or stop it with 'abort', from 'os'"
+
+_LAUNCHERS = ("enqueue_function", "compile_function")
+"""What the names of methods begin with that take a kernel as their parameter."""
 
 
 def help_for(body: Body) -> str:
@@ -22,5 +25,22 @@ def is_kernel(body: Body) -> bool:
     instance = body.frame.outer_instance
     if instance is None:
         return False
-    launched = rf"enqueue_function\w*\s*\[\s*{re.escape(instance.fn.node.name)}\b"
-    return re.search(launched, body.frame.module.source.text) is not None
+    name = instance.fn.node.name
+    return any(name in _launched(node) for node in parts(body.frame.module.node) if isinstance(node, ast.Subscript))
+
+
+def _launched(node: ast.Subscript) -> list[str]:
+    """Return the names of the kernels in `context.enqueue_function[kernel, kernel]`."""
+    if not _last_name(node.base).startswith(_LAUNCHERS):
+        return []
+    return [_last_name(one) for one in (*node.args, *(given.value for given in node.keywords))]
+
+
+def _last_name(node: ast.Node) -> str:
+    """Return `c` for `c`, `a.b.c` and `a.c[d]`, otherwise ""."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(name=name):
+            return name
+        case ast.Subscript(base=base):
+            return _last_name(base)
+    return ""

@@ -4,19 +4,21 @@ Input: an optimised module's text. Output: the same with the device's sub-groups
 and warps are counted by a thread's number in its block.
 """
 
-import re
-
+from ktc.emit.spirv.syntax import Instruction, called, instruction
 from ktc.targets.spirv import MATRIX, SUBGROUP_LANES
 from ktc.targets.target import Target
 
 EXTENSION = "SPV_INTEL_subgroup_matrix_multiply_accumulate"
 
-_OF_WARP = re.compile(
-    r"call [^\n]*@_Z\d+(?:sub_group_(?:ballot|shuffle)|__spirv_ControlBarrierjjj\(i32 (?:noundef )?3\b)"
-)
-_LANE = re.compile(r"(%[\w.]+) = (?:tail )?call [^\n@]*@_Z22get_sub_group_local_idv\(\)[^\n]*")
-_WARP = re.compile(r"(%[\w.]+) = (?:tail )?call [^\n@]*@_Z16get_sub_group_idv\(\)[^\n]*")
-_SIZE = re.compile(r"(!intel_reqd_sub_group_size (!\d+).*^\2 = !\{i32 )\d+", re.MULTILINE | re.DOTALL)
+_NUMBERS = {
+    "get_sub_group_local_id": f"and i32 %ktc.number, {SUBGROUP_LANES - 1}",
+    "get_sub_group_id": f"udiv i32 %ktc.number, {SUBGROUP_LANES}",
+}
+"""OpenCL's functions that say where a thread is: in its warp, and the warp in its block."""
+
+_EXCHANGES = ("sub_group_ballot", "sub_group_shuffle")
+_BARRIER, _OF_SUBGROUP = "__spirv_ControlBarrier", "3"
+_SIZE = "!intel_reqd_sub_group_size "
 
 
 def has_matrices(text: str) -> bool:
@@ -26,7 +28,7 @@ def has_matrices(text: str) -> bool:
 
 def exchanges(text: str) -> bool:
     """Return whether a kernel with matrix instructions also wants sub-groups that are warps."""
-    return has_matrices(text) and _OF_WARP.search(text) is not None
+    return has_matrices(text) and any(map(_exchanges, text.splitlines()))
 
 
 def with_sub_groups(text: str, target: Target) -> str:
@@ -36,6 +38,37 @@ def with_sub_groups(text: str, target: Target) -> str:
     """
     if not has_matrices(text):
         return text
-    text = _LANE.sub(rf"\1 = and i32 %ktc.number, {SUBGROUP_LANES - 1}", text)
-    text = _WARP.sub(rf"\1 = udiv i32 %ktc.number, {SUBGROUP_LANES}", text)
-    return _SIZE.sub(rf"\g<1>{target.matrix_lanes}", text)
+    lines = text.splitlines()
+    sizes = {line.partition(_SIZE)[2].split()[0] for line in lines if line.startswith("define ") and _SIZE in line}
+    return "".join(f"{_rewritten(line, sizes, target)}\n" for line in lines)
+
+
+def _rewritten(line: str, sizes: set[str], target: Target) -> str:
+    """Return a line of a kernel with matrix instructions; `sizes` are the metadata that say a sub-group's size."""
+    if line.split(" = ", 1)[0] in sizes:
+        return f"{line.split(' = ', 1)[0]} = !{{i32 {target.matrix_lanes}}}"
+    found = _opencl_call(line)
+    if found is None or found[1] not in _NUMBERS:
+        return line
+    return f"  {found[0].name} = {_NUMBERS[found[1]]}"
+
+
+def _exchanges(line: str) -> bool:
+    """Return whether a line is a call in which the lanes of a warp exchange something or wait for each other."""
+    match _opencl_call(line):
+        case (_, name, [(_, scope), *_]) if name == _BARRIER:
+            return scope == _OF_SUBGROUP
+        case (_, name, _):
+            return name.startswith(_EXCHANGES)
+    return False
+
+
+def _opencl_call(line: str) -> tuple[Instruction, str, list[tuple[str, str]]] | None:
+    """Return a call of a function with a mangled name (`@_Z16get_sub_group_idv`): its name and arguments."""
+    one = instruction(line) if "@_Z" in line else None
+    if one is None or one.op != "call":
+        return None
+    _, function, arguments = called(one.rest)
+    mangled = function.removeprefix("@_Z")
+    name = mangled.lstrip("0123456789")
+    return one, name[: int(mangled[: len(mangled) - len(name)] or 0)], arguments
