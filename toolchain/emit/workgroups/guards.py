@@ -9,6 +9,7 @@ this all strips would be run, under masks that let nobody pass.
 """
 
 import re
+from collections.abc import Callable
 
 from ktc.base.records import entity
 from ktc.emit.workgroups.cuts import Part
@@ -19,6 +20,8 @@ from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import Leaf, Plan, edge_values
 from ktc.emit.workgroups.strips.segments import STRIP_LANES
 
+_BLOCK = ("%s3", "%s4", "%s5")
+"""The index of a block: with it a thread's index in the grid is computed."""
 _LINEAR = frozenset({"add", "sub", "zext", "sext", "trunc", "or", "shl", "mul"})
 _BOTH = re.compile(r"(?:and i1 (\S+), (\S+)|select i1 (\S+), i1 (\S+), i1 false)$")
 _EITHER = re.compile(r"(?:or i1 (\S+), (\S+)|select i1 (\S+), i1 true, i1 (\S+))$")
@@ -167,17 +170,19 @@ class _Conditions:
         found = _BOTH.match(words) or _EITHER.match(words)
         if found is not None:
             return all(self.is_bound(part) for part in found.groups() if part is not None)
-        return one.op == "icmp" and all(self._is_linear(use) for use in one.uses) and self._is_given(name)
+        if one.op != "icmp" or not all(self._is_linear(use) for use in one.uses):
+            return False
+        return self._depends(name, _is_argument) or (_is_whole(words) and self._depends(name, _BLOCK.__contains__))
 
-    def _is_given(self, name: str) -> bool:
-        """Return whether a value depends on an argument of the kernel: what is compared with other things, as the steps
-        of a reduction, parts the threads of many strips."""
+    def _depends(self, name: str, on: Callable[[str], bool]) -> bool:
+        """Return whether a value depends on such a parameter: a condition that depends on no argument of the kernel, as
+        the steps of a reduction, parts the threads of many strips."""
         if name in self.graph.parameters:
-            return not name.startswith("%s")
+            return on(name)
         _, one = self.graph.values.get(name, ("", None))
         if isinstance(one, Phi) or one is None or name in self.plan.slots:
             return False
-        return any(self._is_given(use) for use in one.uses)
+        return any(self._depends(use, on) for use in one.uses)
 
     def _is_linear(self, name: str) -> bool:
         if name not in self.varying or name == "%s0":
@@ -198,6 +203,19 @@ class _Conditions:
         if not isinstance(one, Instruction) or not pure.recomputation_cost(one):
             return False
         return all(self._is_ready(use) for use in one.uses)
+
+
+def _is_argument(name: str) -> bool:
+    return not name.startswith("%s")
+
+
+def _is_whole(words: str) -> bool:
+    """Return whether an index is compared with a constant number of whole strips, which such a bound does not part."""
+    found = _COMPARED.match(words)
+    if found is None or not found[4].isdigit():
+        return False
+    predicate, bound = found[1], int(found[4])
+    return predicate not in ("eq", "ne") and (bound + (predicate[1:] in ("gt", "le"))) % STRIP_LANES == 0
 
 
 # ---- which threads of a row have something to do ----------------------------------------------------------------
