@@ -226,6 +226,35 @@ none:
     assert "label %r0..strip.end, label %r0..single" in text  # none of them; some of them, one by one
 
 
+GRID = """
+  %a = mul i32 %s3, %s6
+  %i = add i32 %a, %s0
+  %within = icmp {test}
+  br i1 %within, label %some, label %none
+some:
+  %p = getelementptr float, ptr %a0, i32 %i
+  store float 1.0, ptr %p
+  br label %none
+none:
+  ret void"""
+
+
+@pytest.mark.parametrize(
+    ("test", "is_asked"),
+    [
+        ("ult i32 %i, 288", True),
+        ("ugt i32 %i, 287", True),
+        ("slt i32 %i, 4096", True),
+        ("ult i32 %i, 280", False),  # the last strip has threads within the bound and others
+        ("eq i32 %i, 16", False),
+        ("ult i32 %s0, 16", False),  # a step of a reduction
+    ],
+)
+def test_a_constant_bound_is_asked_once_where_it_parts_no_strip(test: str, is_asked: bool) -> None:
+    text = cut(GRID.format(test=test))
+    assert ("%r0..asked = load" in text) == is_asked, text
+
+
 def test_a_counter_that_starts_at_the_index_is_the_same_for_all_but_the_index() -> None:
     text = cut("""
   %i = zext i32 %s0 to i64
