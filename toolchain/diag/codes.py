@@ -76,6 +76,7 @@ class Code(Enum):
     CONSTANT_CONDITION = ("constant-condition", "a condition is always the same")
     COROUTINE_KERNEL = ("coroutine-kernel", "a kernel of the CPU device could not be cut into loops over its threads")
     LAUNCH_LIMITS = ("launch-limits", "a launch that no GPU of the build takes")
+    DEVICE_HEAP = ("device-heap", "a kernel takes memory from the GPU's heap")
     DEPRECATED = ("deprecated", "a declaration is marked as deprecated")
 
     @property
@@ -97,7 +98,7 @@ class Code(Enum):
 _WARNINGS = frozenset((
     Code.UNUSED_VALUE, Code.UNUSED_VARIABLE, Code.UNUSED_ASSIGNMENT, Code.UNUSED_IMPORT, Code.NEVER_ASSIGNED,
     Code.SHADOWING, Code.UNREACHABLE_CODE, Code.CONSTANT_CONDITION, Code.DEPRECATED, Code.COROUTINE_KERNEL,
-    Code.LAUNCH_LIMITS,
+    Code.LAUNCH_LIMITS, Code.DEVICE_HEAP,
 ))  # fmt: skip
 
 OFF_BY_DEFAULT = frozenset((Code.COROUTINE_KERNEL,))

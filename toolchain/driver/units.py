@@ -25,7 +25,7 @@ from ktc.emit.job_steps import Usage, instructions
 from ktc.emit.objects.ptx import with_code
 from ktc.emit.outcomes import UNCUT
 from ktc.emit.workers import Workers
-from ktc.ir.interpreter.call_paths import external_call
+from ktc.ir.interpreter.call_paths import HEAP_FUNCTIONS, external_call
 from ktc.ir.nodes import ImageRef, Kernel, Program, Unit
 from ktc.ir.verify import verify
 
@@ -290,11 +290,15 @@ def emit_cached(
         fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, asked.span if asked else None, text, help=help))
     except device.UndefinedFunctions as error:
         asked = _kernel_of(unit, error.kernel)
-        name, span = external_call(unit, error.kernel, error.functions)
-        text = f"'{name or error.functions[0]}' cannot be called in a kernel: {error.target} has no such function"
+        name, span = external_call(unit, error.kernel, HEAP_FUNCTIONS)
+        text = f"a kernel cannot take memory from the heap: {error.target} has no '{name}'"
+        help = "use 'InlineArray' or 'stack_allocation'; make lists and strings on the host" if name else ""
+        if name not in error.functions:
+            name, span = external_call(unit, error.kernel, error.functions)
+            text = f"'{name or error.functions[0]}' cannot be called in a kernel: {error.target} has no such function"
         notes = (Label(asked.span, f"in this kernel: {asked.title}"),) if asked and asked.span and span else ()
         span = span or (asked.span if asked else None)
-        fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, span, text, notes=notes))
+        fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, span, text, help, notes))
     for kernel, image in new.items():
         for kind, data in image.data.items():
             if kind == UNCUT:

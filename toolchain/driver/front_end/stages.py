@@ -9,11 +9,12 @@ from collections.abc import Callable
 from ktc import passes
 from ktc.config import tuned
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import CompileError, Diagnostic, gate
+from ktc.diag.diagnostic import CompileError, Diagnostic, Severity, gate
 from ktc.driver.front_end import kept_library
 from ktc.driver.session import Session
 from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.program import Ready, elaborate, elaborate_edited
+from ktc.ir.interpreter.call_paths import HEAP_FUNCTIONS, external_call
 from ktc.ir.nodes import Program, Unit
 from ktc.ir.verify import verify
 from ktc.syntax.linting.lint import lint
@@ -113,7 +114,18 @@ def elaborated(
 def passed(session: Session, unit: Unit) -> Unit:
     """Run the passes."""
     with session.stage("passes", name_of(unit)):
+        _warn_of_heap(session, unit)
         return passes.run(unit, session.config, session.sink)
+
+
+def _warn_of_heap(session: Session, unit: Unit) -> None:
+    """Warn about kernels in which a program makes lists, texts and the like."""
+    for kernel in unit.kernels if unit.target.vendor == "nvidia" else ():  # AMD's kernels have no heap: an error
+        name, span = external_call(unit, kernel.symbol, HEAP_FUNCTIONS)
+        if name and span is not None:
+            text = f"kernel '{kernel.title}' takes memory from the GPU's heap here: slow, and 8 MB for all threads by default"
+            help = "in kernels use 'InlineArray' or 'stack_allocation'; make lists and strings on the host"
+            session.sink.report(Diagnostic(Code.DEVICE_HEAP, span, text, help, severity=Severity.WARNING))
 
 
 def verified(session: Session, unit: Unit) -> None:

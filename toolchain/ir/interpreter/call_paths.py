@@ -10,6 +10,9 @@ from ktc.diag.source import Span
 from ktc.ir import nodes, walk
 
 
+HEAP_FUNCTIONS = ("malloc", "realloc", "aligned_alloc", "posix_memalign")
+
+
 def external_call(unit: nodes.Unit, start: str, names: Sequence[str]) -> tuple[str, Span | None]:
     """Return the name that is called first, counting calls on the way, and the user's place; "" if none is."""
     work: list[tuple[str, Span | None]] = [(start, None)]
