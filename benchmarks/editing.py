@@ -1,0 +1,98 @@
+"""How long after a change of a text the language server shows its diagnostics.
+
+    python benchmarks/editing.py [--edits 200] [--seed 1] [FILE]
+
+Edits a file as one types: a new statement, a misspelt name, a number, in the bodies of its functions; each is taken
+back again. Shows the time from a change to the first diagnostics of that version, and the processor time of the server.
+KTC names the command, `ktc` by default.
+"""
+
+import argparse
+import asyncio
+import os
+import random
+import re
+import shlex
+import statistics
+import time
+from pathlib import Path
+
+from lsprotocol import types as lsp
+from pygls.lsp.client import LanguageClient
+
+ROOT = Path(__file__).parents[1]
+_STATEMENT = re.compile(r"^(?P<indent> {4,})(?:var |return |[a-z_.]+(?:\[.*\])? [+-]?= )", re.MULTILINE)
+
+
+def processor_seconds(process: int) -> float:
+    """Return the processor time of all threads of a process."""
+    threads = Path(f"/proc/{process}/task").glob("*/schedstat")
+    return sum(int(one.read_text().split()[0]) for one in threads) / 1e9
+
+
+def edited(text: str, dice: random.Random) -> str:
+    """Return a text with one change in the body of a function."""
+    place = dice.choice([*_STATEMENT.finditer(text)])
+    end = text.index("\n", place.start())
+    line = text[place.start() : end]
+    names = [*re.finditer(r"\b[a-z_]{3,}\b", line)]
+    numbers = [*re.finditer(r"\b\d+\b", line)]
+    match dice.randrange(3):
+        case 0:
+            changed = f"{place['indent']}var added = 1\n{line}"
+        case 1 if numbers:
+            number = dice.choice(numbers)
+            changed = line[: number.end()] + "1" + line[number.end() :]
+        case _:
+            name = dice.choice(names) if names else None
+            changed = line[: name.end()] + "x" + line[name.end() :] if name else line + " "
+    return text[: place.start()] + changed + text[end:]
+
+
+async def measure(path: Path, edits: int, seed: int) -> list[tuple[float, float]]:
+    """Return the time to the diagnostics of each change, and the server's processor time for it."""
+    client, dice, text = LanguageClient("editing", "1"), random.Random(seed), path.read_text("utf-8")
+    found: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
+
+    @client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    def _shown(params: lsp.PublishDiagnosticsParams) -> None:
+        found.put_nowait(params)
+
+    await client.start_io(*shlex.split(os.environ.get("KTC", "ktc")), "lsp")
+    process = client._server.pid  # type: ignore[union-attr]
+    await client.initialize_async(lsp.InitializeParams(lsp.ClientCapabilities(), root_uri=path.parent.as_uri()))
+    client.initialized(lsp.InitializedParams())
+    item = lsp.TextDocumentItem(path.as_uri(), "mojo", 0, text)
+    client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+    await found.get()
+    times = []
+    for version in range(1, edits + 1):
+        shown = edited(text, dice) if version % 2 else text
+        document = lsp.VersionedTextDocumentIdentifier(version, item.uri)
+        begin, used = time.perf_counter(), processor_seconds(process)
+        whole = lsp.TextDocumentContentChangeWholeDocument(shown)
+        client.text_document_did_change(lsp.DidChangeTextDocumentParams(document, [whole]))
+        while (await found.get()).version != version:
+            pass
+        times.append((time.perf_counter() - begin, processor_seconds(process) - used))
+    await client.shutdown_async(None)
+    client.exit(None)
+    return times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?", type=Path, default=ROOT / "benchmarks" / "transformer.kpy")
+    parser.add_argument("--edits", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    times = asyncio.run(measure(given.file.resolve(), given.edits, given.seed))
+    print("ms", " median", "   95 %", "    max", sep="")
+    for title, column in (("until the diagnostics", 0), ("of processor time", 1)):
+        values = sorted(1000 * row[column] for row in times)
+        high = values[int(0.95 * (len(values) - 1))]
+        print(f"{statistics.median(values):9.0f}{high:7.0f}{values[-1]:7.0f}  {title}")
+
+
+if __name__ == "__main__":
+    main()
