@@ -62,10 +62,17 @@ def _common(one: str, other: str) -> int:
 
 
 def edited_range(module: ast.Module, change: Change) -> tuple[int, int] | None:
-    """Return the characters of the declarations that a change touches; None if it touches other lines, too."""
+    """Return the characters of the declarations that a change touches; None if it touches other lines, too.
+
+    Of a struct or trait, it is one method alone if only its body was changed.
+    """
     found = [node for node in module.body if node.start <= change.new_end and node.end >= change.start]
     if not found or not all(isinstance(node, _DECLARATIONS) for node in found):
         return None
+    if len(found) == 1 and isinstance(found[0], ast.StructDecl | ast.TraitDecl):
+        for method in [one for one in found[0].body if isinstance(one, ast.FunctionDecl) and one.body]:
+            if method.body[0].start <= change.start and change.new_end <= method.end:
+                return method.start, method.end
     start, end = min(node.start for node in found), max(node.end for node in found)
     return (start, end) if start <= change.start and change.new_end <= end else None
 

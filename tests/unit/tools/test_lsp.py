@@ -371,6 +371,9 @@ def test_merging() -> None:
     assert module is not None
     around = edited_range(module, change)
     assert around is not None and new.text[slice(*around)].startswith("fn f") and around[1] <= new.text.index("fn g")
+    struct = parse(Source("p", "struct S:\n    fn f(self):\n        aaa\n\n    fn g(self):\n        b\n"), Sink())
+    assert struct is not None and edited_range(struct, Change(34, 35, 36)) == (14, 37)  # the body of a method
+    assert edited_range(struct, Change(18, 18, 19)) == (0, 64)  # its head
     at = old.text.index("b")
     note = Label(Span(old, 0, 2), "declared here")
     before = [

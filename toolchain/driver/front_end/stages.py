@@ -123,8 +123,8 @@ def _warn_of_heap(session: Session, unit: Unit) -> None:
     for kernel in unit.kernels if unit.target.vendor == "nvidia" else ():  # AMD's kernels have no heap: an error
         name, span = external_call(unit, kernel.symbol, HEAP_FUNCTIONS)
         if name and span is not None:
-            text = f"kernel '{kernel.title}' takes memory from the GPU's heap here: slow, and 8 MB for all threads by default"
-            help = "in kernels use 'InlineArray' or 'stack_allocation'; make lists and strings on the host"
+            text = f"kernel '{kernel.title}' takes memory from the GPU's heap here"
+            help = "this is slow, and 8 MB for all threads by default; use 'InlineArray' or 'stack_allocation'"
             session.sink.report(Diagnostic(Code.DEVICE_HEAP, span, text, help, severity=Severity.WARNING))
 
 

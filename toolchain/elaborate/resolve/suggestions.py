@@ -166,7 +166,7 @@ def library_module_of(name: str, library: Path) -> str:
             parts = parts[:-1]
         if not parts or parts[0] in ("builtin", "prelude", "std") or any(part.startswith("_") for part in parts):
             continue
-        if name in _public_names(path):
+        if _declares(path, name):
             found.append(".".join(parts))
     return min(found, key=lambda module: (module.count("."), module), default="")
 
@@ -211,14 +211,20 @@ def passed_on(library: Path, ref: ImportRef) -> ImportRef | None:
     return None
 
 
-def _public_names(path: Path) -> set[str]:
-    """Return what a module's text declares at its first column, and what a package passes on."""
+def _declares(path: Path, name: str) -> bool:
+    """Return whether a module's text declares a name at its first column, or a package passes it on."""
     try:
-        text = path.read_text("utf-8")
+        data = path.read_bytes()
     except OSError:
-        return set()
-    found = {match[1] for match in re.finditer(r"^" + _PUBLIC.pattern, text, re.MULTILINE)}
-    if path.stem == "__init__":
-        for match in re.finditer(r"^" + _FROM.pattern, text, re.MULTILINE):
-            found.update(part.split()[-1] for part in match[1].strip("()").split(",") if part.strip())
-    return found
+        return False
+    if name.encode() not in data:  # true of nearly all of the library
+        return False
+    text = data.decode("utf-8", "replace")
+    if any(match[1] == name for match in re.finditer(r"^" + _PUBLIC.pattern, text, re.MULTILINE)):
+        return True
+    parts = [
+        part.split()[-1]
+        for match in re.finditer(r"^" + _FROM.pattern, text, re.MULTILINE) if path.stem == "__init__"
+        for part in match[1].strip("()").split(",") if part.strip()
+    ]  # fmt: skip
+    return name in parts

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from ktc.diag.source import Span
 from ktc.ir import nodes, walk
 
-
 HEAP_FUNCTIONS = ("malloc", "realloc", "aligned_alloc", "posix_memalign")
 
 
