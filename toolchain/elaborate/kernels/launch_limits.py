@@ -17,6 +17,7 @@ from ktc.syntax import ast
 from ktc.targets.launch_limits import Limits, limits_of
 
 _EXTENTS = {"grid_dim": "blocks", "block_dim": "threads of a block", "cluster_dim": "blocks of a cluster"}
+_USUAL_BLOCKS = (32, 64, 128, 192, 256, 512, 768, 1024)
 _SHARED = "shared_mem_bytes"
 _SIGNS, _OPERATORS = frozenset("+-"), frozenset(("+", "-", "*", "//", "%", "**", "<<", ">>"))
 _NUMBERS = frozenset(("Int", "UInt", "ceildiv", "min", "max", "align_up"))
@@ -38,8 +39,17 @@ def warn_refused(body: Body, callee: object, node: ast.Call) -> None:
         reason = _refusal(body, keyword, known) if known else ""
         if reason:
             span = body.at(keyword.value)
-            diagnostic = Diagnostic(Code.LAUNCH_LIMITS, span, reason, severity=Severity.WARNING)
+            help = _help(body, keyword, node) if "threads" in reason else ""
+            diagnostic = Diagnostic(Code.LAUNCH_LIMITS, span, reason, help, severity=Severity.WARNING)
             body.elab.reporter.sink.report(diagnostic)
+
+
+def _help(body: Body, keyword: ast.Keyword, node: ast.Call) -> str:
+    """Say what to write for a block of too many threads: the other extent, if that would do as a block."""
+    others = [extent for one in node.keywords if one.name == "grid_dim" for extent in _extents(body, one.value)]
+    if keyword.name == "block_dim" and len(others) == 1 and others[0] in _USUAL_BLOCKS:
+        return "'grid_dim' counts the blocks, 'block_dim' the threads of one block: swap the two?"
+    return "write 'grid_dim=ceildiv(count, 256), block_dim=256', with 'from math import ceildiv'"
 
 
 def _refusal(body: Body, keyword: ast.Keyword, known: list[Limits]) -> str:

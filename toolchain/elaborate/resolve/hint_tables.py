@@ -187,6 +187,14 @@ ARGUMENTS: Mapping[str, str] = MappingProxyType({
     **dict.fromkeys(("shared", "shared_mem", "smem", "shared_memory"), "shared_mem_bytes"),
 })  # fmt: skip
 
+PYTHON_CALLS: Mapping[str, str] = MappingProxyType({
+    "randint": "it fills memory with numbers; one number from 'low' to 'high' is 'random_si64(low, high)'",
+    "rand": "it fills memory with numbers; one number from 0 to 1 is 'random_float64()'",
+    "randn": "it fills memory with numbers; one normally distributed number is 'randn_float64()'",
+    "seed": "write 'seed()' or 'seed(number)'",
+})  # fmt: skip
+"""By a library function: what to write where it is called with other arguments, as Python's of that name may be."""
+
 TRAIT_HINTS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({
     "Indexer": (
         ("_GlobalIdx", "write 'global_idx.x'"), ("_ThreadIdx", "write 'thread_idx.x'"),

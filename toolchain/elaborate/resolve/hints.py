@@ -175,3 +175,10 @@ def call_hint(function: str, given: Sequence[str]) -> str:
     if function == "__getitem__" and families[:1] == ["StringLiteral"]:
         return "an index is an integer; a 'Dict' has keys"
     return ""
+
+
+def python_call_hint(function: str, is_library: bool) -> str:
+    """Return what to write for a call of a library function as Python's of that name is called."""
+    from ktc.elaborate.resolve import hint_tables
+
+    return hint_tables.PYTHON_CALLS.get(function, "") if is_library else ""

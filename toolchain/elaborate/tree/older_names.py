@@ -113,11 +113,14 @@ _PATHS: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 """By the first two names of a path: what to write."""
 
+_MASKED = re.compile(r"(?:load|store)\s*\([^\n]*\bmask\s*=")
 _PATH = re.compile(r"(\w+)\s*\.\s*(\w+)")
 
 
 def path_hint(text: str) -> str:
     """Return what to write for what a text begins with, `cuda.grid(1)`, or ""."""
+    if _MASKED.match(text):
+        return "a thread works on its own element: write 'if i < count:' and index the pointer, 'p[i]'"
     found = _PATH.match(text)
     return _PATHS.get(f"{found[1]}.{found[2]}", "") if found is not None else ""
 
