@@ -12,7 +12,7 @@ from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.values import Arg
-from ktc.elaborate.resolve.hints import call_hint, python_call_hint
+from ktc.elaborate.resolve.hints import call_hint, foreign_call_hint
 from ktc.elaborate.types import type_printer, well_known
 
 FEW, MANY = 4, 10
@@ -45,7 +45,7 @@ def no_match(
         where = reason.span or (
             _argument_of(body, reason.culprit, (*pos, *kw), span) if written is None else body.at(written)
         )
-        help = reason.help() or python_call_hint(fn.name, fn.module.is_library)
+        help = reason.help() or foreign_call_hint(fn.name, fn.module.is_library, reason.code.id)
         body.elab.report(reason.code, reason.message, where, help, body.frame.instance, notes[:3])
         raise ErrorReported
     reasons = dict[str, Label]()

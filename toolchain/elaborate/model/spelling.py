@@ -63,6 +63,8 @@ def conversion_help(have: str, expected: str) -> str:
         return "write it in '[…]'"
     if family == "List" and expected_name in ("Tuple", "Dim"):
         return "write it in '(…)'"
+    if family == "List" and expected_name in ("DeviceBuffer", "HostBuffer"):
+        return "copy the items one by one: 'with buffer.map_to_host() as host:'"
     if have == "NoneType":
         return f"'{expected}' is never None; 'Optional[{expected}]' is the type of an optional value"
     if family in NUMBERS and expected in NUMBERS:

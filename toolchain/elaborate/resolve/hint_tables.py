@@ -21,7 +21,8 @@ PYTHON_OBJECT = "or use Python's own: 'Python.import_module(\"{module}\")', with
 MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "DeviceBuffer": {
         **dict.fromkeys(("copy_to_host", "to_host", "cpu", "get", "numpy", "tolist", "to_device", "cuda"), _TRANSFER),
-        **dict.fromkeys(("item", "fill_"), _MAP), "memset": "write '{x}.enqueue_fill(value)'",
+        **dict.fromkeys(("item", "fill_", "sum", "max", "min", "mean"), _MAP),
+        "memset": "write '{x}.enqueue_fill(value)'",
         **dict.fromkeys(("copy_from_host", "upload"), "write '{x}.enqueue_copy_from(source)'"),
         **dict.fromkeys(("copy_to_device", "download"), "write '{x}.enqueue_copy_to(target)'"),
         "fill": "write '{x}.enqueue_fill(value)'", "zero_": "write '{x}.enqueue_fill(0)'",
@@ -187,13 +188,15 @@ ARGUMENTS: Mapping[str, str] = MappingProxyType({
     **dict.fromkeys(("shared", "shared_mem", "smem", "shared_memory"), "shared_mem_bytes"),
 })  # fmt: skip
 
-PYTHON_CALLS: Mapping[str, str] = MappingProxyType({
+FOREIGN_CALLS: Mapping[str, str] = MappingProxyType({
+    "enqueue_create_buffer too-many-arguments": "the type goes in brackets: '…[DType.float32](count)'",
+    "stack_allocation wrong-parameter-count": "name it: '[count, Float32, address_space=AddressSpace.SHARED]'",
     "randint": "it fills memory with numbers; one number from 'low' to 'high' is 'random_si64(low, high)'",
     "rand": "it fills memory with numbers; one number from 0 to 1 is 'random_float64()'",
     "randn": "it fills memory with numbers; one normally distributed number is 'randn_float64()'",
     "seed": "write 'seed()' or 'seed(number)'",
 })  # fmt: skip
-"""By a library function: what to write where it is called with other arguments, as Python's of that name may be."""
+"""By a library function, and the error's code if it matters: what to write where it is called as elsewhere."""
 
 TRAIT_HINTS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({
     "Indexer": (
@@ -215,6 +218,7 @@ TRAIT_HINTS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({
     "Writable": (
         ("DeviceBuffer", "a buffer lives on the device: print items of it in 'with buffer.map_to_host() as host:'"),
         ("_DictKeyIter", "write '[key for key in d.keys()]' for a list of the keys"),
+        *((name, "go through it in a loop: 'for item in …:'") for name in ("_Enumerate", "_Zip", "_MapIterator")),
     ),
 })  # fmt: skip
 """By a trait: starts of names of types that have it not, and what to write."""

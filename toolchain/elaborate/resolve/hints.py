@@ -177,8 +177,8 @@ def call_hint(function: str, given: Sequence[str]) -> str:
     return ""
 
 
-def python_call_hint(function: str, is_library: bool) -> str:
-    """Return what to write for a call of a library function as Python's of that name is called."""
-    from ktc.elaborate.resolve import hint_tables
+def foreign_call_hint(function: str, is_library: bool, code: str) -> str:
+    """Return what to write for a call of a library function as one of that name is called elsewhere."""
+    from ktc.elaborate.resolve.hint_tables import FOREIGN_CALLS
 
-    return hint_tables.PYTHON_CALLS.get(function, "") if is_library else ""
+    return FOREIGN_CALLS.get(function, "") or FOREIGN_CALLS.get(f"{function} {code}", "") if is_library else ""

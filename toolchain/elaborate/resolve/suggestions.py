@@ -106,6 +106,8 @@ def operand_help(op: str, left: str, right: str) -> str:
     threads = [name for kind in kinds if (name := INDICES.get(kind))]
     if threads:
         return f"write '{threads[0]}.x', '{threads[0]}.y' or '{threads[0]}.z'"
+    if op == "in" and kinds[1] in ("_DictKeyIter", "_DictValueIter"):
+        return "write 'key in d'" if kinds[1] == "_DictKeyIter" else "compare each value in a loop"
     return "" if all(texts) else "convert one of them"
 
 

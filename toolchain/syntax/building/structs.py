@@ -38,7 +38,12 @@ class StructBuilder(BaseBuilder):
                     self.wrong(item.value.start, item.value.end, "a field of a struct has no initial value", help)
             elif not isinstance(item, (ast.FunctionDecl, ast.Alias, ast.Pass, ast.StaticAssert)):
                 message = "only fields ('var'), methods and aliases are allowed in a struct"
-                self.wrong(item.start, item.end, message)
+                target = item.targets[0] if isinstance(item, ast.Assign) else None
+                name = target.id if isinstance(target, ast.Name) else ""
+                help = (
+                    f"write 'var {name}: …' and give it its value in '__init__', or 'alias {name} = …'" if name else ""
+                )
+                self.wrong(item.start, item.end, message, help)
 
     # _stmt*
     def file(self, kids: Kids, start: int, end: int) -> ast.Module:

@@ -45,7 +45,15 @@ FOREIGN_STATEMENTS: Mapping[str, str] = MappingProxyType({
     "until": "write 'while not'", "echo": "write 'print(...)'", "final": "write 'alias'", "elif_": "write 'elif'",
     "repeat": "write 'for _ in range(…):'", "begin": "blocks are made by ':' and indentation",
     "end": "blocks are made by ':' and indentation", "package": "a folder with '__init__.kpy' is a package",
-    "public": "everything is public; leave it out",
+    **dict.fromkeys(("public", "pub"), "everything is public; leave it out"),
+    "export": "everything is public; write '@export' above a function that C calls",
+    "inline": "leave it out; '@always_inline' above a function forces it",
+    "virtual": "a trait declares what its structs must have", "abstract": "write 'trait'",
+    "override": "leave it out: a struct with a trait defines the trait's methods", "unsafe": "leave it out",
+    "use": "write 'from module import name'", "mod": "a file is a module; its name is the file's",
+    "macro": "write a function; its parameters, in '[]', are known at compile time",
+    "defer": "a value is destroyed after its last use; 'with' closes files",
+    "__host__": "write 'fn'; host and kernels can call it",
     "private": "everything is public; leave it out", "type": "write 'alias'", "typedef": "write 'alias'",
     "template": "parameters follow the name: 'fn f[T: …](…)'", "extern": "use 'external_call', from 'sys.ffi'",
     "__global__": "write 'fn'; the launch makes it a kernel", "__device__": "write 'fn'; kernels can call it",
@@ -53,6 +61,12 @@ FOREIGN_STATEMENTS: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 
 
+_C_VECTOR = re.compile(r"(float|double|int|uint|half)([234])$")
+_C_VECTOR_TYPES: Mapping[str, str] = MappingProxyType({
+    "float": "float32", "double": "float64", "int": "int32", "uint": "uint32", "half": "float16",
+})  # fmt: skip
+_TYPE_FIRST = re.compile(r"(\w+)[ \t]+(\w+)[ \t]*=(?!=)")
+_ANGLES = re.compile(r"(\w+)\s*<\s*([\w, ]+)>\s*$")
 _LAUNCH = "write 'ctx.enqueue_function_checked[kernel, kernel](…, grid_dim=…, block_dim=…)'"
 _DELETED = re.compile(r"del\s+([\w.]+)\[([^\]\n]*)\]\s*(?:#.*)?$", re.MULTILINE)
 
@@ -86,6 +100,18 @@ def _foreign_place(failure: Failure) -> LexError | None:
         named, found = re.compile(r"\*+\s*(\w+)").match(text, failure.start), _CAST.get(previous, previous)
         written = f"{named[1]}: UnsafePointer[{found}, MutAnyOrigin]" if named else f"name: UnsafePointer[{found}, …]"
         return error_at(failure, "'*' makes no pointer type", f"write '{written}'")
+    if previous == "*" and word in (",", ")", "=") and failure.head() in ("fn", "def", "var"):
+        kind = _CAST.get(failure.before(2), failure.before(2))
+        return error_at(failure, "'*' makes no pointer type", f"write 'UnsafePointer[{kind}, MutAnyOrigin]'")
+    if previous == ">" and (found := _ANGLES.search(text, text.rfind("\n", 0, failure.start) + 1, failure.start)):
+        error = error_at(failure, "parameters are written in '[]', not in '<>'", f"write '{found[1]}[{found[2]}]'")
+        error.start, error.end = found.span()
+        return error
+    if word == "*" and failure.index == failure.first and re.match(r"\*\s*\w+\s*[-+*/]?=", text[failure.start :]):
+        help = "write 'p[] = …' for what a pointer points to; a 'mut' argument needs only its name"
+        return error_at(failure, "'*' reads no pointer", help)
+    if failure.kind() == "FLOAT" and word.startswith(".") and previous.isidentifier():
+        return error_at(failure, "an item of a tuple is not a member", f"write '{previous}[{word[1:]}]'")
     if (
         word == "*"
         and previous in ("=", "(", ",", "return", "+", "-")
@@ -195,9 +221,19 @@ def foreign_form(failure: Failure) -> LexError | None:
     if is_name and failure.brackets and previous in ("mut", "ref", "out", "inout", "read", "owned", "borrowed", "var"):
         help = f"write '{word}': the function's declaration says how it uses an argument"
         return error_at(failure, f"'{previous}' is not written in a call", help)
+    if word == "as" and head not in ("import", "from", "with", "except"):
+        found = re.compile(r"as\s+(\w+)").match(failure.text, failure.start)
+        kind = _CAST.get(found[1], found[1]) if found else "Int"
+        return error_at(failure, "'as' converts nothing", f"write '{kind}({previous if previous.isalnum() else '…'})'")
+    if at == 1 and is_name and (found := _TYPE_FIRST.match(failure.text, failure.tokens.starts[failure.first])):
+        lanes = _C_VECTOR.match(found[1])
+        kind = f"SIMD[DType.{_C_VECTOR_TYPES[lanes[1]]}, {lanes[2]}]" if lanes else found[1]
+        if head not in FOREIGN_STATEMENTS:
+            return error_at(failure, f"the type '{head}' does not come first", f"write 'var {word}: {kind} = …'")
     if head == "import" and word == "from":
         return error_at(failure, "'from' comes first", "write 'from module import name'")
-    if is_name and previous == ")" and failure.before(3) == "(" and failure.before(2).isidentifier():
+    is_value = is_name or failure.kind() in ("INT", "FLOAT")
+    if is_value and previous == ")" and failure.before(3) == "(" and failure.before(2).isidentifier():
         kind = _CAST.get(failure.before(2), failure.before(2))
         return error_at(failure, f"'({failure.before(2)})' converts nothing", f"write '{kind}({word})'")
     if failure.index > failure.first and failure.text[failure.start - 1] in "\"'" and word.isidentifier():
