@@ -69,10 +69,11 @@ def edited_range(module: ast.Module, change: Change) -> tuple[int, int] | None:
     found = [node for node in module.body if node.start <= change.new_end and node.end >= change.start]
     if not found or not all(isinstance(node, _DECLARATIONS) for node in found):
         return None
-    if len(found) == 1 and isinstance(found[0], ast.StructDecl | ast.TraitDecl):
-        for method in [one for one in found[0].body if isinstance(one, ast.FunctionDecl) and one.body]:
-            if method.body[0].start <= change.start and change.new_end <= method.end:
-                return method.start, method.end
+    only = found[0] if len(found) == 1 else None
+    for method in only.body if isinstance(only, ast.StructDecl | ast.TraitDecl) else ():
+        body = method.body if isinstance(method, ast.FunctionDecl) else None
+        if body and body[0].start <= change.start and change.new_end <= method.end:
+            return method.start, method.end
     start, end = min(node.start for node in found), max(node.end for node in found)
     return (start, end) if start <= change.start and change.new_end <= end else None
 

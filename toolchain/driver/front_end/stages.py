@@ -19,6 +19,7 @@ from ktc.ir.nodes import Program, Unit
 from ktc.ir.verify import verify
 from ktc.syntax.linting.lint import lint
 from ktc.syntax.loader import Package, load
+from ktc.targets.target import Target
 
 Elaborate = Callable[[Package, Library | None, Ready | None], Program]
 
@@ -120,7 +121,8 @@ def passed(session: Session, unit: Unit) -> Unit:
 
 def _warn_of_heap(session: Session, unit: Unit) -> None:
     """Warn about kernels in which a program makes lists, texts and the like."""
-    for kernel in unit.kernels if unit.target.vendor == "nvidia" else ():  # AMD's kernels have no heap: an error
+    is_nvidia = isinstance(unit.target, Target) and unit.target.vendor == "nvidia"
+    for kernel in unit.kernels if is_nvidia else ():  # AMD's kernels have no heap: an error
         name, span = external_call(unit, kernel.symbol, HEAP_FUNCTIONS)
         if name and span is not None:
             text = f"kernel '{kernel.title}' takes memory from the GPU's heap here"

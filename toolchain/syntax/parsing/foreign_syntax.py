@@ -103,9 +103,9 @@ def _foreign_place(failure: Failure) -> LexError | None:
     if previous == "*" and word in (",", ")", "=") and failure.head() in ("fn", "def", "var"):
         kind = _CAST.get(failure.before(2), failure.before(2))
         return error_at(failure, "'*' makes no pointer type", f"write 'UnsafePointer[{kind}, MutAnyOrigin]'")
-    if previous == ">" and (found := _ANGLES.search(text, text.rfind("\n", 0, failure.start) + 1, failure.start)):
-        error = error_at(failure, "parameters are written in '[]', not in '<>'", f"write '{found[1]}[{found[2]}]'")
-        error.start, error.end = found.span()
+    if previous == ">" and (angles := _ANGLES.search(text, text.rfind("\n", 0, failure.start) + 1, failure.start)):
+        error = error_at(failure, "parameters are written in '[]', not in '<>'", f"write '{angles[1]}[{angles[2]}]'")
+        error.start, error.end = angles.span()
         return error
     if word == "*" and failure.index == failure.first and re.match(r"\*\s*\w+\s*[-+*/]?=", text[failure.start :]):
         help = "write 'p[] = …' for what a pointer points to; a 'mut' argument needs only its name"
