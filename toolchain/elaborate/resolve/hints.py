@@ -179,6 +179,7 @@ def call_hint(function: str, given: Sequence[str]) -> str:
 
 def foreign_call_hint(function: str, is_library: bool, code: str) -> str:
     """Return what to write for a call of a library function as one of that name is called elsewhere."""
-    from ktc.elaborate.resolve.hint_tables import FOREIGN_CALLS
+    from ktc.elaborate.resolve import hint_tables
 
-    return FOREIGN_CALLS.get(function, "") or FOREIGN_CALLS.get(f"{function} {code}", "") if is_library else ""
+    table = hint_tables.FOREIGN_CALLS
+    return table.get(function, "") or table.get(f"{function} {code}", "") if is_library else ""
