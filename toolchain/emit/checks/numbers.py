@@ -16,6 +16,7 @@ _INTEGER = re.compile(r"(?:exact |nuw |nsw )*(i\d+|<\d+ x i\d+>) ")
 _CHECKED = {"add": "sadd", "sub": "ssub", "mul": "smul"}
 _MOST_FACTOR, _MOST_OF_I64 = (1 << 31) - 1, (1 << 63) - 1
 _PASSED = ("sdiv", "srem", "freeze", "sext", "trunc")
+_BOUNDED = re.compile(r"call i\d+ @llvm\.(?:abs|smax|smin|umax|umin)\.i\d+\((.*)\)")
 
 
 def check_divisors(body: Body, place_of: Placed, sites: Sites) -> None:
@@ -127,7 +128,10 @@ class Overflows:
         if one.code == "phi":
             return [value for value, _ in incoming(one) if value[0] == "%"]
         parts = split(one.text[len(one.code) :])
-        if one.code == "select":
+        if one.code == "call":
+            bounded = _BOUNDED.match(one.text)
+            values = [part.split()[-1] for part in split(bounded.group(1))] if bounded else []
+        elif one.code == "select":
             values = [part.split()[-1] for part in parts[1:]]
         elif one.code in ("sext", "trunc"):
             values = [one.text.split()[2]]
