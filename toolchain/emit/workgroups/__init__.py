@@ -15,7 +15,7 @@ from typing import Any
 from ktc.emit.workgroups import counters, leaves
 from ktc.emit.workgroups.cuts import CannotCut, Cut, cut, with_stops
 from ktc.emit.workgroups.graphs.graph import BLOCK_STOP, WARP_STOP, Graph, read
-from ktc.emit.workgroups.graphs.uniformity import varying_in_block, varying_in_strip, varying_in_warp
+from ktc.emit.workgroups.graphs.uniformity import StripVariance, varying_in_block, varying_in_strip, varying_in_warp
 from ktc.emit.workgroups.leaves import Leaf, Plan
 from ktc.emit.workgroups.output import Output
 from ktc.emit.workgroups.writer import BlockWriter
@@ -112,7 +112,7 @@ def planned(graph: Graph, are_warps_whole: bool = False) -> Plan:
             is_even |= needs_equal_lanes
     if are_warps_whole and any(part.ends_threads for part in [*whole.parts.values(), *(leaf.part for leaf in made)]):
         raise CannotCut("some of its threads end before others")
-    plan = Plan(graph, whole, made, varying, is_even=is_even)
+    plan = Plan(graph, whole, made, varying, StripVariance(graph), is_even=is_even)
     leaves.fill(plan)
     return plan
 

@@ -100,7 +100,8 @@ class _Cutter:
                 break
             heads |= again
         ordered = [self.head, *sorted(heads - {self.head})]
-        return Cut({head: parts[head] for head in ordered if head in self._run(parts)}, self.common)
+        run = self._run(parts)
+        return Cut({head: parts[head] for head in ordered if head in run}, self.common)
 
     @property
     def _ending(self) -> set[str]:

@@ -11,11 +11,11 @@ this all strips would be run, under masks that let nobody pass.
 import re
 from collections.abc import Callable
 
-from ktc.base.records import entity
+from ktc.base.records import entity, replace
 from ktc.emit.workgroups.cuts import Part
 from ktc.emit.workgroups.graphs import flow, pure
 from ktc.emit.workgroups.graphs.graph import Block, Graph, Instruction, Phi, Terminator
-from ktc.emit.workgroups.graphs.uniformity import varying_in_strip
+from ktc.emit.workgroups.graphs.uniformity import StripVariance
 from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import Leaf, Plan, edge_values
 from ktc.emit.workgroups.strips.segments import STRIP_LANES
@@ -78,18 +78,7 @@ def guard_of(plan: Plan, leaf: Leaf) -> Guard | None:
         return None
     made = Leaf(leaf.prefix, inner, leaf.cut, leaf.outer, leaf.varying, live=leaf.live, crossing=leaf.crossing)
     continues_if = block.end.targets[0] == ways[0]
-    changed = Plan(
-        whole,
-        plan.block_cut,
-        plan.leaves,
-        plan.varying,
-        plan.slots,
-        plan.confined,
-        plan.ends_threads,
-        plan.ends_in_rows,
-        plan.is_even,
-        plan.private,
-    )
+    changed = replace(plan, graph=whole, strip_variance=StripVariance(whole))
     is_idle = _is_idle(graph, leaf, other, True) and not _keeps(plan, leaf)
     return Guard(condition, continues_if, is_idle, made, changed)
 
@@ -157,7 +146,7 @@ class _Conditions:
 
     def __init__(self, plan: Plan, part: Part) -> None:
         self.plan, self.graph, self.part = plan, plan.graph, part
-        self.varying = varying_in_strip(self.graph, set())
+        self.varying = plan.strip_variance.varying(set())
 
     def is_bound(self, name: str) -> bool:
         """Return whether a condition compares indices with what all threads have alike."""

@@ -4,7 +4,6 @@ Input: a `Leaf` of a `Plan`. Output: lines of the block's function: what is done
 follows.
 """
 
-import re
 from collections.abc import Callable
 
 from ktc.emit.workgroups import thread_loops
@@ -12,7 +11,7 @@ from ktc.emit.workgroups.cuts import CannotCut
 from ktc.emit.workgroups.frames import Frame, Turn
 from ktc.emit.workgroups.graphs import flow, pure
 from ktc.emit.workgroups.graphs.first_lane import FirstLane
-from ktc.emit.workgroups.graphs.graph import NAME, Block, Instruction, exchanged_words
+from ktc.emit.workgroups.graphs.graph import NAME, Block, Instruction, exchanged_words, relabelled
 from ktc.emit.workgroups.guards import Bounds
 from ktc.emit.workgroups.hoisting import hoisted, is_known
 from ktc.emit.workgroups.leaves import IDS, SCALAR, Leaf, Plan, edge_values
@@ -287,9 +286,8 @@ class LeafWriter:
         text = (
             end.text.replace(f" {end.condition},", f" {self._text(end.condition)},", 1) if end.condition else end.text
         )
-        for target in dict.fromkeys(end.targets):
-            to = f"{self.prefix}.{target}" if target in inside else f"{self.prefix}.{block.name}.out"
-            text = re.sub(rf"label %{re.escape(target)}(?![-\w$.])", f"label %{to}", text)
+        out = f"{self.prefix}.{block.name}.out"
+        text = relabelled(text, {one: f"{self.prefix}.{one}" if one in inside else out for one in end.targets})
         if outside and len(outside) > 1:
             raise CannotCut("its barriers are reached on paths that are not nested")
         lines.append(f"  {text}{self._back(block)}")

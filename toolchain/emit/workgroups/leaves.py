@@ -13,6 +13,7 @@ from ktc.base.records import entity
 from ktc.emit.workgroups.cuts import END, CannotCut, Cut, Part
 from ktc.emit.workgroups.graphs import flow, pure
 from ktc.emit.workgroups.graphs.graph import Graph, Instruction, Phi
+from ktc.emit.workgroups.graphs.uniformity import StripVariance
 from ktc.targets.cpu import EXCHANGED, LANE_SLOT, WARP_SLOT
 
 IDS = frozenset({"%s0", "%s1", "%s2", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}"})
@@ -23,6 +24,9 @@ _MAX_RECOMPUTATION_COST = 24
 
 SCALAR, LANES, THREADS = "scalar", "lanes", "threads"
 """How a value is kept: once, an element a lane, an element a thread."""
+
+Users = dict[str, list[tuple[str, Instruction | Phi]]]
+"""By value: the blocks and instructions that use it."""
 
 
 @entity
@@ -62,6 +66,7 @@ class Plan:
     block_cut: Cut
     leaves: list[Leaf]
     varying: set[str]
+    strip_variance: StripVariance
     slots: dict[str, str] = field(default_factory=dict)
     confined: set[str] = field(default_factory=set)
     ends_threads: bool = False
@@ -69,6 +74,8 @@ class Plan:
     is_even: bool = False
     private: set[str] = field(default_factory=set)
     """Values that may be addresses of memory of one thread."""
+    of_threads: set[str] = field(default_factory=set)
+    """Those of `slots` that are kept for each thread: that of the first may not be set, where it went another way."""
 
     def recomputation_cost(self, name: str) -> int:
         """Return what it costs to compute a value again of indices, arguments and what is kept once; a large number if
@@ -139,11 +146,14 @@ def fill(plan: Plan) -> None:
             needed |= _needs(plan, leaf, needed)
         if len(needed) == before:
             break
+    places = _Places(plan)
     for name in needed:
         if _op(plan.graph, name) != "alloca":
-            plan.slots[name] = _kept(plan, name)
-    plan.confined = {name for name in _allocas(plan.graph) if _is_confined(plan, name)}
-    plan.private = _private(plan.graph)
+            plan.slots[name] = _kept(plan, places, name)
+    plan.of_threads = {name for name, how in plan.slots.items() if how == THREADS}
+    users = _users(plan.graph)
+    plan.confined = {name for name in _allocas(plan.graph) if _is_confined(plan, users, name)}
+    plan.private = _private(plan.graph, users)
     plan.ends_threads = any(leaf.part.ends_threads for leaf in plan.leaves)
     plan.ends_in_rows = any(leaf.part.ends_threads for leaf in plan.leaves if leaf.is_row or not leaf.is_lanes)
 
@@ -213,14 +223,29 @@ def _load_outer(plan: Plan, leaf: Leaf, name: str, kept: set[str]) -> None:
             _load_outer(plan, leaf, use, kept)
 
 
-def _kept(plan: Plan, name: str) -> str:
+class _Places:
+    """The leaves that read a value, have a block, or pass a value on to a phi."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.reading: dict[str, list[Leaf]] = {}
+        self.having: dict[str, list[Leaf]] = {}
+        self.passing: dict[str, list[Leaf]] = {}
+        for leaf in plan.leaves:
+            for value in leaf.crossing:
+                self.reading.setdefault(value, []).append(leaf)
+            for block in leaf.part.edges:
+                self.having.setdefault(block, []).append(leaf)
+            for _, _, phi, _ in edge_values(plan.graph, leaf.part):
+                self.passing.setdefault(phi.name, []).append(leaf)
+
+
+def _kept(plan: Plan, found: _Places, name: str) -> str:
     if name not in plan.varying:
         return SCALAR
     block, one = plan.graph.values[name]
-    places = [leaf for leaf in plan.leaves if name in leaf.crossing]
-    places += [leaf for leaf in plan.leaves if block in leaf.part.edges]
+    places = [*found.reading.get(name, ()), *found.having.get(block, ())]
     if isinstance(one, Phi):
-        places += [leaf for leaf in plan.leaves for _, _, phi, _ in edge_values(plan.graph, leaf.part) if phi is one]
+        places += found.passing.get(name, ())
     if not all(leaf.is_lanes for leaf in places) or len({leaf.outer for leaf in places}) > 1:
         return THREADS
     if isinstance(one, Phi) and block in plan.block_cut.parts:
@@ -234,22 +259,28 @@ def _allocas(graph: Graph) -> Iterator[str]:
             yield name
 
 
-def _private(graph: Graph) -> set[str]:
+def _users(graph: Graph) -> Users:
+    """Return by value what uses it."""
+    found: Users = {}
+    for block in graph.blocks.values():
+        for one in block.setters():
+            for use in dict.fromkeys(one.incoming.values() if isinstance(one, Phi) else one.uses):
+                found.setdefault(use, []).append((block.name, one))
+    return found
+
+
+def _private(graph: Graph, users: Users) -> set[str]:
     """Return what may be an address of memory of one thread; everything, if such an address is itself in memory."""
     found = set(_allocas(graph))
     work = list(found)
     while work:
         at = work.pop()
-        for block in graph.blocks.values():
-            for one in block.setters():
-                uses = one.incoming.values() if isinstance(one, Phi) else one.uses
-                if at not in uses:
-                    continue
-                if isinstance(one, Instruction) and (one.op == "ptrtoint" or _gives_away(one, at)):
-                    return set(graph.values)
-                if one.name and one.name not in found and (isinstance(one, Phi) or one.op != "load"):
-                    found.add(one.name)
-                    work.append(one.name)
+        for _, one in users.get(at, ()):
+            if isinstance(one, Instruction) and (one.op == "ptrtoint" or _gives_away(one, at)):
+                return set(graph.values)
+            if one.name and one.name not in found and (isinstance(one, Phi) or one.op != "load"):
+                found.add(one.name)
+                work.append(one.name)
     return found
 
 
@@ -259,24 +290,20 @@ def _gives_away(one: Instruction, address: str) -> bool:
     return one.op == "call" and not one.callee.startswith("llvm.")
 
 
-def _is_confined(plan: Plan, name: str) -> bool:
+def _is_confined(plan: Plan, users: Users, name: str) -> bool:
     """Return whether only one leaf, that a block runs once, uses a place in memory."""
-    graph = plan.graph
     derived, work = {name}, [name]
-    users: set[str] = set()
+    blocks: set[str] = set()
     while work:
         at = work.pop()
-        for block in graph.blocks.values():
-            for one in block.setters():
-                uses = one.incoming.values() if isinstance(one, Phi) else one.uses
-                if at in uses:
-                    users.add(block.name)
-                    if isinstance(one, Instruction) and one.op == "store" and one.text.split(",")[0].endswith(at):
-                        return False
-                    if one.name and one.name not in derived and (isinstance(one, Phi) or one.op not in ("load",)):
-                        derived.add(one.name)
-                        work.append(one.name)
-    leaves = [leaf for leaf in plan.leaves if any(user in leaf.part.edges for user in users)]
+        for block, one in users.get(at, ()):
+            blocks.add(block)
+            if isinstance(one, Instruction) and one.op == "store" and one.text.split(",")[0].endswith(at):
+                return False
+            if one.name and one.name not in derived and (isinstance(one, Phi) or one.op not in ("load",)):
+                derived.add(one.name)
+                work.append(one.name)
+    leaves = [leaf for leaf in plan.leaves if any(block in leaf.part.edges for block in blocks)]
     if len({leaf.prefix for leaf in leaves}) != 1:
         return False
     edges = {head: [one for one in part.follows if one != END] for head, part in plan.block_cut.parts.items()}

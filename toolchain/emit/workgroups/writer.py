@@ -3,11 +3,11 @@
 Input: a `Plan`. Output: text of `void K.block(arguments, indices of the block, shared memory)`.
 """
 
-import re
 from collections.abc import Callable
 
 from ktc.emit.workgroups.cuts import END, Cut, Part
 from ktc.emit.workgroups.frames import Frame
+from ktc.emit.workgroups.graphs.graph import relabelled
 from ktc.emit.workgroups.guards import bounds_of, guard_of
 from ktc.emit.workgroups.leaf_writer import LeafWriter
 from ktc.emit.workgroups.leaves import Leaf, Plan
@@ -29,6 +29,9 @@ class BlockWriter:
         self.plan, self.graph, self.output = plan, plan.graph, output
         self.lines = output.lines
         self.frame = Frame(plan, name, attributes)
+        self.leaves: dict[str, list[Leaf]] = {}
+        for leaf in plan.leaves:
+            self.leaves.setdefault(leaf.outer, []).append(leaf)
 
     def write(self) -> str:
         """Return the function."""
@@ -45,7 +48,7 @@ class BlockWriter:
         with their square: 20 s for 120 barriers, and 6 s where the ways to every fourth part are two.
         """
         part = self.plan.block_cut.parts[head]
-        leaves = [leaf for leaf in self.plan.leaves if leaf.outer == head]
+        leaves = self.leaves[head]
         at = label(head)
         self.lines.append(f"{at}:")
         if is_apart:
@@ -93,9 +96,7 @@ class BlockWriter:
             self.lines.append(f"  br label %{end}")
         elif part.end and self.graph.blocks[part.end].end.condition:
             terminator = self.graph.blocks[part.end].end
-            text = terminator.text
-            for target in dict.fromkeys(terminator.targets):
-                text = re.sub(rf"label %{re.escape(target)}(?![-\w$.])", f"label %{labels(target)}", text)
+            text = relabelled(terminator.text, {target: labels(target) for target in terminator.targets})
             condition = terminator.condition
             if condition.startswith("%"):
                 kind = text.split(" ")[1]

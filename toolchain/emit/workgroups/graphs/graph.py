@@ -5,7 +5,7 @@ that they set and use, phis and terminators taken apart, each wait for other thr
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 from ktc.base.records import entity, record
@@ -134,11 +134,16 @@ class Graph:
             name += ".way"
         block = self.blocks[origin]
         block.end.targets = [name if one == target else one for one in block.end.targets]
-        block.end.text = re.sub(rf"label %{re.escape(target)}(?![-\w$.])", f"label %{name}", block.end.text)
+        block.end.text = relabelled(block.end.text, {target: name})
         self.blocks[name] = Block(name, Terminator(f"br label %{target}", [target]))
         for phi in self.blocks[target].phis:
             phi.incoming[name] = phi.incoming.pop(origin)
         return name
+
+
+def relabelled(text: str, names: Mapping[str, str]) -> str:
+    """Return a terminator with other names for some of its targets."""
+    return _TARGET.sub(lambda found: f"label %{names.get(found.group(1), found.group(1))}", text)
 
 
 def names_in(text: str) -> tuple[str, ...]:

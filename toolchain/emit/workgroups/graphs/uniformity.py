@@ -10,6 +10,7 @@ there between the same two barriers has a race. Private memory, atomics and vola
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 
 from ktc.emit.workgroups.graphs import flow
 from ktc.emit.workgroups.graphs.graph import Graph, Instruction, Phi
@@ -44,7 +45,23 @@ def varying_in_warp(graph: Graph, is_row: bool, is_whole: bool) -> tuple[set[str
 
 def varying_in_strip(graph: Graph, kept: set[str]) -> set[str]:
     """Return what may differ between threads that are neighbours in x. `kept`: values that are taken to differ."""
-    return _Analysis(graph, {"%s0", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}"} | kept, False, False).run()
+    return StripVariance(graph).varying(kept)
+
+
+class StripVariance:
+    """What may differ between threads that are neighbours in x, asked many times of a graph that stays as it is."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._analysis: _Analysis | None = None
+
+    def varying(self, kept: set[str]) -> set[str]:
+        """Return what may differ. `kept`: values that are taken to differ."""
+        if self._analysis is None:
+            sources = {"%s0", f"%s{LANE_SLOT}", f"%s{WARP_SLOT}"}
+            self._analysis = _Analysis(self._graph, sources, False, False)
+            self._analysis.run()
+        return self._analysis.extended(kept)
 
 
 class _Analysis:
@@ -79,6 +96,18 @@ class _Analysis:
         for block in self.graph.blocks.values():
             work += [one.name for one in block.body if one.name and self._is_source(one)]
         self.varying.update(work)
+        self._spread(work)
+        return self.varying
+
+    def extended(self, more: set[str]) -> set[str]:
+        """Return what may differ if more values do; call `run` first."""
+        base = self.varying
+        self.varying = base | more
+        self._spread(list(more - base))
+        found, self.varying = self.varying, base
+        return found
+
+    def _spread(self, work: list[str]) -> None:
         while work:
             name = work.pop()
             for _, user in self.users.get(name, ()):
@@ -90,7 +119,6 @@ class _Analysis:
                     if found not in self.varying:
                         self.varying.add(found)
                         work.append(found)
-        return self.varying
 
     def _is_source(self, one: Instruction) -> bool:
         if one.op in _MEMORY:
@@ -177,7 +205,7 @@ class _Analysis:
         labels = {name: name for name in starts}
         met: set[str] = set()
         ahead = set(starts)
-        for name in self.sequence[min(self.number[one] for one in starts) :]:
+        for name in islice(self.sequence, min(self.number[one] for one in starts), None):
             label = labels.get(name)
             if label is None or name == branch:
                 continue

@@ -4,20 +4,18 @@ Input: a `Strip` of a leaf. Output: lines of the block's function, between the b
 strips.
 """
 
-import re
 from collections.abc import Callable
 
 from ktc.emit.workgroups import thread_loops
 from ktc.emit.workgroups.frames import Frame
 from ktc.emit.workgroups.graphs import flow
-from ktc.emit.workgroups.graphs.graph import Block, Instruction, Phi
-from ktc.emit.workgroups.graphs.uniformity import varying_in_strip
+from ktc.emit.workgroups.graphs.graph import Block, Instruction, Phi, relabelled
 from ktc.emit.workgroups.guards import Guard
 from ktc.emit.workgroups.leaf_writer import LeafWriter
 from ktc.emit.workgroups.leaves import SCALAR, Leaf, Plan
 from ktc.emit.workgroups.output import Output
 from ktc.emit.workgroups.strips.segments import STRIP_LANES, Order, Segment, Strip
-from ktc.emit.workgroups.strips.strips import is_omitted, kept_of
+from ktc.emit.workgroups.strips.strips import is_omitted
 from ktc.targets.cpu import DOUBT
 
 _PLACES = f"<{STRIP_LANES} x i8>"
@@ -128,7 +126,7 @@ class GuardWriter(LeafWriter):
 
     def __init__(self, plan: Plan, frame: Frame, output: Output, leaf: Leaf, guard: Guard) -> None:
         asked = Leaf(
-            f"{leaf.prefix}..ask", leaf.part, leaf.cut, leaf.outer, varying_in_strip(plan.graph, kept_of(plan))
+            f"{leaf.prefix}..ask", leaf.part, leaf.cut, leaf.outer, plan.strip_variance.varying(plan.of_threads)
         )
         super().__init__(plan, frame, output, asked)
         self.row, self.guard = leaf.prefix, guard
@@ -322,6 +320,7 @@ class SegmentWriter(LeafWriter):
             self._way(here, block.name, targets[0], lines)
             return
         tails: list[str] = []
+        names: dict[str, str] = {}
         for target in targets:
             to = f"{at}.{target}"
             if target not in inside:
@@ -330,8 +329,8 @@ class SegmentWriter(LeafWriter):
                 if target not in onward:
                     self._pass_on(block, tails)
                 self._way(to, block.name, target if target in onward else _OUT, tails)
-            text = re.sub(rf"label %{re.escape(target)}(?![-\w$.])", f"label %{to}", text)
-        lines.append(f"  {text}")
+            names[target] = to
+        lines.append(f"  {relabelled(text, names)}")
         lines += tails
 
     def _way(self, label: str, block: str, head: str, lines: list[str]) -> None:
@@ -356,10 +355,8 @@ class SegmentWriter(LeafWriter):
             return
         end = self.graph.blocks[segment.uniform_branch].end
         text = end.text.replace(f" {end.condition},", f" {self._text(end.condition)},", 1)
-        for target in dict.fromkeys(end.targets):
-            to = strip.label(self._end_of(segment.uniform_branch, target))
-            text = re.sub(rf"label %{re.escape(target)}(?![-\w$.])", f"label %{to}", text)
-        self.output.lines.append(f"  {text}")
+        names = {target: strip.label(self._end_of(segment.uniform_branch, target)) for target in end.targets}
+        self.output.lines.append(f"  {relabelled(text, names)}")
 
     def _end_of(self, block: str, target: str) -> str:
         """Return the head to which all ways from a block through a target lead."""

@@ -10,9 +10,9 @@ Hack, "Whole-Function Vectorization", do it with masks alone.
 from ktc.emit.workgroups.cuts import Part
 from ktc.emit.workgroups.graphs import flow, pure
 from ktc.emit.workgroups.graphs.graph import Instruction, Phi
-from ktc.emit.workgroups.graphs.uniformity import loops_of, varying_in_strip
+from ktc.emit.workgroups.graphs.uniformity import loops_of
 from ktc.emit.workgroups.hoisting import hoisted, is_known
-from ktc.emit.workgroups.leaves import LANES, SCALAR, THREADS, Leaf, Plan, edge_values, is_local, needs_condition
+from ktc.emit.workgroups.leaves import LANES, SCALAR, Leaf, Plan, edge_values, is_local, needs_condition
 from ktc.emit.workgroups.strips.segments import Order, Segment, Strip, blocks_by_head, ordered
 from ktc.targets.cpu import DOUBT
 
@@ -94,11 +94,6 @@ def is_omitted(one: Instruction) -> bool:
     return one.callee in ("llvm.assume", "llvm.experimental.noalias.scope.decl")
 
 
-def kept_of(plan: Plan) -> set[str]:
-    """Return what is kept for each thread: that of the first may not be set where it has ended or went another way."""
-    return {name for name, how in plan.slots.items() if how == THREADS}
-
-
 # ---- values ---------------------------------------------------------------------------------------------------
 
 
@@ -109,7 +104,8 @@ class _Planner:
         self.plan, self.graph, self.outer, self.order, self.loops = plan, plan.graph, leaf, order, loops
         self.part = leaf.part
         self.heads = heads
-        self.extra = {name for name in kept_of(plan) if not self._is_internal(name)}
+        setters = [one for name in self.part.edges for one in self.graph.blocks[name].setters()]
+        self.extra = plan.of_threads - {one.name for one in setters if self._is_internal(one.name)}
         self.needed: set[str] = set()
         self.strip = Strip({}, order, set())
 
@@ -131,7 +127,7 @@ class _Planner:
         return strip
 
     def _try(self) -> None:
-        varying = varying_in_strip(self.graph, self.extra)
+        varying = self.plan.strip_variance.varying(self.extra)
         self.needed = set()
         self.strip = Strip({}, self.order, varying)
         for number, (head, blocks) in enumerate(self.heads.items(), 1):
