@@ -73,6 +73,7 @@ def test_right_programs_are_not_reported(run: Run) -> None:
     code, out, entries = run(FOLDER / "right.kpy")
     assert not entries
     assert code == 0
+    assert out.startswith("ring 1 1\n")
     assert out.endswith("81 81 10\nc d\n9\nall threads: 78400\nend\n")
 
 
