@@ -34,7 +34,7 @@ kernels for GPUs, and a machine with a GPU runs them."""
 
 
 LOADED = (
-    "cli.commands", "driver.cache_history", "driver.pipeline", "driver.progress", "emit.air.images",
+    "cli.commands", "cli.run", "driver.cache_history", "driver.pipeline", "driver.progress", "emit.air.images",
     "emit.checks.forms", "emit.checks.gpu", "emit.host", "emit.jit", "emit.kernel", "emit.loops.rewriting",
     "emit.own_process", "emit.spirv.images", "emit.workgroups", "syntax.parsing.lalr", "tools.check",
     "tools.checks.files", "tools.testing.discovery",
@@ -74,6 +74,21 @@ def programs() -> list[Program]:
         for path in sorted((ROOT / "examples").glob("*.kpy"))
     ]  # fmt: skip
     return [program for program in found if program.is_expected]
+
+
+WITHOUT_LAUNCHES = frozenset({"tests/stdlib/mixed_layouts"})
+"""Programs that name a device and start nothing on it."""
+
+
+def launching() -> list[Program]:
+    """Return the programs with kernels that are meant for every device; tests/test_devices.py runs them."""
+    found = [Program(path, path.with_suffix("")) for path in sorted((TESTS / "gpu").glob("*.kpy"))]
+    found += [one for one in programs() if "DeviceContext" in one.source.read_text("utf-8")]
+    return [
+        one
+        for one in found
+        if one.name not in WITHOUT_LAUNCHES and not one.source.read_text("utf-8").startswith("# targets:")
+    ]
 
 
 def environment(cache: Path) -> dict[str, str]:
@@ -145,7 +160,7 @@ def _become_ktc(words: list[str], environment: dict[str, str], folder: Path, fil
 
 
 def _wait(pid: int, words: list[str]) -> int:
-    end, pause = time.monotonic() + SECONDS, 0.002
+    end = time.monotonic() + SECONDS
     while True:
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
@@ -154,8 +169,7 @@ def _wait(pid: int, words: list[str]) -> int:
             os.killpg(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             raise subprocess.TimeoutExpired(words, SECONDS)
-        time.sleep(pause)
-        pause = min(2 * pause, 0.05)
+        time.sleep(0.004)
 
 
 def _text_of(file: IO[bytes]) -> str:

@@ -257,7 +257,7 @@ fn main() raises:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.wide  # zig compiles all of MinGW's library once in each environment: a minute
 @pytest.mark.skipif(not (shutil.which("zig") or find_spec("ziglang")), reason="zig links for other machines")
 @pytest.mark.skipif(not WINE, reason="Wine runs programs for Windows")
 @pytest.mark.parametrize(

@@ -1,22 +1,29 @@
-"""Every program with kernels, as SPIR-V on Intel's OpenCL runtime and on the stand-ins for AMD's runtime and Metal.
+"""Every program with kernels: on the CPU device, on Intel's OpenCL runtime, and on the stand-ins for AMD's runtime and
+Metal. One executable holds the code of all of them, and that of one of NVIDIA's GPUs, which is assembled.
 
-One executable holds the code of all of them. It must give on each what it gives on the CPU device.
+Those take turns from program to program, and every second program is assembled for AMD's CDNA. `make kernels` compiles
+all programs for six GPUs.
 """
 
+import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 from _pytest.mark import ParameterSet
+from ktc.base.cache import Cache
+from ktc.emit.workers import Workers
 
+from kernels import tried
 from opencl import environment, library_folder, modules
-from programs import TESTS, Program, check, programs
+from programs import GPU_ONLY, SECONDS, TESTS, Program, check, launching
 from runtimes import HIP_SOURCES, METAL_SOURCES, built, faults, library, ran
 
 TARGETS = MappingProxyType({"opencl": "spirv", "hip": "gfx1100", "metal": "apple-m4"})
+NVIDIA, AMD = ("sm_75", "sm_80", "sm_90", "sm_120"), "gfx942"
 
 REFUSED: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "opencl": {
@@ -82,8 +89,6 @@ OTHER_KERNELS = frozenset({
 })  # fmt: skip
 """Programs whose kernels for the processor go with other launches than those for GPUs: no stand-in can run them."""
 
-WITHOUT_LAUNCHES = frozenset({"tests/stdlib/mixed_layouts"})
-
 LONG = frozenset({
     "tests/gpu/mathematics", "tests/gpu/private_memory", "tests/run/device_algorithms", "tests/run/linalg_grouped",
     "tests/run/linalg_matmul", "tests/run/nn_attention", "tests/run/nn_attention_backward",
@@ -93,40 +98,95 @@ LONG = frozenset({
 """Programs for which Intel's compiler takes more than five seconds: `make devices` runs them."""
 
 
-def launching() -> list[ParameterSet]:
-    """Return the programs with kernels that are meant for every device."""
-    found = [Program(path, path.with_suffix("")) for path in sorted((TESTS / "gpu").glob("*.kpy"))]
-    found += [one for one in programs() if "DeviceContext" in one.source.read_text("utf-8")]
-    return [
-        pytest.param(one, id=one.name.removeprefix("tests/"), marks=[pytest.mark.wide] if one.name in LONG else [])
-        for one in found
-        if one.name not in WITHOUT_LAUNCHES and not one.source.read_text("utf-8").startswith("# targets:")
-    ]
+NUMBERED = list(enumerate(launching()))
+
+
+def listed(numbered: list[tuple[int, Program]]) -> list[ParameterSet]:
+    return [pytest.param(number, one, id=one.name.removeprefix("tests/")) for number, one in numbered]
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    with Workers(2) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
 def runtimes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """The stand-ins, by API."""
+    """The stand-ins, by API; none where there is no C compiler."""
+    if shutil.which("cc") is None:
+        return {}
     hip = library(tmp_path_factory.mktemp("hip"), "libamdhip64.so.6", HIP_SOURCES)
     metal = library(tmp_path_factory.mktemp("metal"), "Metal.framework.so", METAL_SOURCES)
     metal.with_name("libobjc.A.dylib").symlink_to(metal)
     return {"hip": hip, "metal": metal}
 
 
-@pytest.mark.parametrize("program", launching())
-def test_program(program: Program, runtimes: Mapping[str, Path], program_cache: Path, tmp_path: Path) -> None:
-    """It gives what it gives on the CPU device, does nothing that a runtime forbids, and its SPIR-V is valid."""
+@pytest.mark.parametrize(
+    ("number", "program"),
+    [one for one in listed(NUMBERED) if one.values[1].name not in LONG],  # type: ignore[union-attr]
+)
+def test_program(
+    number: int, program: Program, runtimes: Mapping[str, Path], program_cache: Path, tmp_path: Path
+) -> None:
+    """It gives on each device what is expected, does nothing that a runtime forbids, and its SPIR-V is valid."""
+    on_devices(program, NVIDIA[number % len(NVIDIA)], runtimes, program_cache, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(one, id=one.name.removeprefix("tests/")) for one in launching()[1::2] if one.name not in LONG],
+)
+def test_kernels_for_cdna(program: Program, program_cache: Path, workers: Workers) -> None:
+    """Its warps have 64 threads. With more devices in one program, launches could not go by that."""
+    if REFUSED["hip"].get(program.name) is None:
+        (found,) = tried(program.source, [AMD], Cache(program_cache), workers).values()
+        assert isinstance(found, int) and found, found
+
+
+@pytest.mark.parametrize(("number", "program"), listed([one for one in NUMBERED if one[1].name in LONG]))
+def test_long_program(number: int, program: Program, program_cache: Path, tmp_path: Path) -> None:
+    """It runs on the CPU device and is assembled for one GPU."""
+    run_on_cpu(program, compiled(program, (("sm_90", AMD)[number % 2],), program_cache, tmp_path))
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize(("number", "program"), listed([one for one in NUMBERED if one[1].name in LONG]))
+def test_long_program_on_devices(
+    number: int, program: Program, runtimes: Mapping[str, Path], program_cache: Path, tmp_path: Path
+) -> None:
+    on_devices(program, NVIDIA[number % len(NVIDIA)], runtimes, program_cache, tmp_path)
+
+
+def compiled(program: Program, gpus: tuple[str, ...], cache: Path, folder: Path) -> Path:
+    """Build a program for GPUs and for the CPU device, with machine code of all."""
+    targets = gpus if program.name in GPU_ONLY else (*gpus, "cpu")
+    words = [*program.words("flags"), *(["--embed-cubin"] if set(gpus) & {*NVIDIA} else [])]
+    made = built(program.source, cache, folder, words, ",".join(targets))
+    data = made.read_bytes()
+    for gpu in gpus:
+        if gpu.startswith("sm_"):
+            assert f".target {gpu}".encode() in data, f"no kernel for {gpu}"
+        elif gpu.startswith("gfx"):
+            assert f"amdgcn-amd-amdhsa--{gpu}".encode() in data, f"no kernel for {gpu}"
+    return made
+
+
+def run_on_cpu(program: Program, made: Path) -> None:
+    if program.name not in GPU_ONLY:
+        check(program, executed(program, made, {**os.environ, "KTC_DEVICE": "cpu", "NO_COLOR": "1"}))
+
+
+def on_devices(program: Program, gpu: str, runtimes: Mapping[str, Path], cache: Path, folder: Path) -> None:
     apis = [api for api in TARGETS if program.name not in REFUSED[api]]
-    targets = ",".join([*[TARGETS[api] for api in apis], "cpu"])
-    made = built(program.source, program_cache, tmp_path, program.words("flags"), targets)
+    made = compiled(program, (*[TARGETS[api] for api in apis], gpu), cache, folder)
+    run_on_cpu(program, made)
     if "opencl" in apis:
         validate(made)
-    for api in apis:
-        if program.name in NOT_RUN[api] or (api != "opencl" and program.name in OTHER_KERNELS):
-            continue
-        if api == "opencl":
-            if library_folder() is not None:
-                check(program, on_opencl(program, made))
+        if library_folder() is not None and program.name not in NOT_RUN["opencl"]:
+            check(program, executed(program, made, environment(made.parent)))
+    for api in runtimes:
+        if api not in apis or program.name in NOT_RUN[api] or program.name in OTHER_KERNELS:
             continue
         done, notes = ran(made, runtimes[api], program.words("args"), program.read("in") or "", KTC_DEVICE=api)
         assert not faults(notes), api
@@ -145,17 +205,26 @@ def validate(program: Path) -> None:
         assert done.returncode == 0, (done.stdout + done.stderr).decode()
 
 
-def on_opencl(program: Program, made: Path) -> subprocess.CompletedProcess[str]:
-    """Run an executable on Intel's runtime."""
+def executed(program: Program, made: Path, variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run an executable with these variables in its environment."""
     return subprocess.run(
-        [str(made), *program.words("args")], env=environment(made.parent), cwd=made.parent,
-        input=program.read("in") or "", capture_output=True, text=True, timeout=600, check=False,
+        [str(made), *program.words("args")], env=variables, cwd=made.parent, input=program.read("in") or "",
+        capture_output=True, text=True, timeout=SECONDS, check=False,
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("api", "name"), [(api, name) for api, names in REFUSED.items() for name in names if name not in LONG]
-)
+def refused() -> list[ParameterSet]:
+    """Return the refused programs by API; `make test` takes the first of each reason."""
+    found, seen = [], set[tuple[str, str]]()
+    for api, names in REFUSED.items():
+        for name, why in names.items():
+            if name not in LONG:
+                found.append(pytest.param(api, name, marks=[pytest.mark.wide] if (api, why) in seen else []))
+                seen.add((api, why))
+    return found
+
+
+@pytest.mark.parametrize(("api", "name"), refused())
 def test_what_a_target_refuses(api: str, name: str, program_cache: Path, tmp_path: Path) -> None:
     """The error says what the target lacks."""
     with pytest.raises(AssertionError, match=r"error\[(unsatisfied-constraint|unsupported-on-target)\]"):

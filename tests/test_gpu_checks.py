@@ -100,9 +100,10 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def built(check: str, folder: Path, cache: Path) -> Path:
+def built(check: str, folder: Path, cache: Path, *more: str) -> Path:
     made = folder / check.strip("-=").replace("=", "_")
-    done = run_ktc(["build", check, "--target-accelerator", "sm_90", str(SOURCE), "-o", str(made)], cache, folder)
+    words = ["build", check, *more, "--target-accelerator", "sm_90", str(SOURCE), "-o", str(made)]
+    done = run_ktc(words, cache, folder)
     assert done.returncode == 0, done.stderr
     return made
 
@@ -122,7 +123,7 @@ def replay(driver: Path, program_cache: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def bounds(driver: Path, program_cache: Path) -> Path:
-    return built("--check=bounds", driver, program_cache)
+    return built("--check=bounds", driver, program_cache, "-O2")  # tests/test_checked.py makes such a library too
 
 
 def line_of(mark: str) -> int:

@@ -214,11 +214,11 @@ def test_several_gpus(program_cache: Path, tmp_path: Path) -> None:
     assert done.stdout.startswith("product: right\nall-reduce: right\n")
 
 
-def test_run_on_a_gpu_that_it_found(folder: Path, tmp_path: Path) -> None:
+def test_run_on_a_gpu_that_it_found(folder: Path, library_cache: Path, tmp_path: Path) -> None:
     """The first `ktc run` of a machine asks the driver for GPUs, and its program still uses one."""
     log = tmp_path / "log"
     log.write_text("")
-    cache = tmp_path / "cache"
+    cache = shutil.copytree(library_cache, tmp_path / "cache")
     found = {"LD_LIBRARY_PATH": str(folder), "DRIVER_LOG": str(log), "KTC_CACHE_DIR": str(cache)}
     source = str(TESTS.parent / "examples" / "vector_addition.kpy")
     done = subprocess.run(

@@ -1,6 +1,6 @@
-"""Programs of what GPUs have: each kernel is compiled and assembled for every target that the program's
-first line names (`# targets: sm_90`; by default for six). On a machine with a GPU they run as well. `make kernels`
-does it for all programs."""
+"""Programs of what some GPUs have: kernels are compiled and assembled for every target that the program's first line
+names (`# targets: sm_90`). On a machine with a GPU they run as well, those of tests/gpu without such a line too;
+tests/test_devices.py compiles those for GPUs in turn, `make kernels` all programs for all."""
 
 import functools
 import re
@@ -16,12 +16,13 @@ from ktc.emit.device import images
 from ktc.emit.workers import Workers
 
 from cpu_threads import difference
-from kernels import device_modules, on_the_processor, sources, tried, wanted
-from programs import GPU_ONLY, ROOT, TESTS, Program, check, run_ktc
+from kernels import device_modules, on_the_processor, tried, wanted
+from programs import TESTS, Program, check, launching, run_ktc
 from random_kernels import random_kernels
 
 PROGRAMS = [Program(path, path.with_suffix("")) for path in sorted((TESTS / "gpu").glob("*.kpy"))]
-LAUNCHING = [*sources([str(TESTS / "run")]), *(ROOT / f"{name}.kpy" for name in GPU_ONLY)]
+EVERYWHERE = frozenset(one.name for one in launching())
+SOME = [one for one in PROGRAMS if one.name not in EVERYWHERE]
 
 
 def lowered(text: str, targets: list[str], folder: Path, cache: Cache) -> dict[str, tuple[LlvmModule, ...]]:
@@ -37,19 +38,13 @@ def workers() -> Iterator[Workers]:
         yield running
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.source.stem)
+@pytest.mark.parametrize("program", SOME, ids=lambda program: program.source.stem)
 def test_kernels_assemble(program: Program, program_cache: Path, workers: Workers) -> None:
     """Each target's kernels become ELF files; without ptxas NVIDIA's stay text."""
     targets = wanted(program.source)
     found = tried(program.source, targets, Cache(program_cache), workers)
     assert sorted(found) == sorted(targets)
     assert all(isinstance(count, int) and count for count in found.values()), found
-
-
-@pytest.mark.parametrize("source", LAUNCHING, ids=lambda source: source.stem)
-def test_what_the_processor_runs_assembles(source: Path, program_cache: Path, workers: Workers) -> None:
-    found = tried(source, ["sm_90", "gfx942"], Cache(program_cache), workers)
-    assert all(isinstance(count, int) for count in found.values()), found
 
 
 @functools.cache
@@ -79,7 +74,7 @@ def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "program",
-    [one for one in PROGRAMS if on_the_processor(one.source)],
+    [one for one in SOME if on_the_processor(one.source)],
     ids=lambda program: program.source.stem,
 )
 def test_program_on_the_processor(program: Program, program_cache: Path, tmp_path: Path) -> None:

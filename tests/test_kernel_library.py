@@ -1,11 +1,12 @@
 """What the kernels of `linalg` and `nn` become for GPUs: the instructions that their speed rests on, without a GPU."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ktc.base.cache import Cache
+from ktc.base.cache import Cache, digest
 from ktc.emit.device import images
 from ktc.emit.tools import assemble_ptx, find_ptxas
 from ktc.emit.workers import Workers
@@ -82,12 +83,17 @@ def workers() -> Iterator[Workers]:
 
 
 def assembly(text: str, target: str, folder: Path, cache: Path, workers: Workers) -> dict[str, str]:
-    """Return the assembly of a program's kernels by name."""
+    """Return the assembly of a program's kernels by name; several tests look at the same programs."""
+    kept, key = Cache(cache), digest("assembly of a test", target, text)
+    if (known := kept.get(key)) is not None:
+        return dict(json.loads(known))
     source = folder / "program.kpy"
     source.write_text(text, "utf-8")
-    modules = device_modules(source, [target], Cache(cache))[target]
+    modules = device_modules(source, [target], kept)[target]
     made = images(modules, {module.kernel: {"asm"} for module in modules}, 3, workers=workers)
-    return {name: image.data["asm"].decode() for name, image in made.items()}
+    found = {name: image.data["asm"].decode() for name, image in made.items()}
+    kept.put(key, json.dumps(found).encode())
+    return found
 
 
 @pytest.mark.parametrize(

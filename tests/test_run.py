@@ -1,4 +1,4 @@
-"""Whole programs, compiled with kernels on the processor and run: what they print and how they end."""
+"""Whole programs, compiled and run: what they print and how they end. tests/test_devices.py runs those with kernels."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -6,17 +6,35 @@ from pathlib import Path
 import pytest
 
 from documents import blocks, pages
-from programs import GPU_ONLY, ROOT, TESTS, Program, check, programs, run_ktc
+from programs import ROOT, TESTS, Program, check, launching, programs, run_ktc
 
 ON_CPU = ["--target-accelerator", "cpu"]
+ELSEWHERE = frozenset(one.name for one in launching())
+HERE = [one for one in programs() if one.name not in ELSEWHERE]
+LANGUAGE = [one for one in HERE if not one.source.is_relative_to(TESTS / "stdlib")]
+LIBRARY = [one for one in HERE if one.source.is_relative_to(TESTS / "stdlib")]
 
 
-@pytest.mark.parametrize(
-    "program", [one for one in programs() if one.name not in GPU_ONLY], ids=lambda program: program.name
-)
+@pytest.mark.parametrize("program", LANGUAGE, ids=lambda program: program.name)
 def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
-    words = ["run", *ON_CPU, *program.words("flags"), str(program.source), *program.words("args")]
-    check(program, run_ktc(words, program_cache, tmp_path, program.read("in") or ""))
+    compiled_and_run(program, program_cache, tmp_path)
+
+
+@pytest.mark.parametrize("program", LIBRARY, ids=lambda program: program.name)
+def test_program_of_the_library(program: Program, program_cache: Path, tmp_path: Path) -> None:
+    """Most of these instantiate much code, which LLVM optimises for longer than all else takes: `make wide` does."""
+    compiled_and_run(program, program_cache, tmp_path, "-O0")
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("program", LIBRARY, ids=lambda program: program.name)
+def test_program_of_the_library_optimised(program: Program, program_cache: Path, tmp_path: Path) -> None:
+    compiled_and_run(program, program_cache, tmp_path)
+
+
+def compiled_and_run(program: Program, cache: Path, folder: Path, *more: str) -> None:
+    words = ["run", *ON_CPU, *more, *program.words("flags"), str(program.source), *program.words("args")]
+    check(program, run_ktc(words, cache, folder, program.read("in") or ""))
 
 
 @pytest.mark.device

@@ -61,7 +61,15 @@ def test_a_failed_build_says_what_was_said() -> None:
         compile_runs.run([sys.executable, "-c", "import sys; print('woe'); sys.exit(3)"], {})
 
 
-def test_a_budget_fails_the_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_budget_fails_the_command(
+    tmp_path: Path, library_cache: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "with_library.py"
+    script.write_text(
+        "import os, shutil\nfrom ktc.cli.commands import entry\n"
+        f"shutil.copytree({str(library_cache)!r}, os.environ['KTC_CACHE_DIR'], dirs_exist_ok=True)\nentry()\n"
+    )
+    monkeypatch.setattr(compile_runs, "own_command", lambda: (sys.executable, str(script)))
     program = tmp_path / "hello.kpy"
     program.write_text('def main():\n    print("hello")\n')
     words = ["bench", "compile", str(program), "-O", "3", "--debug", "none", "--offload-mode", "all-kernel"]

@@ -315,7 +315,7 @@ def test_what_stays_interpreted_exists() -> None:
     assert [name for name in PACKAGES if not (home / name).is_dir()] == []
 
 
-@pytest.mark.slow
+@pytest.mark.wide  # mypy reads all of ktc without its cache
 def test_what_does_not_compile_leaves_nothing(tmp_path: Path) -> None:
     package = tmp_path / "ktc"
     here = Path(ktc.__file__).parent
