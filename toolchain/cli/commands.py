@@ -64,8 +64,8 @@ class _Commands(click.Group):
         else:
             command = super().get_command(ctx, cmd_name)
         if command is not None and (ctx.resilient_parsing or {"-h", "--help"} & set(sys.argv)):
+            from ktc.cli.completion import complete
             from ktc.cli.help import epilog
-            from ktc.cli.values import complete
 
             command.epilog = epilog(cmd_name)
             complete(command)

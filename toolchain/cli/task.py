@@ -18,7 +18,6 @@ from ktc import config as configs
 from ktc.base.cache import Cache
 from ktc.base.records import entity
 from ktc.base.version import VERSION
-from ktc.cli.time_options import Times
 from ktc.config import DEBUG_LEVELS, Config, Options
 from ktc.diag.diagnostic import CompileError, Sink, gate, in_order
 from ktc.diag.policy import UnknownWarning, read_policy
@@ -29,6 +28,35 @@ from ktc.targets.cpu import THREAD_FORMS
 
 _SUFFIXES = (".kpy", ".mojo", ".🔥")
 _DEBUG_LEVELS = {name: number for number, name in enumerate(DEBUG_LEVELS)}
+
+
+@entity
+class Times:
+    """What is requested of the times of a build.
+
+    Args:
+        shows: print the table.
+        json, trace: files to write.
+        marks: what is done before there is a session: name, start, end, CPU seconds, hits and misses.
+    """
+
+    shows: bool
+    json: Path | None = None
+    trace: Path | None = None
+    marks: list[tuple[str, float, float, float, int, int]] = field(default_factory=list)
+
+    @property
+    def enabled(self) -> bool:
+        """Return whether any report was requested."""
+        return self.shows or self.json is not None or self.trace is not None
+
+    def mark(self, name: str, start: float, cpu: float, hits: int = 0, misses: int = 0) -> None:
+        """Note a phase that ends now.
+
+        Args:
+            start: on the monotonic clock. cpu: the process's CPU seconds when it began.
+        """
+        self.marks.append((name, start, time.perf_counter(), time.process_time() - cpu, hits, misses))
 
 
 @entity

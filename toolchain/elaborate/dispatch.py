@@ -22,10 +22,9 @@ from ktc.elaborate.expressions import (
 from ktc.elaborate.functions import destructors, function_bodies
 from ktc.elaborate.generics import archetypes, parameter_binding
 from ktc.elaborate.instances import function_instances
-from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration, ElaborationApi
-from ktc.elaborate.model.instance import ArgumentSignature, Instance
+from ktc.elaborate.model.instance import ArgumentSignature, Candidate, Instance
 from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Named, ParameterArgument, StructTy, Sym
 from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, ComputedAccess, Place, Result, RValue, Val
 from ktc.elaborate.statements import assignments, augmented_assignments, blocks, exits, item_assignments, loops

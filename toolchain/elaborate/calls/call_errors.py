@@ -7,12 +7,12 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
 from ktc.elaborate.calls import parameter_inference
-from ktc.elaborate.calls.parameter_spans import parameter_node
 from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.values import Arg
 from ktc.elaborate.resolve.hints import call_hint, foreign_call_hint
+from ktc.elaborate.tree.parameter_spans import parameter_node
 from ktc.elaborate.types import type_printer, well_known
 
 FEW, MANY = 4, 10

@@ -14,10 +14,9 @@ from ktc.elaborate.calls.writeback import begin_writebacks
 from ktc.elaborate.generics import parameter_binding, unification
 from ktc.elaborate.generics.function_types import ANONYMOUS_ARGUMENT
 from ktc.elaborate.instances.reference_mutability import readonly_result
-from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import AliasInfo, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.instance import ArgumentSignature, Instance
+from ktc.elaborate.model.instance import ArgumentSignature, Candidate, Instance
 from ktc.elaborate.model.types import (
     BoundAlias,
     ConstValue,

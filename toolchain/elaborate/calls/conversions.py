@@ -9,9 +9,9 @@ from ktc.elaborate.builder import ir_values, place_operations, type_warnings
 from ktc.elaborate.calls import argument_passing, overload_resolution
 from ktc.elaborate.generics import function_types
 from ktc.elaborate.instances import work_queue
-from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import OverloadSet, Ty
 from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.instance import Candidate
 from ktc.elaborate.model.spelling import conversion_help
 from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, StructTy, TraitTy
 from ktc.elaborate.model.values import Arg, CollectionLiteral, Method, PackValue, Place, Result, RValue, Val

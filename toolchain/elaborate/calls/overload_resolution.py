@@ -17,11 +17,10 @@ from ktc.elaborate.generics.function_effects import check_forms
 from ktc.elaborate.generics.parameter_assignment import requires_constant
 from ktc.elaborate.instances import instance_table
 from ktc.elaborate.instances.signatures import with_arguments
-from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
-from ktc.elaborate.model.instance import Instance, Symbolic
+from ktc.elaborate.model.instance import Candidate, Instance, Symbolic
 from ktc.elaborate.model.types import (
     ConstValue,
     FunctionTy,

@@ -10,10 +10,10 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Label
 from ktc.diag.source import Span
 from ktc.elaborate.generics import unification
-from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.instance import Candidate
 from ktc.elaborate.model.types import PartialTy, StructTy, Sym, TraitTy
 from ktc.elaborate.model.values import Arg, Place
 

@@ -3,7 +3,6 @@
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import place_operations, variables
 from ktc.elaborate.calls import call_lowering, conversions
-from ktc.elaborate.calls.parameter_spans import parameter_node
 from ktc.elaborate.calls.writeback import item_of, runs_after_operands
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import collection_literals
@@ -25,6 +24,7 @@ from ktc.elaborate.model.types import (
 from ktc.elaborate.model.values import Arg, DeferredOperand, Method, Place, Result, RValue, Val
 from ktc.elaborate.primitives import spellings
 from ktc.elaborate.resolve.hints import index_hint
+from ktc.elaborate.tree.parameter_spans import parameter_node
 from ktc.elaborate.types import primitive_types, struct_members, type_printer
 from ktc.syntax import ast
 

@@ -9,7 +9,7 @@ from ktc.elaborate.closures import captures
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.instances import function_instances, instance_table, work_queue
 from ktc.elaborate.instances.instance_table import TARGETS_TABLE
-from ktc.elaborate.model.call_locations import arguments_start
+from ktc.elaborate.kernels.call_locations import arguments_start
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, DependsOnProgram, Instance, UnitState

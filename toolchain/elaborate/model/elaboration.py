@@ -22,7 +22,6 @@ from ktc.elaborate.model.body_state import (
     OwnershipFacts,
 )  # fmt: skip
 from ktc.elaborate.model.build_options import Defines
-from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration_state import (
     CompileTime,
@@ -33,7 +32,7 @@ from ktc.elaborate.model.elaboration_state import (
     TypeTable,
 )  # fmt: skip
 from ktc.elaborate.model.errors import ErrorReported
-from ktc.elaborate.model.instance import ArgumentSignature, DependsOnProgram, Instance, UnitState
+from ktc.elaborate.model.instance import ArgumentSignature, Candidate, DependsOnProgram, Instance, UnitState
 from ktc.elaborate.model.reporting import Reporter
 from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Named, ParameterArgument, StructTy, Sym
 from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, ComputedAccess, Place, Result, RValue, Val

@@ -11,7 +11,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.model.body_store import Bodies
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.types import FunctionValue, ParameterArgument, StructTy
-from ktc.elaborate.model.values import Var
+from ktc.elaborate.model.values import Slot, Var
 from ktc.ir import nodes
 from ktc.ir.interpreter.interpret import Interpreter
 from ktc.syntax import ast
@@ -189,3 +189,16 @@ def unelaborated_copy(instance: Instance) -> Instance:
     made.function, made.template, made.body, made.refs = None, None, None, set()
     made.failed, made.has_stored_body, made.is_reelaborated = False, False, True
     return made
+
+
+@entity
+class Candidate:
+    """A function that fits a call.
+
+    Args:
+        slots: what each argument of the function gets.
+    """
+
+    instance: Instance
+    slots: list[Slot]
+    cost: int

@@ -7,8 +7,8 @@ variable of the function itself, which ends with it. What only may point there i
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals, variables
-from ktc.elaborate.model.calls import Candidate
 from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.instance import Candidate
 from ktc.elaborate.model.types import ConstValue, OriginValue, ParameterPack, StructTy
 from ktc.elaborate.model.values import Arg, Place, Result, RValue, Var
 from ktc.elaborate.ownership.access_paths import UNTRACKED
