@@ -9,6 +9,8 @@ from ktc import native
 from ktc.base.cache import digest
 
 _EMITTERS = ("emit", "targets")
+_MADE = ("__pycache__", "made", "prebuilt")
+"""Folders that hold what ktc has made of its sources."""
 
 
 def emitter_fingerprint() -> str:
@@ -27,18 +29,21 @@ def toolchain_fingerprint(stdlib: Path) -> str:
     a working copy hashes the sizes and times of its files.
     """
     here = Path(__file__).resolve().parents[1]
-    roots = (here, stdlib, here.parent / "grammar")
-    first = [_llvm_stamp(), f"native {native.is_used()}"]
     stamps, latest = [], 0
-    for root in roots:
-        for folder, folders, names in os.walk(root):
-            folders[:] = sorted(name for name in folders if name not in ("__pycache__", "made", "prebuilt"))
-            for name in sorted(names):
-                status = os.stat(os.path.join(folder, name))
+    left = [str(here), str(stdlib), str(here.parent / "grammar")]
+    while left:
+        with os.scandir(left.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    if entry.name not in _MADE:
+                        left.append(entry.path)
+                    continue
+                status = entry.stat()
                 latest = max(latest, status.st_mtime_ns)
-                stamps.append(f"{folder}/{name} {status.st_size} {status.st_mtime_ns}")
+                stamps.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
     recorded = [line for line in native.recorded(latest) if "/made/" not in line and "/prebuilt/" not in line]
-    return digest(*first, *(sorted(line for line in recorded if ",sha256=" in line) or stamps))
+    stamps = [line for line in recorded if ",sha256=" in line] or stamps
+    return digest(_llvm_stamp(), f"native {native.is_used()}", "\n".join(sorted(stamps)))
 
 
 def _llvm_stamp() -> str:

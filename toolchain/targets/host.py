@@ -57,11 +57,12 @@ class Processor:
 
 def identity() -> str:
     """Return a digest that changes when this machine's processor does; needs no LLVM."""
-    parts = [platform.system(), platform.machine(), platform.processor()]
+    parts = [platform.system(), platform.machine()]
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").split("\n\n", 1)[0].splitlines()
     except OSError:
         lines = []
+        parts.append(platform.processor())  # starts a process on some systems
     # The other lines hold the clock's present speed and the like.
     kept = ("vendor_id", "cpu family", "model", "flags", "Features", "CPU ", "isa", "uarch")
     parts += [line for line in lines if line.startswith(kept)]
