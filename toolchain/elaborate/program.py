@@ -18,7 +18,7 @@ from ktc.elaborate.functions import exports, function_bodies
 from ktc.elaborate.instances import function_instances, instance_table, work_queue
 from ktc.elaborate.instances.instance_table import TARGETS_TABLE
 from ktc.elaborate.instances.library_archive import Library, archive_unit, packed_bodies
-from ktc.elaborate.model.body_store import Bodies, Packed
+from ktc.elaborate.model.body_store import Bodies, Declarations, Packed
 from ktc.elaborate.model.declarations import ImportRef, OverloadSet
 from ktc.elaborate.model.elaboration import Body, Elaboration, Observe
 from ktc.elaborate.model.errors import ErrorReported
@@ -179,7 +179,9 @@ def begin(
     """
     host = UnitState(config.host, -1)
     if library is not None:
-        host.archived, host.archived_variables = library.functions, library.variables
+        host.archived_variables = library.variables
+        if library.functions:
+            host.archived = Declarations(library.functions, package.library_source)
         package.packed = library.modules
         host.bodies = Bodies(library.packed, package.library_source)
     elab = Elaboration(package, config, sink, Dispatch(), host, is_archive)

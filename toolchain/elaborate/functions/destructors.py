@@ -28,7 +28,8 @@ def destructor(elab: Elaboration, ty: StructTy) -> str:
     symbol = ty.destructor_symbol = f"{ty.info.name}_drop${digest}"
     if symbol in elab.instances.state.extra:
         return symbol
-    archived = elab.instances.state.archived.get(symbol)
+    state = elab.instances.state
+    archived = None if state.archived is None else state.archived.get(symbol)
     if archived is not None:
         elab.instances.state.extra[symbol] = (archived, set())
         elab.instances.state.pending_destructors[symbol] = ty

@@ -102,7 +102,7 @@ def reachable_unit(elab: Elaboration, state: UnitState, exports: Exports = NO_EX
     """Return what the entry and exported functions, or the kernels of a target, reach."""
     unit = nodes.Unit(state.target, exports=exports, described=elab.types.described)
     roots = [elab.instances.entry, *exports.roots()] if state.index < 0 else list(state.kernels)
-    if state.archived:
+    if state.archived is not None:
         roots.append(TARGETS_TABLE)  # the archive reads it
     work = [root for root in roots if root]
     seen: set[str] = set()
@@ -112,8 +112,9 @@ def reachable_unit(elab: Elaboration, state: UnitState, exports: Exports = NO_EX
             continue
         seen.add(symbol)
         instance = state.by_symbol.get(symbol)
-        if symbol in state.archived and (instance is None or instance.archived):
-            unit.functions[symbol] = state.archived[symbol]
+        archived = None if state.archived is None else state.archived.get(symbol)
+        if archived is not None and (instance is None or instance.archived is not None):
+            unit.functions[symbol] = archived
         elif symbol in state.extra:
             function, refs = state.extra[symbol]
             unit.functions[symbol] = function

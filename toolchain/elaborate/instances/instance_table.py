@@ -81,7 +81,7 @@ def instance(
             found.envs = (*found.envs, FunctionValue(OverloadSet(fn.name, [fn]), (), (), None, env))
         found.kernel = kernel
         if fn.parent is None and fn.module.is_library and not found.envs:
-            found.archived = state.archived.get(symbol)
+            found.archived = None if state.archived is None else state.archived.get(symbol)
             found.has_stored_body = state.bodies is not None and symbol in state.bodies.symbols
         state.instances[full] = found
         if key in state.memo and not open_types:

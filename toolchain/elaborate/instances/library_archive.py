@@ -40,14 +40,14 @@ class Library:
     """What a program needs to know of the archive.
 
     Args:
-        functions: declarations by symbol.
+        functions: packed declarations by symbol.
         variables: global variables that the archive defines.
         packed: bodies of all functions that were elaborated for the host, long and short.
         modules: trees of the library's modules that the archive is made of, for `Package.packed`.
         devices: bodies that were elaborated for device targets, by the target's name.
     """
 
-    functions: Mapping[str, nodes.Function]
+    functions: Mapping[str, bytes]
     variables: Set[str]
     packed: Packed
     modules: Mapping[str, tuple[str, bytes]]
@@ -105,7 +105,7 @@ def packed_modules(package: Package) -> Mapping[str, tuple[str, bytes]]:
 def library_of(unit: nodes.Unit, packed: Packed, modules: Mapping[str, tuple[str, bytes]]) -> Library:
     """Return what a program needs to know of an archive."""
     functions = {
-        symbol: replace(function, body=(), linkage="external", span=None)
+        symbol: pack(replace(function, body=(), linkage="external", span=None))
         for symbol, function in unit.functions.items()
         if function.linkage == "hidden"
     }

@@ -57,6 +57,28 @@ class Bodies:
         return None if data is None else _unpack(data, self._source)
 
 
+class Declarations:
+    """Declarations of functions in the archive, each unpacked when it is first asked for.
+
+    Args:
+        packed: by symbol. source: gives the source of a library file's path.
+    """
+
+    def __init__(self, packed: Mapping[str, bytes], source: Callable[[str], Source]) -> None:
+        self._packed, self._source = packed, source
+        self._made: dict[str, nodes.Function] = {}
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def get(self, symbol: str) -> nodes.Function | None:
+        """Return a declaration, None if the archive does not have the function."""
+        made = self._made.get(symbol)
+        if made is None and symbol in self._packed:
+            made = self._made[symbol] = _unpack(self._packed[symbol], self._source)
+        return made
+
+
 class _Pickler(pickle.Pickler):
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=5)

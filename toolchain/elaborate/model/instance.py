@@ -1,6 +1,6 @@
 """Instances of functions, their signatures, and what has been elaborated for each target."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from copy import copy
 from dataclasses import field
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from ktc.base.records import entity
 from ktc.diag.diagnostic import Diagnostic
 from ktc.diag.source import Span
-from ktc.elaborate.model.body_store import Bodies
+from ktc.elaborate.model.body_store import Bodies, Declarations
 from ktc.elaborate.model.declarations import FunctionInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.types import FunctionValue, ParameterArgument, StructTy
 from ktc.elaborate.model.values import Slot, Var
@@ -154,7 +154,8 @@ class UnitState:
     plain: dict[object, Instance] = field(default_factory=dict)
     """Instances whose parameters say all, so that nothing about the arguments need be asked."""
     interpreter: Interpreter | None = None
-    archived: Mapping[str, nodes.Function] = field(default_factory=dict)
+    archived: Declarations | None = None
+    """What the library's archive has."""
     archived_variables: Set[str] = frozenset()
     bodies: Bodies | None = None
     """Bodies of the library's functions that need not be elaborated."""
