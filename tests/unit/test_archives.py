@@ -8,9 +8,10 @@ from ktc import config
 from ktc.base.cache import Cache
 from ktc.base.records import replace
 from ktc.diag.diagnostic import Sink
+from ktc.diag.source import Source
 from ktc.driver import library_archive, pipeline
 from ktc.driver.front_end import kept_library
-from ktc.elaborate.model.body_store import Packed
+from ktc.elaborate.model.body_store import Declarations, Packed
 from ktc.emit.workers import Workers
 from ktc.ir.text import print_function, print_global
 
@@ -71,10 +72,13 @@ def test_a_program_does_the_same_with_the_archive_and_without(
 
 
 def test_the_archive_holds_long_functions_of_the_library_only(archive: library_archive.Archive) -> None:
-    functions = archive.library.functions
-    titles = {function.title for function in functions.values()}
-    assert {"Driver.load_function", "atol", "start_on_gpu", "format_fields"} <= titles
-    assert not any(function.body or function.inline == "always" for function in functions.values())
+    packed = archive.library.functions
+    declarations = Declarations(packed, lambda path: Source(path, ""))
+    functions = [one for one in map(declarations.get, packed) if one is not None]
+    assert len(functions) == len(declarations) and declarations.get("nothing") is None
+    titles = {function.title for function in functions}
+    assert {"DriverKernels.load", "atol", "start_on_gpu", "format_fields"} <= titles
+    assert not any(function.body or function.inline == "always" for function in functions)
     assert not any("_launch_on" in title for title in titles)  # it depends on the program's targets
     assert "String.byte_length" not in titles  # short: LLVM inlines it
 
@@ -84,7 +88,7 @@ def test_what_devices_need_is_in_the_archive(archive: library_archive.Archive) -
     every program with kernels compile it."""
     names = {symbol.rpartition("$")[0] for symbol in archive.library.functions}
     wanted = {"open_state", "_open_gpu", "_target_of", "nvidia_target", "fill_device", "copy_memory", "cpu_threads"}
-    assert wanted | {"handle_signals", "launch_on_cpu", "load_function", "format_float"} <= names
+    assert wanted | {"handle_signals", "launch_on_cpu", "load", "format_float"} <= names
 
 
 def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
