@@ -55,7 +55,7 @@ def unknown(body: Body, node: ast.Name) -> Result:
         from ktc.elaborate.tree.older_names import defined_hint, path_hint
 
         help = path_hint(text[node.start : node.start + 80]) or defined_hint(text, node.id)
-        help = help or suggest_name(node.id, names, body.elab.config.stdlib)
+        help = help or suggest_name(node.id, names, body.elab.config.stdlib, body.elab.reporter.homes)
     body.fail(Code.UNDEFINED_NAME, f"'{node.id}' is not defined", body.at(node), help)
 
 

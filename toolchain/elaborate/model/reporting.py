@@ -23,6 +23,7 @@ class Reporter:
             it.
         ignored: codes that are not reported now.
         describe: returns an instance as messages show it; set by the room that prints types.
+        homes: the modules of the library that have names which are not defined, as far as they were looked for.
         listener: is given each error that was reported: its code, its place, and what the sink has of it.
     """
 
@@ -31,6 +32,7 @@ class Reporter:
         self.constants: list[tuple[Span, Instance | None]] = []
         self.ignored: frozenset[Code] = frozenset()
         self.describe: Callable[[Instance], str] = str
+        self.homes: dict[str, str] = {}
         self.listener: Callable[[Code, Span | None, list[Diagnostic]], None] | None = None
         self._reported_by_library: set[tuple[Code, str]] = set()
 

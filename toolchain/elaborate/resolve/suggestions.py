@@ -111,13 +111,19 @@ def operand_help(op: str, left: str, right: str) -> str:
     return "" if all(texts) else "convert one of them"
 
 
-def suggest_name(name: str, names: Iterable[str], library: Path) -> str:
-    """Return a help text for a name that is not defined: its module, what it is called here, or `suggest`."""
+def suggest_name(name: str, names: Iterable[str], library: Path, homes: dict[str, str]) -> str:
+    """Return a help text for a name that is not defined: its module, what it is called here, or `suggest`.
+
+    Args:
+        homes: what `library_module_of` has returned for other names; this one is added.
+    """
     from ktc.elaborate.tree.foreign_keywords import FOREIGN_NAMES
 
     if name in FOREIGN_NAMES:
         return FOREIGN_NAMES[name]
-    home = library_module_of(name, library)
+    if name not in homes:
+        homes[name] = library_module_of(name, library)
+    home = homes[name]
     if not home and ((library / name).is_dir() or (library / f"{name}.kpy").is_file()):
         return f"write 'import {name}' at the top of the file"
     return f"write 'from {home} import {name}' at the top of the file" if home else _elsewhere(name, names)
