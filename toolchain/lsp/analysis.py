@@ -134,6 +134,8 @@ def look_at_change(document: Document, overlays: dict[str, Source]) -> tuple[Dia
     good, module = document.good, document.module
     if good is None or module is None or good.problem:
         return None
+    if good.text == document.text:
+        return good.diagnostics  # the change was taken back
     change = changes.between(good.text, document.text)
     around = changes.edited_range(module, change)
     if around is None:
