@@ -2,8 +2,9 @@
 
     python benchmarks/editing.py [--edits 200] [--seed 1] [FILE]
 
-Edits a file in the bodies of its functions: a new statement, a misspelt name, another number. Shows the time from a change to the first diagnostics of that version, and the processor time of the server.
-KTC names the command, `ktc` by default.
+Edits a file in the bodies of its functions: a new statement, a misspelt name, another number. Shows the time from a
+change to the first diagnostics of that version, and the processor time of the server. KTC names the command, `ktc` by
+default.
 """
 
 import argparse
