@@ -116,10 +116,10 @@ def test_struct(parsed: Parse) -> None:
 
 def test_trait(parsed: Parse) -> None:
     text = 'trait T(A):\n    alias K: Int\n    fn a(self): ...\n    fn b(self):\n        "Doc."\n        ...\n'
-    text += "    fn c(self): pass\n"
+    text += "    fn c(self): pass\n    fn d(self): return\n"
     node = first(parsed, text)
     assert node.body[0].value is None
-    assert [f.body is None for f in node.body[1:]] == [True, True, False]
+    assert [f.body is None for f in node.body[1:]] == [True, True, True, False]
     assert node.body[2].doc == "Doc."
     assert names(first(parsed, "fn f(): ...\n").body) == ["Pass"]
 

@@ -154,13 +154,24 @@ def _report(elab: Elaboration, info: StructInfo, trait: TraitInfo, what: str, me
     expected = {name for one in struct_members.traits_of(elab, info) for name in one.members}
     near = "" if member.name in info.members else nearest(member.name, info.members.keys() - expected)
     help = f"rename '{near}' to '{member.name}'" if near else ""
-    if not help and member.name not in info.members and isinstance(member, FunctionInfo):
-        help = f"write 'fn {_head(member)}'"
+    if not help and isinstance(member, FunctionInfo):
+        help = _needed(info, member)
     if trait.module.is_library:  # what the library's own code then finds wrong follows from it
         elab.reporter.sink.withdraw(_is_found_in_library)
     elab.reporter.sink.report(
         Diagnostic(Code.UNSATISFIED_TRAIT, span, text, help, () if trait.module.is_library else notes)
     )
+
+
+def _needed(info: StructInfo, member: FunctionInfo) -> str:
+    """Return what to write for a method of a trait."""
+    own = info.members.get(member.name)
+    if isinstance(own, OverloadSet):
+        only_raises = any(member.raises and not have.raises for have in own.functions)
+        return "the trait's method raises: add 'raises', or write 'def'" if only_raises else ""
+    if member.module.source.text[: member.node.end].endswith("pass"):
+        return f"write 'fn {_head(member)}'; a default that does nothing is 'return', not 'pass'"
+    return f"write 'fn {_head(member)}'"
 
 
 def _is_found_in_library(one: Diagnostic) -> bool:
@@ -188,6 +199,8 @@ def _compare(
 def _fits(elab: Elaboration, ty: StructTy, expected: FunctionInfo, have: FunctionInfo) -> bool:
     """Return whether a method implements the one that the trait declares."""
     if expected.static != have.static or (have.raises and not expected.raises):
+        return False
+    if expected.raises and not have.raises and not have.module.is_library:
         return False
     if have.node.params or any(a.kind in ("star", "starstar") for a in (*expected.node.args, *have.node.args)):
         return True

@@ -69,6 +69,8 @@ def conversion_help(have: str, expected: str) -> str:
         return f"'{expected}' is never None; 'Optional[{expected}]' is the type of an optional value"
     if family in NUMBERS and expected in NUMBERS:
         return f"write '{expected}(...)' to convert it"
+    if expected == "Error" and family in TEXTS:
+        return "write 'Error(...)'"
     if expected == "String" and family in NUMBERS:
         return "write 'String(...)' to convert it"
     if expected in NUMBERS and expected != "Bool" and family in TEXTS:

@@ -26,7 +26,13 @@ from ktc.elaborate.model.values import Binding
 from ktc.elaborate.resolve.hints import import_hint, module_hint
 from ktc.elaborate.resolve.suggestions import missing_in_library, module_names, name_moved, passed_on, suggest_import
 from ktc.elaborate.tree import async_functions
-from ktc.elaborate.tree.decorators import check_form, check_parameters, decorate_function, decorate_struct
+from ktc.elaborate.tree.decorators import (
+    check_fieldwise,
+    check_form,
+    check_parameters,
+    decorate_function,
+    decorate_struct,
+)
 from ktc.syntax import ast
 from ktc.syntax.import_places import module_place, name_place
 
@@ -214,6 +220,8 @@ def _struct(elab: Elaboration, node: ast.StructDecl, module: ModuleInfo) -> Stru
                 _add_member(elab, info, statement.name, alias)
             case _:
                 pass
+    if info.fieldwise and not module.is_library:
+        check_fieldwise(info, elab.reporter.sink)
     return info
 
 

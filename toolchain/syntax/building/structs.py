@@ -114,14 +114,15 @@ class StructBuilder(BaseBuilder):
         return ast.TraitDecl(start, end, self.word(name), self.token_starts[name], params, traits, body, (), doc)
 
     def _required(self, item: ast.Node) -> ast.Node:
-        """Return what stands in a trait, without a body for a method whose body is `...`."""
-        if isinstance(item, ast.FunctionDecl) and item.body and len(item.body) == 1 and self.is_ellipsis(item.body[0]):
+        """Return what stands in a trait, without a body for a method whose body is `...` or `pass`."""
+        if (
+            isinstance(item, ast.FunctionDecl)
+            and item.body
+            and len(item.body) == 1
+            and isinstance(item.body[0], ast.Pass)
+        ):
             return item.as_requirement()
         return item
-
-    def is_ellipsis(self, node: object) -> bool:
-        """Tell whether a statement is `...`."""
-        return isinstance(node, ast.Pass) and self.text.startswith("...", node.start)
 
     # ("alias" | "comptime") NAME params opt_type opt_value
     def alias(self, kids: Kids, start: int, end: int) -> ast.Alias:
