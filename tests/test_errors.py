@@ -127,6 +127,19 @@ def test_a_function_of_the_host_in_a_kernel(program_cache: Path, tmp_path: Path)
     assert "kernel" in found["notes"][0]["message"]
 
 
+def test_memory_of_the_heap_in_a_kernel(program_cache: Path, tmp_path: Path) -> None:
+    path = tmp_path / "kernel.kpy"
+    path.write_text(
+        "from gpu.host import DeviceContext\n\n\nfn kernel():\n    var parts = List[Int]()\n    parts.append(1)\n"
+        "    print(parts[0])\n\n\ndef main():\n"
+        "    DeviceContext().enqueue_function_checked[kernel, kernel](grid_dim=1, block_dim=1)\n"
+    )
+    done = run_ktc([*BUILD, "--target-accelerator", "sm_90", str(path)], program_cache, tmp_path)
+    (found,) = diagnostics(done.stderr)
+    assert (done.returncode, found["code"], found["severity"]) == (0, "device-heap", "warning")
+    assert (found["place"]["line"], found["place"]["column"]) == (6, 5)
+
+
 def test_the_way_of_the_first_call_is_shown(program_cache: Path, tmp_path: Path) -> None:
     path = tmp_path / "ways.kpy"
     path.write_text(
@@ -228,6 +241,7 @@ ELSEWHERE = {
     "file-error": "test_inputs", "invalid-utf8": "test_inputs", "nesting-limit": "test_inputs",
     "unknown-target": "test_inputs", "missing-main": "test_inputs",
     "link-failed": "test_explain", "coroutine-kernel": "test_explain",
+    "device-heap": "test_memory_of_the_heap_in_a_kernel",
     "unsupported-on-target": "test_a_function_of_the_host_in_a_kernel",
 }  # fmt: skip
 """Codes of what stands in no program, and where they are tested."""
