@@ -50,7 +50,7 @@ class Strides:
                 continue
             strides = [self.of(part.split()[-1], one.block) for part in split(one.text[len("icmp") :])]
             if None not in strides and strides[0] != strides[1]:
-                found |= below
+                found |= below()
         return found
 
     def _stride(self, value: str) -> Stride:

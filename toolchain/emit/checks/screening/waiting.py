@@ -1,7 +1,8 @@
 """The shape of a kernel's function: its blocks, what lies between two barriers, and loops that may wait for others."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from ktc.emit.checks.body import Body, Instruction
 from ktc.emit.workgroups.graphs import flow
@@ -64,15 +65,18 @@ class Shape:
         names = {str(at): [str(target) for target in targets] for at, targets in self.edges.items()}
         return {int(head): {int(name) for name in loop} for head, loop in loops_of(names, "1").items()}
 
-    def ways(self) -> Iterator[tuple[Instruction, int, set[int]]]:
-        """Return branches of two targets, for each target its number and the blocks that are run only by that way."""
+    def ways(self) -> Iterator[tuple[Instruction, int, Callable[[], set[int]]]]:
+        """Return branches of two targets, for each target its number and what gives the blocks run only by that way."""
         names = {str(at): [str(target) for target in targets] for at, targets in self.edges.items()}
         parents, before = flow.immediate_dominators(names, "1"), flow.reversed_edges(names)
+        children: dict[str, list[str]] = {}
+        for name, parent in parents.items():
+            if name != parent:
+                children.setdefault(parent, []).append(name)
         for at, targets in self.edges.items():
             for number, target in enumerate(targets if len(targets) == 2 else ()):
                 if before[str(target)] == [str(at)]:
-                    below = {one for one in self.edges if flow.dominates(parents, str(target), str(one))}
-                    yield self.inside[at][-1], number, below
+                    yield self.inside[at][-1], number, partial(_below, children, target)
 
     def may_wait(self) -> bool:
         """Return whether a loop without a barrier ends only by what is read in it, which another thread may write."""
@@ -99,3 +103,14 @@ class Shape:
                     seen.add(value)
                     work.append(value)
         return False
+
+
+def _below(children: Mapping[str, list[str]], top: int) -> set[int]:
+    """Return a node of a tree and those below it."""
+    found: set[int] = set()
+    work = [str(top)]
+    while work:
+        name = work.pop()
+        found.add(int(name))
+        work += children.get(name, ())
+    return found
