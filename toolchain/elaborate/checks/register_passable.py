@@ -5,12 +5,12 @@ import contextlib
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label
 from ktc.diag.source import Span
-from ktc.elaborate.model.declarations import AliasInfo, OverloadSet, StructInfo
+from ktc.elaborate.model.declarations import OverloadSet, StructInfo
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import StructTy
-from ktc.elaborate.types import struct_types, type_printer
+from ktc.elaborate.types import struct_members, struct_types, type_printer
 
 _MOVES = {"__moveinit__": "moved"}
 
@@ -34,8 +34,7 @@ def check_registers(elab: Elaboration, info: StructInfo, ty: StructTy) -> None:
                 continue
             if kind.info.register_trivial or (kind.info.register_passable and not info.register_trivial):
                 continue
-            said = kind.info.members.get("__is_trivial__")  # of Optional, which is OptionalReg too
-            if isinstance(said, AliasInfo) and getattr(elab.api.alias_value(elab, said, kind), "data", False):
+            if struct_members.says_trivial(elab, kind):  # Optional, which is OptionalReg too
                 continue
             note = Label(Span(info.module.source, node.start, node.end), "this field")
             shown = type_printer.type_name(elab, kind)

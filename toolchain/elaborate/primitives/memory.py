@@ -10,7 +10,7 @@ from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.values import Place, Result, RValue
 from ktc.elaborate.primitives.arithmetic import kind_of
 from ktc.elaborate.primitives.use import Use
-from ktc.elaborate.types import primitive_types, struct_types, type_printer
+from ktc.elaborate.types import primitive_types, struct_members, struct_types, type_printer
 from ktc.ir import nodes, types
 
 Handler = Callable[[Use], Result]
@@ -42,7 +42,7 @@ def _is_whole(ir: types.Type) -> bool:
 
 
 def _trivial(use: Use, ty: Ty) -> types.Type:
-    if not struct_types.is_trivial(use.elab, ty):
+    if not struct_types.is_trivial(use.elab, ty) and not struct_members.says_trivial(use.elab, ty):
         use.mismatch(f"'{type_printer.type_name(use.elab, ty)}' is not copied bit by bit")
     return struct_types.ir_type(use.elab, ty)
 

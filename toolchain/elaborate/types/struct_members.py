@@ -18,6 +18,7 @@ from ktc.elaborate.model.declarations import (
 )
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import FunctionTy, PartialTy, StructTy, TraitTy
 from ktc.elaborate.types import struct_types
 from ktc.syntax import ast
@@ -160,7 +161,7 @@ def _conforms_one(elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
     if trait.name in ("AnyType", "UnknownDestructibility"):
         return True
     if trait.name in ("AnyTrivialRegType", "TrivialRegType"):
-        return struct_types.is_trivial(elab, ty) or isinstance(ty, (FunctionTy, TraitTy))
+        return struct_types.is_trivial(elab, ty) or isinstance(ty, (FunctionTy, TraitTy)) or says_trivial(elab, ty)
     if isinstance(ty, StructTy):
         known = ty.conforms.get(trait.uid)
         if known is None:
@@ -169,6 +170,20 @@ def _conforms_one(elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
             ty.conforms[trait.uid] = known
         return known
     return trait.name in ("Copyable", "Movable", "ImplicitlyCopyable", "ExplicitlyCopyable", "Defaultable")
+
+
+def says_trivial(elab: Elaboration, ty: Ty) -> bool:
+    """Return whether a type's own `__is_trivial__` is true, as that of an `Optional` of a number is.
+
+    The copies of such a type are functions all the same, for with other parameters they do more.
+    """
+    if not isinstance(ty, StructTy) or not ty.info.module.is_library:
+        return False
+    said = ty.info.members.get("__is_trivial__")
+    try:
+        return isinstance(said, AliasInfo) and bool(getattr(elab.api.alias_value(elab, said, ty), "data", False))
+    except Symbolic:
+        return False
 
 
 def has_trait(elab: Elaboration, ty: Ty, name: str) -> bool:
