@@ -173,11 +173,11 @@ def _conforms_one(elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
 
 
 def says_trivial(elab: Elaboration, ty: Ty) -> bool:
-    """Return whether a type's own `__is_trivial__` is true, as that of an `Optional` of a number is.
+    """Return whether a type is trivial as its `__is_trivial__` says: an `Optional` of a number, which is `OptionalReg` too.
 
-    The copies of such a type are functions all the same, for with other parameters they do more.
+    Its copies are functions all the same, for with other parameters they do more.
     """
-    if not isinstance(ty, StructTy) or not ty.info.module.is_library:
+    if not isinstance(ty, StructTy) or not ty.info.module.is_library or not has_trait(elab, ty, "PassedWhole"):
         return False
     said = ty.info.members.get("__is_trivial__")
     try:
