@@ -173,7 +173,7 @@ def _conforms_one(elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
 
 
 def says_trivial(elab: Elaboration, ty: Ty) -> bool:
-    """Return whether a type is trivial as its `__is_trivial__` says: an `Optional` of a number, which is `OptionalReg` too.
+    """Return whether a type is trivial as its `__is_trivial__` says: an `Optional` of a number, say.
 
     Its copies are functions all the same, for with other parameters they do more.
     """

@@ -3,7 +3,8 @@
 import re
 from typing import NamedTuple
 
-from ktc.diag.diagnostic import Bug
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Bug, CompileError, Diagnostic
 from ktc.emit.air.syntax import LOCAL, inside, split
 
 _INSTRUCTION = re.compile(rf"(\s+)(?:({LOCAL}) = )?(?:(?:tail|musttail|notail) )?([\w.]+) ?(.*)")
@@ -69,6 +70,9 @@ def members(kind: str) -> tuple[str, ...]:
     return (element.strip(),) * int(count)
 
 
-def unsupported(text: str) -> Bug:
-    """Return the `Bug` for a piece of LLVM text that has no form in SPIR-V."""
+def unsupported(text: str) -> Bug | CompileError:
+    """Return what to raise for a piece of LLVM text that has no form in SPIR-V."""
+    if wide := re.fullmatch(r"i(\d+)", text.strip()):
+        words = f"SPIR-V has no integers of {wide[1]} bits: the kernel copies or computes with some"
+        return CompileError([Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, words)])
     return Bug(f"this has no form in SPIR-V: {' '.join(text.split())[:300]}", "emit")
