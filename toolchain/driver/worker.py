@@ -15,8 +15,8 @@ _STACK_BYTES = 256 << 20
 _RECURSION = 20_000
 _PAUSE = 1.0
 """Seconds without a job before the search."""
-_MAX = 12
-"""Jobs after which it waits no longer."""
+_MAX = 4
+"""Jobs after which it waits no longer: a search takes as long as there are objects of these."""
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -40,9 +40,9 @@ class Worker(ThreadPoolExecutor):
         """Do a job on the thread."""
         self._timer.cancel()
         self._jobs += 1
-        if self._jobs > _MAX:
-            super().submit(self._collect)
         future = super().submit(fn, *args, **kwargs)
+        if self._jobs >= _MAX:
+            super().submit(self._collect)  # when the answer is there
         self._timer = threading.Timer(_PAUSE, self._rest)
         self._timer.daemon = True
         self._timer.start()
