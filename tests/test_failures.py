@@ -1,9 +1,11 @@
 """What a program says when it fails: where, in which kernel, how to find out more; its exit status stays."""
 
+import os
 import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -217,6 +219,20 @@ def test_signals_are_told(program: Path) -> None:
     said = "error: the program was ended by signal 11 (SIGSEGV), "
     assert fail(program, "pointer") == (-signal.SIGSEGV, "", f"{said}a null pointer was used{BUILD}")
     assert fail(program, "stack") == (-signal.SIGSEGV, "", f"{said}stack overflow: calls are nested too deeply{BUILD}")
+
+
+def test_a_reason_waits_for_a_full_pipe(program: Path) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    filled = 0
+    with suppress(BlockingIOError):
+        while True:
+            filled += os.write(writing, bytes(4096))
+    with subprocess.Popen([program, "pointer"], stderr=writing) as running, open(reading, "rb") as pipe:
+        os.close(writing)
+        with suppress(subprocess.TimeoutExpired):
+            running.wait(0.3)  # until it has found the pipe full
+        assert b"a null pointer was used" in pipe.read()[filled:]
 
 
 def test_what_the_program_ends_itself_has_a_place(program: Path) -> None:
