@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ktc.base import unpickling
+from ktc.base import fingerprints, unpickling
 from ktc.base.cache import Cache, Key, digest
 from ktc.config import open_cache
 
@@ -229,3 +229,18 @@ def test_a_clock_that_goes_back(tmp_path: Path) -> None:
     os.utime(path, (time.time() + 1e9,) * 2)
     assert Cache(tmp_path).get(digest("a")) == b"data"
     assert abs(path.stat().st_mtime - time.time()) < 100
+
+
+@pytest.mark.parametrize("grammar", ["ktc/grammar", "grammar"])  # installed, and a working copy
+def test_the_stamp_of_a_build_follows_its_files(grammar: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("ktc/base/fingerprints.py", "ktc/stdlib/list.kpy", f"{grammar}/kpy.lark")
+    for name in names:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("1")
+    monkeypatch.setattr(fingerprints, "__file__", str(tmp_path / names[0]))
+    stamps = [fingerprints.toolchain_fingerprint(tmp_path / "ktc" / "stdlib")]
+    for name in names:
+        (tmp_path / name).write_text("22")
+        stamps.append(fingerprints.toolchain_fingerprint(tmp_path / "ktc" / "stdlib"))
+    assert len(set(stamps)) == len(stamps)

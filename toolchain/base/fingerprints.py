@@ -30,7 +30,8 @@ def toolchain_fingerprint(stdlib: Path) -> str:
     """
     here = Path(__file__).resolve().parents[1]
     stamps, latest = [], 0
-    left = [str(here), str(stdlib), str(here.parent / "grammar")]
+    beside = here.parent / "grammar"  # an installed ktc has the grammar inside its package
+    left = [str(here), str(stdlib), *([str(beside)] if (beside / "kpy.lark").is_file() else [])]
     while left:
         with os.scandir(left.pop()) as entries:
             for entry in entries:
