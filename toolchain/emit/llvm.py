@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
+from ktc.emit.air.generic_pointers import as_global
 from ktc.emit.backend_errors import rejected
 from ktc.emit.loops import interleaving, vector_casts
 from ktc.emit.support import routines
@@ -36,10 +37,6 @@ _LONG = 1_000
 _NARROW = re.compile(r"\b(?:load|store) (?:half|bfloat|i16|i8)\b")
 
 _GENERIC = re.compile(r"addrspacecast ptr addrspace\(\d+\) [^\n]* to ptr$", re.MULTILINE)
-
-
-_LOADED = re.compile(r"^(\s*)(%\S+) = load ptr, (ptr addrspace\([12]\) .*)$", re.MULTILINE)
-"""A generic pointer from a kernel's arguments or from global memory, as AMD's back end numbers them."""
 
 _MOST_LOADS = 8
 """Pointers to pointers to pointers …, each step of which may show the space of the next."""
@@ -119,8 +116,8 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
         if target.vendor == "apple" and _GENERIC.search(text):
             level = max(level, 1)  # AIR has no generic accesses: the pass that finds their space always runs
         _run_pipeline(module, text, target, level, is_cut)
-        if target.vendor == "apple" and _LOADED.search(llvm_text(module)):
-            with _with_global_pointers(llvm_text(module), target, max(level, 1), name) as better:
+        if target.vendor == "apple" and (after := as_global(before := llvm_text(module))) != before:
+            with _with_global_pointers(after, target, max(level, 1), name) as better:
                 yield better
             return
         has_turns = target.vendor == "cpu" and "!llvm.access.group" in text and "@llvm.coro." not in text
@@ -149,18 +146,13 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
 
 @contextmanager
 def _with_global_pointers(text: str, target: Target, level: int, name: str) -> Iterator[llvm.ModuleRef]:
-    """Optimise a module again, with pointers from arguments and global memory as what they are: global ones.
-
-    AIR has no generic accesses. Nothing else can be there, for other memory is gone when a kernel has ended.
-    """
+    """Optimise a module again whose loads of generic pointers have become loads of global ones."""
     for _ in range(_MOST_LOADS):
-        text = _LOADED.sub(
-            r"\1\2.global = load ptr addrspace(1), \3\n\1\2 = addrspacecast ptr addrspace(1) \2.global to ptr", text
-        )
         with parsed(text, name) as module:
             _run_pipeline(module, text, target, level, False)
-            text = llvm_text(module)
-        if not _LOADED.search(text):
+            before = llvm_text(module)
+        text = as_global(before)
+        if text == before:
             break
     with parsed(text, name) as module:
         yield module

@@ -7,7 +7,7 @@ import llvmlite.binding as llvm
 import pytest
 from emit_modules import Module, head
 from ktc import targets
-from ktc.diag.diagnostic import Bug
+from ktc.diag.diagnostic import Bug, CompileError
 from ktc.emit import outcomes
 from ktc.emit.air import images as air
 from ktc.emit.air import metallib
@@ -147,6 +147,38 @@ def test_atomic_instructions_are_calls(line, called):
 def test_atomic_instructions_that_metal_has_not(line):
     with pytest.raises(Bug, match="no such atomic"):
         typed(f"  {line}")
+
+
+@pytest.mark.parametrize(
+    ("body", "is_known"),
+    [
+        # only global addresses in shared memory, and on the stack
+        ("  store ptr %g, ptr addrspace(3) @tile\n  %v = load ptr, ptr addrspace(3) @tile", True),
+        (
+            "  %s = alloca [8 x ptr]\n  %at = getelementptr ptr, ptr %s, i32 %n\n  store ptr %g, ptr %at\n"
+            "  %v = load ptr, ptr %s",
+            True,
+        ),
+        # also one of the stack, of shared memory
+        (
+            "  %own = alloca [8 x i32]\n  %at = getelementptr i32, ptr %own, i32 %n\n"
+            "  store ptr %at, ptr addrspace(3) @tile\n  %v = load volatile ptr, ptr addrspace(3) @tile",
+            False,
+        ),
+        (
+            "  %own = addrspacecast ptr addrspace(3) @tile to ptr\n  store ptr %own, ptr addrspace(1) %b\n"
+            "  store ptr %g, ptr addrspace(3) @tile\n  %v = load volatile ptr, ptr addrspace(3) @tile",
+            False,
+        ),
+    ],
+)
+def test_atomics_at_addresses_from_shared_memory_and_the_stack(body, is_known):
+    whole = f"  %g = addrspacecast ptr addrspace(1) %a to ptr\n{body}\n  %old = atomicrmw add ptr %v, i32 1 monotonic"
+    if is_known:
+        assert "@air.atomic.global.add.s.i32(" in typed(whole)
+        return
+    with pytest.raises(CompileError, match="an atomic operation needs to know"):
+        typed(whole)
 
 
 def test_wrapper():

@@ -8,7 +8,8 @@ AIR's functions order no other memory: Metal has no stronger order before its ve
 
 import re
 
-from ktc.diag.diagnostic import Bug
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Bug, CompileError, Diagnostic
 from ktc.emit.air.syntax import split, take_type
 
 _NAMES = {
@@ -49,6 +50,12 @@ def _called(indent: str, name: str, what: str, kind: str, place: str, operand: s
     pointer, value = take_type(place)
     space, scope = _SPACES.get(pointer[2:-1], ("", 0))
     word = {"i32": "i32", "float": "f32"}.get(kind, "")
+    if what and not space and pointer == "i8*":
+        words = "for Apple's GPUs, an atomic operation needs to know whether its address is in global or shared memory"
+        help = (
+            "give the pointer an 'address_space', or keep in shared memory and on the stack only addresses of one kind"
+        )
+        raise CompileError([Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, words, help)])
     if not (what and space and word) or (word == "f32") != (what == "add"):
         raise Bug(f"AIR has no such atomic operation: {' '.join(text.split())[:300]}", "emit")
     function = f"@air.atomic.{space}.{what}.{word}"
