@@ -169,6 +169,8 @@ class StructInfo:
     deprecated: str = ""
     explicit_destroy: str | None = None
     """Nothing destroys a value by itself; what to do instead, as the struct says."""
+    further_traits: tuple[str, ...] = ()
+    """Traits of a library's struct that it does not have in the reference: `conforms_to` answers no."""
     is_exported: bool = False
     """It is in the header of a library, whether an exported function names it or not."""
     instances: dict[tuple[object, ...], Ty] = field(default_factory=dict)

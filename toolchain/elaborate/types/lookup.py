@@ -7,6 +7,8 @@ from ktc.elaborate.model.types import ModuleValue, StructTy
 from ktc.elaborate.model.values import Binding
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import struct_members
+from ktc.syntax import ast
+from ktc.syntax.tree import Tree
 
 
 def find(elab: Elaboration, name: str, scope: Scope, module: ModuleInfo) -> Binding:
@@ -42,7 +44,7 @@ def _enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding
     package = elab.modules.package
     if module.is_library:
         return None
-    if module.name == "__main__" and name in module.heads and package.has(name):
+    if module.name == "__main__" and package.has(name) and (name in module.heads or _is_imported_inside(module, name)):
         node = package.find(name, module.node)
         if node is not None and not node.source.is_library:
             return ModuleValue(modules.enter(elab, node))
@@ -60,3 +62,18 @@ def _enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding
         parts = parts[:-1]
     starred = () if name.startswith("_") else module.starred
     return next((found for one in starred if (found := modules.submodule(elab, one, name)) is not None), None)
+
+
+def _is_imported_inside(module: ModuleInfo, name: str) -> bool:
+    """Return whether any function of a module imports from another one; from then on it counts as imported."""
+    tree = Tree()
+    for function in module.node.body:
+        for node in tree.walk(function) if isinstance(function, (ast.FunctionDecl, ast.StructDecl)) else ():
+            match node:
+                case ast.Import(names=names):
+                    module.heads.update(written.partition(".")[0] for written, _ in names)
+                case ast.FromImport(module=written, level=0):
+                    module.heads.add(written.partition(".")[0])
+                case _:
+                    pass
+    return name in module.heads

@@ -152,6 +152,15 @@ def conforms(elab: Elaboration, ty: Ty, trait: TraitTy) -> bool:
     return all(_conforms_one(elab, ty, one) for one in trait.traits)
 
 
+def declares(elab: Elaboration, ty: Ty, trait: TraitTy) -> bool:
+    """Return what `conforms_to` answers: whether a type conforms without what only this library's structs have."""
+    if not conforms(elab, ty, trait):
+        return False
+    further = ty.info.further_traits if isinstance(ty, StructTy) else ()
+    asked = [one for each in trait.traits for one in _all_parents(elab, each)] if further else []
+    return not any(one.module.is_library and one.name in further for one in asked)
+
+
 def _all_parents(elab: Elaboration, trait: TraitInfo) -> list[TraitInfo]:
     add_trait(elab, trait, found := list[TraitInfo]())
     return found
