@@ -1,10 +1,11 @@
 """How long after a change of a text the language server shows its diagnostics.
 
-    python benchmarks/editing.py [--edits 200] [--seed 1] [--alone] [FILE]
+    python benchmarks/editing.py [--edits 200] [--seed 1] [--alone] [--pause 0] [FILE]
 
 Edits a file in the bodies of its functions: a new statement, a misspelt name, another number. Shows the time from a
-change to the first diagnostics of that version, and the processor time of the server. KTC names the command, `ktc` by
-default. With --alone it asks for the checks in its own process, without the protocol and its pauses.
+change to the first diagnostics of that version, and the processor time of the server. KTC names the command, by
+default ktc of this Python. With --alone it asks for the checks in its own process, without the protocol and its pauses. With --pause it
+waits up to so many seconds before a change, so that the complete check of the one before has begun.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import random
 import re
 import shlex
 import statistics
+import sys
 import time
 from pathlib import Path
 
@@ -49,7 +51,7 @@ def edited(text: str, dice: random.Random) -> str:
     return text[: place.start()] + changed + text[end:]
 
 
-async def measure(path: Path, edits: int, seed: int) -> list[tuple[float, float]]:
+async def measure(path: Path, edits: int, seed: int, pause: float) -> list[tuple[float, float]]:
     """Return the time to the diagnostics of each change, and the server's processor time for it."""
     client, dice, text = LanguageClient("editing", "1"), random.Random(seed), path.read_text("utf-8")
     found: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
@@ -58,7 +60,7 @@ async def measure(path: Path, edits: int, seed: int) -> list[tuple[float, float]
     def _shown(params: lsp.PublishDiagnosticsParams) -> None:
         found.put_nowait(params)
 
-    await client.start_io(*shlex.split(os.environ.get("KTC", "ktc")), "lsp")
+    await client.start_io(*shlex.split(os.environ.get("KTC") or f"{sys.executable} -m ktc"), "lsp")
     process = client._server.pid  # type: ignore[union-attr]
     await client.initialize_async(lsp.InitializeParams(lsp.ClientCapabilities(), root_uri=path.parent.as_uri()))
     client.initialized(lsp.InitializedParams())
@@ -67,6 +69,7 @@ async def measure(path: Path, edits: int, seed: int) -> list[tuple[float, float]
     await found.get()
     times = []
     for version in range(1, edits + 1):
+        await asyncio.sleep(pause * dice.random() if pause else 0)
         shown = edited(text, dice)
         document = lsp.VersionedTextDocumentIdentifier(version, item.uri)
         begin, used = time.perf_counter(), processor_seconds(process)
@@ -110,9 +113,13 @@ def main() -> None:
     parser.add_argument("--edits", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--pause", type=float, default=0)
     given = parser.parse_args()
     path = given.file.resolve()
-    times = alone(path, given.edits, given.seed) if given.alone else asyncio.run(measure(path, given.edits, given.seed))
+    if given.alone:
+        times = alone(path, given.edits, given.seed)
+    else:
+        times = asyncio.run(measure(path, given.edits, given.seed, given.pause))
     print("ms", " median", "   95 %", "    max", sep="")
     for title, column in (("until the diagnostics", 0), ("of processor time", 1)):
         values = sorted(1000 * row[column] for row in times)

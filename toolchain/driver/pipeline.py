@@ -5,7 +5,7 @@ Input: `Config`. Output: what was asked for. Every function here reads top to bo
 `units` has what becomes of units, `per_kernel` the flow of one kernel at a time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NoReturn
 
@@ -27,7 +27,7 @@ from ktc.emit.linking.link import Executable, LinkFailed, link, linked
 from ktc.emit.linking.tools import find_link_tools, how_to_link
 from ktc.emit.workers import Workers
 from ktc.ir.exports import Exports
-from ktc.ir.nodes import Program, Unit
+from ktc.ir.nodes import Kernel, Program, Unit
 from ktc.syntax.loader import Package
 from ktc.targets.target import Target
 
@@ -84,12 +84,15 @@ def look_up(session: Session) -> None:
     units.look_up(session, program)
 
 
-def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False, is_whole: bool = True) -> bytes:
+def emit(
+    session: Session, kind: str, kernel: str | Callable[[Sequence[Kernel]], str] = "", on_device: bool = False,
+    is_whole: bool = True,
+) -> bytes:  # fmt: skip
     """Return what one stage made, of the host or of a kernel.
 
     Args:
         kind: one of `KINDS`.
-        kernel: which one, where there are several; its symbol or its name.
+        kernel: which one, where there are several; its symbol or its name, or what chooses one.
         on_device: of the first accelerator's kernels, not of the host.
         is_whole: the host has all of its code; otherwise it calls what is compiled of the library, as in a build.
 
@@ -106,8 +109,8 @@ def emit(session: Session, kind: str, kernel: str = "", on_device: bool = False,
         from ktc.ir.text import print_unit
 
         if on_device:
-            unit = _device_unit(session, program, kernel)
-            return print_unit(unit).encode() if kind == "ir" else _emit_kernel(session, unit, kernel, kind, workers)
+            unit, name = _device_unit(session, program, kernel)
+            return print_unit(unit).encode() if kind == "ir" else _emit_kernel(session, unit, name, kind, workers)
         if kind == "ir":
             return print_unit(program.host).encode()
         if kind == "object":
@@ -252,17 +255,20 @@ def _choose_kernel(session: Session, unit: Unit, name: str) -> str:
     fail(session, Diagnostic(Code.INVALID_KERNEL, None, message, help))
 
 
-def _device_unit(session: Session, program: Program, kernel: str) -> Unit:
-    """Return the unit of the first accelerator; in the per-kernel flow it holds the one kernel."""
+def _device_unit(
+    session: Session, program: Program, kernel: str | Callable[[Sequence[Kernel]], str]
+) -> tuple[Unit, str]:
+    """Return the unit of the first accelerator and the kernel's name; in the per-kernel flow it holds the one kernel."""
     name = session.config.accelerators[0].name
     index = next((index for index, unit in enumerate(program.devices) if unit_name(unit) == name), None)
     if index is None:
         fail(session, Diagnostic(Code.INVALID_KERNEL, None, f"the program has no kernel for {name}"))
     unit = program.devices[index]
+    chosen = kernel if isinstance(kernel, str) else kernel(unit.kernels)
     if session.slicer is None:
-        return unit
-    symbol = _choose_kernel(session, unit, kernel)
-    return per_kernel.unit(session, index, next(one for one in unit.kernels if one.symbol == symbol))
+        return unit, chosen
+    symbol = _choose_kernel(session, unit, chosen)
+    return per_kernel.unit(session, index, next(one for one in unit.kernels if one.symbol == symbol)), symbol
 
 
 def _link(session: Session, objects: Sequence[bytes]) -> Executable:

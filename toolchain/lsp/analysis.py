@@ -137,10 +137,13 @@ def look_at_change(document: Document, overlays: dict[str, Source]) -> tuple[Dia
     if good.text == document.text:
         return good.diagnostics  # the change was taken back
     change = changes.between(good.text, document.text)
+    source = Source(document.path, document.text)
+    if good.module is not None and changes.is_beside_code(good.module, good.text, change.start, change.old_end):
+        if changes.is_beside_code(module, document.text, change.start, change.new_end):
+            return changes.merged(good.diagnostics, (), change, (change.start, change.start), source)
     around = changes.edited_range(module, change)
     if around is None:
         return None
-    source = Source(document.path, document.text)
     mistakes = [one.span for one in good.diagnostics if one.severity is Severity.ERROR and one.span is not None]
     places = [change.moved(one, source) for one in mistakes if one.source.path == document.path]
     if changes.spreads(module, change, around, [one for one in places if one is not None], source.text):

@@ -22,6 +22,7 @@ _LINTED = frozenset((
 ))  # fmt: skip
 """Warnings that need no types: of a whole file, and only of one without errors."""
 _WORD = re.compile(r"[^\W\d]\w*")
+_NO_CODE = re.compile(r"(?:\s|#.*)*")
 _DECLARATIONS = (ast.FunctionDecl, ast.StructDecl, ast.TraitDecl, ast.Alias)
 
 
@@ -59,6 +60,14 @@ def _common(one: str, other: str) -> int:
         else:
             high = middle - 1
     return low
+
+
+def is_beside_code(module: ast.Module, text: str, start: int, end: int) -> bool:
+    """Return whether characters lie between declarations, where there are only spaces and comments."""
+    before = max((node.end for node in module.body if node.end <= start), default=0)
+    after = min((node.start for node in module.body if node.start >= end), default=len(text))
+    is_between = all(node.end <= start or node.start >= end for node in module.body)
+    return is_between and _NO_CODE.fullmatch(text, before, after) is not None
 
 
 def edited_range(module: ast.Module, change: Change) -> tuple[int, int] | None:

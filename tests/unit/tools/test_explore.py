@@ -102,3 +102,21 @@ def test_stages_and_mistakes(server: Server) -> None:
     (found,) = compiled(text=PROGRAM.replace("2.5", "oops"))["diagnostics"]
     assert (found["code"], found["place"]["line"]) == ("undefined-name", 6)
     assert compiled(kind="nonsense")["problem"]
+
+
+def test_kernels_with_parameters(server: Server) -> None:
+    """The choice lists what the program launches, also through a parameter; one that is gone gives way to the first."""
+    text = PROGRAM.replace("fn fill(", "fn fill[count: Int](").replace("= 2.5", "= count")
+    launch = "context.enqueue_function_checked[kernel, kernel](buffer.unsafe_ptr(), grid_dim=1, block_dim=4)"
+    text = text[: text.index("    context.enqueue")] + f"""
+    @parameter
+    def start[kernel: fn (UnsafePointer[Float32, MutAnyOrigin]) -> None]():
+        {launch}
+
+    start[fill[7]]()
+    start[fill[8]]()
+"""
+    request = {"text": text, "kind": "asm", "target": "sm_90", "level": 3}
+    for asked_for, shown in (("fill[8]", "fill[8]"), ("kernel", "fill[7]"), ("", "fill[7]")):
+        answer = asked(server, "/compile", {**request, "kernel": asked_for}, **{"X-Token": server.token})
+        assert (answer["kernels"], answer["kernel"]) == (["fill[7]", "fill[8]"], shown) and answer["text"]

@@ -303,6 +303,7 @@ def main():
         ("(4)\n", "(4, 5, 6)\n", ["too-many-arguments main", "undefined-name other"]),
         ("var a: Int", "var a: Nothing", ["undefined-name Pair", "undefined-name other"]),
         ("from gpu import global_idx", "from gpu import block_idx", None),
+        ("\n\ndef main", "  # a comment\n\n\ndef main", ["undefined-name other"]),
         ("other(n: Int)", "other(missing: Int)", ["undefined-name other"]),
     ],
 )

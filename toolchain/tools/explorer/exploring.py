@@ -9,6 +9,7 @@ import re
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,10 @@ from ktc.diag.render import render_json
 from ktc.diag.source import Source
 from ktc.driver.pipeline import Session, emit, prepare
 from ktc.emit.tools import find_ptxas
+from ktc.ir.nodes import Kernel
 from ktc.tools.explorer.origins import of_assembly, of_llvm
 
 KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm")
-_KERNEL = re.compile(r"enqueue_function(?:_checked|_unchecked)?\[\s*(\w+)")
 _USED = re.compile(r"Used (\d+) registers")
 _SPILLED = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 _AMD = re.compile(r"^\s*\.(vgpr_count|sgpr_count|agpr_count|vgpr_spill_count|sgpr_spill_count):\s*(\d+)", re.MULTILINE)
@@ -32,7 +33,7 @@ def explore(path: Path, request: dict[str, Any]) -> dict[str, Any]:
     """Compile a text as far as a stage.
 
     Args:
-        request: text, kind, target ("" for the host), kernel ("" for the only one), level.
+        request: text, kind, target ("" for the host), kernel ("" or one that is not there: the first), level.
     """
     start = time.perf_counter()
     text, kind = str(request.get("text", "")), str(request.get("kind", "asm"))
@@ -40,8 +41,14 @@ def explore(path: Path, request: dict[str, Any]) -> dict[str, Any]:
     level = request.get("level", 3)
     if kind not in KINDS or level not in (0, 1, 2, 3):
         return {"problem": "unknown stage or level"}
-    kernels = sorted(set(_KERNEL.findall(text)))
-    answer: dict[str, Any] = {"text": "", "origins": [], "diagnostics": [], "kernels": kernels, "facts": {}}
+    answer: dict[str, Any] = {"text": "", "origins": [], "diagnostics": [], "kernels": [], "kernel": "", "facts": {}}
+
+    def choose(kernels: Sequence[Kernel]) -> str:
+        titles = [one.title for one in kernels]
+        answer["kernels"] = sorted(one.title if titles.count(one.title) == 1 else one.symbol for one in kernels)
+        answer["kernel"] = kernel if kernel in answer["kernels"] else next(iter(answer["kernels"]), "")
+        return str(answer["kernel"])
+
     sink, cache = Sink(), configs.open_cache()
     options = Options(path, level=level, debug=1, accelerators=target or "cpu", jobs=1)
     config = configs.resolve(options, sink, cache)
@@ -51,10 +58,7 @@ def explore(path: Path, request: dict[str, Any]) -> dict[str, Any]:
         session = Session(config, cache, sink, overlays=overlays)
         try:
             prepare(session)
-            chosen = kernel if kernel in kernels or len(kernels) != 1 else kernels[0]
-            shown = emit(session, kind, chosen if target else "", bool(target), is_whole=False).decode(
-                "utf-8", "replace"
-            )
+            shown = emit(session, kind, choose, bool(target), is_whole=False).decode("utf-8", "replace")
             answer["text"] = shown
             answer["origins"] = _origins(shown, kind, str(path))
             answer["facts"] = _facts(shown, kind, target)
