@@ -108,7 +108,9 @@ def test_kernels_with_parameters(server: Server) -> None:
     """The choice lists what the program launches, also through a parameter; one that is gone gives way to the first."""
     text = PROGRAM.replace("fn fill(", "fn fill[count: Int](").replace("= 2.5", "= count")
     launch = "context.enqueue_function_checked[kernel, kernel](buffer.unsafe_ptr(), grid_dim=1, block_dim=4)"
-    text = text[: text.index("    context.enqueue")] + f"""
+    text = (
+        text[: text.index("    context.enqueue")]
+        + f"""
     @parameter
     def start[kernel: fn (UnsafePointer[Float32, MutAnyOrigin]) -> None]():
         {launch}
@@ -116,6 +118,7 @@ def test_kernels_with_parameters(server: Server) -> None:
     start[fill[7]]()
     start[fill[8]]()
 """
+    )
     request = {"text": text, "kind": "asm", "target": "sm_90", "level": 3}
     for asked_for, shown in (("fill[8]", "fill[8]"), ("kernel", "fill[7]"), ("", "fill[7]")):
         answer = asked(server, "/compile", {**request, "kernel": asked_for}, **{"X-Token": server.token})
