@@ -4,8 +4,9 @@
 
 Edits a file in the bodies of its functions: a new statement, a misspelt name, another number. Shows the time from a
 change to the first diagnostics of that version, and the processor time of the server. KTC names the command, by
-default ktc of this Python. With --alone it asks for the checks in its own process, without the protocol and its pauses. With --pause it
-waits up to so many seconds before a change, so that the complete check of the one before has begun.
+default ktc of this Python. With --alone it asks for the checks in its own process, without the protocol and its
+pauses. With --pause it waits up to so many seconds before a change, so that the complete check of the one before has
+begun.
 """
 
 import argparse

@@ -258,7 +258,7 @@ def _choose_kernel(session: Session, unit: Unit, name: str) -> str:
 def _device_unit(
     session: Session, program: Program, kernel: str | Callable[[Sequence[Kernel]], str]
 ) -> tuple[Unit, str]:
-    """Return the unit of the first accelerator and the kernel's name; in the per-kernel flow it holds the one kernel."""
+    """Return the first accelerator's unit and the kernel's name; in the per-kernel flow it holds this one alone."""
     name = session.config.accelerators[0].name
     index = next((index for index, unit in enumerate(program.devices) if unit_name(unit) == name), None)
     if index is None:

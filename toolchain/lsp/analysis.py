@@ -138,9 +138,11 @@ def look_at_change(document: Document, overlays: dict[str, Source]) -> tuple[Dia
         return good.diagnostics  # the change was taken back
     change = changes.between(good.text, document.text)
     source = Source(document.path, document.text)
-    if good.module is not None and changes.is_beside_code(good.module, good.text, change.start, change.old_end):
-        if changes.is_beside_code(module, document.text, change.start, change.new_end):
-            return changes.merged(good.diagnostics, (), change, (change.start, change.start), source)
+    was_beside = good.module is not None and changes.is_beside_code(
+        good.module, good.text, change.start, change.old_end
+    )
+    if was_beside and changes.is_beside_code(module, document.text, change.start, change.new_end):
+        return changes.merged(good.diagnostics, (), change, (change.start, change.start), source)
     around = changes.edited_range(module, change)
     if around is None:
         return None
