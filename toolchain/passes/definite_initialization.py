@@ -100,7 +100,10 @@ def _check_parts(
                 if there and there != mask and not (ends & mask and row.local.drop):
                     name = row.named(mask & ~there)
                     last = _nearest(moves.get(row.local, []), None) if row.local.drop else None
-                    sink.report(errors.part_moved(name, row.local, last, last or row.local.span))
+                    if row.local.drop and not facts.possible[step.node] >> table.end & mask & ~there:
+                        sink.report(errors.part_missing(name, row.local))
+                    else:
+                        sink.report(errors.part_moved(name, row.local, last, last or row.local.span))
                     divided.remove((row, mask))
     for mark in reversed(parts):
         slots = table.get(mark.local)

@@ -32,6 +32,12 @@ def left_empty(name: str, local: Local, span: Span | None) -> Diagnostic:
     return Diagnostic(Code.UNINITIALIZED, span, text, notes=notes)
 
 
+def part_missing(name: str, local: Local) -> Diagnostic:
+    """Return the error for a field that never gets a value, of a value which must be destroyed."""
+    text = f"{name} never gets a value, so {_name(local)} cannot be destroyed"
+    return Diagnostic(Code.UNINITIALIZED, local.span, text, help=f"give {name} a value")
+
+
 def part_moved(name: str, local: Local, moved: Span | None, span: Span | None) -> Diagnostic:
     """Return the error for a field that is moved out of a value which must still be destroyed."""
     text = f"{name} is moved away and gets no new value, so the rest of {_name(local)} cannot be destroyed"
