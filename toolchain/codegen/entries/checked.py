@@ -15,6 +15,7 @@ from ktc.codegen.values.constants import quoted, symbol
 from ktc.codegen.values.operations import Operations
 from ktc.ir.types import size_of
 from ktc.passes.frame_inlining import owner_prefix
+from ktc.targets.checked import UNWATCHED_SHARED
 
 _WORDS = {9: 0, 10: 1, 11: 2, 6: 3, 7: 4, 8: 5, 0: 8, 1: 9, 2: 10, 3: 11, 4: 12, 5: 13, 12: 38, 13: 7}
 """By slot of a system value, which 32-bit word of the thread's record it is."""
@@ -25,6 +26,17 @@ _SHARED_PLACE = 56
 SCREEN = "@ktc.screen"
 NO_SCREEN = f"{SCREEN} = internal global [4 x i64] zeroinitializer, align 8"
 """The definition of what says that a kernel has no form in loops."""
+
+
+def variables(context: Context) -> str:
+    """Return comments for `emit/checks`: places and bytes of variables in shared memory, "own" after the library's."""
+    if not context.target.checks:
+        return ""
+    held = context.unit.globals
+    return "".join([
+        f"; ktc.shared {at} {size_of(held[name].type)}{' own' if name.startswith(UNWATCHED_SHARED) else ''}\n"
+        for name, at in context.trailing.offsets.items()
+    ])  # fmt: skip
 
 
 def entry(context: Context, kernel: FunctionText) -> str:
@@ -46,7 +58,9 @@ def entry(context: Context, kernel: FunctionText) -> str:
     head = f"define void {symbol(name)}(ptr %args, ptr %thread, i64 %what, i64 %none) #6 {{\nentry:"
     ask = "  %asks = icmp slt i64 %what, 0\n  br i1 %asks, label %tell, label %run\ntell:"
     tell = f"  store ptr {described}, ptr %args, align 8\n  ret void\nrun:"
-    return "\n".join([_description(context, kernel), head, ask, tell, *body.lines, call, "  ret void\n}"])
+    return variables(context) + "\n".join(
+        [_description(context, kernel), head, ask, tell, *body.lines, call, "  ret void\n}"]
+    )
 
 
 def _description(context: Context, kernel: FunctionText) -> str:

@@ -9,13 +9,12 @@ loops over its parts (`emit/workgroups`).
 """
 
 from ktc.codegen.context import Context
-from ktc.codegen.entries import block_groups, coroutine_kernels, kernel_arguments
+from ktc.codegen.entries import block_groups, checked, coroutine_kernels, kernel_arguments
 from ktc.codegen.functions import FunctionText
 from ktc.codegen.implicit_arguments import SHARED_ALIGN
 from ktc.codegen.values.constants import symbol
 from ktc.codegen.values.operations import Operations
 from ktc.ir.nodes import Function
-from ktc.ir.types import size_of
 from ktc.targets.cpu import LANE_SLOT, SYSTEM_VALUES, WARP_LANES, WARP_SLOT
 
 _SHARED_BYTES = 6
@@ -170,15 +169,7 @@ def marked_body(context: Context, kernel: FunctionText) -> str:
     listed = ", ".join([*(f"{kind} {name}" for kind, name in kernel.parameters), *BODY_PARAMETERS])
     kinds = ", ".join([*given, *(one.split()[0] for one in BLOCK_PARAMETERS)])
     block = f"declare void {block_symbol(kernel.function)}({kinds}) nounwind"
-    return f"{block}\n\n{_variables(context)}define void {name}({listed}) #0{kernel.scope} {{\n{kernel.body}\n}}"
-
-
-def _variables(context: Context) -> str:
-    """Return where variables in shared memory are, and their bytes, for `emit/checks/inline.py`."""
-    if not context.target.checks:
-        return ""
-    offsets, held = context.trailing.offsets, context.unit.globals
-    return "".join([f"; ktc.shared {at} {size_of(held[name].type)}\n" for name, at in offsets.items()])
+    return f"{block}\n\n{checked.variables(context)}define void {name}({listed}) #0{kernel.scope} {{\n{kernel.body}\n}}"
 
 
 def block_symbol(function: Function) -> str:

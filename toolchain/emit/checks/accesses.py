@@ -46,7 +46,9 @@ class Accesses:
             if place is None:
                 continue
             root = self._pointers.root(access.pointer)
-            if root in self._pointers.arrays:
+            if self._pointers.is_unwatched(root):
+                self._check_value(one, access, place, numbers)
+            elif root in self._pointers.arrays:
                 self._check_array(one, access, root, place, numbers, bool(asks.get(one.line)))
             elif self._pointers.is_constant(root):
                 self._check_constant(one, access, root, place)
@@ -63,10 +65,18 @@ class Accesses:
                 body.put_before(use, f"call void @__ktc_check_use(i64 {numbers.of(value)}, ptr {site})")
         self._check_copies(is_kernel)
 
+    def _check_value(self, one: Instruction, access: Access, place: Place, numbers: Unset) -> None:
+        """Look at what a write that is itself not looked at is given."""
+        unset = numbers.of(access.value)
+        if unset != "0":
+            self._body.put_before(one, f"call void @__ktc_check_use(i64 {unset}, ptr {self._sites.at(place)})")
+
     def _is_followed(self, root: str, is_kernel: bool) -> bool:
         """Return whether what is read there may never have been written."""
         if root in self._pointers.arrays:
             return root in self._shadows
+        if self._pointers.is_unwatched(root):
+            return False
         return is_kernel and not self._pointers.alloca(root) and not self._pointers.is_constant(root)
 
     def _asks_at_once(self, one: Instruction) -> bool | None:

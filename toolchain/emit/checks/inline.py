@@ -15,7 +15,7 @@ from ktc.emit.checks.body import Body, Instruction
 from ktc.emit.checks.layout import size_of, split
 from ktc.emit.checks.memory import Access, access_of
 from ktc.emit.checks.places import Place, Places
-from ktc.emit.checks.pointers import Pointers, step_of
+from ktc.emit.checks.pointers import Pointers, step_of, unwatched_of, variables_of
 from ktc.emit.checks.sites import Sites
 from ktc.emit.checks.weave import Nearest, constants_of, expanded
 
@@ -26,7 +26,6 @@ ALIGN_SHIFT = 16
 THREADS = 1024
 """Rows of the table: a site's number and, from bit 16 on, that of the block; after them the sites' table's address."""
 
-_SHARED = re.compile(r"^; ktc\.shared (\d+) (\d+)$", re.MULTILINE)
 _SITES = "@ktc.sites"
 _TABLE = '@"var$ktc.check.found"'
 DECLARED = (
@@ -49,7 +48,7 @@ def with_bounds(text: str, kernel: str, machine: object) -> str:
     Args:
         text: LLVM's text with the lines of the program. kernel: its symbol. machine: LLVM's target machine.
     """
-    variables = [(int(at), int(size)) for at, size in _SHARED.findall(text)]
+    variables, unwatched = variables_of(text), unwatched_of(text)
     text = expanded(text, True, machine)
     lines = text.split("\n")
     head = re.compile(rf'define .*@"?{re.escape(kernel)}\.body"?\(')
@@ -58,7 +57,7 @@ def with_bounds(text: str, kernel: str, machine: object) -> str:
     sites = Sites()
     body = Body(lines[start : end + 1])
     places = Nearest(body, Places(lines))
-    made = Tests(body, Pointers(body, constants_of(text)), places.of, sites, variables).text()
+    made = Tests(body, Pointers(body, constants_of(text), unwatched), places.of, sites, variables).text()
     whole = _with_sites("\n".join([*lines[:start], made, *lines[end + 1 :]]), kernel)
     return (
         f"{_OURS.sub('', whole)}\n" + "\n".join([*sites.text(), sites.table(_SITES), *DECLARED, _TABLE_DECLARED]) + "\n"
@@ -108,7 +107,11 @@ class Tests:
 
     def _access(self, one: Instruction, access: Access, place: Place) -> None:
         pointer, root = access.pointer, self._pointers.root(access.pointer)
-        if self._pointers.is_constant(root) or (self._pointers.alloca(root) and root not in self._pointers.arrays):
+        if (
+            self._pointers.is_unwatched(root)
+            or self._pointers.is_constant(root)
+            or (self._pointers.alloca(root) and root not in self._pointers.arrays)
+        ):
             return
         checks_align = access.align > 1 and root not in self._pointers.arrays
         steps = checks_align and self._keeps_alignment(pointer, root, access.align)

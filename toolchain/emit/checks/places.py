@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from ktc.base.records import record
-from ktc.targets.checked import SUBSCRIPTS
+from ktc.targets.checked import SUBSCRIPTS, UNWATCHED
 
 _NODE = re.compile(r"^(!\d+) = (?:distinct )?!(DI\w+)\((.*)\)$")
 _FIELD = re.compile(r'(\w+): (?:"((?:[^"\\]|\\.)*)"|([^,]+))')
@@ -39,12 +39,25 @@ class Places:
                 fields = {name: text or word for name, text, word in _FIELD.findall(match.group(3))}
                 self._nodes[match.group(1)] = (match.group(2), fields)
         self._known: dict[str, Place | None] = {}
+        self._unwatched: dict[str, bool] = {}
 
     def of(self, node: str) -> Place | None:
         """Return the innermost place in the program itself; None if there is none."""
         if node not in self._known:
             self._known[node] = self._find(node)
         return self._known[node]
+
+    def is_unwatched(self, node: str) -> bool:
+        """Return whether an instruction is of one of the library's functions whose accesses are not looked at."""
+        if node not in self._unwatched:
+            kind, fields = self._nodes.get(node, ("", {}))
+            found = False
+            if kind == "DILocation":
+                path, title = self._scope(fields.get("scope", ""))
+                found = title.partition("[")[0] in UNWATCHED and path.endswith("gpu/_cpu_mma.kpy") and is_library(path)
+                found = found or self.is_unwatched(fields.get("inlinedAt", ""))
+            self._unwatched[node] = found
+        return self._unwatched[node]
 
     def is_whole(self, node: str) -> bool:
         """Return whether a place is only that of the function that it is in."""

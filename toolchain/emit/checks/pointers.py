@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 
 from ktc.base.records import record
 from ktc.emit.checks.body import Body, Instruction, incoming
@@ -11,6 +12,7 @@ from ktc.emit.checks.memory import access_of
 _GEP = re.compile(r"getelementptr (?:inbounds |nuw |nusw |inrange\([^)]*\) )*")
 _SHARED = re.compile(r"%shared(?:\.i\d*)*$")
 _GLOBAL = re.compile(r'@(?:"[^"]+"|[\w.$-]+)')
+_VARIABLE = re.compile(r"^; ktc\.shared (\d+) (\d+)( own)?$", re.MULTILINE)
 _ARGUMENT = re.compile(r"%a(\d+)$")
 _EXTRACTED = re.compile(r"extractvalue \{ ptr(?:, \w+)* \} (%[^ ,]+), (\d+)(?:, !.*)?$")
 _PLAIN = ("freeze", "bitcast", "addrspacecast")
@@ -42,14 +44,25 @@ def step_of(one: Instruction) -> Step | None:
     return Step(one.text[match.end() : end], parts[0].removeprefix("ptr "), tuple(parts[1:]))
 
 
+def variables_of(text: str) -> list[tuple[int, int]]:
+    """Return places and sizes of variables in shared memory, listed in the text until LLVM has read it."""
+    return [(int(at), int(size)) for at, size, _ in _VARIABLE.findall(text)]
+
+
+def unwatched_of(text: str) -> frozenset[int]:
+    """Return the places of those whose accesses are not looked at."""
+    return frozenset(int(at) for at, _, is_own in _VARIABLE.findall(text) if is_own)
+
+
 class Pointers:
     """The pointers of one function.
 
     Args:
-        constants: the module's, and their bytes.
+        constants: the module's, and their bytes. unwatched: see `unwatched_of`.
     """
 
-    def __init__(self, body: Body, constants: Mapping[str, int]) -> None:
+    def __init__(self, body: Body, constants: Mapping[str, int], unwatched: AbstractSet[int] = frozenset()) -> None:
+        self._unwatched = unwatched
         self._body, self.constants = body, constants
         self._roots: dict[str, str] = {}
         self.arrays = self._find_arrays()
@@ -109,6 +122,10 @@ class Pointers:
         one = self._body.defined.get(root)
         step = step_of(one) if one is not None and one.code == "getelementptr" else None
         return step.distance if step is not None and _SHARED.match(step.base) else None
+
+    def is_unwatched(self, root: str) -> bool:
+        """Return whether a root is memory of the library's own, whose accesses are not looked at."""
+        return bool(self._unwatched) and self.shared_offset(root) in self._unwatched
 
     def is_constant(self, root: str) -> bool:
         """Return whether a root is a constant of the module."""

@@ -1,6 +1,7 @@
 """A module with checks: what is inlined first, function after function, and what is declared for it."""
 
 import re
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
@@ -10,7 +11,7 @@ from ktc.emit.checks.body import Body, Instruction
 from ktc.emit.checks.layout import size_of, split, type_end
 from ktc.emit.checks.numbers import Overflows, check_divisors
 from ktc.emit.checks.places import Place, Places
-from ktc.emit.checks.pointers import Pointers
+from ktc.emit.checks.pointers import Pointers, unwatched_of
 from ktc.emit.checks.sites import Sites
 from ktc.targets.checked import REFERENCE
 
@@ -42,6 +43,7 @@ _CALLED = re.compile(r'(@(?:"[^"]+"|[\w.$-]+))\(')
 _REFERENCE = re.compile(rf'^ptr "{re.escape(REFERENCE)}"="(\d+)" ')
 _ATTRIBUTES = re.compile(r"(\) (?:[a-z_]+ )*#\d+)")
 _SITE = '@"var$ktc.check.site"'
+_ACCESSING = ("load", "store", "atomicrmw", "cmpxchg", "getelementptr")
 _GROUPS = {"#0 ": "#1 ", "#2 ": "#1 ", "#3 ": "#4 ", "#5 ": "#4 "}
 """Attribute groups of `codegen` by what they become where everything is inlined."""
 
@@ -53,7 +55,7 @@ def instrumented(text: str, checks: tuple[str, ...], is_kernel: bool, machine: A
         checks: which, see `targets.checked`.
         machine: LLVM's target machine.
     """
-    return _Module(expanded(text, is_kernel, machine), checks, is_kernel).text()
+    return _Module(expanded(text, is_kernel, machine), checks, is_kernel, unwatched_of(text)).text()
 
 
 def expanded(text: str, is_kernel: bool, machine: Any) -> str:
@@ -90,7 +92,8 @@ def tidied(text: str, machine: object) -> str:
 class _Module:
     """One module on its way."""
 
-    def __init__(self, text: str, checks: tuple[str, ...], is_kernel: bool) -> None:
+    def __init__(self, text: str, checks: tuple[str, ...], is_kernel: bool, unwatched: AbstractSet[int]) -> None:
+        self._unwatched = unwatched
         self._lines = text.split("\n")
         self._checks, self._is_kernel = checks, is_kernel
         self._places, self._sites = Places(self._lines), Sites()
@@ -147,7 +150,7 @@ class _Module:
             return body.text()
         self._declared.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         self._declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-        pointers = Pointers(body, self._constants)
+        pointers = Pointers(body, self._constants, self._unwatched)
         if "arithmetic" in self._checks:
             check_divisors(body, nearest.of, self._sites)
             overflows = Overflows(body, nearest.of, self._sites)
@@ -278,6 +281,8 @@ class Nearest:
 
     def __init__(self, body: Body, places: Places) -> None:
         self._found: dict[int, Place | None] = {}
+        self.unwatched = set[int]()
+        """Lines of accesses in the library that no mistake of the program makes wrong."""
         after: Place | None = None
         block = -1
         for one in reversed(body.instructions):
@@ -287,6 +292,8 @@ class Nearest:
             if place is not None:
                 after = place
             self._found[one.line] = place if place is not None or not one.dbg else after
+            if one.code in _ACCESSING and places.is_unwatched(one.dbg):
+                self.unwatched.add(one.line)
         before: Place | None = None
         for one in body.instructions:
             if self._found[one.line] is not None:
@@ -296,8 +303,8 @@ class Nearest:
         self.has_any = before is not None
 
     def of(self, one: Instruction) -> Place | None:
-        """Return the place of an instruction."""
-        return self._found[one.line]
+        """Return the place of an instruction; None if it is not to be looked at."""
+        return None if one.line in self.unwatched else self._found[one.line]
 
 
 def constants_of(text: str) -> dict[str, int]:

@@ -84,7 +84,9 @@ class Ranges(Arithmetic):
 
     def _access(self, one: Instruction, pointer: str, size: int, align: int) -> None:
         root = self._pointers.root(pointer)
-        if self._pointers.is_constant(root) or (self._pointers.alloca(root) and root not in self._pointers.arrays):
+        if self._pointers.is_unwatched(root) or self._pointers.is_constant(root):
+            return
+        if self._pointers.alloca(root) and root not in self._pointers.arrays:
             return
         known = _Known(self._control.guards(one.block))
         low, high = self._distance(pointer, root, known, align if root not in self._pointers.arrays else 1)

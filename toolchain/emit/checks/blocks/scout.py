@@ -11,10 +11,9 @@ from ktc.emit.checks.blocks.intervals import NEEDED
 from ktc.emit.checks.blocks.ranges import Ranges, Unknown
 from ktc.emit.checks.body import Body
 from ktc.emit.checks.inline import DECLARED
-from ktc.emit.checks.pointers import Pointers
+from ktc.emit.checks.pointers import Pointers, unwatched_of, variables_of
 from ktc.emit.checks.weave import constants_of, expanded
 
-_SHARED = re.compile(r"^; ktc\.shared (\d+) (\d+)$", re.MULTILINE)
 _HEAD = re.compile(r"^target (?:datalayout|triple) = .*$", re.MULTILINE)
 _NOTES = re.compile(r", ![\w.]+ !\d+| #\d+(?= |$)| !dbg !\d+(?= \{$)", re.MULTILINE)
 _CHECKS = re.compile(r"^(?:  (?:tail )?call|declare) [^\n]*@ktc\.check\.\w+\([^\n]*\n", re.MULTILINE)
@@ -62,8 +61,8 @@ def scouted(text: str, kernel: str, machine: object) -> str:
     head = re.compile(rf'define .*@"?{re.escape(kernel)}\.body"?\(')
     start = next(number for number, line in enumerate(lines) if head.match(line))
     body = Body(lines[start : lines.index("}", start) + 1])
-    variables = [(int(at), int(size)) for at, size in _SHARED.findall(text)]
-    ranges = Ranges(body, Pointers(body, constants_of("\n".join(lines))), variables).function(f"{kernel}.ranges")
+    pointers = Pointers(body, constants_of("\n".join(lines)), unwatched_of(text))
+    ranges = Ranges(body, pointers, variables_of(text)).function(f"{kernel}.ranges")
     entry = _entry(text.split("\n"), kernel)
     made = "\n".join([*_HEAD.findall(text), entry, ranges, _ENTRY.format(name=kernel), *DECLARED, *NEEDED])
     return f"{made}\n"

@@ -23,7 +23,7 @@ from ktc.emit.checks.inline import DECLARED, Tests
 from ktc.emit.checks.memory import Access, access_of
 from ktc.emit.checks.numbers import Overflows, check_divisors
 from ktc.emit.checks.places import Place, Places
-from ktc.emit.checks.pointers import Pointers
+from ktc.emit.checks.pointers import Pointers, unwatched_of, variables_of
 from ktc.emit.checks.screening.claims import Claims, Words
 from ktc.emit.checks.screening.strides import Strides
 from ktc.emit.checks.screening.usage import ATOMIC, WRITE, Root, Unscreened, Usage
@@ -32,7 +32,6 @@ from ktc.emit.checks.sites import Sites
 from ktc.emit.checks.weave import Nearest, constants_of, expanded, tidied
 from ktc.targets.cpu import DOUBT, GROUPING_INTRINSICS
 
-_SHARED = re.compile(r"^; ktc\.shared (\d+) (\d+)$", re.MULTILINE)
 _OURS = re.compile(r"^declare .*@ktc\.check\.\w+\(.*\n", re.MULTILINE)
 _MASKED = re.compile(r"@ktc\.cpu\.(?:exchange\(i32 [^,]+, i64 (\S+), i32 \d+|wait\.warp\(i64 (\S+), i32 \d+)\)")
 _MASK = re.compile(r"(@ktc\.cpu\.(?:exchange\(i32 [^,]+, |wait\.warp\())i64[^,]*, ")
@@ -75,7 +74,7 @@ def screened(text: str, kernel: str, machine: object, is_inside: bool = False) -
     Raises:
         Unscreened: it is not one of those that are taken.
     """
-    variables = [(int(at), int(size)) for at, size in _SHARED.findall(text)]
+    variables, unwatched = variables_of(text), unwatched_of(text)
     text = expanded(text, True, machine)
     if _reads_in_vain(_function(text.split("\n"), kernel)[2]):
         raise Unscreened("it reads what it does not use")
@@ -84,7 +83,7 @@ def screened(text: str, kernel: str, machine: object, is_inside: bool = False) -
     start, end, body = _function(lines, kernel)
     has_warps = _looked_at(body)
     places = Nearest(body, Places(lines))
-    made = _Kernel(body, Pointers(body, constants_of(text)), places.of, variables, is_inside)
+    made = _Kernel(body, Pointers(body, constants_of(text), unwatched), places.of, variables, is_inside)
     function = _MASK.sub(r"\1", made.text())
     rest = "\n".join([*lines[:start], "@@@", *lines[end + 1 :]])
     rest = _DECLARED_MASK.sub(r"\1", _OURS.sub("", rest)).replace("@@@", function)
@@ -249,7 +248,7 @@ class _Kernel(Tests):
     def _access(self, one: Instruction, access: Access, place: Place) -> None:
         pointers = self._pointers
         root = pointers.root(access.pointer)
-        if self.usage.is_own(root):
+        if pointers.is_unwatched(root) or self.usage.is_own(root):
             return
         if not self._is_inside:
             super()._access(one, access, place)

@@ -74,7 +74,8 @@ class Usage:
             if access is None:
                 continue
             root = self._pointers.root(access.pointer)
-            if self._pointers.is_constant(root) or self._pointers.alloca(root) or self.is_own(root):
+            is_shared = not (self._pointers.is_unwatched(root) or self._pointers.is_constant(root))
+            if not is_shared or self._pointers.alloca(root) or self.is_own(root):
                 continue
             found.append((one, access))
             if self._pointers.shared_offset(root) is None:
