@@ -71,7 +71,7 @@ class Unset:
         elif one.code == "shufflevector":
             text = self._shuffle(one, parts, values)
         else:
-            source = one.text.split()[2] if one.code != "freeze" else values[0]
+            source = one.text.rpartition(" to ")[0].split()[-1] if one.code != "freeze" else values[0]
             text = f"or i64 {self.of(source)}, 0"
         self._body.put_after(one, f"{mask} = {text}")
 
