@@ -2,9 +2,12 @@
 
 import re
 
+from ktc.config.environment import stdlib_folder
 from ktc.emit import llvm
+from ktc.emit.checks.body import Body
 from ktc.emit.checks.weave import instrumented
 from ktc.targets import host as hosts
+from ktc.targets.checked import UNWATCHED, UNWATCHED_SHARED
 from llvmlite import binding
 
 HEAD = """
@@ -71,3 +74,15 @@ def test_accesses_of_a_kernel() -> None:
     body = "%q = getelementptr i32, ptr %p, i64 %i\n%v = load i32, ptr %q, align 4\nstore i32 %v, ptr %p, align 4"
     found = calls(made(body, ("bounds", "memory", "races"), is_kernel=True))
     assert [name for name in found if name in ("read", "write")] == ["read", "write"]
+
+
+def test_the_operand_of_a_cast() -> None:
+    lines = ["trunc nuw nsw i64 %v to i32", "sext <4 x i32> %v to <4 x i64>, !dbg !3", "freeze <4 x i32> %v"]
+    body = Body(["define void @k() {", "entry:", *(f"  %{at} = {line}" for at, line in enumerate(lines)), "}"])
+    assert [one.cast_operand for one in body.instructions] == ["%v"] * len(lines)
+
+
+def test_the_library_has_the_functions_that_are_not_checked() -> None:
+    text = (stdlib_folder() / "gpu" / "_cpu_mma.kpy").read_text(encoding="utf-8")
+    assert set(re.findall(r"^fn (\w+)", text, re.MULTILINE)) >= UNWATCHED
+    assert f'name="{UNWATCHED_SHARED.partition("$")[2]}' in text

@@ -28,6 +28,12 @@ class Instruction:
     dbg: str
     block: int
 
+    @property
+    def cast_operand(self) -> str:
+        """What a cast or a `freeze` takes: a vector's type has spaces, and flags may stand before the type."""
+        text = self.text if self.code == "freeze" else self.text.rpartition(" to ")[0]
+        return text.split()[-1]
+
 
 class Body:
     """One function; `header` is its first line."""

@@ -134,7 +134,7 @@ class Overflows:
         elif one.code == "select":
             values = [part.split()[-1] for part in parts[1:]]
         elif one.code in ("sext", "trunc"):
-            values = [one.text.split()[2]]
+            values = [one.cast_operand]
         elif one.code in _CHECKED or one.code in _PASSED:
             values = [part.split()[-1] for part in parts]
         else:

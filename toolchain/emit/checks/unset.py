@@ -71,8 +71,7 @@ class Unset:
         elif one.code == "shufflevector":
             text = self._shuffle(one, parts, values)
         else:
-            source = one.text.rpartition(" to ")[0].split()[-1] if one.code != "freeze" else values[0]
-            text = f"or i64 {self.of(source)}, 0"
+            text = f"or i64 {self.of(one.cast_operand)}, 0"
         self._body.put_after(one, f"{mask} = {text}")
 
     def _extract(self, one: Instruction, parts: list[str], values: list[str]) -> str:

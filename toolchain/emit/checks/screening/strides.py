@@ -74,8 +74,7 @@ class Strides:
         if one.code == "phi":
             return self._of_phi(one)
         if one.code in _KEEPING:
-            value = one.text.rpartition(" to ")[0] if one.code != "freeze" else one.text
-            return self._stride(value.split()[-1])
+            return self._stride(one.cast_operand)
         if one.code == "load":
             return self._of_load(one)
         if one.code in _UNLIKE:
