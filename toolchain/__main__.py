@@ -11,7 +11,7 @@ def entry() -> NoReturn:
     """Run as the command `ktc`."""
     gc.disable()  # of what is loaded nothing is garbage: looking for some costs 6 ms
     try:
-        from ktc.cli.commands import entry as run
+        from ktc.cli.commands import entry as run  # late: to answer Ctrl-C
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
     run()

@@ -8,7 +8,6 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +17,7 @@ from ktc import config as configs
 from ktc.api.errors import error_of
 from ktc.base.cache import Cache
 from ktc.base.records import record, replace
+from ktc.base.similarity import close_matches
 from ktc.base.version import VERSION
 from ktc.config import Config, Options
 from ktc.diag.codes import Code
@@ -216,7 +216,7 @@ def _options(request: BuildRequest) -> Options:
     given = request.options
     for name in given:
         if name not in BuildOptions.__annotations__:
-            near = get_close_matches(name, BuildOptions.__annotations__, 1)
+            near = close_matches(name, BuildOptions.__annotations__, 1)
             raise TypeError(f"there is no option '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
     for word, highest in _HIGHEST.items():
         number = given.get(word, 0)

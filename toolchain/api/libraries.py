@@ -6,7 +6,6 @@ once; the cache keeps what was made, and a file that has changed is compiled aga
 
 import os
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic, time
@@ -19,6 +18,7 @@ from ktc.api.kernels import Kernel
 from ktc.api.loading import load_extension
 from ktc.api.watching import Watch
 from ktc.base.records import replace
+from ktc.base.similarity import close_matches
 from ktc.codegen.foreign.python_structs import classes
 from ktc.interop.c_header import clean
 
@@ -161,7 +161,7 @@ class Library:
             if name in vars(self):
                 found: Function = vars(self)[name]
                 return found
-        near = get_close_matches(name, vars(self).get("_functions", ()), 1)
+        near = close_matches(name, vars(self).get("_functions", ()), 1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         where = self._request.path.name if "_request" in vars(self) else "the library"
         raise AttributeError(f"{where} exports no '{name}'{hint}", name=name, obj=self)

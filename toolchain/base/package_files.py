@@ -43,7 +43,7 @@ class PackageFile:
 
 def written(package: PackageFile) -> bytes:
     """Return the bytes of a package file."""
-    import json
+    import json  # late: only for packages
 
     modules = {
         path: {"sha256": sha256(text).hexdigest(), "doc": package.docs.get(path, "")}
@@ -57,7 +57,7 @@ def written(package: PackageFile) -> bytes:
 
 
 def _zipped(files: Sequence[tuple[str, bytes]]) -> bytes:
-    import zipfile
+    import zipfile  # late: only for packages
 
     made = BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -75,8 +75,8 @@ def read(path: Path, data: bytes) -> PackageFile:
     Raises:
         PackageFileError: it is damaged, or no package.
     """
-    import json
-    import zipfile
+    import json  # late: only for packages
+    import zipfile  # late: only for packages
 
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:

@@ -73,9 +73,9 @@ class SharedCache:
         return Path(self.url.removeprefix("file://"))
 
     def _request(self, method: str, name: str, data: bytes | None) -> bytes | None:
-        from http.client import HTTPException
-        from urllib.error import HTTPError
-        from urllib.request import Request, urlopen
+        from http.client import HTTPException  # late: only with a shared cache
+        from urllib.error import HTTPError  # late: only with a shared cache
+        from urllib.request import Request, urlopen  # late: only with a shared cache
 
         address = f"{self.url.rstrip('/')}/{name}"
         start = time.monotonic()

@@ -59,7 +59,7 @@ def tables(plan: Plan, results: Sequence[Result]) -> list[Any]:
 
 
 def _table(plan: Plan, file: Path, heads: Sequence[str], texts: int) -> Any:
-    from rich.table import Table
+    from rich.table import Table  # late: only for some commands
 
     table = Table(title=f"build {file.name}, kernels for {plan.accelerator}, median of {plan.repeat}")
     for number, name in enumerate(heads):

@@ -51,8 +51,8 @@ def compile_command(
     files: tuple[Path, ...], scheduler: str, budget: float | None, stored: Path | None, chart: Path | None, **words: Any
 ) -> int:
     """Time cold builds of FILES, for all combinations of -O levels, debug levels and offload modes."""
-    from ktc.bench import compile_runs, report
-    from rich.console import Console
+    from ktc.bench import compile_runs, report  # late: only for some commands
+    from rich.console import Console  # late: only for some commands
 
     defaults = compile_runs.Plan(files)
     plan = compile_runs.Plan(
@@ -84,8 +84,8 @@ def compile_command(
 
 def _measured(plan: "Plan", scheduler: str) -> tuple[list["Result"], list[str]]:
     """Return the results, and the machines that they are from."""
-    from ktc.bench import cluster, compile_runs, report
-    from rich.console import Console
+    from ktc.bench import cluster, compile_runs, report  # late: only for some commands
+    from rich.console import Console  # late: only for some commands
 
     with Console(stderr=True).status("") as status:
         if not scheduler:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import click
 from ktc import config as configs
 from ktc import native
+from ktc.base.similarity import close_matches
 from ktc.base.version import VERSION
 from ktc.cli.library_options import SideFiles, keep_exports, kept_exports, library_options
 from ktc.cli.standard_input import program_of
@@ -23,9 +24,12 @@ from ktc.cli.task import Command, compile_options, task_of
 from ktc.config import Config
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic
+from ktc.diag.explain import explain as page
+from ktc.diag.explain import listed, nearest
 from ktc.diag.render import render_text
 from ktc.driver import build_cache, guard
 from ktc.ir.exports import Exports
+from ktc.targets import all_targets, host
 from ktc.tools import COMMANDS
 
 SUFFIXES = (".kpy", ".mojo", ".🔥")
@@ -36,7 +40,7 @@ _EMIT_KINDS = ("ast", "ir", "llvm", "llvm-opt", "asm", "object")
 def _version(context: click.Context, _: click.Parameter, is_given: bool) -> None:
     if not is_given or context.resilient_parsing:
         return
-    from ktc.cli.doctor import llvm_versions
+    from ktc.cli.doctor import llvm_versions  # late: only for some commands
 
     click.echo(f"ktc {VERSION} ({llvm_versions()})")
     context.exit()
@@ -64,8 +68,8 @@ class _Commands(click.Group):
         else:
             command = super().get_command(ctx, cmd_name)
         if command is not None and (ctx.resilient_parsing or {"-h", "--help"} & set(sys.argv)):
-            from ktc.cli.completion import complete
-            from ktc.cli.help import epilog
+            from ktc.cli.completion import complete  # late: only for some commands
+            from ktc.cli.help import epilog  # late: only for some commands
 
             command.epilog = epilog(cmd_name)
             complete(command)
@@ -76,15 +80,13 @@ class _Commands(click.Group):
         if args and Path(args[0]).suffix in SUFFIXES and args[0] not in self.list_commands(ctx):
             args = ["run", *args]
         elif args and args[0][:1] != "-" and args[0] not in (names := self.list_commands(ctx)):
-            from difflib import get_close_matches
-
-            near = [_ELSEWHERE[args[0]]] if args[0] in _ELSEWHERE else get_close_matches(args[0], names, n=1)
+            near = [_ELSEWHERE[args[0]]] if args[0] in _ELSEWHERE else close_matches(args[0], names, n=1)
             ctx.fail(f"No such command '{args[0]}'." + "".join(f" Did you mean '{one}'?" for one in near))
         return super().resolve_command(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write examples, exit codes and environment variables."""
-        from ktc.cli.help import epilog
+        from ktc.cli.help import epilog  # late: only for some commands
 
         self.epilog = epilog("")
         super().format_epilog(ctx, formatter)
@@ -130,7 +132,7 @@ def build(
     def work(config: Config) -> None:
         beside.check(config)
         if embed_cubin:
-            from ktc.cli.output import print_assembler
+            from ktc.cli.output import print_assembler  # late: only with some options
 
             print_assembler()
         data = task.kept(config, config.emit)
@@ -141,7 +143,7 @@ def build(
             beside.write(config, exports)
             return
         session = task.open_session(config)
-        from ktc.driver.pipeline import build as build_program
+        from ktc.driver.pipeline import build as build_program  # late: only after a cache miss
 
         with task.progress():
             made = build_program(session)
@@ -174,7 +176,7 @@ def emit(file: str, kind: str, kernel: str, output: Path | None, **words: Any) -
 
     def work(config: Config) -> None:
         session = task.open_session(config)
-        from ktc.driver.pipeline import emit as emit_stage
+        from ktc.driver.pipeline import emit as emit_stage  # late: only for some commands
 
         data = emit_stage(session, kind, kernel, on_device)
         if output is None:
@@ -188,7 +190,7 @@ def emit(file: str, kind: str, kernel: str, output: Path | None, **words: Any) -
 
 
 def _print_stage(data: bytes, kind: str, vendor: str) -> int:
-    from ktc.cli.output import print_code
+    from ktc.cli.output import print_code  # late: only for some commands
 
     print_code(data, kind, vendor, configs.color_enabled(sys.stdout.isatty()))
     return 0
@@ -204,8 +206,7 @@ def _print_stage(data: bytes, kind: str, vendor: str) -> int:
 )
 def targets(as_json: bool, shows_support: bool) -> int:
     """List the targets of kernels; with --support, show the support for targets and hosts."""
-    from ktc.cli.output import print_json, print_support, print_table
-    from ktc.targets import all_targets, host
+    from ktc.cli.output import print_json, print_support, print_table  # late: only for some commands
 
     if shows_support:
         print_support(as_json)
@@ -238,7 +239,7 @@ def cache_group() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def cache_info(as_json: bool) -> int:
     """Show the location, size and contents of the cache."""
-    from ktc.cli.output import print_cache, print_json
+    from ktc.cli.output import print_cache, print_json  # late: only for some commands
 
     if as_json:
         info = configs.open_cache().info()
@@ -254,7 +255,7 @@ def cache_info(as_json: bool) -> int:
 @cache_group.command("clear")
 def cache_clear() -> int:
     """Remove everything from the cache."""
-    from ktc.cli.output import human_size
+    from ktc.cli.output import human_size  # late: only for some commands
 
     click.echo(f"removed {human_size(configs.open_cache().clear())}")
     return 0
@@ -269,9 +270,9 @@ def cache_why(file: str, **words: Any) -> int:
 
     def work(config: Config) -> None:
         session = task.open_session(config)
-        from ktc.cli.output import print_table
-        from ktc.driver import cache_history
-        from ktc.driver.pipeline import look_up
+        from ktc.cli.output import print_table  # late: only for some commands
+        from ktc.driver import cache_history  # late: only for some commands
+        from ktc.driver.pipeline import look_up  # late: only for some commands
 
         look_up(session)
         print_table(("unit", "cache", "why"), cache_history.explain(session, config.emit))
@@ -283,8 +284,8 @@ def cache_why(file: str, **words: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(as_json: bool) -> int:
     """Show what ktc found on this machine: linker, GPUs, drivers, cache, versions."""
-    from ktc.cli.doctor import findings
-    from ktc.cli.output import print_json, print_table
+    from ktc.cli.doctor import findings  # late: only for some commands
+    from ktc.cli.output import print_json, print_table  # late: only for some commands
 
     rows = findings(configs.open_cache())
     if as_json:
@@ -298,9 +299,7 @@ def doctor(as_json: bool) -> int:
 @click.argument("code", required=False)
 def explain(code: str | None) -> int:
     """Explain an error or a warning, given its name (type-mismatch); without a name, list all."""
-    from ktc.cli.output import print_table
-    from ktc.diag.explain import explain as page
-    from ktc.diag.explain import listed, nearest
+    from ktc.cli.output import print_table  # late: only for some commands
 
     if code is None:
         print_table(("", "code", "meaning"), listed(), columns=80)

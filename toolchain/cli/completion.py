@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 from ktc.diag.codes import Code
+from ktc.targets import all_targets, host
 
 _Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 _KERNEL = re.compile(r"enqueue_function(?:_checked|_unchecked)?\[\s*(\w+)")
@@ -34,8 +35,6 @@ def sources(_context: click.Context, _parameter: click.Parameter, start: str) ->
 
 def targets(_: click.Context, __: click.Parameter, start: str) -> list[CompletionItem]:
     """Complete the last of several targets with commas between."""
-    from ktc.targets import all_targets, host
-
     before, comma, last = start.rpartition(",")
     names = {target.name: target.title for target in all_targets(host.host_target())}
     chosen = before.split(",")

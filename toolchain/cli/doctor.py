@@ -43,7 +43,7 @@ def findings(cache: Cache) -> list[tuple[str, str]]:
 
 def llvm_versions() -> str:
     """Return the versions of llvmlite and its LLVM."""
-    import llvmlite.binding as llvm  # type: ignore[import-untyped]
+    import llvmlite.binding as llvm  # type: ignore[import-untyped]  # late: only for some commands
 
     return f"llvmlite {_version_of('llvmlite')}, LLVM {'.'.join(str(part) for part in llvm.llvm_version_info)}"
 

@@ -44,16 +44,16 @@ class SideFiles:
     def write(self, config: Config, exports: Exports) -> None:
         """Write the files."""
         if config.emit == "python-extension":
-            from ktc.interop.python_stubs import stub
+            from ktc.interop.python_stubs import stub  # late: only with some options
 
             path = config.output.with_name(config.output.name.partition(".")[0] + ".pyi")
             path.write_text(stub(exports), "utf-8")
         if self.header is not None:
-            from ktc.interop.c_header import header
+            from ktc.interop.c_header import header  # late: only with some options
 
             self.header.write_text(header(exports, self.header.stem), "utf-8")
         if self.pkg_config is not None:
-            from ktc.interop.pkg_config import description
+            from ktc.interop.pkg_config import description  # late: only with some options
 
             is_static = config.emit == "static-lib"
             text = description(config.output, self.version, config.libraries, is_static)

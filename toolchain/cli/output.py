@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from ktc.base.cache import Cache
+from ktc.base.records import field_names
+from ktc.emit.tools import find_ptxas
 
 _LEXERS = {
     "llvm": "llvm",
@@ -28,8 +30,8 @@ def show_times(times: Any, session: Any) -> None:
     Args:
         times: `cli.Times`. session: the driver's, None where there was nothing to do.
     """
-    from ktc.driver.timing import reports
-    from ktc.driver.timing.timeline import Phase, Timeline, process_start
+    from ktc.driver.timing import reports  # late: only for some commands
+    from ktc.driver.timing.timeline import Phase, Timeline, process_start  # late: only for some commands
 
     timeline = session.timeline if session is not None else Timeline()
     begin, pid = process_start(), os.getpid()
@@ -81,9 +83,9 @@ def print_table(
     """
     file = file or sys.stdout
     if file.isatty():
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
+        from rich.console import Console  # late: only for some commands
+        from rich.table import Table  # late: only for some commands
+        from rich.text import Text  # late: only for some commands
 
         table = Table(*head, show_header=bool(head), box=None, pad_edge=False)
         for row in rows:
@@ -121,9 +123,9 @@ def print_code(data: bytes, kind: str, vendor: str, color: bool) -> None:
     if not color:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return
-    from ktc.tools.documentation.highlighting import KpyLexer
-    from rich.console import Console
-    from rich.syntax import Syntax
+    from ktc.tools.documentation.highlighting import KpyLexer  # late: only for some commands
+    from rich.console import Console  # late: only for some commands
+    from rich.syntax import Syntax  # late: only for some commands
 
     lexer = _PTX if kind == "asm" and vendor == "nvidia" else _LEXERS.get(kind) or KpyLexer()
     Console(soft_wrap=True).print(Syntax(text.rstrip("\n"), lexer, theme="ansi_dark", background_color="default"))
@@ -141,8 +143,6 @@ def human_size(size_bytes: int) -> str:
 
 def print_assembler() -> None:
     """Say on stderr what makes the machine code of NVIDIA's kernels."""
-    from ktc.emit.tools import find_ptxas
-
     found = find_ptxas()
     if found:
         sys.stderr.write(f"ktc: kernels for NVIDIA get machine code beside their PTX: {found}\n")
@@ -152,8 +152,14 @@ def print_assembler() -> None:
 
 def progress_bar() -> Any:
     """Return a bar with a description, a count and the time that is left, for standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.console import Console  # late: only for some commands
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )  # late: only for some commands
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True)
@@ -161,8 +167,7 @@ def progress_bar() -> Any:
 
 def print_support(as_json: bool) -> None:
     """Print what is done for each kind of target and host."""
-    from ktc.base.records import field_names
-    from ktc.targets.support import HOSTS, KERNELS
+    from ktc.targets.support import HOSTS, KERNELS  # late: only for some commands
 
     tables = {"kernels": KERNELS, "hosts": HOSTS}
     if as_json:

@@ -17,6 +17,7 @@ from ktc.cli.task import compile_options, task_of
 from ktc.config import Config, environment_with
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic
+from ktc.emit.tools import find_ptxas, measured_by_ptxas
 from ktc.targets.target import Target
 
 
@@ -38,7 +39,7 @@ def report_command(
     failed: list[str] = []
 
     def work(config: Config) -> None:
-        from ktc.cli.output import print_json, print_table
+        from ktc.cli.output import print_json, print_table  # late: only for some commands
 
         session = task.open_session(config)
         facts = _facts(session)
@@ -73,9 +74,8 @@ def _place(text: tuple[Target, str, str, bytes]) -> list[tuple[bool, int, str]]:
 
 def _facts(session: Any) -> list[Any]:
     """Return what is known of each kernel."""
-    from ktc.bench import kernel_facts
-    from ktc.driver.pipeline import kernel_texts
-    from ktc.emit.tools import find_ptxas, measured_by_ptxas
+    from ktc.bench import kernel_facts  # late: only for some commands
+    from ktc.driver.pipeline import kernel_texts  # late: only for some commands
 
     texts, facts, ptxas = sorted(kernel_texts(session), key=_place), [], find_ptxas()
     if not texts:
@@ -124,8 +124,8 @@ def _broken(facts: list[Any], max_registers: int | None, no_spills: bool) -> lis
 
 def _measured(task: Any, config: Config) -> tuple[Any, dict[str, Any]]:
     """Build the program, run it with the library's profile, and once more under ncu where that is found."""
-    from ktc.bench import roofline
-    from ktc.driver.pipeline import build as build_program
+    from ktc.bench import roofline  # late: only for some commands
+    from ktc.driver.pipeline import build as build_program  # late: only for some commands
 
     with tempfile.TemporaryDirectory() as folder:
         output, profile = Path(folder, "program"), Path(folder, "profile")
@@ -158,8 +158,8 @@ def _measured(task: Any, config: Config) -> tuple[Any, dict[str, Any]]:
 
 
 def _show_run(ceiling: Any, measured: dict[str, Any], as_json: bool, chart: Path | None) -> None:
-    from ktc.bench import roofline
-    from ktc.cli.output import print_table
+    from ktc.bench import roofline  # late: only for some commands
+    from ktc.cli.output import print_table  # late: only for some commands
 
     if not as_json:
         sys.stdout.write(f"\n{ceiling.name}\n")

@@ -21,6 +21,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic
 from ktc.diag.render import render_json, render_text
 from ktc.driver import guard
+from ktc.emit.linking.commands import LinkOptions
 from ktc.targets import triples
 
 
@@ -40,7 +41,7 @@ def run_command(file: str, arguments: tuple[str, ...], **words: Any) -> int:
         data = task.kept(config, "objects")
         if data is None:
             session = task.open_session(config)
-            from ktc.driver.pipeline import compile_objects
+            from ktc.driver.pipeline import compile_objects  # late: only after a cache miss
 
             with task.progress():
                 objects = compile_objects(session)
@@ -49,8 +50,7 @@ def run_command(file: str, arguments: tuple[str, ...], **words: Any) -> int:
             found = unpickling.loads(data)
             assert isinstance(found, tuple)
             objects = found
-        from ktc.emit import jit, own_process
-        from ktc.emit.linking.commands import LinkOptions
+        from ktc.emit import jit, own_process  # late: only for some commands
 
         start = own_process.run if own_process.is_required(objects) else jit.run
         debug = config.debug > 0 and not config.host.checks
@@ -79,7 +79,7 @@ def _run_program(program: Callable[[], int], task: Task) -> int:
     codes: list[int] = []
 
     def guarded() -> int:
-        from ktc.emit.jit import MissingSymbols
+        from ktc.emit.jit import MissingSymbols  # late: only for some commands
 
         try:
             codes.append(program())

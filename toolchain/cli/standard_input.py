@@ -1,7 +1,9 @@
 """A program that comes from standard input: kept as a file, so that the same text is compiled once."""
 
+import hashlib
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 from ktc import config as configs
@@ -18,9 +20,6 @@ def program_of(file: str, search: tuple[str, ...]) -> tuple[str, tuple[str, ...]
 
 def kept_program(data: bytes) -> str:
     """Write a program to a file of its own and return the path."""
-    import hashlib
-    import tempfile
-
     cache = configs.open_cache().folder
     folder = cache / "stdin" / hashlib.sha256(data).hexdigest()[:24] / source.STANDARD_INPUT if cache else None
     try:

@@ -119,7 +119,7 @@ class Task:
             text = render_text(diagnostics, configs.color_enabled(sys.stderr.isatty()))
         sys.stderr.write(text)
         if self.times.enabled:
-            from ktc.cli.output import show_times
+            from ktc.cli.output import show_times  # late: only with some options
 
             show_times(self.times, self.session)
 
@@ -130,7 +130,7 @@ class Task:
 
     def open_session(self, config: Config) -> Any:
         """Load the compiler and start a session."""
-        from ktc.driver.pipeline import Session
+        from ktc.driver.pipeline import Session  # late: only after a cache miss
 
         cache = self.cache
         if cache.folder is None:  # what a build makes of the library serves the rest of this build all the same
@@ -141,13 +141,13 @@ class Task:
 
     def progress(self) -> Any:
         """Return a context that shows the session's progress on a terminal."""
-        from ktc.driver.progress import shown
+        from ktc.driver.progress import shown  # late: only after a cache miss
 
         return shown(self.session, sys.stderr.isatty(), self.diagnostic_format == "text")
 
     def keep(self, config: Config, form: str, data: bytes) -> None:
         """Keep what was made for a build with nothing to do."""
-        from ktc.driver import cache_history
+        from ktc.driver import cache_history  # late: only after a cache miss
 
         warnings = tuple(self.sink.warnings)
         build_cache.keep(config, form, self.cache, reads=self.session.reads, data=data, warnings=warnings)

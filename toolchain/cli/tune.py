@@ -105,7 +105,7 @@ def tune_command(
 
 def _program(task: Task, config: Config, chosen: _SearchOptions) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
     """Return the program's choices and the texts of its files; what is wrong with them, or no device, is an error."""
-    from ktc.driver.front_end.stages import check
+    from ktc.driver.front_end.stages import check  # late: only for some commands
 
     target = config.accelerators[0]
     if not chosen.scheduler and target.name != "cpu" and target.name not in _gpus_here(task):

@@ -137,7 +137,7 @@ class _Writer(Operations):
             self._variables = line_tables.describes_variables(context)
             signature = 0
             if self._variables:
-                from ktc.codegen.debugging import variables
+                from ktc.codegen.debugging import variables  # late: only with some options
 
                 signature = variables.subroutine(context, function)
             self.scope = line_tables.subprogram(context, function, signature)
@@ -160,7 +160,7 @@ class _Writer(Operations):
         return ["entry:", *self.allocas, *described, *lines]
 
     def _described(self) -> list[str]:
-        from ktc.codegen.debugging import variables
+        from ktc.codegen.debugging import variables  # late: only with some options
 
         arguments = [at for at, (_, kind) in enumerate(self._function.params) if not self.types.is_empty(kind)]
         return variables.records(self.context, self._function, self.scope, arguments, self._described_locals)

@@ -236,7 +236,7 @@ class _Lowering:
         if unload in reached.functions and reached.linkages.get(unload) != headers.DECLARED:
             main.append(exports.unloading(unload))
         if self._unit.exports.module:
-            from ktc.codegen.foreign import python_entries
+            from ktc.codegen.foreign import python_entries  # late: only with some options
 
             text = python_entries.module_text(self._context, self._unit.exports, reached.externals)
             main.append(text)

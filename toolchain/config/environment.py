@@ -23,7 +23,7 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
     named = environment.get("KTC_CACHE_DIR")
     if named is not None:
         return Path(named).absolute() if named else None
-    from platformdirs import user_cache_path
+    from platformdirs import user_cache_path  # late: only without some options
 
     return user_cache_path("ktc", appauthor=False)
 

@@ -73,7 +73,7 @@ def read(path: Path) -> tuple[str, tuple[Tuned, ...]]:
     Raises:
         BadTuningFile: it is none.
     """
-    import tomllib
+    import tomllib  # late: only with some options
 
     try:
         data = tomllib.loads(path.read_text("utf-8"))

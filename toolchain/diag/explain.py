@@ -5,6 +5,7 @@ Input: a code's id. Output: its page, `explain/ID.md`, with the title of the cod
 
 from pathlib import Path
 
+from ktc.base.similarity import close_matches
 from ktc.diag.codes import Code
 
 
@@ -31,6 +32,4 @@ def listed() -> list[tuple[str, str, str]]:
 
 def nearest(code: str) -> list[str]:
     """Return ids that look like `code`, likeliest first."""
-    from difflib import get_close_matches
-
-    return get_close_matches(code.strip().lower().replace("_", "-"), [one.id for one in Code], n=3)
+    return close_matches(code.strip().lower().replace("_", "-"), [one.id for one in Code], n=3)

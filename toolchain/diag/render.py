@@ -31,7 +31,7 @@ def render_json(diagnostics: Sequence[Diagnostic]) -> str:
     Fields: severity, code, message, help, place, notes (each message and place); a place has path, line, column,
     end_line, end_column, from 1, columns in characters; it is null where there is none.
     """
-    import json
+    import json  # late: only with some options
 
     lines = []
     for diagnostic in diagnostics:

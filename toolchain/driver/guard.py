@@ -3,6 +3,7 @@
 Input: work as a function. Output: an exit code. An internal error becomes one line, and a report in a file.
 """
 
+import ctypes
 import gc
 import os
 import platform
@@ -131,7 +132,6 @@ def _start(body: Callable[[], None]) -> threading.Thread:
 
 def _stop(thread: threading.Thread) -> None:
     """Raise KeyboardInterrupt in the thread, and end the process if it does not clean up in time."""
-    import ctypes
 
     if thread.ident is not None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt))
@@ -154,7 +154,7 @@ def _report(error: BaseException, crash: Crash) -> str:
             facts["source"] = f"{error.span.location()}: {error.span.source.line(line_number)}"
     facts["python"] = f"{platform.python_version()} on {platform.platform()}"
     head = "".join(f"{name}: {value}\n" for name, value in facts.items() if value)
-    import traceback
+    import traceback  # late: only for errors
 
     trace = "".join(traceback.format_exception(error, limit=-200))
     path = _store(head + "\n" + trace, crash.folder)

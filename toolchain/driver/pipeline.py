@@ -50,7 +50,7 @@ def build(session: Session) -> Executable:
         with _workers(config) as workers:
             data = _whole_object(session, _front(session, library=_bodies(session)), workers)
         if config.emit == "static-lib":
-            from ktc.interop.static_library import archive
+            from ktc.interop.static_library import archive  # late: only with some options
 
             data = archive(data, [one.name for one in session.exports.functions])
         return _write(session, data)
@@ -100,13 +100,13 @@ def emit(
         CompileError: the program has errors, or the kernel cannot be chosen.
     """
     if kind == "ast":
-        from ktc.syntax.format import dump
+        from ktc.syntax.format import dump  # late: only for some commands
 
         return dump(load_package(session).root).encode()
     with _workers(session.config) as workers:
         library = _bodies(session) if is_whole else kept_library.kept(session.config, session.cache)
         program = _front(session, library=library)
-        from ktc.ir.text import print_unit
+        from ktc.ir.text import print_unit  # late: only for some commands
 
         if on_device:
             unit, name = _device_unit(session, program, kernel)
@@ -220,7 +220,7 @@ def _whole_object(session: Session, program: Program, workers: Workers) -> bytes
             joined = linked(objects, find_link_tools(session.config.host.triple), LinkOptions(is_joined=True))
         except LinkFailed as error:
             _link_failed(session, error)
-    from ktc.interop.static_library import with_locals
+    from ktc.interop.static_library import with_locals  # late: only with some options
 
     names = {one.name for one in session.exports.functions}
     return with_locals(joined, {*names, "main"} if program.entry else names)

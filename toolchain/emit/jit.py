@@ -87,7 +87,7 @@ def _child(objects: Sequence[bytes], argv: Sequence[str], report: int) -> None:
 
 
 def _load(objects: Sequence[bytes]) -> tuple[int, object]:
-    import llvmlite.binding as llvm  # type: ignore[import-untyped]
+    import llvmlite.binding as llvm  # type: ignore[import-untyped]  # late: only for some commands
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

@@ -79,12 +79,12 @@ def emit_kernel(
 
 def _cut(module: ModuleText, level: int) -> tuple[str, str]:
     """Return the module with its kernel cut, or as it is with coroutines and why."""
-    from ktc.emit.workgroups import CannotCut, in_loops
+    from ktc.emit.workgroups import CannotCut, in_loops  # late: only for some targets
 
     text = module.marked
     if module.target.checks:
-        from ktc.emit.checks.forms import by_blocks
-        from ktc.emit.checks.inline import with_bounds
+        from ktc.emit.checks.forms import by_blocks  # late: only with some options
+        from ktc.emit.checks.inline import with_bounds  # late: only with some options
 
         divided = by_blocks(module, level)
         if divided:
@@ -101,14 +101,14 @@ def _cut(module: ModuleText, level: int) -> tuple[str, str]:
 
 
 def _with_first_look(module: ModuleText, level: int) -> tuple[str, str]:
-    from ktc.emit.checks.forms import with_first_look
+    from ktc.emit.checks.forms import with_first_look  # late: only with some options
 
     return with_first_look(module, level)
 
 
 def _with_device_bounds(module: ModuleText, level: int) -> tuple[str, Callable[[bytes], bytes]]:
     """Return a GPU's kernel with comparisons before its accesses, and what adds the header to its image."""
-    from ktc.emit.checks.gpu import with_device_bounds, with_header
+    from ktc.emit.checks.gpu import with_device_bounds, with_header  # late: only with some options
 
     target = module.target
     made = with_device_bounds(module.text, module.kernel, target, llvm.machine(target, level))
@@ -136,13 +136,13 @@ def _hsaco(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: s
 
 
 def _metallib(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:
-    from ktc.emit.air import images
+    from ktc.emit.air import images  # late: only for some targets
 
     return images.emit(llvm.llvm_text(optimised), module.target, module.kernel, kinds, module.shared_bytes)
 
 
 def _spirv(optimised: Any, module: ModuleText, kinds: Set[str], level: int, _: str) -> dict[str, bytes]:
-    from ktc.emit.spirv import images
+    from ktc.emit.spirv import images  # late: only for some targets
 
     return images.emit(llvm.llvm_text(optimised), module.target, module.kernel, level, kinds)
 

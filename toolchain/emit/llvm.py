@@ -105,11 +105,11 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
     if "!unpredictable" in text and target.triple.startswith("x86_64"):
         keep_moves()
     if target.checks and target.vendor == "cpu" and target.entry != "blocks":
-        from ktc.emit.checks.weave import instrumented
+        from ktc.emit.checks.weave import instrumented  # late: only with some options
 
         text = instrumented(text, target.checks, target.is_device, machine(target, level))
     if target.artefact == "spirv":
-        from ktc.emit.spirv.routines import with_routines
+        from ktc.emit.spirv.routines import with_routines  # late: only for some targets
 
         text = with_routines(text)
     with parsed(text + routines(text, target) if target.vendor == "cpu" else text, name) as module:
@@ -127,7 +127,7 @@ def optimized(text: str, target: Target, level: int, name: str = "", is_cut: boo
                 yield other
             return
         if target.vendor not in _COUNTS_IN_LLVM and level >= MIN_VECTOR_LEVEL:
-            from ktc.emit.loops.rewriting import improved
+            from ktc.emit.loops.rewriting import improved  # late: only for some targets
 
             before = llvm_text(module)
             after = improved(before)

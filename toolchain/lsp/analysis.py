@@ -118,7 +118,7 @@ class Workspace:
 
     def files(self) -> Iterator[Path]:
         """Give the source files of the project that are not open."""
-        from ktc.tools.checks.files import sources
+        from ktc.tools.checks.files import sources  # late: only for some requests
 
         for path in sources(self.folders):
             if os.path.abspath(path) not in self.documents:

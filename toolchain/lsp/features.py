@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from ktc.diag.diagnostic import Sink
+from ktc.diag.source import Source
 from ktc.lsp import queries, symbols
 from ktc.lsp.analysis import Document
 from ktc.lsp.positions import Lines
@@ -155,8 +157,6 @@ def _add_lists(server: Server) -> None:
 
 
 def _named(server: Server, path: str, text: str) -> list[tuple[str, str, int, int]]:
-    from ktc.diag.diagnostic import Sink
-    from ktc.diag.source import Source
 
     module = parse(Source(path, text), Sink(), tables=server.ktc.tables)
     found = []

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ktc import config as configs
 from ktc.base.version import VERSION
 from ktc.config.format_style import BadFormatTable, FormatStyles
 from ktc.diag.diagnostic import Diagnostic, Severity, Sink
@@ -93,8 +94,6 @@ class Server(LanguageServer):
         source = declared.source
         path = source.path
         if source.is_library:
-            from ktc import config as configs
-
             path = str(configs.stdlib_folder() / path.removeprefix("stdlib/"))
         lines = Lines(source.text)
         return lsp.Location(

@@ -6,6 +6,7 @@ names).
 
 from importlib import import_module
 
+from ktc.base.similarity import close_matches
 from ktc.targets.target import Target
 
 _DEVICE_FILES = ("nvptx", "amdgcn", "air", "spirv")
@@ -47,12 +48,10 @@ def find(name: str, host: Target | None = None) -> Target | None:
 
 def nearest(name: str, limit: int = 3) -> list[str]:
     """Return up to `limit` names that a person who wrote `name` may have meant, likeliest first."""
-    from difflib import get_close_matches
-
     normalized = name.strip().lower()
     spelled = {alias: target.name for target in device_targets() for alias in (target.name, *target.aliases)}
     spelled["cpu"] = "cpu"
-    close = [spelled[match] for match in get_close_matches(normalized, spelled, n=4 * limit, cutoff=0.6)]
+    close = [spelled[match] for match in close_matches(normalized, spelled, n=4 * limit, cutoff=0.6)]
     family = [spelled[alias] for alias in spelled if _stem(normalized) and _stem(alias) == _stem(normalized)]
     return list(dict.fromkeys([*close, *family]))[:limit]
 

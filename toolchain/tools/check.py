@@ -102,7 +102,7 @@ def _all(plan: _Plan, paths: Sequence[Path]) -> Iterator[tuple[Diagnostic, ...]]
 
 
 def _checked(plan: _Plan, path: Path) -> tuple[Diagnostic, ...]:
-    from ktc.tools.checks.checking import check_file
+    from ktc.tools.checks.checking import check_file  # late: only for some commands
 
     return check_file(plan.options, path, Sink(policy=plan.policy)).diagnostics
 
@@ -149,7 +149,7 @@ def _show(found: Sequence[Diagnostic], form: str) -> None:
     elif form == "json":
         sys.stdout.write("".join(map(_with_fixes, render_json(found).splitlines(), found)))
     else:
-        from ktc.tools.checks.sarif import as_sarif
+        from ktc.tools.checks.sarif import as_sarif  # late: only for some commands
 
         sys.stdout.write(as_sarif(found))
 

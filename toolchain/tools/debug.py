@@ -55,7 +55,7 @@ def debug_command(
                 build_cache.write(config, data, task.sink)
                 return
             session = task.open_session(config)
-            from ktc.driver.pipeline import build
+            from ktc.driver.pipeline import build  # late: only for some commands
 
             with task.progress():
                 made = build(session)

@@ -54,7 +54,7 @@ def doc_command(
     if form == "json":
         click.echo(json.dumps({"version": 1, "modules": rows}, indent=1, ensure_ascii=False))
     else:
-        from ktc.tools.documentation.pages import pages
+        from ktc.tools.documentation.pages import pages  # late: only for some commands
 
         output.mkdir(parents=True, exist_ok=True)
         files = pages(title, rows, source, texts, home)

@@ -57,7 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path != "/compile" or not self._is_known() or size > _MAX_BYTES:
             self.send_error(HTTPStatus.FORBIDDEN)
             return
-        from ktc.tools.explorer.exploring import explore
+        from ktc.tools.explorer.exploring import explore  # late: only for some commands
 
         try:
             request = json.loads(self.rfile.read(size))
@@ -92,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _start(path: Path) -> dict[str, Any]:
-    from ktc.targets import all_targets, host
+    from ktc.targets import all_targets, host  # late: only for some commands
 
     targets = [(one.name, f"{one.name}: {one.title}") for one in all_targets(host.host_target())]
     text = path.read_text("utf-8").replace("\r\n", "\n")

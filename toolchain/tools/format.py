@@ -94,7 +94,7 @@ def _chosen(paths: Sequence[Path], columns: int | None) -> list[tuple[Path, int]
 
 
 def _work(run: _Run, files: Sequence[tuple[Path, int]]) -> int:
-    from ktc.formatting.formatter import format_source
+    from ktc.formatting.formatter import format_source  # late: only for some commands
 
     for path, columns in files:
         is_stdin = str(path) == _STDIN
@@ -132,7 +132,7 @@ def _show(source: Source, text: str) -> None:
 
 def _write(path: Path, text: str) -> None:
     """Write a file whole or not at all, with the line ends that it has."""
-    from ktc.emit.linking.link import install
+    from ktc.emit.linking.link import install  # late: only for some commands
 
     with path.open("rb") as file:
         ends = "\r\n" if file.readline().endswith(b"\r\n") else "\n"

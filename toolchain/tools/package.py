@@ -86,7 +86,7 @@ def _checked(
     paths: Sequence[Path], folder: Path, search: tuple[Path, ...], found: list[Diagnostic]
 ) -> dict[str, str]:  # fmt: skip
     """Check the modules; returns their docstrings."""
-    from ktc.tools.checks.checking import check_file
+    from ktc.tools.checks.checking import check_file  # late: only for some commands
 
     docs: dict[str, str] = {}
     seen: set[tuple[object, ...]] = set()

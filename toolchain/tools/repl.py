@@ -75,7 +75,7 @@ class Repl:
         return problem
 
     def _compiled(self, text: str) -> tuple[str, tuple[bytes, ...] | None]:
-        from ktc.driver.pipeline import Session, compile_objects
+        from ktc.driver.pipeline import Session, compile_objects  # late: only for some commands
 
         sink, path = Sink(policy=read_policy(["none"])), Path(_NAME)
         config = configs.resolve(Options(path, level=self.level), sink, self.cache)
@@ -115,7 +115,7 @@ def _program(declared: list[str], done: list[str], statement: str) -> str:
 
 def _run(objects: tuple[bytes, ...]) -> tuple[int, str]:
     """Run the program; return its exit code and what it wrote after the mark."""
-    from ktc.emit import jit
+    from ktc.emit import jit  # late: only for some commands
 
     read, write = os.pipe()
     pid = os.fork()
@@ -190,7 +190,7 @@ def repl_command(level: int) -> int:
     is_terminal = sys.stdin.isatty()
     if is_terminal:
         with suppress(ImportError):
-            import readline  # noqa: F401
+            import readline  # noqa: F401  # late: only where it is installed
         click.echo(f"ktc {VERSION}; :help, :quit")
     repl = Repl(level, configs.color_enabled(sys.stdout.isatty()))
     while (text := _read(is_terminal)) is not None:

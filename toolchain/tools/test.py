@@ -105,7 +105,7 @@ def test_command(
 
 def _found(paths: Sequence[Path], selection: str) -> tuple[list[tuple[Path, list[Case]]], Sink]:
     """Return the files with tests, and their tests; a file that is named has tests whatever its name is."""
-    from ktc.tools.testing.running import discover
+    from ktc.tools.testing.running import discover  # late: only for some commands
 
     sink = Sink()
     found = []
@@ -150,7 +150,7 @@ def _work(run: _Run, found: Sequence[tuple[Path, list[Case]]]) -> int:
 
 
 def _all(run: _Run, found: Sequence[tuple[Path, list[Case]]]) -> Iterator[list[Result]]:
-    from ktc.tools.testing.running import run_file
+    from ktc.tools.testing.running import run_file  # late: only for some commands
 
     if len(found) == 1 or run.jobs == 1:
         for path, cases in found:
@@ -168,7 +168,7 @@ def _all(run: _Run, found: Sequence[tuple[Path, list[Case]]]) -> Iterator[list[R
 
 def _run_guarded(plan: Plan, path: Path, cases: list[Case]) -> list[Result]:
     """Do the same on a large stack; an error of ktc itself is that of the file's tests."""
-    from ktc.tools.testing.running import run_file
+    from ktc.tools.testing.running import run_file  # late: only for some commands
 
     results: list[Result] = []
 

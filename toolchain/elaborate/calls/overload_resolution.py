@@ -130,7 +130,7 @@ def choose(
         elif found.cost == best[0].cost:
             best.append(found)
     if len(best) > 1 and not quiet:
-        from ktc.elaborate.calls import overload_ties
+        from ktc.elaborate.calls import overload_ties  # late: only for some programs
 
         best = overload_ties.break_tie(body, best, fns.name, span)
     if best:
@@ -141,7 +141,7 @@ def choose(
         if fn not in fitting:  # only for its reason
             attempt(fn)
     failures.sort(key=lambda failure: functions.index(failure[0]))
-    from ktc.elaborate.calls.call_errors import no_match
+    from ktc.elaborate.calls.call_errors import no_match  # late: only for errors
 
     no_match(body, fns.name, failures, pos, kw, span)
     return None

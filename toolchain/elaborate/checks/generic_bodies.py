@@ -58,7 +58,7 @@ def _check_module(elab: Elaboration) -> None:
             case StructInfo() if value.module is elab.modules.main:
                 _check_struct(elab, value)
             case TraitInfo() if value.module is elab.modules.main:
-                from ktc.elaborate.checks.trait_conformance import check_cycle
+                from ktc.elaborate.checks.trait_conformance import check_cycle  # late: only for some programs
 
                 check_cycle(elab, value)
                 _check_trait(elab, value)

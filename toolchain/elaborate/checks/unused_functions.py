@@ -78,7 +78,7 @@ def _check_all(elab: Elaboration) -> None:
             continue
         if elab.coverage.leaves_out(value.node):
             continue
-        from ktc.elaborate.checks import trait_conformance
+        from ktc.elaborate.checks import trait_conformance  # late: only for some programs
 
         trait_conformance.check_traits(elab, value)
         if not value.node.params:

@@ -52,7 +52,7 @@ def unknown(body: Body, node: ast.Name) -> Result:
         help = "a static method has no 'self'"
     else:
         text = body.frame.module.source.text
-        from ktc.elaborate.tree.older_names import defined_hint, path_hint
+        from ktc.elaborate.tree.older_names import defined_hint, path_hint  # late: only for errors
 
         help = path_hint(text[node.start : node.start + 80]) or defined_hint(text, node.id)
         help = help or suggest_name(node.id, names, body.elab.config.stdlib, body.elab.reporter.homes)

@@ -106,7 +106,7 @@ def _references(elab: Elaboration, instance: Instance, params: list[tuple[str, t
 
 def _described(elab: Elaboration, body: Body, params: list[tuple[str, types.Type]]) -> dict[int, str]:
     """Describe the types of a function's locals and arguments to debuggers, and return those of the arguments."""
-    from ktc.elaborate.types import type_descriptions
+    from ktc.elaborate.types import type_descriptions  # late: only with some options
 
     for local, ty in body.facts.local_types.items():
         local.described = type_descriptions.describe(elab, ty)

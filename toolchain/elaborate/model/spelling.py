@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from types import MappingProxyType
 
+from ktc.base.similarity import close_matches, similarity
+
 CLOSE, SHORT = 0.7, 3
 """How alike names must be; those of up to three letters a little less."""
 
@@ -30,21 +32,17 @@ INDICES = MappingProxyType({
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return the one of some names that looks most like a name, or ""."""
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(name, sorted(set(names) - {name}), n=1, cutoff=CLOSE)), "")
+    return next(iter(close_matches(name, sorted(set(names) - {name}), n=1, cutoff=CLOSE)), "")
 
 
 def suggest(name: str, names: Iterable[str]) -> str:
     """Return a help text that names what was perhaps meant, or ""."""
-    from difflib import get_close_matches
-
     known = sorted(set(names) - {name})
     same = [one for one in known if one.lower() == name.lower()]
     if len(name) <= SHORT:  # of a short name any two letters are alike
         known = [one for one in known if abs(len(one) - len(name)) <= 1 or one.startswith(name)]
-    near = same or get_close_matches(name, known, n=2, cutoff=CLOSE if len(name) > SHORT else 0.6)
-    if len(near) == 2 and _ratio(name, near[0]) - _ratio(name, near[1]) > _TIE_MARGIN:
+    near = same or close_matches(name, known, n=2, cutoff=CLOSE if len(name) > SHORT else 0.6)
+    if len(near) == 2 and similarity(name, near[0]) - similarity(name, near[1]) > _TIE_MARGIN:
         near = near[:1]
     return "did you mean " + " or ".join(f"'{one}'" for one in near) + "?" if near else ""
 
@@ -84,9 +82,3 @@ def _unquoted(have: str, expected: str) -> str:
     """Return what to write for a number in quotes."""
     number = have.partition('["')[2].removesuffix('"]')
     return f"leave the quotes out: '{number}'" if re.fullmatch(r"-?\d+(\.\d+)?", number) else ""
-
-
-def _ratio(one: str, other: str) -> float:
-    from difflib import SequenceMatcher
-
-    return SequenceMatcher(None, other, one).ratio()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from ktc.base.records import record
+from ktc.base.similarity import close_matches
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.model.elaboration import Body
@@ -57,12 +58,10 @@ def operation(
     UNKNOWN_ARGUMENT, TYPE_MISMATCH, NOT_COMPILE_TIME, CONSTRAINT_FAILED, UNKNOWN_TARGET, COMPILE_TIME_FAILED,
     COMPILE_TIME_LIMIT.
     """
-    from difflib import get_close_matches
-
     name = SAME.get(name, name)
     row = OPERATIONS.get(name)
     if row is None:
-        near = get_close_matches(name, OPERATIONS, n=1)
+        near = close_matches(name, OPERATIONS, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         body.fail(Code.UNDEFINED_NAME, f"there is no primitive operation '{name}'{hint}", span)
     for key in attrs:

@@ -1,7 +1,4 @@
-"""The texts of `hints.py`: by types, names and modules of other languages, what to write here.
-
-Imported when an error is reported.
-"""
+"""The texts of `hints.py`: by types, names and modules of other languages, what to write here."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

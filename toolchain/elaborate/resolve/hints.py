@@ -7,6 +7,7 @@ asked for when an error is reported.
 import re
 from collections.abc import Sequence
 
+from ktc.elaborate.resolve import hint_tables
 from ktc.syntax import ast
 
 _KERNEL_ARGUMENT_TYPES = frozenset(("UnsafePointer", "LayoutTensor", "DeviceBuffer", "TileTensor", "NDBuffer"))
@@ -31,29 +32,21 @@ def member_hint(type: str, name: str, receiver: str) -> str:
         name: of the member.
         receiver: the text in front of the dot.
     """
-    from ktc.elaborate.resolve import hint_tables
-
     return hint_tables.MEMBERS.get(_family(type), {}).get(name, "").replace("{x}", _receiver(receiver))
 
 
 def index_hint(type: str, receiver: str) -> str:
     """Return what to write for an index of a type that takes none."""
-    from ktc.elaborate.resolve import hint_tables
-
     return hint_tables.INDEX.get(_family(type), "").replace("{x}", _receiver(receiver))
 
 
 def unchangeable_hint(type: str) -> str:
     """Return what to write for an item that cannot be assigned to, of a type as shown."""
-    from ktc.elaborate.resolve import hint_tables
-
     return hint_tables.UNCHANGEABLE.get(_family(type), "")
 
 
 def iteration_hint(type: str, receiver: str) -> str:
     """Return what to write for a loop over a type that gives no items."""
-    from ktc.elaborate.resolve import hint_tables
-
     return hint_tables.ITERATION.get(_family(type), "").replace("{x}", _receiver(receiver))
 
 
@@ -63,8 +56,6 @@ def module_hint(dotted: str, known: Sequence[str]) -> str:
     Args:
         known: the modules that there are.
     """
-    from ktc.elaborate.resolve import hint_tables
-
     head = dotted.partition(".")[0]
     around, _, name = dotted.rpartition(".")
     if around in known:
@@ -80,15 +71,11 @@ def module_hint(dotted: str, known: Sequence[str]) -> str:
 
 def import_hint(module: str, name: str) -> str:
     """Return what to write for a name that a module does not have."""
-    from ktc.elaborate.resolve import hint_tables
-
     return hint_tables.IMPORTS.get((module, name), "")
 
 
 def argument_hint(name: str, names: Sequence[str]) -> str:
     """Return what an unknown argument of a launch is called."""
-    from ktc.elaborate.resolve import hint_tables
-
     own = hint_tables.ARGUMENTS.get(name, "")
     return f"the name is '{own}'" if own in names else ""
 
@@ -150,16 +137,12 @@ def origin_hint(type: str) -> str:
 
 def trait_hint(type: str, traits: Sequence[str]) -> str:
     """Return what to write where a type does not conform to traits."""
-    from ktc.elaborate.resolve import hint_tables
-
     rows = (row for trait in traits for row in hint_tables.TRAIT_HINTS.get(trait, ()))
     return next((text for start, text in rows if type.startswith(start)), "")
 
 
 def function_hint(name: str) -> str:
     """Return what to write where a function is asked for a member."""
-    from ktc.elaborate.resolve import hint_tables
-
     return hint_tables.LAUNCH if name in ("launch", "run", "forall", "configure", "warmup", "compile") else ""
 
 
@@ -179,7 +162,5 @@ def call_hint(function: str, given: Sequence[str]) -> str:
 
 def foreign_call_hint(function: str, is_library: bool, code: str) -> str:
     """Return what to write for a call of a library function as one of that name is called elsewhere."""
-    from ktc.elaborate.resolve import hint_tables
-
     table = hint_tables.FOREIGN_CALLS
     return table.get(function, "") or table.get(f"{function} {code}", "") if is_library else ""

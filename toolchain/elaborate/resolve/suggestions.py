@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from ktc.base.similarity import close_matches
 from ktc.elaborate.model.declarations import ImportRef
 from ktc.elaborate.model.spelling import INDICES, NUMBERS, SHORT, TEXTS, suggest
 
@@ -32,11 +33,9 @@ _FROM = re.compile(r"from\s+\.+[\w.]*\s+import\s+(\([^)]*\)|[^\n]*)")
 
 def suggest_member(name: str, names: Collection[str]) -> str:
     """Return a help text for a member that a type with these members does not have."""
-    from difflib import get_close_matches
+    from ktc.elaborate.tree.foreign_keywords import FOREIGN_MEMBERS  # late: only for errors
 
-    from ktc.elaborate.tree.foreign_keywords import FOREIGN_MEMBERS
-
-    for word in (name, *get_close_matches(name, FOREIGN_MEMBERS, n=1, cutoff=_MISSPELT)):
+    for word in (name, *close_matches(name, FOREIGN_MEMBERS, n=1, cutoff=_MISSPELT)):
         for needed, help in FOREIGN_MEMBERS.get(word, ()) if not (word != name and suggest(name, names)) else ():
             if needed in names:
                 return help
@@ -117,7 +116,7 @@ def suggest_name(name: str, names: Iterable[str], library: Path, homes: dict[str
     Args:
         homes: what `library_module_of` has returned for other names; this one is added.
     """
-    from ktc.elaborate.tree.foreign_keywords import FOREIGN_NAMES
+    from ktc.elaborate.tree.foreign_keywords import FOREIGN_NAMES  # late: only for errors
 
     if name in FOREIGN_NAMES:
         return FOREIGN_NAMES[name]
@@ -131,8 +130,8 @@ def suggest_name(name: str, names: Iterable[str], library: Path, homes: dict[str
 
 def suggest_import(name: str, names: Iterable[str], library: Path) -> str:
     """Return a help text for a name that a module does not have; `names`: what it has."""
-    from ktc.elaborate.tree.foreign_keywords import FOREIGN_NAMES
-    from ktc.elaborate.tree.older_names import OLDER_NAMES
+    from ktc.elaborate.tree.foreign_keywords import FOREIGN_NAMES  # late: only for errors
+    from ktc.elaborate.tree.older_names import OLDER_NAMES  # late: only for errors
 
     alike = suggest(name, names)
     if alike and alike.lower() == f"did you mean '{name}'?".lower():
@@ -157,7 +156,7 @@ def name_moved(name: str, module: str, known: Collection[str], basic: Collection
 
 def _elsewhere(name: str, names: Iterable[str]) -> str:
     """Return what a name of another version or language is called here, or what looks like it."""
-    from ktc.elaborate.tree.older_names import OLDER_NAMES
+    from ktc.elaborate.tree.older_names import OLDER_NAMES  # late: only for errors
 
     return OLDER_NAMES.get(name) or suggest(name, names)
 

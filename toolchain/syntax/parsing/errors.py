@@ -6,8 +6,8 @@ expected if none of them applies.
 
 import bisect
 import re
-from difflib import get_close_matches
 
+from ktc.base.similarity import close_matches
 from ktc.diag.codes import Code
 from ktc.syntax.lexing.lex_error import LexError
 from ktc.syntax.parsing.foreign_syntax import (
@@ -190,10 +190,10 @@ def _misspelt(failure: Failure) -> LexError | None:
         return None
     after = failure.index - failure.first
     if after == 2 and failure.before() == ":" and failure.kind() == "_NEWLINE":
-        near = get_close_matches(head, ("else", "try", "finally", "except"), n=1)
+        near = close_matches(head, ("else", "try", "finally", "except"), n=1)
     elif after == 1 and (failure.word[0].isalnum() or failure.word[0] in "_\"'`") and failure.word not in _OPERATORS:
         near = [word for word in _STATEMENTS if sorted(word) == sorted(head)]
-        near = near or get_close_matches(head, _STATEMENTS, n=1, cutoff=0.65)
+        near = near or close_matches(head, _STATEMENTS, n=1, cutoff=0.65)
     else:
         return None
     help = foreign_function(failure) or FOREIGN_STATEMENTS.get(head) or (f"did you mean '{near[0]}'?" if near else "")

@@ -45,8 +45,8 @@ class Parser:
                 module: Any = self._range(start, len(self.text), "file")
                 break
             except LexError as error:
-                from ktc.syntax.parsing.error_recovery import without_line
-                from ktc.syntax.parsing.errors import next_declaration
+                from ktc.syntax.parsing.error_recovery import without_line  # late: only for errors
+                from ktc.syntax.parsing.errors import next_declaration  # late: only for errors
 
                 self._report(error)
                 rest = without_line(self.text, error) if error.index < 0 else None
@@ -122,7 +122,7 @@ class Parser:
                 if may_part and self._part(tokens, error.index):
                     builder.errors.clear()
                     raise _Relex from None
-                from ktc.syntax.parsing.error_recovery import recovered
+                from ktc.syntax.parsing.error_recovery import recovered  # late: only for errors
 
                 without = recovered(self.lexer, self.text, tokens, error) if symbol == "file" else None
                 if without is None:
@@ -159,8 +159,8 @@ class Parser:
         self.sink.report(Diagnostic(error.code, span, error.message, error.help))
 
     def _failure(self, tokens: Tokens, index: int, states: list[int]) -> LexError:
-        from ktc.syntax.parsing.errors import describe
-        from ktc.syntax.parsing.parse_failure import Failure
+        from ktc.syntax.parsing.errors import describe  # late: only for errors
+        from ktc.syntax.parsing.parse_failure import Failure  # late: only for errors
 
         return describe(Failure(self.text, tokens, self.tables, self.lexer, index, states))
 

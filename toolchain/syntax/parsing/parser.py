@@ -39,7 +39,7 @@ def parse(source: Source, sink: Sink, cache: Store | None = None, tables: Tables
     key = _module_key(source.text) if cache is not None else ""
     module = unpack(cache.get(key), source) if cache is not None else None
     if module is None:
-        from ktc.syntax.parsing.lalr import Parser
+        from ktc.syntax.parsing.lalr import Parser  # late: only after a cache miss
 
         collecting = gc.isenabled()
         gc.disable()

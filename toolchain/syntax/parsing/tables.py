@@ -88,8 +88,8 @@ def load_tables(cache: Store | None) -> Tables:
 
 def _build(text: str, digest: str) -> Tables:
     """Let Lark compute the automaton and renumber it."""
-    import lark  # costs 50 ms, needed only here
-    from lark.lexer import Lexer
+    import lark  # late: only after a cache miss
+    from lark.lexer import Lexer  # late: only after a cache miss
 
     class NoLexer(Lexer):
         """The grammar has no tokens of its own to read; see `lexer`."""
