@@ -46,6 +46,7 @@ def print_function(function: ir.Function, *, with_spans: bool = False) -> str:
     params = ", ".join(f"%{at} {name}: {kind}" for at, (name, kind) in enumerate(function.params))
     marks = [function.linkage, function.inline and f"inline_{function.inline}", function.noreturn and "noreturn"]
     marks += [] if function.traced else ["untraced"]
+    marks += ["unchecked"] if function.unchecked else []
     marks += ["_".join([name, *map(str, numbers)]) for name, numbers in function.bounds.items()]
     words = " ".join(str(mark) for mark in marks if mark)
     printer = _Printer(with_spans)

@@ -28,8 +28,8 @@ INLINE = ("bounds",)
 
 SUBSCRIPTS = frozenset(("__getitem__", "__setitem__"))
 """Methods of a program that a subscript calls: inlined, and the subscript is the place of what they do."""
-UNWATCHED = frozenset(("_multiply", "_multiply_doubles"))
-"""Functions of `gpu/_cpu_mma.kpy` that work for a whole warp: no mistake of a program makes their accesses wrong."""
+UNCHECKED = "ktc.unchecked"
+"""The debug information of a function whose accesses are not looked at has this annotation."""
 UNWATCHED_SHARED = "shared$ktc."
 """How the names of shared variables begin in which the library's lanes exchange words: no program sees them, and only
 what is written there is looked at."""

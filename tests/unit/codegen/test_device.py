@@ -19,6 +19,7 @@ from codegen_kit import (
     unit,
     vector_add,
 )
+from ktc.base.records import replace
 from ktc.codegen.module import lower_device, lower_host
 from ktc.diag.source import Source, Span
 from ktc.ir.nodes import (
@@ -56,6 +57,7 @@ from ktc.ir.types import (
     StructType,
     VectorType,
 )
+from ktc.targets.checked import UNCHECKED
 
 
 def kernel(target, *body, params=(PTR,), globals=(), more=()):
@@ -293,3 +295,11 @@ def test_lines_on_nvidia_and_the_host():
             assert ".target sm_90\n" in text
             in_order(text, "3 1")
         assert "add.kpy" in text and "3 3" in text
+
+
+def test_a_function_that_is_not_checked_says_so_in_its_debug_information():
+    span = Span(Source("add.kpy", "one"), 0, 3)
+    made = [function(f"f{int(unchecked)}", (), VOID, Return(), span=span, unchecked=unchecked) for unchecked in (0, 1)]
+    texts = [lower_host(unit(replace(HOST, checks=checks), *made), {}, debug=1).text for checks in ((), ("bounds",))]
+    assert [text.count(UNCHECKED) for text in texts] == [0, 1]
+    assert all(line.startswith("!") and 'name: "f1"' in line for line in texts[1].splitlines() if UNCHECKED in line)

@@ -7,7 +7,7 @@ from ktc.emit import llvm
 from ktc.emit.checks.body import Body
 from ktc.emit.checks.weave import instrumented
 from ktc.targets import host as hosts
-from ktc.targets.checked import UNWATCHED, UNWATCHED_SHARED
+from ktc.targets.checked import UNCHECKED, UNWATCHED_SHARED
 from llvmlite import binding
 
 HEAD = """
@@ -37,11 +37,12 @@ attributes #1 = {{ alwaysinline nounwind }}
 """
 
 
-def made(body: str, checks: tuple[str, ...], is_kernel: bool = False) -> str:
+def made(body: str, checks: tuple[str, ...], is_kernel: bool = False, note: str = "") -> str:
     target = hosts.host_target()
     assert target is not None
     lines = "\n  ".join(line + (", !dbg !4" if line else "") for line in body.strip().splitlines())
     text = HEAD.format(layout=target.data_layout, triple=target.triple, body=lines)
+    text = text.replace("unit: !0)", f"unit: !0{note})")
     found = instrumented(text, checks, is_kernel, llvm.machine(target, 2))
     with binding.create_context() as context, binding.parse_assembly(found, context) as module:
         module.verify()
@@ -82,7 +83,13 @@ def test_the_operand_of_a_cast() -> None:
     assert [one.cast_operand for one in body.instructions] == ["%v"] * len(lines)
 
 
-def test_the_library_has_the_functions_that_are_not_checked() -> None:
+def test_accesses_of_unchecked_functions() -> None:
+    body = "%q = getelementptr i32, ptr %p, i64 %i\nstore i32 1, ptr %q, align 4"
+    note = f', annotations: !{{!{{!"{UNCHECKED}", !""}}}}'
+    assert calls(made(body, ("bounds",), note=note)) == []
+    assert len(calls(made(body, ("bounds",)))) == 1
+
+
+def test_the_library_names_its_shared_memory_that_is_not_checked() -> None:
     text = (stdlib_folder() / "gpu" / "_cpu_mma.kpy").read_text(encoding="utf-8")
-    assert set(re.findall(r"^fn (\w+)", text, re.MULTILINE)) >= UNWATCHED
     assert f'name="{UNWATCHED_SHARED.partition("$")[2]}' in text

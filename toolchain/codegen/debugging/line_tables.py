@@ -8,6 +8,7 @@ from ktc.codegen.context import Context, Uses
 from ktc.codegen.values.constants import quoted
 from ktc.diag.source import Source, Span
 from ktc.ir.nodes import Function
+from ktc.targets.checked import UNCHECKED
 
 _UNIT, _TYPE, _TYPES = 100, 101, 102
 _FIRST_FREE = 110
@@ -41,10 +42,11 @@ def subprogram(context: Context, function: Function, signature: int = 0, kind_of
     line = function.span.source.position(function.span.start)[0]
     number = number_of(context, (kind_of, function.symbol))
     flags = "" if kind_of == "function" else "flags: DIFlagArtificial, "
+    note = f', annotations: !{{!{{!"{UNCHECKED}", !""}}}}' if function.unchecked and context.target.checks else ""
     nodes[number] = (
         f'!{number} = distinct !DISubprogram(name: "{quoted(function.title.encode())}", scope: !{file}, '
         f"file: !{file}, line: {line}, type: !{signature or _TYPE}, scopeLine: {line}, {flags}"
-        f"spFlags: DISPFlagDefinition, unit: !{_UNIT})"
+        f"spFlags: DISPFlagDefinition, unit: !{_UNIT}{note})"
     )
     context.file_of[number] = file
     return number

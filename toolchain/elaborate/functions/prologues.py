@@ -76,7 +76,7 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
         body.facts.address_taken, bounds, passed,
         _values(elab, instance, params) | body.captures.whole_captures if instance.kernel else {},
         _references(elab, instance, params) if body.target.checks and not body.target.is_device else {},
-        traced=fn.traced, forbidden_destructors=dict(body.facts.linear),
+        traced=fn.traced, unchecked=fn.unchecked, forbidden_destructors=dict(body.facts.linear),
         described=_described(elab, body, params) if elab.config.debug >= FULL_DEBUG else {},
     )  # fmt: skip
 

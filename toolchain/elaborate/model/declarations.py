@@ -79,7 +79,7 @@ class FunctionInfo:
         owner: the struct or trait that it is a method of.
         scope: where its names are looked up (the module's; the struct's are added per instance; a body's if nested).
         inline: "", "always", "builtin" or "never".
-        traced: it has line tables (`ir.nodes.Function`).
+        traced, unchecked: as in `ir.nodes.Function`.
         parent: for a nested function the body it stands in.
         captures: a nested function that reads variables of its parent.
         copied: what `@__copy_capture` names: variables that a `@parameter` function has copies of.
@@ -95,6 +95,7 @@ class FunctionInfo:
     uid: int
     inline: str = ""
     traced: bool = True
+    unchecked: bool = False
     static: bool = False
     implicit: bool = False
     is_discouraged: bool = False

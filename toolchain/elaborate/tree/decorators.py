@@ -92,6 +92,8 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
             fn.deprecated = argument or _replacement(decorator) or fn.name
         case "parameter":
             fn.parameter = True
+        case "__unchecked" if fn.module.is_library:
+            fn.unchecked = True
         case "__copy_capture":
             fn.copied += decorator.value.args if isinstance(decorator.value, ast.Call) else ()
         case "__llvm_arg_metadata":

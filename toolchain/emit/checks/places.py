@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from ktc.base.records import record
-from ktc.targets.checked import SUBSCRIPTS, UNWATCHED
+from ktc.targets.checked import SUBSCRIPTS
 
 _NODE = re.compile(r"^(!\d+) = (?:distinct )?!(DI\w+)\((.*)\)$")
 _FIELD = re.compile(r'(\w+): (?:"((?:[^"\\]|\\.)*)"|([^,]+))')
@@ -39,7 +39,7 @@ class Places:
                 fields = {name: text or word for name, text, word in _FIELD.findall(match.group(3))}
                 self._nodes[match.group(1)] = (match.group(2), fields)
         self._known: dict[str, Place | None] = {}
-        self._unwatched: dict[str, bool] = {}
+        self._unchecked: dict[str, bool] = {}
 
     def of(self, node: str) -> Place | None:
         """Return the innermost place in the program itself; None if there is none."""
@@ -47,17 +47,16 @@ class Places:
             self._known[node] = self._find(node)
         return self._known[node]
 
-    def is_unwatched(self, node: str) -> bool:
-        """Return whether an instruction is of one of the library's functions whose accesses are not looked at."""
-        if node not in self._unwatched:
+    def is_unchecked(self, node: str) -> bool:
+        """Return whether an instruction is of a function whose accesses are not looked at (`Function.unchecked`)."""
+        if node not in self._unchecked:
             kind, fields = self._nodes.get(node, ("", {}))
             found = False
             if kind == "DILocation":
-                path, title = self._scope(fields.get("scope", ""))
-                found = title.partition("[")[0] in UNWATCHED and path.endswith("gpu/_cpu_mma.kpy") and is_library(path)
-                found = found or self.is_unwatched(fields.get("inlinedAt", ""))
-            self._unwatched[node] = found
-        return self._unwatched[node]
+                _, function = self._nodes.get(self._subprogram(fields.get("scope", "")), ("", {}))
+                found = "annotations" in function or self.is_unchecked(fields.get("inlinedAt", ""))
+            self._unchecked[node] = found
+        return self._unchecked[node]
 
     def is_whole(self, node: str) -> bool:
         """Return whether a place is only that of the function that it is in."""
@@ -104,6 +103,14 @@ class Places:
                 return path, fields.get("name", "")
             node = fields.get("scope", "") if kind.startswith("DILexical") else ""
         return path, ""
+
+    def _subprogram(self, node: str) -> str:
+        """Return the function that a scope is in."""
+        kind, fields = self._nodes.get(node, ("", {}))
+        while kind.startswith("DILexical"):
+            node = fields.get("scope", "")
+            kind, fields = self._nodes.get(node, ("", {}))
+        return node
 
     def _file(self, node: str) -> str:
         _, fields = self._nodes.get(node, ("", {}))

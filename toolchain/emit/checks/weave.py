@@ -281,8 +281,8 @@ class Nearest:
 
     def __init__(self, body: Body, places: Places) -> None:
         self._found: dict[int, Place | None] = {}
-        self.unwatched = set[int]()
-        """Lines of accesses in the library that no mistake of the program makes wrong."""
+        self.unchecked = set[int]()
+        """Lines of accesses that are not looked at."""
         after: Place | None = None
         block = -1
         for one in reversed(body.instructions):
@@ -292,8 +292,8 @@ class Nearest:
             if place is not None:
                 after = place
             self._found[one.line] = place if place is not None or not one.dbg else after
-            if one.code in _ACCESSING and places.is_unwatched(one.dbg):
-                self.unwatched.add(one.line)
+            if one.code in _ACCESSING and places.is_unchecked(one.dbg):
+                self.unchecked.add(one.line)
         before: Place | None = None
         for one in body.instructions:
             if self._found[one.line] is not None:
@@ -304,7 +304,7 @@ class Nearest:
 
     def of(self, one: Instruction) -> Place | None:
         """Return the place of an instruction; None if it is not to be looked at."""
-        return None if one.line in self.unwatched else self._found[one.line]
+        return None if one.line in self.unchecked else self._found[one.line]
 
 
 def constants_of(text: str) -> dict[str, int]:

@@ -33,6 +33,7 @@ class Function:
         forbidden_destructors: destructors that must not be called here: the value's type, and what to do instead.
         values: of a kernel: which arguments are addresses of values that the launch passes, and the values' types.
         references: with checks, of the host: which arguments are addresses of values that exist, and the values' types.
+        unchecked: its accesses are not looked at (`@__unchecked`).
         described: by argument, key of its type in `Unit.described`, after an "&" if it is passed by its address.
     """
 
@@ -51,6 +52,7 @@ class Function:
     values: Mapping[int, Type] = field(default_factory=dict)
     references: Mapping[int, Type] = field(default_factory=dict)
     traced: bool = True
+    unchecked: bool = False
     forbidden_destructors: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     described: Mapping[int, str] = field(default_factory=dict)
 
