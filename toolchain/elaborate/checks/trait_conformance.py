@@ -9,6 +9,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Label, Sink
 from ktc.diag.source import Span
 from ktc.elaborate.builder.linear_types import check_fields
+from ktc.elaborate.checks.fieldwise_constructors import check_fieldwise
 from ktc.elaborate.checks.register_passable import check_registers
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.generics import archetypes, unification
@@ -35,6 +36,7 @@ def check_traits(elab: Elaboration, info: StructInfo) -> None:
     ty = archetypes.own_type(elab, info)
     check_registers(elab, info, ty)
     check_fields(elab, info)
+    check_fieldwise(elab, info, ty)
     _check_defaults(elab, info, ty, traits)
     _check_fields(elab, info, ty, {trait.name for trait in traits})
     for trait in traits:
@@ -169,7 +171,7 @@ def _needed(info: StructInfo, member: FunctionInfo) -> str:
     if isinstance(own, OverloadSet):
         only_raises = any(member.raises and not have.raises for have in own.functions)
         return "the trait's method raises: add 'raises', or write 'def'" if only_raises else ""
-    if member.module.source.text[: member.node.end].endswith("pass"):
+    if member.node.head.only_passes:
         return f"write 'fn {_head(member)}'; a default that does nothing is 'return', not 'pass'"
     return f"write 'fn {_head(member)}'"
 

@@ -27,7 +27,6 @@ from ktc.elaborate.resolve.hints import import_hint, module_hint
 from ktc.elaborate.resolve.suggestions import missing_in_library, module_names, name_moved, passed_on, suggest_import
 from ktc.elaborate.tree import async_functions
 from ktc.elaborate.tree.decorators import (
-    check_fieldwise,
     check_form,
     check_parameters,
     decorate_function,
@@ -220,8 +219,6 @@ def _struct(elab: Elaboration, node: ast.StructDecl, module: ModuleInfo) -> Stru
                 _add_member(elab, info, statement.name, alias)
             case _:
                 pass
-    if info.fieldwise and not module.is_library:
-        check_fieldwise(info, elab.reporter.sink)
     return info
 
 

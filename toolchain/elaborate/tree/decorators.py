@@ -9,7 +9,7 @@ from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Diagnostic, Sink
 from ktc.diag.source import Source, Span
-from ktc.elaborate.model.declarations import FunctionInfo, ModuleInfo, OverloadSet, StructInfo
+from ktc.elaborate.model.declarations import FunctionInfo, ModuleInfo, StructInfo
 from ktc.elaborate.model.spelling import suggest
 from ktc.syntax import ast
 
@@ -196,23 +196,6 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
         case _ if name not in _STRUCT_DECORATORS:
             info.fieldwise = True  # whatever was meant, its fields can be given: one mistake, one message
             _unknown(info, decorator, name, "structs", _STRUCT_DECORATORS, sink)
-
-
-def check_fieldwise(info: StructInfo, sink: Sink) -> None:
-    """Report a constructor that takes what that of `@fieldwise_init` takes: a value of each field's type, in order."""
-    written = info.members.get("__init__")
-    text = info.module.source.text
-
-    def kind(node: ast.Expr | None) -> str:
-        return "".join(text[node.start : node.end].split()).replace("Self.", "") if node is not None else ""
-
-    fields = [kind(node.type) for node in info.field_nodes]
-    for fn in written.functions if isinstance(written, OverloadSet) else ():
-        args = [arg for arg in fn.node.args[1:] if arg.convention != "out"]
-        plain = all(arg.kind in ("pos", "any", "kw") and arg.convention not in ("mut", "inout", "ref") for arg in args)
-        if plain and not fn.node.params and [kind(arg.type) for arg in args] == fields:
-            message = f"'{info.name}' has this constructor by '@fieldwise_init' already"
-            sink.report(Diagnostic(Code.DUPLICATE_DEFINITION, fn.span(), message, "remove one of the two"))
 
 
 def check_form(fn: FunctionInfo, sink: Sink) -> None:

@@ -65,15 +65,17 @@ def _enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding
 
 
 def _is_imported_inside(module: ModuleInfo, name: str) -> bool:
-    """Return whether any function of a module imports from another one; from then on it counts as imported."""
+    """Return whether any function of a module imports from another one of this name."""
     tree = Tree()
     for function in module.node.body:
         for node in tree.walk(function) if isinstance(function, (ast.FunctionDecl, ast.StructDecl)) else ():
             match node:
                 case ast.Import(names=names):
-                    module.heads.update(written.partition(".")[0] for written, _ in names)
+                    if any(written.partition(".")[0] == name for written, _ in names):
+                        return True
                 case ast.FromImport(module=written, level=0):
-                    module.heads.add(written.partition(".")[0])
+                    if written.partition(".")[0] == name:
+                        return True
                 case _:
                     pass
-    return name in module.heads
+    return False

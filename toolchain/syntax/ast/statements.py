@@ -27,6 +27,7 @@ class FunctionHead:
         captures: `unified {read a, mut b, var c}` gives (("read", "a"), …), `var c^` ("move", "c"); None if there is
             no list.
         doc: the docstring or "".
+        only_passes: of a trait's requirement: its body is `pass`, not `...`.
     """
 
     params: tuple[Param, ...]
@@ -39,6 +40,7 @@ class FunctionHead:
     where: tuple[Expr, ...]
     is_def: bool
     doc: str
+    only_passes: bool = False
 
 
 class FunctionDecl(Node):
@@ -91,9 +93,10 @@ class FunctionDecl(Node):
         head = replace(self.head, args=args)
         return FunctionDecl(self.start, self.end, self.name, self.name_start, self.decorators, head, self.body)
 
-    def as_requirement(self) -> "FunctionDecl":
+    def as_requirement(self, only_passes: bool) -> "FunctionDecl":
         """Return the same function without a body."""
-        return FunctionDecl(self.start, self.end, self.name, self.name_start, self.decorators, self.head, None)
+        head = replace(self.head, only_passes=True) if only_passes else self.head
+        return FunctionDecl(self.start, self.end, self.name, self.name_start, self.decorators, head, None)
 
     @property
     def params(self) -> tuple[Param, ...]:

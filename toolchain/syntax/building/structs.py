@@ -121,7 +121,7 @@ class StructBuilder(BaseBuilder):
             and len(item.body) == 1
             and isinstance(item.body[0], ast.Pass)
         ):
-            return item.as_requirement()
+            return item.as_requirement(self.text[item.body[0].start : item.body[0].end] == "pass")
         return item
 
     # ("alias" | "comptime") NAME params opt_type opt_value
