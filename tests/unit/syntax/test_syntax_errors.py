@@ -82,6 +82,8 @@ IN_FILE = [
     ("struct S:\n    x: Int\n", 2, 5, "a field of a struct starts with 'var'"),
     ("struct S:\n    var x = 3\n", 2, 5, "a field of a struct needs a type"),
     ("trait T:\n    var x: Int\n", 2, 5, "only methods and aliases are allowed in a trait"),
+    ("struct S:\n    alias a, b = 1, 2\n", 2, 5, "a member alias has one name"),
+    ("trait T:\n    alias (a, b) = (1, 2)\n", 2, 5, "a member alias has one name"),
     ("from a import\n", 1, 14, "expected a name after 'import', found the end of the line"),
     ("@a\n", 1, 3, "expected a declaration after the decorator, found the end of the file"),
     ("fn f():\n    try: a\n    except T as e: b\n", 3, 14, "'except' takes only a name for the error"),

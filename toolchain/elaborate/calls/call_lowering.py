@@ -6,6 +6,7 @@ call.
 
 from functools import partial
 
+from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, materialization, type_warnings
@@ -102,6 +103,8 @@ def call(body: Body, callee: Result, pos: list[Arg], kw: list[Arg], span: Span) 
 
 def call_fn(body: Body, fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: Span, receiver: bool = False) -> Val:
     """Call a function with the parameters that it was given."""
+    if kw and fn.renamed:
+        kw = [replace(arg, name=fn.own_name(arg.name)) for arg in kw]
     found = overload_resolution.choose_cached(body, fn, pos, kw, span, receiver)
     assert found is not None
     return emit_call(body, found, span)

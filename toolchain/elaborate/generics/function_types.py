@@ -44,17 +44,21 @@ def with_parameters(
 ) -> FunctionValue:
     """Bind parameters of a function value; the first ones go where `_` left one open."""
     params = fn.params
+    if fn.renamed:
+        named = tuple((fn.own_name(name), value) for name, value in named)
     if fn.seen_by_type:
         own = (param.name for param in fn.set.functions[0].node.params)
         given = dict(zip(own, positional, strict=False))
-        named = tuple((name, value) for name, value in given.items() if value is not None)
-        return FunctionValue(fn.set, params, named, fn.self_ty, fn.env)
+        named = tuple((name, value) for name, value in (*given.items(), *named) if value is not None)
+        return FunctionValue(fn.set, params, named, fn.self_ty, fn.env, renamed=fn.renamed)
     if None in params:
         rest = iter(positional)
         params = tuple(next(rest, None) if value is None else value for value in params)
         positional = tuple(rest)
     named = tuple(one for one in named if one[1] is not None)
-    return FunctionValue(fn.set, params + positional, fn.named + named, fn.self_ty, fn.env, fn.struct_params_first)
+    return FunctionValue(
+        fn.set, params + positional, fn.named + named, fn.self_ty, fn.env, fn.struct_params_first, renamed=fn.renamed
+    )
 
 
 def parameters_of_function(

@@ -261,7 +261,8 @@ def bind_parameters(
         given = tuple((p.name, v) for p, v in zip(fn.self_ty.info.node.params, own, strict=True) if v is not None)
         self_ty = apply_struct(elab, fn.self_ty.info, (), given)
         if isinstance(self_ty, StructTy):
-            fn, positional = FunctionValue(fn.set, fn.params, fn.named, self_ty, fn.env), tuple(rest)
+            fn = FunctionValue(fn.set, fn.params, fn.named, self_ty, fn.env, renamed=fn.renamed)
+            positional = tuple(rest)
     return function_types.with_parameters(elab, fn, positional, named)
 
 

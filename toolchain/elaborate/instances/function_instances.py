@@ -106,9 +106,26 @@ def function_as(elab: Elaboration, fn: FunctionValue, expected: FunctionTy) -> F
     if key not in memo:
         memo[key] = None
         found = [one for one in (_as_one(elab, fn, info, expected) for info in fn.set.functions) if one is not None]
-        memo[key] = found[0][0] if found else None
+        memo[key] = _named_by(found[0][0], expected) if found else None
     known: FunctionValue | None = memo[key]
     return known
+
+
+def _named_by(fn: FunctionValue, expected: FunctionTy) -> FunctionValue:
+    """Return a function as a function type names its parameters and arguments."""
+    node = fn.set.functions[0].node
+    arguments = [arg.name for arg in node.args if arg.convention != "out"]
+    names = list(zip([arg.name for arg in expected.nodes], arguments, strict=False))
+    if expected.syntax is not None:
+        free = [param for param in node.params[len(fn.params) :] if fn.seen_by_type or param.kind != "infer"]
+        own = [param.name for param in free if param.name not in dict(fn.named)]
+        if fn.struct_params_first and fn.self_ty is not None:
+            pairs = zip(fn.self_ty.info.node.params, fn.self_ty.params, strict=True)
+            own = [param.name for param, value in pairs if isinstance(value, Sym)] + own
+        names = list(zip([param.name for param in expected.syntax.params], own, strict=False))
+        names += zip([arg.name for arg in expected.syntax.args], arguments, strict=False)
+    renamed = tuple((name, own) for name, own in names if name and name != own)
+    return fn if renamed == fn.renamed else replace(fn, renamed=renamed)
 
 
 def declared_function(

@@ -154,6 +154,8 @@ class FunctionValue:
         struct_params_first: of a method of an open struct: the first parameters that it is given are the struct's.
         seen_by_type: it stands for a parametric function type, and infers some parameters that the type has: those
             that it is given may be inferred ones, or of the types of its arguments.
+        renamed: of one that was given as a function type: names of the type's parameters and arguments, with the
+            function's own for them where these differ. Calls use the type's.
     """
 
     set: "OverloadSet"
@@ -163,6 +165,11 @@ class FunctionValue:
     env: Any = None
     struct_params_first: bool = False
     seen_by_type: bool = False
+    renamed: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+
+    def own_name(self, name: str) -> str:
+        """Return the function's own name for a parameter or an argument that a caller names."""
+        return next((own for other, own in self.renamed if other == name), name)
 
     def __str__(self) -> str:
         shown = [show(p) for p in self.params] + [f"{name}={show(p)}" for name, p in self.named]

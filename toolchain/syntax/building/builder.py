@@ -45,7 +45,6 @@ class Builder:
 class StatementBuilder(BaseBuilder):
     """Makes the nodes of statements and imports."""
 
-    block = BaseBuilder.as_tuple
     opt_else = BaseBuilder.optional_tuple
     opt_finally = BaseBuilder.optional_tuple
     target = BaseBuilder.first

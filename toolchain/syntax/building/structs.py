@@ -1,6 +1,7 @@
 """Structs, extensions, traits, aliases and decorators: each method stands below its production."""
 
 from itertools import pairwise
+from typing import Any
 
 from ktc.syntax import ast
 from ktc.syntax.building.base import BaseBuilder, Kids
@@ -9,6 +10,9 @@ from ktc.syntax.building.declarations import Block, conditions, declared
 _FILE_SCOPE = (
     ast.FunctionDecl, ast.StructDecl, ast.TraitDecl, ast.Alias, ast.Import, ast.FromImport, ast.StaticAssert, ast.Pass,
 )  # fmt: skip
+
+_UNPACKED = "_unpacked "
+"""Begins the name of the hidden alias of a value whose items get names."""
 
 
 class StructBuilder(BaseBuilder):
@@ -27,6 +31,7 @@ class StructBuilder(BaseBuilder):
 
     def _check_fields(self, body: Block) -> None:
         """Only declarations stand in a struct, and its fields have types."""
+        self._check_aliases(body)
         for item in body:
             if isinstance(item, ast.VarDecl) and item.kind == "var":
                 if not self.text.startswith("var", item.start):
@@ -45,9 +50,15 @@ class StructBuilder(BaseBuilder):
                 )
                 self.wrong(item.start, item.end, message, help)
 
+    def _check_aliases(self, body: Block) -> None:
+        """Aliases of a struct or a trait have one name each."""
+        for item in body:
+            if isinstance(item, ast.Alias) and item.name.startswith(_UNPACKED):
+                self.wrong(item.start, item.end, "a member alias has one name", "write an alias for each name")
+
     # _stmt*
     def file(self, kids: Kids, start: int, end: int) -> ast.Module:
-        doc, body = declared(tuple(kids))
+        doc, body = declared(self.block(kids, start, end))
         body = self._extended(body)
         for item in body:
             self._check_file_scope(item)
@@ -104,6 +115,7 @@ class StructBuilder(BaseBuilder):
         name, params, traits, block = kids
         self.check_types(params)
         doc, body = declared(block)
+        self._check_aliases(body)
         self.claim_methods(body)
         body = tuple([self._required(item) for item in body])
         for item in body:
@@ -132,6 +144,35 @@ class StructBuilder(BaseBuilder):
         if value is None:
             self.valueless[start] = node
         return node
+
+    # ("alias" | "comptime") alias_names "=" exprs
+    def unpacked_alias(self, kids: Kids, start: int, end: int) -> tuple[ast.Stmt, ...]:
+        """Return a hidden alias of the whole value, and for each name one of an item of it."""
+        names, value = kids
+        names = names[0] if len(names) == 1 else names
+        hidden = ast.Alias(start, end, _UNPACKED + self._listed(names), start, (), None, value)
+        return (hidden, *self._unpacked(names, ast.Name(start, end, hidden.name)))
+
+    def _listed(self, names: Any) -> str:
+        return ", ".join([self._listed(name) if isinstance(name, tuple) else self.word(name) for name in names])
+
+    alias_names = BaseBuilder.as_tuple
+    alias_group = BaseBuilder.as_tuple
+
+    def _unpacked(self, names: Any, value: ast.Expr) -> list[ast.Stmt]:
+        at, end = value.start, value.end
+        count = ast.Call(at, end, ast.Attribute(at, end, value, "__len__", at), (), ())
+        equal = ast.Compare(at, end, count, ("==",), (ast.IntLit(at, end, len(names)),))
+        message = f"the value is no tuple of {len(names)} items"
+        made: list[ast.Stmt] = [ast.StaticAssert(at, end, equal, ast.StrLit(at, end, message))]
+        for place, name in enumerate(names):
+            item = ast.Subscript(at, end, value, (ast.IntLit(at, end, place),), ())
+            if isinstance(name, tuple):
+                made += self._unpacked(name, item)
+            elif self.word(name) != "_":
+                first, last = self.token_starts[name], self.token_ends[name]
+                made.append(ast.Alias(first, last, self.word(name), first, (), None, item))
+        return made
 
     # decorator+ (function | struct | trait | if_stmt | for_stmt | alias)
     def decorated(self, kids: Kids, start: int, end: int) -> object:

@@ -309,6 +309,17 @@ class _Run(LiteralReader):
         self.lines.append(len(self.types))
         self.add(self.lexer.end, at if not in_brackets else self.limit, at if not in_brackets else self.limit)
 
+    def _names_follow(self, index: int) -> bool:
+        """Return whether names in round brackets stand from a token on, and `=` behind them."""
+        words, depth = self.lexer.words, 0
+        for type_ in self.types[index:]:
+            depth += (type_ == words["("]) - (type_ == words[")"])
+            if not depth and type_ != words[")"]:
+                return type_ == words["="] and self.types[index] == words["("]
+            if type_ not in (words["("], words[")"], words[","], self.lexer.name):
+                return False
+        return False
+
     def settle(self) -> None:
         """Decide the tokens that depend on what follows; right to left, since one such may follow another."""
         lexer, types, text = self.lexer, self.types, self.text
@@ -331,10 +342,10 @@ class _Run(LiteralReader):
             elif word == "ref":
                 type_ = lexer.ref if named else lexer.ref_origin if starred or following == words["["] else lexer.name
             elif word == "alias":
-                type_ = words[word] if named else lexer.name
+                type_ = words[word] if named or self._names_follow(index + 1) else lexer.name
             elif word == "comptime":
                 ahead = (words["if"], words["for"], words["assert"])
-                type_ = words[word] if named or following in ahead else lexer.name
+                type_ = words[word] if named or following in ahead or self._names_follow(index + 1) else lexer.name
             elif following in (words["fn"], words["def"]):
                 type_ = lexer.asynchronous
             types[index] = type_
