@@ -110,12 +110,6 @@ class BaseBuilder:
     def as_tuple(self, kids: Kids, start: int, end: int) -> tuple[object, ...]:
         return tuple(kids)
 
-    # _stmt+; some statements are several nodes
-    def block(self, kids: Kids, start: int, end: int) -> tuple[Any, ...]:
-        if not any(type(kid) is tuple for kid in kids):
-            return tuple(kids)
-        return tuple([node for kid in kids for node in (kid if isinstance(kid, tuple) else (kid,))])
-
     def first(self, kids: Kids, start: int, end: int) -> object:
         return kids[0]
 

@@ -9,7 +9,7 @@ from typing import Any
 from ktc.diag.codes import Code
 from ktc.syntax import ast
 from ktc.syntax.building.base import BaseBuilder, Kids, State
-from ktc.syntax.building.declarations import BETWEEN, DeclarationBuilder
+from ktc.syntax.building.declarations import BETWEEN, Block, DeclarationBuilder, flattened
 from ktc.syntax.building.expressions import ExpressionBuilder
 from ktc.syntax.building.structs import StructBuilder
 from ktc.syntax.lexing.lex_error import LexError
@@ -44,6 +44,10 @@ class Builder:
 
 class StatementBuilder(BaseBuilder):
     """Makes the nodes of statements and imports."""
+
+    # _stmt+
+    def block(self, kids: Kids, start: int, end: int) -> Block:
+        return flattened(kids)
 
     opt_else = BaseBuilder.optional_tuple
     opt_finally = BaseBuilder.optional_tuple

@@ -36,6 +36,13 @@ def docstring(body: Block) -> tuple[str, Block]:
     return "", body
 
 
+def flattened(kids: Kids) -> Block:
+    """Return the nodes of statements, of which some are several."""
+    if not any(isinstance(kid, tuple) for kid in kids):
+        return tuple(kids)
+    return tuple([node for kid in kids for node in (kid if isinstance(kid, tuple) else (kid,))])
+
+
 def declared(block: Block) -> tuple[str, Block]:
     """Like `docstring`, for a body of declarations: a string after one of them documents it, and is left out."""
     doc, body = docstring(block)

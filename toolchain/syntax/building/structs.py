@@ -1,15 +1,18 @@
 """Structs, extensions, traits, aliases and decorators: each method stands below its production."""
 
 from itertools import pairwise
-from typing import Any
+from typing import TypeAlias
 
 from ktc.syntax import ast
 from ktc.syntax.building.base import BaseBuilder, Kids
-from ktc.syntax.building.declarations import Block, conditions, declared
+from ktc.syntax.building.declarations import Block, conditions, declared, flattened
 
 _FILE_SCOPE = (
     ast.FunctionDecl, ast.StructDecl, ast.TraitDecl, ast.Alias, ast.Import, ast.FromImport, ast.StaticAssert, ast.Pass,
 )  # fmt: skip
+
+_Names: TypeAlias = "tuple[int | _Names, ...]"
+"""Tokens of names, as they stand in brackets."""
 
 _UNPACKED = "_unpacked "
 """Begins the name of the hidden alias of a value whose items get names."""
@@ -58,7 +61,7 @@ class StructBuilder(BaseBuilder):
 
     # _stmt*
     def file(self, kids: Kids, start: int, end: int) -> ast.Module:
-        doc, body = declared(self.block(kids, start, end))
+        doc, body = declared(flattened(kids))
         body = self._extended(body)
         for item in body:
             self._check_file_scope(item)
@@ -153,13 +156,13 @@ class StructBuilder(BaseBuilder):
         hidden = ast.Alias(start, end, _UNPACKED + self._listed(names), start, (), None, value)
         return (hidden, *self._unpacked(names, ast.Name(start, end, hidden.name)))
 
-    def _listed(self, names: Any) -> str:
+    def _listed(self, names: _Names) -> str:
         return ", ".join([self._listed(name) if isinstance(name, tuple) else self.word(name) for name in names])
 
     alias_names = BaseBuilder.as_tuple
     alias_group = BaseBuilder.as_tuple
 
-    def _unpacked(self, names: Any, value: ast.Expr) -> list[ast.Stmt]:
+    def _unpacked(self, names: _Names, value: ast.Expr) -> list[ast.Stmt]:
         at, end = value.start, value.end
         count = ast.Call(at, end, ast.Attribute(at, end, value, "__len__", at), (), ())
         equal = ast.Compare(at, end, count, ("==",), (ast.IntLit(at, end, len(names)),))
