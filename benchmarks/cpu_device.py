@@ -162,7 +162,7 @@ print(float((out.astype(numpy.float64) * (i % 7 + 1)).sum()))
 
 
 def build_ktc(folder: Path, flags: list[str]) -> Path:
-    """Build the kernels with ktc; one program that is told which to run."""
+    """Build the kernels with ktc; one program, whose argument says which to run."""
     runs = []
     for name, (_, n, count, grid, threads, launches) in KERNELS.items():
         kernel = {"tiles16": "tiles[16]", "tiles32": "tiles[32]"}.get(name, name)

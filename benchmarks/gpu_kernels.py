@@ -51,7 +51,7 @@ class Row:
         return self.ktc / self.nvcc
 
 
-def told(command: list[str]) -> subprocess.CompletedProcess[str]:
+def completed(command: list[str]) -> subprocess.CompletedProcess[str]:
     """Run a command; end with what it said if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -61,13 +61,13 @@ def told(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 def times(command: list[str]) -> dict[str, tuple[float, float]]:
     """Return by kernel the microseconds and the checksum that a program prints."""
-    lines = [line.split("\t") for line in told(command).stdout.splitlines()]
+    lines = [line.split("\t") for line in completed(command).stdout.splitlines()]
     return {name: (float(took), float(sum)) for name, took, sum in (line for line in lines if len(line) == 3)}
 
 
 def registers_of_ktc(ktc: str, source: Path, target: str) -> dict[str, tuple[int, int]]:
     """Return registers and spills by kernel."""
-    made = json.loads(told([ktc, "report", "--json", "--target-accelerator", target, str(source)]).stdout)
+    made = json.loads(completed([ktc, "report", "--json", "--target-accelerator", target, str(source)]).stdout)
     return {one["symbol"].rpartition("_")[0]: (one["registers"], one["spills"]) for one in made["kernels"]}
 
 
@@ -89,9 +89,9 @@ def build(ktc: str, nvcc: str, target: str, folder: Path) -> None:
     compile_cuda = [nvcc, "-O3", "-std=c++17", f"-arch={target}", "-Xptxas", "-v"]
     for source in sorted(FOLDER.glob("*.kpy")):
         if source.stem == HOST or source.stem not in SHARED:
-            told([ktc, "build", "--target-accelerator", target, str(source), "-o", str(folder / source.stem)])
+            completed([ktc, "build", "--target-accelerator", target, str(source), "-o", str(folder / source.stem)])
             twin = folder / f"{source.stem}_cu"
-            said = told([*compile_cuda, str(source.with_suffix(".cu")), "-o", str(twin)])
+            said = completed([*compile_cuda, str(source.with_suffix(".cu")), "-o", str(twin)])
             if source.stem != HOST:
                 theirs = registers_of_nvcc(said.stdout + said.stderr)
                 needs[source.stem] = {"ktc": registers_of_ktc(ktc, source, target), "nvcc": theirs}
@@ -199,8 +199,8 @@ def main() -> int:
         return 0
     if not shutil.which("nvidia-smi"):
         sys.exit("nvidia-smi was not found: the kernels need an NVIDIA GPU and its driver")
-    asked = told(["nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader"]).stdout
-    device, capability, driver = (word.strip() for word in asked.splitlines()[0].split(","))
+    found = completed(["nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader"]).stdout
+    device, capability, driver = (word.strip() for word in found.splitlines()[0].split(","))
     target = words.target or f"sm_{capability.replace('.', '')}"
     with tempfile.TemporaryDirectory() as name:
         folder = words.run or Path(name)
@@ -209,7 +209,7 @@ def main() -> int:
         rows = run(folder, words.rounds)
         host = "".join(
             [
-                f"{what}\n{told([str(folder / file)]).stdout}\n"
+                f"{what}\n{completed([str(folder / file)]).stdout}\n"
                 for what, file in (("ktc:", HOST), ("nvcc:", f"{HOST}_cu"))
             ]
         )

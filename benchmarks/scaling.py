@@ -135,7 +135,7 @@ class Bencher:
         return made, json.loads(times.read_text())
 
     def cold(self, text: str, *more: str) -> list[tuple[compile_runs.Run, dict[str, object]]]:
-        """Build with a copy of the warm cache, as often as was asked for."""
+        """Build with a copy of the warm cache, as often as requested."""
         found = []
         for _ in range(self.options.repeat):
             with tempfile.TemporaryDirectory(dir=self.folder) as name:

@@ -62,7 +62,7 @@ def difference(path: Path, folder: Path) -> str:
     code, out, entries, said = run(repaired(text), flags, folder, path.stem)
     right = "".join([f"{line}\n" for line in re.findall(r"^#= (.*)$", text, re.MULTILINE)])
     if code or entries or out != right:
-        return f"repaired: exit {code}, {out!r} in place of {right!r}, {said}"
+        return f"repaired: exit {code}, {out!r} instead of {right!r}, {said}"
     return ""
 
 

@@ -51,8 +51,8 @@ def main() -> int:
             source.write_text(random_kernels(words.seed + number, 8), "utf-8")
             chosen.append(source)
         for source in chosen:
-            told = Program(source, source.with_suffix("")).words("args")
-            differs = difference(source, folder / "cache", folder, told)
+            words = Program(source, source.with_suffix("")).words("args")
+            differs = difference(source, folder / "cache", folder, words)
             wrong += bool(differs)
             if differs:
                 print(

@@ -29,8 +29,8 @@ def run(words: list[str], folder: Path, **variables: str) -> str:
 
 def build(words: list[str], cache: Path, folder: Path) -> None:
     done = run_ktc(["build", *ON_CPU, *words], cache, folder)
-    told = [line for line in done.stderr.splitlines() if not line.startswith("ktc: compiling the standard library")]
-    assert (done.returncode, told) == (0, []), done.stderr
+    said = [line for line in done.stderr.splitlines() if not line.startswith("ktc: compiling the standard library")]
+    assert (done.returncode, said) == (0, []), done.stderr
 
 
 def visible(library: Path, *options: str) -> set[str]:

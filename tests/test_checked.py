@@ -77,7 +77,7 @@ def test_right_programs_are_not_reported(run: Run) -> None:
     assert out.endswith("81 81 10\nc d\n9\nall threads: 78400\nend\n")
 
 
-def test_launches_that_a_first_look_doubts_run_again_from_where_they_began(run: Run) -> None:
+def test_doubted_launches_run_again_from_their_start(run: Run) -> None:
     assert run(FOLDER / "doubted.kpy") == (0, "1151184 510080 2162 1266\n", [])
 
 
@@ -115,7 +115,7 @@ def test_each_case_of_the_host_stops_at_its_line(name: str, program_cache: Path,
     assert {case: found[case] in wanted[case] for case in found} == dict.fromkeys(wanted, True)
 
 
-def test_leaks_are_looked_for_on_request(run: Run) -> None:
+def test_leaks_are_reported_on_request(run: Run) -> None:
     path = FOLDER / "leaks.kpy"
     single, _ = marks(path)
     code, out, entries = run(path, check="--check=all,leaks")

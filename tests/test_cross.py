@@ -132,7 +132,7 @@ def test_options_are_those_of_the_system(tmp_path: Path, triple: str, words: lis
     assert commands.symbol_list(found, wanted) == ("_f\n" if is_macos else " { global: f; local: *; };\n")
 
 
-def test_nothing_links_for_the_machine(tmp_path: Path) -> None:
+def test_a_machine_without_a_linker(tmp_path: Path) -> None:
     program = tmp_path / "p.kpy"
     program.write_text("fn main():\n    print(1)\n")
     environment = {**os.environ, "PATH": str(tmp_path), "PYTHONPATH": ""}

@@ -158,7 +158,7 @@ def test_the_way_of_the_first_call_is_shown(program_cache: Path, tmp_path: Path)
     [
         (
             "Float64", ["p[0] = p[1] * 0.5"], 5, "unsupported-on-target",
-            "apple-m4 has no numbers of type float64, and 'told' computes with them",
+            "apple-m4 has no numbers of type float64, and 'average' computes with them",
         ),
         (
             "Int32", ["p[0] = 1", "threadfence()", "p[1] = 1"], 7, "unsatisfied-constraint",
@@ -169,14 +169,14 @@ def test_the_way_of_the_first_call_is_shown(program_cache: Path, tmp_path: Path)
 def test_what_metal_has_not(
     number: str, body: list[str], line: int, code: str, message: str, program_cache: Path, tmp_path: Path
 ) -> None:
-    path = tmp_path / "told.kpy"
+    path = tmp_path / "average.kpy"
     path.write_text(
         "from gpu.host import DeviceContext\nfrom gpu.intrinsics import threadfence\n\n\n"
-        + f"fn told(p: UnsafePointer[{number}, MutAnyOrigin]):\n"
+        + f"fn average(p: UnsafePointer[{number}, MutAnyOrigin]):\n"
         + "".join(f"    {one}\n" for one in body)
         + "\n\ndef main():\n    var ctx = DeviceContext()\n"
         + f"    var data = ctx.enqueue_create_buffer[DType.{number.lower()}](2)\n"
-        + "    ctx.enqueue_function_checked[told, told](data, grid_dim=1, block_dim=1)\n"
+        + "    ctx.enqueue_function_checked[average, average](data, grid_dim=1, block_dim=1)\n"
     )
     done = run_ktc([*BUILD, "--target-accelerator", "apple-m4", str(path)], program_cache, tmp_path)
     (found,) = [one for one in diagnostics(done.stderr) if one["severity"] == "error"]
@@ -233,7 +233,7 @@ def test_control_of_warnings(program_cache: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [*FILES, *ODD], ids=lambda path: path.stem)
-def test_every_file_wants_something(path: Path) -> None:
+def test_every_file_expects_an_error(path: Path) -> None:
     assert wanted_errors(path), "no '# error:' or '# warning:' comment"
 
 

@@ -211,7 +211,7 @@ def test_open_calls_of_a_failure(program_cache: Path, tmp_path: Path) -> None:
     assert done.stderr.endswith(OPEN) and done.returncode == 128 + signal.SIGILL, done.stderr
 
 
-def test_signals_are_told(program: Path) -> None:
+def test_signals_are_reported(program: Path) -> None:
     code, _, said = fail(program, "kernel")
     assert code == -signal.SIGSEGV
     assert said.startswith("error: the program was ended by signal 11 (SIGSEGV), there is no memory at 0x")

@@ -126,7 +126,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, program_cache: Path) -> Pat
 
 
 def ran(folder: Path, what: str, **environment: str) -> tuple[str, list[str]]:
-    """Run a part of the program; return its output and what the driver was asked."""
+    """Run a part of the program; return its output and the calls of the driver."""
     log = folder / "log"
     log.write_text("")
     paths = {"LD_LIBRARY_PATH": str(folder), "DRIVER_LOG": str(log)}
@@ -137,8 +137,8 @@ def ran(folder: Path, what: str, **environment: str) -> tuple[str, list[str]]:
     return done.stdout + done.stderr, log.read_text().splitlines()
 
 
-def test_memory_is_kept(folder: Path) -> None:
-    """Pinned memory is taken once; memory of buffers that are gone is given back late, and all of it when asked."""
+def test_freed_memory_is_reused(folder: Path) -> None:
+    """Pinned memory is taken once; memory of buffers that are gone is given back late, and all of it on request."""
     _, log = ran(folder, "memory")
     assert [line for line in log if "pin" in line] == ["pin 65536"]
     frees = [at for at, line in enumerate(log) if line.startswith("free")]
@@ -159,7 +159,7 @@ def test_a_bound_that_is_no_number(folder: Path, value: str) -> None:
     assert f"KTC_HOST_POOL is to be a number of MiB, is '{value}'" in text
 
 
-def test_kept_memory_is_given_back_when_there_is_no_other(folder: Path) -> None:
+def test_cached_memory_is_freed_when_memory_runs_out(folder: Path) -> None:
     text, log = ran(folder, "full", DRIVER_MEMORY="1000")
     assert log.index("no memory") < next(at for at, line in enumerate(log) if line.startswith("free"))
     assert "out of memory" in text  # the stand-in never has more again
@@ -199,7 +199,7 @@ def test_graphs(folder: Path, other: bool) -> None:
         ("lost", "2", "running on the device"),
     ],
 )
-def test_a_device_that_goes_away(folder: Path, what: str, after: str, doing: str) -> None:
+def test_a_lost_device(folder: Path, what: str, after: str, doing: str) -> None:
     """One error says what was being done; ends of buffers and graphs, which fail then, add nothing."""
     text, _ = ran(folder, what, DRIVER_LOST=after)
     assert text.count("the device is busy or unavailable") == 1 and doing in text, text

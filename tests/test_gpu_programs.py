@@ -179,7 +179,7 @@ def main():
 
 
 @pytest.mark.parametrize(("targets", "counts"), [("sm_90 gfx942", (2, 1)), ("gfx942 sm_90", (1, 2)), ("gfx942", (1,))])
-def test_what_is_for_one_vendor_is_made_for_it_alone(
+def test_kernels_for_one_vendor_are_compiled_for_it_alone(
     targets: str, counts: tuple[int, ...], tmp_path: Path, program_cache: Path
 ) -> None:
     source = tmp_path / "vendors.kpy"

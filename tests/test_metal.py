@@ -207,7 +207,7 @@ def test_memory_of_the_host_is_no_buffer(program: Path, runtime: Path) -> None:
     assert not faults(notes) and done.returncode == 1
 
 
-def test_what_metal_says_of_a_failure(program: Path, runtime: Path) -> None:
+def test_failures_carry_the_message_of_metal(program: Path, runtime: Path) -> None:
     done, notes = ran(program, runtime, ["streams"], KTC_DEVICE="metal", METAL_FAILS="1")
     assert "the GPU could not do what it was given: Caused GPU Address Fault Error (error 719)" in done.stderr
     assert not faults(notes)

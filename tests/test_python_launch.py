@@ -79,7 +79,7 @@ class Exporter:
 
 @pytest.fixture
 def log(tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Use the stand-in as the driver; return the file with what it was asked."""
+    """Use the stand-in as the driver; return the file with its calls."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler")

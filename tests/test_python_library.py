@@ -237,7 +237,7 @@ def test_numbers_of_numpy_and_orders_of_bytes(lib: ktc.Library) -> None:
     assert "surrogates not allowed" in refused(UnicodeEncodeError, lambda: lib.first_bytes("\ud800"))
 
 
-def test_libraries_go_to_other_processes(lib: ktc.Library) -> None:
+def test_libraries_can_be_pickled(lib: ktc.Library) -> None:
     kernel = lib.kernel("turned")
     for one in (lib, lib.wide, kernel):
         assert repr(pickle.loads(pickle.dumps(one))) == repr(one)
@@ -511,7 +511,7 @@ def test_extension_modules(program_cache: Path, tmp_path: Path) -> None:
     check_types(module)
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="only x86-64 is asked what it has")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="only x86-64 reports its features")
 def test_a_module_for_another_processor(program_cache: Path, tmp_path: Path) -> None:
     (tmp_path / "other.kpy").write_text("@export\nfn seven() -> Int:\n    return 7\n")
     flags = Path("/proc/cpuinfo").read_text().replace("_", "")

@@ -116,7 +116,7 @@ def test_embedding_is_for_nvidia(program: Path, capsys: pytest.CaptureFixture[st
     assert "--embed-cubin is for NVIDIA GPUs, and the targets are gfx942" in capsys.readouterr().err
 
 
-def test_what_ptxas_says() -> None:
+def test_the_output_of_ptxas() -> None:
     from ktc import targets
 
     target = next(one for one in targets.device_targets() if one.name == "sm_90")

@@ -1,7 +1,7 @@
 """ktc: an ahead-of-time compiler for a Pythonic GPU kernel language.
 
 As a library of Python: `ktc.load`, `ktc.compile`, `ktc.build`, `ktc.emit` and what they return (docs/python.md). They
-are loaded when one of them is asked for, since the command line starts here, too.
+are loaded on first use, since the command line starts here, too.
 """
 
 import sys

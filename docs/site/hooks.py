@@ -49,6 +49,6 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """Return a page's HTML with our own stand-in for a worker in place of one from the network."""
+    """Return a page's HTML with our own stand-in for a worker instead of one from the network."""
     script = Path(__file__).with_name("worker.js").read_text("utf-8")
     return _SHIM.sub(lambda _: f"<script>{script}</script>", output)

@@ -215,7 +215,7 @@ def test_no_module_level_mutable_state(path: Path) -> None:
     for node in nodes_of(path):
         assert not isinstance(node, ast.Global), f"{own}:{node.lineno} has 'global'"
     for name, value in module_level(tree):
-        # A table in capitals is never changed; a test cannot see more than that nobody calls a method that would.
+        # A table in capitals is never changed; a test sees only calls of methods that would.
         assert name.lstrip("_").isupper() or not isinstance(value, MUTABLE), f"{own}: '{name}' is mutable"
     for node in nodes_of(path):
         for name in changed(node):
@@ -266,7 +266,7 @@ def test_files_and_functions_are_short(path: Path) -> None:
 
 
 @for_each_file
-def test_every_file_says_what_it_is(path: Path) -> None:
+def test_every_file_has_a_docstring(path: Path) -> None:
     assert ast.get_docstring(tree_of(path)), f"{name_of(path)} has no docstring"
 
 

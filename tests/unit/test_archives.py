@@ -41,8 +41,8 @@ def session(folder: Path, cache: Path, text: str = PROGRAM, **options: object) -
     source = folder / "prog.kpy"
     source.write_text(text)
     kept, sink = Cache(cache), Sink()
-    asked = config.Options(source, output=folder / "out", writes=True, **{"accelerators": "cpu", **options})
-    made = config.resolve(asked, sink, kept)
+    options_of_user = config.Options(source, output=folder / "out", writes=True, **{"accelerators": "cpu", **options})
+    made = config.resolve(options_of_user, sink, kept)
     assert made is not None
     return pipeline.Session(made, kept, sink)
 
@@ -91,7 +91,7 @@ def test_what_devices_need_is_in_the_archive(archive: library_archive.Archive) -
     assert wanted | {"handle_signals", "launch_on_cpu", "load", "format_float"} <= names
 
 
-def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
+def test_damaged_entries_are_rebuilt(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     made = session(tmp_path, tmp_path / "cache").config
     base = kept_library.base_key(made, made.host)
@@ -126,7 +126,7 @@ def main():
 """
 
 
-def test_bodies_that_are_kept_are_those_that_would_be_made(tmp_path: Path, program_cache: Path) -> None:
+def test_stored_bodies_equal_elaborated_ones(tmp_path: Path, program_cache: Path) -> None:
     one = session(tmp_path, program_cache, KERNELS, accelerators="sm_90")
     with Workers(1) as workers:
         found = library_archive.find(one.config, one.cache, workers)

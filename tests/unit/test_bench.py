@@ -36,7 +36,7 @@ def test_the_tables_have_both_flows_and_their_ratios() -> None:
     assert "2.00" in said and "1.00" in said and "0:02.00" in said and "100%" in said
 
 
-def test_another_compiler_is_shown_beside() -> None:
+def test_another_compiler_is_compared() -> None:
     said = text_of(compile_runs.Plan((FILE,), levels=(3,), debugs=("none",), versus="/usr/bin/other build"))
     assert "other" in said and "10.00" in said
 
@@ -56,7 +56,7 @@ def test_a_run_counts_the_processes_that_it_starts(tmp_path: Path) -> None:
     assert made.cpu > 0 and made.elapsed > 0 and made.maxres_bytes > 60 << 20
 
 
-def test_a_failed_build_says_what_was_said() -> None:
+def test_a_failed_build_shows_its_output() -> None:
     with pytest.raises(compile_runs.BenchFailed, match="exit code 3:\nwoe"):
         compile_runs.run([sys.executable, "-c", "import sys; print('woe'); sys.exit(3)"], {})
 
@@ -89,7 +89,7 @@ def test_a_chart_is_drawn(tmp_path: Path) -> None:
     assert "<svg" in svg.read_text() and png.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_worker_gets_what_the_program_imports(tmp_path: Path) -> None:
+def test_a_worker_receives_the_imported_files(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     (tmp_path / "notes").mkdir()
     for name in ("p.kpy", "p.cu", "beside.mojo", "readme.txt", "inner/__init__.kpy", "inner/a.kpy", "notes/b.kpy"):

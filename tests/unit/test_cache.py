@@ -19,7 +19,7 @@ def entries(folder: Path) -> list[Path]:
     return [path for path in (folder / "entries").rglob("*") if path.is_file()]
 
 
-def test_what_was_put_is_got(tmp_path: Path) -> None:
+def test_a_stored_entry_is_found(tmp_path: Path) -> None:
     Cache(tmp_path).put(digest("a"), b"data")
     assert Cache(tmp_path).get(digest("a")) == b"data"
     assert Cache(tmp_path).get(digest("b")) is None
@@ -52,7 +52,7 @@ def test_a_truncated_entry_is_a_miss(tmp_path: Path) -> None:
     assert cache.get(digest("a")) is None
 
 
-def test_no_folder_keeps_nothing() -> None:
+def test_without_a_folder_nothing_is_stored() -> None:
     cache = Cache(None)
     cache.put(digest("a"), b"data")
     assert cache.get(digest("a")) is None
@@ -80,7 +80,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
     assert Cache(tmp_path).get(digest("a")) is None
 
 
-def test_the_bound_holds_and_the_oldest_goes_first(tmp_path: Path) -> None:
+def test_the_oldest_entries_are_removed_at_the_bound(tmp_path: Path) -> None:
     cache = Cache(tmp_path, max_bytes=10_000)
     for index in range(30):
         cache.put(digest(str(index)), bytes(1000))
@@ -109,7 +109,7 @@ def test_what_is_used_stays(tmp_path: Path) -> None:
         cache.put(digest(str(index)), bytes(1000))
 
 
-def test_leftovers_of_dead_processes_go(tmp_path: Path) -> None:
+def test_leftovers_of_dead_processes_are_removed(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     cache.put(digest("a"), b"data")
     stale = tmp_path / "entries" / "aa" / ".1-0-0.part"
@@ -164,7 +164,7 @@ def test_a_spare_store_is_only_read(tmp_path: Path) -> None:
     assert cache.get("a" * 64) == b"own" and Cache(tmp_path / "spare").get("a" * 64) == b"from the spare"
 
 
-def test_what_is_made_is_the_owners_alone(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_cache(tmp_path: Path) -> None:
     before = os.umask(0o002)
     try:
         Cache(tmp_path / "a" / "b").put(digest("a"), b"data")
@@ -204,7 +204,7 @@ def test_an_entry_under_another_key_is_a_miss(tmp_path: Path) -> None:
     assert cache.get(digest("b")) is None
 
 
-def test_a_pickle_makes_records_only(tmp_path: Path) -> None:
+def test_unpickling_creates_records_only(tmp_path: Path) -> None:
     def system() -> object:
         return os.system, ("touch made",)
 
@@ -222,7 +222,7 @@ def test_a_pickle_makes_records_only(tmp_path: Path) -> None:
     assert unpickling.loads(pickle.dumps((1, "a", {2: [frozenset({3})]}))) == (1, "a", {2: [frozenset({3})]})
 
 
-def test_a_clock_that_goes_back(tmp_path: Path) -> None:
+def test_a_clock_that_is_set_back(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     cache.put(digest("a"), b"data")
     (path,) = entries(tmp_path)

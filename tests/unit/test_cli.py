@@ -47,7 +47,7 @@ def test_build_follows_the_reference_in_names(elaborations: list[Config]) -> Non
     assert subprocess.run(["./prog"], check=False).returncode == 7
 
 
-def test_nothing_changed_is_no_second_build(elaborations: list[Config]) -> None:
+def test_an_unchanged_program_is_not_built_again(elaborations: list[Config]) -> None:
     assert main(["build", "prog.kpy"]) == 0
     Path("prog").unlink()
     assert main(["build", "prog.kpy", "-o", "other"]) == 0
@@ -72,7 +72,7 @@ def test_debug_flags_do_not_eat_the_file(elaborations: list[Config], flag: str, 
     assert elaborations[0].debug == level
 
 
-def test_run_gives_the_programs_code_and_its_arguments(elaborations: list[Config]) -> None:
+def test_run_passes_arguments_and_returns_the_exit_status(elaborations: list[Config]) -> None:
     assert main(["run", "prog.kpy", "-O9", "--", "x"]) == 7
     assert main(["run", "prog.kpy"]) == 7
     assert len(elaborations) == 1
@@ -108,7 +108,7 @@ def test_exit_codes(
     assert "Traceback" not in said.err
 
 
-def test_json_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_diagnostics_are_written_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "--diagnostic-format", "json", "nope.kpy"]) == 1
     said = capsys.readouterr()
     (line,) = said.err.splitlines()
@@ -125,14 +125,14 @@ def test_emit_to_a_pipe_is_plain_and_to_a_file_not_executable(
     assert Path("x.ll").read_text() == text and not Path("x.ll").stat().st_mode & 0o111
 
 
-def test_a_syntax_error_is_told_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_syntax_error_is_reported_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.kpy").write_text("fn main():\n    print((1)\n")
     assert main(["build", "bad.kpy"]) == 1
     said = capsys.readouterr().err
     assert "bad.kpy:2:10: error[unclosed-bracket]" in said and "    print((1)" in said and said.endswith("1 error\n")
 
 
-def test_a_warning_is_told_again_by_a_build_with_nothing_to_do(
+def test_a_build_with_nothing_to_do_repeats_warnings(
     monkeypatch: pytest.MonkeyPatch, elaborations: list[Config], capsys: pytest.CaptureFixture[str]
 ) -> None:
     quiet = stages.elaborate

@@ -72,7 +72,7 @@ def test_defines(tmp_path: Path) -> None:
     assert made is not None and made.defines.items() >= {"a": "1", "b": "", "c": "x=y"}.items()
 
 
-def test_an_output_that_cannot_be_is_told_before_the_work(tmp_path: Path) -> None:
+def test_an_impossible_output_is_reported_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "prog.kpy").write_text("")
     for output in (tmp_path, tmp_path / "no" / "out", tmp_path / "prog.kpy"):
         made, sink = resolve(tmp_path, output=output)
@@ -89,17 +89,17 @@ def test_the_cache_folder_comes_from_the_environment(tmp_path: Path) -> None:
     assert config.open_cache({"KTC_CACHE_DIR": "", "KTC_CACHE_SIZE": "2"}).max_bytes == 2 << 20
 
 
-def test_the_processor_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_processor_is_detected_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = Cache(tmp_path)
     first = config.processor(cache)
-    monkeypatch.setattr("ktc.targets.host.detect", lambda: pytest.fail("asked again"))
+    monkeypatch.setattr("ktc.targets.host.detect", lambda: pytest.fail("detected again"))
     assert config.processor(cache) == first
 
 
-def test_gpus_are_asked_once_for_a_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_are_detected_once_for_each_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ktc.targets.detection import drivers
 
-    log = tmp_path / "asked"  # a file: it is a child process that asks
+    log = tmp_path / "log"  # a file: a child process writes it
 
     def gpus() -> tuple[drivers.Gpu, ...]:
         with log.open("a") as file:

@@ -42,7 +42,7 @@ def returns(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return numbers
 
 
-def test_build_makes_an_executable_that_runs(tmp_path: Path, returns: list[int]) -> None:
+def test_build_produces_an_executable(tmp_path: Path, returns: list[int]) -> None:
     made = pipeline.build(session(tmp_path))
     assert subprocess.run([made.path], check=False).returncode == 7
     assert made.size_bytes == made.path.stat().st_size
@@ -55,7 +55,7 @@ def test_two_builds_in_two_folders_are_the_same_bytes(tmp_path: Path, returns: l
     assert first.path.read_bytes() == second.path.read_bytes()
 
 
-def test_the_stage_that_fails_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_failing_stage_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def elaborate(*_: object) -> Program:
         raise RuntimeError("boom")
 
@@ -146,7 +146,7 @@ def test_kernels_for_several_targets_in_one_program(tmp_path: Path, kernels: Non
     assert pipeline.compile_objects(again) == objects
 
 
-def test_an_image_is_not_made_twice(tmp_path: Path, kernels: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_is_compiled_once(tmp_path: Path, kernels: None, monkeypatch: pytest.MonkeyPatch) -> None:
     first = session(tmp_path, accelerators="sm_90")
     shown = pipeline.emit(first, "asm", "two", on_device=True)
     assert b".visible .entry two" in shown

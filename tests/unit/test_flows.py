@@ -78,7 +78,7 @@ def why(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, str]:
     return {row[0]: " ".join(row[1:]) for row in rows}
 
 
-def test_both_flows_give_the_same_executable(place: Path, library_cache: Path) -> None:
+def test_both_flows_produce_the_same_executable(place: Path, library_cache: Path) -> None:
     whole = (place / "prog").read_bytes()
     shutil.rmtree(place / "cache")
     shutil.copytree(library_cache, place / "cache")
@@ -102,16 +102,16 @@ def test_one_kernel_is_shown_alone(place: Path, capsys: pytest.CaptureFixture[st
         assert alone == whole if kind == "asm" else alone in whole or "shifted" in alone
 
 
-def test_errors_in_kernels_are_told_in_both_flows(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_flows_report_errors_in_kernels(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("prog.kpy").write_text(PROGRAM.replace("p[i] + 5", "p[i] + nowhere"))
-    told = []
+    outputs = []
     for mode in ("all-kernel", "per-kernel"):
         assert main(["build", *TARGETS, "--offload-mode", mode, "prog.kpy"]) == 1
-        told.append(capsys.readouterr().err)
-    assert told[0] == told[1] and "nowhere" in told[0]
+        outputs.append(capsys.readouterr().err)
+    assert outputs[0] == outputs[1] and "nowhere" in outputs[0]
 
 
-def test_the_cache_says_what_changed(
+def test_cache_why_names_what_changed(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, program_cache: Path
 ) -> None:
     assert main(["build", *TARGETS, "prog.kpy"]) == 0

@@ -69,7 +69,7 @@ class Board(Shelf):
     width: float = 1.5
 '''
 
-ASKED = """
+EXPRESSIONS = """
 Point(1) == Point(1, 3, "note")
 Point(1) == Point(1, 4)
 Point(1) == 1
@@ -93,7 +93,7 @@ def module_of(text: str, name: str) -> dict[str, Any]:
 
 def test_records_written_out_do_what_they_did() -> None:
     before, after = module_of(TEXT, "before"), module_of(written_out(TEXT), "after")
-    assert [eval(line, before) for line in ASKED] == [eval(line, after) for line in ASKED]
+    assert [eval(line, before) for line in EXPRESSIONS] == [eval(line, after) for line in EXPRESSIONS]
     point = pickle.loads(pickle.dumps(after["Point"](4, note="n")))
     assert point == after["Point"](4) and point.note == "n"
 
@@ -224,7 +224,7 @@ def test_a_guard_speaks_of_places_and_not_of_names() -> None:
         "    if isinstance(x, A) and (x.b > d):\n        c = _unchecked(_Any, x.b)\n        c()\n"
         "    elif isinstance(x, B):\n        c = _unchecked(_Any, x.b)\n        pass\n"
     )
-    assert without_matches(text, {"A": kinds["A"]}.get) == text  # a class that nobody knows
+    assert without_matches(text, {"A": kinds["A"]}.get) == text  # an unknown class
 
 
 def test_constants_are_final() -> None:
@@ -260,7 +260,7 @@ def test_compiled_modules_are_used_only_for_their_sources(tmp_path: Path, monkey
     assert native.folders() == []
 
 
-def test_installed_sources_are_known_by_their_digests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_sources_are_identified_by_their_digests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, info = tmp_path / "ktc", tmp_path / "ktc-1.0.dist-info"
     for folder in (".", *native.PACKAGES, "native", "syntax", "targets"):
         (home / folder).mkdir(parents=True, exist_ok=True)
@@ -316,7 +316,7 @@ def test_what_stays_interpreted_exists() -> None:
 
 
 @pytest.mark.wide  # mypy reads all of ktc without its cache
-def test_what_does_not_compile_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_compilation_leaves_no_files(tmp_path: Path) -> None:
     package = tmp_path / "ktc"
     here = Path(ktc.__file__).parent
     shutil.copytree(here, package, ignore=shutil.ignore_patterns("made", "grammar", "stdlib", "__pycache__"))

@@ -14,14 +14,14 @@ def session(current: str, done: tuple[int, int] = (0, 0), makes_library: bool = 
     return SimpleNamespace(config=config, current=current, done=done, makes_library=makes_library)
 
 
-def test_the_line_says_what_is_done_and_what_is_done_once() -> None:
+def test_the_line_shows_the_stage_and_one_time_work() -> None:
     assert line(session(""), 1.2) == "prog.kpy: starting, 1 s"
     assert line(session("emit", (2, 5)), 3) == "prog.kpy: emit, kernels 2 of 5, 3 s"
     assert "the standard library, once" in line(session("archive"), 2)
     assert "the grammar the first time" in line(session("load"), 2)
 
 
-def test_nothing_is_shown_but_on_a_terminal(capfd: Any) -> None:
+def test_progress_is_shown_on_a_terminal_only(capfd: Any) -> None:
     with shown(session("load"), False):
         pass
     assert capfd.readouterr().err == ""

@@ -70,7 +70,7 @@ def test_any_number_of_fields() -> None:
     assert made(*range(30)).field29 == 29
 
 
-def test_wrong_calls_are_told_as_python_does() -> None:
+def test_wrong_calls_raise_what_python_raises() -> None:
     with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'x'"):
         Point()  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):

@@ -40,7 +40,7 @@ def test_targets_and_options_of_a_program(tmp_path: Path) -> None:
     assert same_code.targets_of(source) == ["sm_80", "gfx942", "cpu"]
 
 
-def test_a_version_makes_host_and_kernels(tmp_path: Path, program_cache: Path) -> None:
+def test_a_version_emits_host_and_kernels(tmp_path: Path, program_cache: Path) -> None:
     words = [sys.executable, "-P", same_code.__file__, "--make", str(same_code.ROOT), "--out", str(tmp_path)]
     words += ["--cache", str(program_cache)]
     source = same_code.ROOT / "examples" / "vector_addition.kpy"

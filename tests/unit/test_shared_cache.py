@@ -88,7 +88,7 @@ def test_what_the_compiler_runs_is_not_shared(tmp_path: Path, store: Store) -> N
     assert Cache(tmp_path / "b", shared=SharedCache(url(store))).get(SECRET) is None
 
 
-def test_a_lie_is_a_miss(tmp_path: Path, store: Store) -> None:
+def test_a_wrong_entry_is_a_miss(tmp_path: Path, store: Store) -> None:
     Cache(tmp_path / "a", shared=SharedCache(url(store))).put(IMAGE, b"code")
     store.lies = True
     shared = SharedCache(url(store))
@@ -96,7 +96,7 @@ def test_a_lie_is_a_miss(tmp_path: Path, store: Store) -> None:
     assert other.get(IMAGE) is None
     assert other.get(IMAGE) is None
     store.lies = False
-    assert other.get(IMAGE) is None, "who lied twice is not asked again"
+    assert other.get(IMAGE) is None, "a store that lied twice is not used again"
     assert shared.failures == 2
 
 
@@ -107,7 +107,7 @@ def test_an_entry_under_another_name_is_a_miss(tmp_path: Path, store: Store) -> 
     assert Cache(tmp_path / "b", shared=SharedCache(url(store))).get(other) is None
 
 
-def test_a_slow_store_is_given_up(tmp_path: Path, store: Store) -> None:
+def test_a_slow_store_is_abandoned(tmp_path: Path, store: Store) -> None:
     store.delay = 30
     cache = Cache(tmp_path / "a", shared=SharedCache(url(store)))
     start = time.monotonic()
@@ -119,7 +119,7 @@ def test_a_slow_store_is_given_up(tmp_path: Path, store: Store) -> None:
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/none", "http://:x", "/proc/nothing/here"])
-def test_a_store_that_is_away_changes_nothing(tmp_path: Path, address: str) -> None:
+def test_an_unreachable_store_changes_nothing(tmp_path: Path, address: str) -> None:
     cache = Cache(tmp_path / "a", shared=SharedCache(address))
     assert cache.get(IMAGE) is None
     cache.put(IMAGE, b"code")

@@ -118,7 +118,7 @@ def test_bad_tuning_files(tmp_path: Path, text: str, said: str) -> None:
         tuned.defines(path, Path("p.kpy"), ["cpu"])
 
 
-def test_a_journal_goes_on_where_it_was_cut(tmp_path: Path) -> None:
+def test_a_truncated_journal_is_continued(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j", "subject")
     journal.begin([])
     journal.add(outcome(1, measured(1)))
@@ -161,7 +161,7 @@ def test_what_cannot_be_tuned(tmp_path: Path) -> None:
     assert "no value 7" in ktc("tune", "p.kpy", "--set", "BLOCK=7", folder=tmp_path).stderr
 
 
-def test_a_search_that_is_stopped_goes_on(tmp_path: Path) -> None:
+def test_a_stopped_search_is_continued(tmp_path: Path) -> None:
     (tmp_path / "p.kpy").write_text(PROGRAM)
     command = [sys.executable, "-m", "ktc", "tune", "p.kpy", "--target-accelerator", "cpu", "--json", "-j", "1"]
     pipe = subprocess.PIPE
@@ -187,9 +187,9 @@ def test_a_search_that_is_stopped_goes_on(tmp_path: Path) -> None:
 def test_optuna_finds_the_best() -> None:
     search = Proposed.of({"A": tuple(range(8)), "B": tuple(range(8))}, 40)
     tried = []
-    while asked := search.ask(4):
-        tried += asked
-        search.tell((one, 1.0 + (one["A"] - 5) ** 2 + (one["B"] - 2) ** 2) for one in asked)
+    while proposed := search.ask(4):
+        tried += proposed
+        search.tell((one, 1.0 + (one["A"] - 5) ** 2 + (one["B"] - 2) ** 2) for one in proposed)
     assert tried[0] == {"A": 0, "B": 0}
     assert len(tried) == 40 == len({tuple(one.items()) for one in tried})
     assert min((one["A"] - 5) ** 2 + (one["B"] - 2) ** 2 for one in tried) <= 1

@@ -1,4 +1,4 @@
-"""ktc as a library of Python: compile, load and call. `import ktc` finds these names when they are asked for."""
+"""ktc as a library of Python: compile, load and call. `import ktc` loads these names on first use."""
 
 from ktc.api.building import BuildOptions, build, emit
 from ktc.api.errors import CompileError, Problem

@@ -73,7 +73,7 @@ class Made:
 
 @record
 class BuildRequest:
-    """What is asked of a build.
+    """What a build should make.
 
     Args:
         text: stands for the file, if it is not "".

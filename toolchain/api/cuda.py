@@ -52,11 +52,11 @@ class _CudaArray(Protocol):
 
 @record
 class _Kind:
-    """How arrays of one type are asked.
+    """How the pointer and the shape of arrays of one type are found.
 
     Args:
         is_torch: it is a tensor of torch. is_foreign: it may have the CUDA Array Interface. is_host: it is an array of
-            the host. has_dlpack: it may only be asked through DLPack.
+            the host. has_dlpack: only DLPack gives them.
     """
 
     is_torch: bool

@@ -196,7 +196,7 @@ class Launcher:
 
 
 def _hashable(shape: tuple[Shape, ...]) -> tuple[Shape, ...]:
-    """Return the shape of a launch with tuples in place of lists."""
+    """Return the shape of a launch with tuples instead of lists."""
     if type(shape) is not tuple:
         return shape
     if any([isinstance(one, list) for one in shape]):

@@ -151,7 +151,7 @@ class Library:
         return Library, (self._request, self._reloads)
 
     def __getattr__(self, name: str) -> Function:
-        """Look for a new function, and say what the library has instead of what is asked for.
+        """Look for a new function, and say what the library has instead.
 
         Raises:
             AttributeError: it has none, also after a change of the file.

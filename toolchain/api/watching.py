@@ -1,4 +1,4 @@
-"""Whether source files have changed since a build, asked often and answered cheaply.
+"""Whether source files have changed since a build, cheap enough to be called often.
 
 Input: the files that a build has read. Output: a `Watch`; who calls a function compares the clock with `Watch.next`
 first, and looks at the files ten times a second at most.

@@ -1,4 +1,4 @@
-"""How long compiling takes: runs of a compiler, measured by the operating system, in every variant that is asked for.
+"""How long compiling takes: runs of a compiler, measured by the operating system, in every chosen variant.
 
 Input: source files and what to vary. Output: `Result`s, each with its runs; `bench_report` prints, stores and draws
 them. A run is a process of its own with a cache of its own: time is what the system charges to the process and to all

@@ -22,7 +22,7 @@ METRICS = (
     "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
     "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
 )
-"""What ncu is asked for: bytes of device memory, and additions, products and fused ones of float32."""
+"""What ncu measures: bytes of device memory, and additions, products and fused ones of float32."""
 
 
 @record

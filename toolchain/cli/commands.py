@@ -54,7 +54,7 @@ _ELSEWHERE = {
 
 
 class _Commands(click.Group):
-    """The commands of this file, and those of `tools`, which are loaded when they are asked for."""
+    """The commands of this file, and those of `tools`, which are loaded on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""

@@ -32,10 +32,10 @@ class SideFiles:
         Raises:
             CompileError: the build makes no library.
         """
-        asked: dict[str, object] = {"--header": self.header, "--pkg-config": self.pkg_config}
-        asked |= {"--soname": config.soname, "--symbol-version": config.symbol_version}
+        given: dict[str, object] = {"--header": self.header, "--pkg-config": self.pkg_config}
+        given |= {"--soname": config.soname, "--symbol-version": config.symbol_version}
         kinds = (*LIBRARIES, "object")
-        found = [name for name, value in asked.items() if value]
+        found = [name for name, value in given.items() if value]
         if found and config.emit not in kinds:
             text = f"{found[0]} is for libraries, and the build makes an executable"
             help = "say what it should make: --emit shared-lib, static-lib or object"

@@ -34,7 +34,7 @@ class _Table:
 
 
 class FormatStyles:
-    """The tables of the folders that were asked for; each is read once."""
+    """The tables of folders; each is read once, on first use."""
 
     def __init__(self) -> None:
         self._tables: dict[Path, _Table | None] = {}

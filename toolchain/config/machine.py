@@ -21,13 +21,13 @@ def local_gpus(cache: Cache, environment: Mapping[str, str] = os.environ) -> tup
     kept = cache.get(key)
     if kept is not None:
         return tuple(kept.decode().split())
-    found = _asked_apart(lambda: tuple(dict.fromkeys(gpu.target for gpu in drivers.gpus())))
+    found = _in_child_process(lambda: tuple(dict.fromkeys(gpu.target for gpu in drivers.gpus())))
     if found:  # a driver that could not start now may start the next time
         cache.put(key, " ".join(found).encode())
     return found
 
 
-def _asked_apart(ask: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
+def _in_child_process(ask: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
     """Return what a child of this process finds out.
 
     A process that has started CUDA cannot fork one that uses it, and `ktc run` runs its program in a fork.
@@ -56,7 +56,7 @@ def _driver_build() -> str:
 
 
 def processor(cache: Cache) -> hosts.Processor:
-    """Return what LLVM says about this machine, from the cache if it was asked before."""
+    """Return what LLVM says about this machine, from the cache if it is there."""
     key = Key.of("processor", identity=hosts.identity())
     kept = cache.get(key)
     if kept is not None:

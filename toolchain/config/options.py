@@ -1,4 +1,4 @@
-"""What the user asked for (`Options`), and what a build does (`Config`)."""
+"""What the user requests (`Options`), and what a build does (`Config`)."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -26,7 +26,7 @@ FULL_DEBUG = 2
 
 @record
 class Options:
-    """What the user asked for; None where nothing was said.
+    """What the user requests; None where nothing was said.
 
     Args:
         root: the main file.

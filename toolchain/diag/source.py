@@ -16,7 +16,7 @@ class Source:
 
     Args:
         path: the path as the user gave it, or as it was found on the search path.
-        text: the whole text, `\\n` line ends; None: what the file holds when it is asked for, nothing if it is gone.
+        text: the whole text, `\\n` line ends; None: what the file holds on first use, nothing if it is gone.
         is_library: True for files of the standard library: a diagnostic avoids them as primary place.
         file: where the text is, if it was not read.
     """

@@ -63,7 +63,7 @@ def run(work: Callable[[], int], crash: Callable[[], Crash]) -> int:
     """Run `work` on a large stack and return its code, or `INTERRUPTED`, or `INTERNAL_ERROR`.
 
     Args:
-        crash: asked for what the report shall say, after the error.
+        crash: gives the facts of the report, after the error.
     """
     outcome = _Outcome()
 

@@ -1,6 +1,6 @@
 """The pipeline: a main file to an executable, to objects that run at once, or to the text of any stage.
 
-Input: `Config`. Output: what was asked for. Every function here reads top to bottom in the order of the stages;
+Input: `Config`. Output: what the options request. Every function here reads top to bottom in the order of the stages;
 `Session` keeps what all of them share and knows which stage is running, for times and for reports of internal errors;
 `units` has what becomes of units, `per_kernel` the flow of one kernel at a time.
 """
@@ -236,7 +236,7 @@ def _emit_kernel(session: Session, unit: Unit, kernel: str, kind: str, workers: 
 
 
 def _choose_kernel(session: Session, unit: Unit, name: str) -> str:
-    """Return the symbol of the kernel that was asked for, by its symbol, its title, or its title without parameters."""
+    """Return the symbol of the requested kernel, by its symbol, its title, or its title without parameters."""
     listed = ", ".join(f"'{kernel.title}'" for kernel in unit.kernels)
     names = {kernel.symbol: (kernel.symbol, kernel.title, kernel.title.partition("[")[0]) for kernel in unit.kernels}
     fitting = [symbol for symbol, spelled in names.items() if not name or name in spelled]

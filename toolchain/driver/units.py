@@ -278,26 +278,26 @@ def emit_cached(
                 meanwhile=partial(verified, session, unit),
             )  # fmt: skip
     except device.Refused as error:
-        asked = _kernel_of(unit, error.kernel)
-        text = f"{error.target} {error.words.format(asked.title if asked else error.kernel)}"
-        fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, asked.span if asked else None, text))
+        found = _kernel_of(unit, error.kernel)
+        text = f"{error.target} {error.words.format(found.title if found else error.kernel)}"
+        fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, found.span if found else None, text))
     except device.LacksRoom as error:
-        asked = _kernel_of(unit, error.kernel)
-        text = f"'{asked.title if asked else error.kernel}' has {error}"
+        found = _kernel_of(unit, error.kernel)
+        text = f"'{found.title if found else error.kernel}' has {error}"
         help = "make its tiles smaller"
         if error.size <= error.target.dynamic_shared_bytes:
             help = "let the launch give it: 'external_memory' in the kernel and 'shared_mem_bytes=' at its launch"
-        fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, asked.span if asked else None, text, help=help))
+        fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, found.span if found else None, text, help=help))
     except device.UndefinedFunctions as error:
-        asked = _kernel_of(unit, error.kernel)
+        found = _kernel_of(unit, error.kernel)
         name, span = external_call(unit, error.kernel, HEAP_FUNCTIONS)
         text = f"a kernel cannot take memory from the heap: {error.target} has no '{name}'"
         help = "use 'InlineArray' or 'stack_allocation'; make lists and strings on the host" if name else ""
         if name not in error.functions:
             name, span = external_call(unit, error.kernel, error.functions)
             text = f"'{name or error.functions[0]}' cannot be called in a kernel: {error.target} has no such function"
-        notes = (Label(asked.span, f"in this kernel: {asked.title}"),) if asked and asked.span and span else ()
-        span = span or (asked.span if asked else None)
+        notes = (Label(found.span, f"in this kernel: {found.title}"),) if found and found.span and span else ()
+        span = span or (found.span if found else None)
         fail(session, Diagnostic(Code.UNSUPPORTED_ON_TARGET, span, text, help, notes))
     for kernel, image in new.items():
         for kind, data in image.data.items():
@@ -322,10 +322,10 @@ def _report_uncut(session: Session, unit: Unit, modules: Sequence[LlvmModule], n
             why = session.cache.get(key)
         if why:
             number, _, reason = why.decode().partition(" ")
-            asked = _kernel_of(unit, module.kernel)
-            title = asked.title if asked else module.kernel
+            found = _kernel_of(unit, module.kernel)
+            title = found.title if found else module.kernel
             place = module.stops[int(number)] if 0 <= int(number) < len(module.stops) else None
-            span = place or (asked.span if asked else None)
+            span = place or (found.span if found else None)
             text = f"the threads of kernel '{title}' are coroutines: {reason}"
             session.sink.report(Diagnostic(Code.COROUTINE_KERNEL, span, text, severity=Severity.WARNING))
             where = f" ({span.source.path}:{span.source.position(span.start)[0]})" if span else ""
@@ -355,8 +355,8 @@ def _kernel_of(unit: Unit, symbol: str) -> Kernel | None:
 
 
 def _title(unit: Unit, kernel: str, kind: str) -> str:
-    asked = _kernel_of(unit, kernel)
-    return f"kernel {asked.title if asked else kernel} for {name_of(unit)} ({kind})"
+    found = _kernel_of(unit, kernel)
+    return f"kernel {found.title if found else kernel} for {name_of(unit)} ({kind})"
 
 
 def _ended(session: Session, unit: Unit) -> device.Ended:

@@ -1,7 +1,7 @@
 """The thread on which a server compiles: a large stack, one job at a time, and no search for garbage meanwhile.
 
 Python's search for cycles takes up to half of a compile's time in a process that holds many trees, so it waits until
-nothing was asked for a while.
+it has been idle for a while.
 """
 
 import gc

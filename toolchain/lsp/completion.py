@@ -80,7 +80,7 @@ def _members(workspace: Workspace, document: Document, start: int, offset: int) 
 def _attempts(text: str, start: int, offset: int) -> Iterator[tuple[str, int]]:
     """Give texts from which the type before a dot may be known, and where that expression ends.
 
-    The first one has the expression alone in place of its statement, the second one a made-up name after the dot.
+    The first one has the expression alone instead of its statement, the second one a made-up name after the dot.
     """
     yield half_written.alone(text, start - 1, offset)
     yield text[:start] + _PLACEHOLDER + text[offset:], start - 1

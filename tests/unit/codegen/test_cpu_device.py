@@ -95,7 +95,7 @@ def test_every_thread_runs_once_with_its_ids():
     assert part[:] == [0] * 48 + expected[48:120] + [0] * (len(expected) - 120)
 
 
-def test_no_blocks_do_nothing():
+def test_a_grid_without_blocks():
     (module,) = lower_device(unit(CPU, ids(), kernels=("k",)))
     launch(module, (c_void_p(0),), (0, 1, 1), (4, 1, 1))
 

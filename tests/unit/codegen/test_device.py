@@ -297,7 +297,7 @@ def test_lines_on_nvidia_and_the_host():
         assert "add.kpy" in text and "3 3" in text
 
 
-def test_a_function_that_is_not_checked_says_so_in_its_debug_information():
+def test_unchecked_functions_are_marked_in_debug_information():
     span = Span(Source("add.kpy", "one"), 0, 3)
     made = [function(f"f{int(unchecked)}", (), VOID, Return(), span=span, unchecked=unchecked) for unchecked in (0, 1)]
     texts = [lower_host(unit(replace(HOST, checks=checks), *made), {}, debug=1).text for checks in ((), ("bounds",))]

@@ -67,6 +67,6 @@ br label %out1
 """)
 
 
-def test_nothing_in_common_stays_as_it_is() -> None:
+def test_exits_without_a_common_tail_stay() -> None:
     text = lines("ret i1 true\na:\nret i1 true\nb:\n%r = call i1 @f()\nret i1 %r\nc:\nunreachable")
     assert share_exits(text) == text

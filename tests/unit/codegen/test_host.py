@@ -106,7 +106,7 @@ def test_loops_breaks_and_locals(level):
     assert call(module, "f", kinds, 100, level=level) == 1 + 3 + 5 + 9 + 11 + 13
 
 
-def test_a_loop_without_a_break_needs_nothing_behind_it():
+def test_an_endless_loop_has_no_code_after_it():
     body = function("f", (I64,), I64, Loop(1, (If(op("eq", arg(0, I64), i64(0)), (Return(i64(1)),)), Return(i64(2)))))
     module = lower_host(unit(HOST, body), {})
     assert call(module, "f", (c_int64, c_int64), 0) == 1
@@ -176,7 +176,7 @@ def test_float_reductions_are_in_halves():
     assert call(module, "f", (c_float, c_void_p), values) == c_float(quarter[0] + quarter[1]).value
 
 
-def test_nothing_takes_no_room():
+def test_empty_types_have_no_size():
     nothing = Local(1, UNIT)
     inner = function("g", (UNIT, I64, UNIT), UNIT, Return(Const(UNIT, ())), linkage="internal")
     module = lower_host(
@@ -315,7 +315,7 @@ def test_atomics():
         assert number.value == 2.5
 
 
-def test_intrinsics_give_bools_as_bytes():
+def test_intrinsics_return_bools_as_bytes():
     pair = StructType((I32, BOOL))
     got = Temp(1, pair)
     add = CallIntrinsic("llvm.sadd.with.overflow.i32", (arg(0, I32), arg(1, I32)), pair, True)

@@ -38,7 +38,7 @@ def test_no_place() -> None:
     assert render_text([Diagnostic(Code.LINK_FAILED, None, "m")]) == "ktc: error[link-failed]: m\n1 error\n"
 
 
-def test_nothing_is_nothing() -> None:
+def test_no_diagnostics_render_as_an_empty_text() -> None:
     assert render_text([]) == ""
 
 
@@ -77,7 +77,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert "\x1b" not in render_text([Diagnostic(Code.SYNTAX_ERROR, at("\x1b[31m y", "y"), "bad \x1b\n")])
 
 
-def test_colours_only_when_asked() -> None:
+def test_colours_only_on_request() -> None:
     one = [Diagnostic(Code.LINK_FAILED, None, "m")]
     assert "\x1b[" in render_text(one, color=True) and "\x1b[" not in render_text(one)
 
@@ -100,7 +100,7 @@ def test_json_is_one_object_a_line() -> None:
     assert first["notes"][0]["message"] == "n" and second["place"] is None
 
 
-def test_explain_knows_every_code() -> None:
+def test_explain_has_a_page_for_every_code() -> None:
     for code in Code:
         assert code.title in (explain(code.id) or "")
     assert explain("nonsense") is None and nearest("typ-mismatch")[0] == "type-mismatch"

@@ -13,8 +13,8 @@ from ktc.elaborate.resolve import modules
 from ktc.syntax.loader import load
 
 EMPTY = "fn main():\n    pass\n"
-ASKED_ELSEWHERE = ("gpu.host._launch", "gpu.host._launch_arguments")
-"""There the types of arguments are asked first, and no bound can say it."""
+TYPE_CHECKED_MODULES = ("gpu.host._launch", "gpu.host._launch_arguments")
+"""They test the types of arguments before they use them, which no bound can express."""
 
 
 def begun(text: str, folder: Path, sink: Sink, program_cache: Path) -> Elaboration:
@@ -35,7 +35,7 @@ def test_library(program_cache: Path, tmp_path: Path) -> None:
     names = {path.relative_to(library).with_suffix("").parts for path in library.rglob("*.kpy")}
     for parts in sorted(names):
         dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        if not dotted or dotted.startswith("archive") or dotted in ASKED_ELSEWHERE:
+        if not dotted or dotted.startswith("archive") or dotted in TYPE_CHECKED_MODULES:
             continue
         module = made.modules.package.find(f"std.{dotted}")
         assert module is not None, dotted

@@ -236,7 +236,7 @@ def test_operation_by_kind(body, name, dtype, op):
     assert result.ty is ty and result.ir.name == op
 
 
-def test_a_struct_stands_for_its_field(body):
+def test_a_struct_of_one_field_is_represented_by_it(body):
     index = body.elab.prim("index")
     result = run(body, "pop.add", RValue(wrapper(body, "Int", index), nodes.Const(I64, 2)), const(index, 3))
     assert result.ty is index and result.ir == nodes.Const(I64, 5)

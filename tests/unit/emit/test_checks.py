@@ -53,20 +53,20 @@ def calls(text: str) -> list[str]:
     return re.findall(r"call [^@\n]*@__ktc_check_(\w+)\(", text)
 
 
-def test_an_access_of_the_host_is_looked_at_once() -> None:
+def test_an_access_of_the_host_is_checked_once() -> None:
     text = made("%q = getelementptr i32, ptr %p, i64 %i\nstore i32 1, ptr %q, align 4", ("bounds",))
     assert calls(text) == ["host"]
     assert text.index("@__ktc_check_host(") < text.index("store i32 1")
     assert re.search(r"@ktc\.site\.\d+ = .*i32 7, i32 5, i32 4", text)  # line, column, size
 
 
-def test_nothing_is_asked_for_that_was_not_chosen() -> None:
+def test_only_the_chosen_checks_are_inserted() -> None:
     body = "%q = getelementptr i32, ptr %p, i64 %i\nstore i32 1, ptr %q, align 4\n%r = sdiv i64 %i, %d"
     assert calls(made(body, ("arithmetic",))) == ["zero"]
     assert calls(made("%q = alloca i32\nstore i32 1, ptr %q, align 4", ("bounds",))) == []
 
 
-def test_addresses_that_a_call_gets() -> None:
+def test_addresses_passed_to_a_call() -> None:
     assert calls(made("call void @takes(ptr %p, i64 %i)", ("bounds",))) == ["passed"]
     assert calls(made("%q = alloca i64\ncall void @takes(ptr %q, i64 %i)", ("bounds",))) == []
 

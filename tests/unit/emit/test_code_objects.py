@@ -41,7 +41,7 @@ def relocatable(name: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", AMD)
-def test_the_loader_takes_it(name: str, loader: ctypes.CDLL) -> None:
+def test_the_dynamic_loader_accepts_the_object(name: str, loader: ctypes.CDLL) -> None:
     image = hsaco.link(relocatable(name))
     assert refusal(loader, image, name) == ""
     other = "gfx942" if name != "gfx942" else "gfx950"
@@ -72,7 +72,7 @@ def test_the_loader_refuses(words: str, place: int | str, bits: int, loader: cty
 
 @pytest.mark.skipif(not find_spec("ziglang"), reason="zig brings lld (pip install 'ktc[cross]')")
 @pytest.mark.parametrize("name", ["gfx90a", "gfx942", "gfx1100", "gfx1200"])
-def test_lld_makes_the_same(name: str, loader: ctypes.CDLL, tmp_path: Path) -> None:
+def test_lld_produces_the_same(name: str, loader: ctypes.CDLL, tmp_path: Path) -> None:
     """The same symbols, notes, sizes of code and constants, and relocations that the loader applies."""
     source = relocatable(name)
     (tmp_path / "in.o").write_bytes(source)

@@ -171,7 +171,7 @@ def test_globals_and_metadata():
     assert "!{i32 2, i32 7, i32 0}" in new
 
 
-def test_attributes_that_matter_are_kept():
+def test_attributes_that_change_code_are_kept():
     text = f"""{head(TARGET)}
 declare void @air.wg.barrier(i32, i32) convergent nounwind
 define void @k(ptr addrspace(1) noalias readonly captures(none) %a) {{
@@ -183,7 +183,7 @@ define void @k(ptr addrspace(1) noalias readonly captures(none) %a) {{
     assert re.search(r"@k\(ptr addrspace\(1\) noalias readonly captures\(none\)", after)
 
 
-def test_the_driver_gets_bitcode_in_its_wrapper_in_a_container():
+def test_the_metallib_contains_wrapped_bitcode():
     with optimized(head(TARGET) + TEXT, TARGET, 3, "k") as module:
         made = air.emit(str(module), TARGET, "k", {"asm", "object", "image"})
     assert made["object"][:4] == (0x0B17C0DE).to_bytes(4, "little")

@@ -134,7 +134,7 @@ def test_a_shared_library(tmp_path):
     assert ctypes.CDLL(str(made.path)).answer() == 42
 
 
-def test_data_object_gives_the_images_to_the_program(capfd):
+def test_the_data_object_defines_the_images(capfd):
     data = bytes(range(32, 127)) + b'"quoted"\\'
     code = objects(
         f"""

@@ -245,7 +245,7 @@ entry:
     assert "addrspacecast ptr addrspace(3) %ktc.place1 to ptr addrspace(4)" in kernel.text
 
 
-def test_a_kernel_with_warps_gets_the_shape_of_its_block() -> None:
+def test_a_kernel_with_warps_receives_the_shape_of_its_block() -> None:
     text = """target datalayout = "e"
 declare i64 @_Z12get_local_idj(i32)
 declare i64 @_Z14get_local_sizej(i32)

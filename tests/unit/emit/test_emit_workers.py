@@ -130,7 +130,7 @@ def test_closing_ends_what_runs():
     assert time.monotonic() - start < 5
 
 
-def test_a_child_that_cannot_start_says_why():
+def test_the_reason_why_a_child_cannot_start_is_reported():
     with Workers(1, preload=("no_such_module",)) as running, pytest.raises(Bug, match="no_such_module"):
         running.result(running.submit(job("double", 1)))
 

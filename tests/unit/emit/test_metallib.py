@@ -27,7 +27,7 @@ def refusal(reader: ctypes.CDLL, data: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", ["apple-m1", "apple-m4", "apple-m5"])
-def test_the_reader_takes_it(name: str, reader: ctypes.CDLL) -> None:
+def test_the_reader_accepts_the_metallib(name: str, reader: ctypes.CDLL) -> None:
     target = targets.find(name)
     assert target is not None
     assert refusal(reader, metallib.write("a_kernel", CODE, versions(target))) == ""

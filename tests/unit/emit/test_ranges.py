@@ -78,7 +78,7 @@ def test_a_guard_narrows_the_range() -> None:
     assert not is_right(_GUARDED, 1 << 40, 3)
 
 
-def test_a_counter_goes_as_far_as_its_loop() -> None:
+def test_the_range_of_a_loop_counter() -> None:
     assert [is_right(_LOOP, count, 0) for count in (-1, 0, 50, 51)] == [True, True, True, False]
 
 

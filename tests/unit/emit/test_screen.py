@@ -42,7 +42,7 @@ def looked_at(*lines: str) -> Screen:
     return found
 
 
-def test_what_is_only_read_is_not_looked_after() -> None:
+def test_memory_that_is_only_read_is_not_tracked() -> None:
     found = looked_at(
         INDEX, "%p = getelementptr float, ptr %a0, i64 %t", "%v = load float, ptr %p, align 4",
         "%q = getelementptr float, ptr %a1, i64 %t", "store float %v, ptr %q, align 4", "ret void",
@@ -52,7 +52,7 @@ def test_what_is_only_read_is_not_looked_after() -> None:
     assert "call i32 @__ktc_check_claim(" not in found.text
 
 
-def test_neighbours_that_may_write_to_one_place_are_looked_at_one_after_the_other() -> None:
+def test_neighbours_that_may_write_to_one_address_are_screened_in_turn() -> None:
     found = looked_at(
         INDEX, "%h = lshr i64 %t, 1", "%q = getelementptr i32, ptr %a1, i64 %h", "store i32 1, ptr %q, align 4",
         "ret void",
@@ -68,14 +68,14 @@ def shared_reads(between: str) -> Screen:
     )  # fmt: skip
 
 
-def test_shared_memory_is_looked_after_where_it_is_written_before_the_next_barrier() -> None:
+def test_shared_memory_is_tracked_where_it_is_written_before_the_next_barrier() -> None:
     apart, together = shared_reads(BARRIER).text, shared_reads("%none = add i32 %n, 1").text
     assert (apart.count(", 2046"), together.count(", 2046")) == (0, 1)  # the word of several readers
     for text in (apart, together):
         assert text.count("call i64 @__ktc_check_shared_own()") == 2
 
 
-def test_a_kernel_that_may_wait_for_another_thread_is_not_taken() -> None:
+def test_a_kernel_that_may_wait_for_another_thread_is_not_screened() -> None:
     with pytest.raises(Unscreened, match="wait"):
         looked_at(
             "br label %again", "again:", "%v = load i32, ptr %a0, align 4", "%c = icmp eq i32 %v, 0",
@@ -91,7 +91,7 @@ def test_a_kernel_that_may_wait_for_another_thread_is_not_taken() -> None:
         ("%v = load float, ptr %a0, align 4", "does not use"),
     ],
 )
-def test_what_a_first_look_would_not_see_is_not_taken(line: str, why: str) -> None:
+def test_kernels_that_screening_cannot_judge_are_refused(line: str, why: str) -> None:
     with pytest.raises(Unscreened, match=why):
         looked_at(line, "ret void")
 

@@ -58,7 +58,7 @@ def casts(text: str, kinds: list[tuple[str, str, int]]) -> dict[tuple[str, str, 
 
 
 @pytest.mark.skipif(not llvm.get_default_triple().startswith("x86_64"), reason="written out for x86 alone")
-def test_written_out_casts_give_the_same_numbers() -> None:
+def test_expanded_casts_compute_the_same_numbers() -> None:
     kinds = [(sign, have, bits) for sign in "su" for have in ("float", "double") for bits in (8, 16, 32, 64)]
     text = module(kinds)
     written = vector_casts.split(text)
@@ -71,6 +71,6 @@ def test_only_modules_with_such_calls_are_touched() -> None:
     assert not vector_casts.are_there(["main", "llvm.fptoui.sat.i8.f32", "llvm.sadd.sat.v4i32"])
 
 
-def test_notes_stay_and_attributes_go() -> None:
+def test_metadata_stays_and_attributes_are_removed() -> None:
     line = "  %r = call <4 x i8> @llvm.fptosi.sat.v4i8.v4f32(<4 x float> %x) #3, !dbg !7"
     assert vector_casts.split(line).split("\n")[-1].endswith("zeroinitializer, !dbg !7")

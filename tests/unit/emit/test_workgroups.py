@@ -56,7 +56,7 @@ def test_a_barrier_makes_two_loops() -> None:
     assert text.count('"llvm.loop.parallel_accesses"') == 2
 
 
-def test_what_lives_across_a_barrier_is_kept_for_each_thread() -> None:
+def test_values_that_live_across_a_barrier_are_stored_for_each_thread() -> None:
     load = "  %r = getelementptr float, ptr %a0, i64 %i\n  %v = load float, ptr %r, align 4\n"
     text = cut(f"{STORE}{load}{WAIT}  store float %v, ptr %p\n  ret void")
     assert "= alloca [1024 x float], align 64" in text
@@ -209,7 +209,7 @@ def test_a_loop_that_lanes_leave_one_by_one_has_places() -> None:
     assert "poison" in inner or "poison" in text  # what nobody reads need not be kept for those that have left
 
 
-def test_an_index_within_bounds_is_asked_once_for_a_strip() -> None:
+def test_an_index_is_compared_with_its_bound_once_for_each_strip() -> None:
     text = cut("""
   %i = zext i32 %s0 to i64
   %far = ptrtoint ptr %a0 to i64
@@ -221,8 +221,8 @@ some:
   br label %none
 none:
   ret void""")
-    asked, stored = lanes(text)
-    assert "icmp slt" in asked and "store float" in stored and "icmp slt" not in stored
+    compared, stored = lanes(text)
+    assert "icmp slt" in compared and "store float" in stored and "icmp slt" not in stored
     assert "label %r0..strip.end, label %r0..single" in text  # none of them; some of them, one by one
 
 
@@ -240,7 +240,7 @@ none:
 
 
 @pytest.mark.parametrize(
-    ("test", "is_asked"),
+    ("test", "is_once"),
     [
         ("ult i32 %i, 288", True),
         ("ugt i32 %i, 287", True),
@@ -250,9 +250,9 @@ none:
         ("ult i32 %s0, 16", False),  # a step of a reduction
     ],
 )
-def test_a_constant_bound_is_asked_once_where_it_parts_no_strip(test: str, is_asked: bool) -> None:
+def test_a_constant_bound_is_compared_once_where_it_cuts_no_strip(test: str, is_once: bool) -> None:
     text = cut(GRID.format(test=test))
-    assert ("%r0..asked = load" in text) == is_asked, text
+    assert ("%r0..asked = load" in text) == is_once, text
 
 
 def test_a_counter_that_starts_at_the_index_is_the_same_for_all_but_the_index() -> None:
@@ -302,7 +302,7 @@ def test_threads_of_a_row_that_have_nothing_to_do_are_left_out() -> None:
     assert "umin.i32(i32 5," in text and "icmp ult i32 %r0.x.next, %r0.hi" in text and "..strip" not in text
 
 
-def test_threads_for_which_something_is_kept_are_not_left_out() -> None:
+def test_threads_with_stored_values_are_not_left_out() -> None:
     for test in ("ugt i64 %i, 5", "ne i64 %i, 0"):
         assert ".hi" not in cut(FIRST.format(test=test))
     kept = FIRST.format(test="ult i64 %i, 5").replace("none:\n", "none:\n  %k = phi i64 [ 0, %entry ], [ 7, %some ]\n")

@@ -37,11 +37,11 @@ def test_the_style(tables: Tables) -> None:
 
 
 @pytest.mark.parametrize("path", programs()[::EVERY], ids=lambda path: path.stem)
-def test_programs_keep_their_tree_and_their_comments(path: Path, tables: Tables) -> None:
+def test_formatting_preserves_the_tree_and_comments(path: Path, tables: Tables) -> None:
     assert problem(path, path.read_text("utf-8", "replace").replace("\r", ""), tables, 80) is None
 
 
-def test_mutants_keep_their_tree_and_their_comments(tables: Tables) -> None:
+def test_formatting_preserves_the_tree_and_comments_of_mutants(tables: Tables) -> None:
     chance = random.Random(3)
     path = Path(__file__).parents[2] / "run" / "closure_parameters.kpy"
     for columns in (40, 60, 80, 120):

@@ -278,7 +278,7 @@ def test_jumps_to_outer_loops():
     assert run(body) == 0 + 2 + 4
 
 
-def test_continue_goes_through_blocks():
+def test_continue_leaves_nested_blocks():
     i, n = Local(1, I64, "i"), Local(2, I64, "n")
     t1, t2, t4 = (Temp(at, I64) for at in range(3))
     body = function(
@@ -537,7 +537,7 @@ def test_bad_memory_accesses_are_faults(body, message):
     assert message in error.message
 
 
-def test_what_cannot_run_says_so():
+def test_what_the_interpreter_cannot_run_is_reported():
     error = failure(function("f", (), VOID, Let(None, CallExternal("read", (), VOID)), Return()))
     assert (error.kind, error.message) == ("unsupported", "'read' cannot be called at compile time")
     error = failure(function("f", (), VOID, Let(None, CallIntrinsic("llvm.nvvm.barrier0", (), VOID)), Return()))
@@ -561,7 +561,7 @@ def test_errors_know_their_place():
     assert error.stack == (("outer", line2), ("inner", line3))
 
 
-def test_a_failure_leaves_no_locals_behind():
+def test_a_failure_frees_its_locals():
     a = Local(1, I64, "a")
     body = function("f", (), VOID, Declare(a), Let(None, CallExternal("g", (LocalAddress(a),), VOID)), Return())
     machine = interpreter(body)
@@ -607,7 +607,7 @@ def test_freeze_is_deterministic_and_readable_again():
     assert again.read(NODE, again.read(NODE, address)[1])[0] == 2
 
 
-def test_freeze_of_a_cycle_and_of_known_globals():
+def test_freezing_a_cycle_and_known_globals():
     machine = interpreter(function("g", (), VOID, Return()), globals=(HELLO,))
     a, b = machine.allocate(16), machine.allocate(16)
     machine.write(NODE, a, (1, b))

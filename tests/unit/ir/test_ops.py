@@ -308,7 +308,7 @@ def test_reductions(name, expected):
     assert build("reduce_" + name, (vec(1, 2, 3, 4),)) == Const(I32, expected)
 
 
-def test_float_reduction_goes_in_halves():
+def test_float_reductions_combine_halves():
     # (1e8 + -1e8) + (1 + 1): in sequence, the first 1 would be lost
     lanes = Const(VectorType(F32, 4), (1e8, 1.0, -1e8, 1.0))
     assert build("reduce_fadd", (lanes,)) == Const(F32, 2.0)
@@ -433,5 +433,5 @@ def test_the_table_is_read_only_and_complete():
         assert row.llvm.startswith("llvm.") or row.kind != "intrinsic"
 
 
-def test_evaluate_knows_not_what_the_linker_decides():
+def test_addresses_that_the_linker_decides_are_not_evaluated():
     assert evaluate("ptrtoint", (PTR,), (Address("a"),), I64) is None

@@ -178,7 +178,7 @@ class _Jump(Exception):
 
 @dataclass
 class Machine:
-    """One run. `strict` False: marks are obeyed by nobody, so nothing is destroyed and leftovers are no fault."""
+    """One run. `strict` False: marks have no effect, so nothing is destroyed and leftovers are no fault."""
 
     choices: list[int]
     strict: bool = True

@@ -100,7 +100,7 @@ def test_what_is_held() -> None:
     assert outer.count("load ptr") == 1, "of the variable that is changed"
 
 
-def test_an_address_that_goes_elsewhere() -> None:
+def test_an_address_that_escapes() -> None:
     before = unit()
     keep = Function("keep", "keep", (("p", PTR),), VOID, (Return(),))
     owner = before.functions["owner"]

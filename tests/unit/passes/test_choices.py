@@ -41,7 +41,7 @@ def returns(arms: dict[int, int], otherwise: int = 78) -> Function:
 
 
 def stores(arms: dict[int, int], last: int | None = 78) -> Function:
-    """Return the same with a variable, which is loaded anew for each condition; `last`: None leaves it out."""
+    """Return the same with a variable, which is loaded for each condition; `last`: None leaves it out."""
     x, found = Local(1, BYTE, "x"), Local(2, I64, "found")
     rest: tuple[Any, ...] = () if last is None else (Store(LocalAddress(found), Const(I64, last)),)
     for at, (number, result) in enumerate(reversed(arms.items())):

@@ -87,7 +87,7 @@ def test_moved_away_is_not_dropped(w):
     assert trace(passed(function(new(a), take(a), say("x")))) == "make a, take a, say x"
 
 
-def test_moved_away_and_given_again(w):
+def test_moved_and_initialised_again(w):
     a = w.local("a")
     one = passed(function(new(a), take(a), assign(a), use(a), say("x")))
     assert trace(one) == "make a, take a, make a, use a, drop a, say x"
@@ -103,7 +103,7 @@ def test_used_in_one_arm_is_dropped_first_in_the_other(w):
     assert trace(one, [0]) == "make a, make b, drop a, drop b, say else, say after"
 
 
-def test_used_in_the_then_arm_only_makes_an_else_arm(w):
+def test_a_use_in_the_then_arm_adds_an_else_arm(w):
     a = w.local("a")
     one = passed(function(new(a), w.when(use(a)), say("after")))
     assert trace(one, [1]) == "make a, use a, drop a, say after"
@@ -131,7 +131,7 @@ def test_early_return(w):
     assert trace(one, [0]) == "make a, use a, drop a, say after"
 
 
-def test_returned_value_is_taken_before_the_drop(w):
+def test_the_result_is_read_before_the_drop(w):
     a = w.local("a")
     number = Temp(w.fresh(), I64)
     one = function(new(a), [Let(number, Call("use", (at(a),), I64)), Return(number)])
@@ -145,14 +145,14 @@ def test_nothing_is_dropped_before_unreachable(w):
     assert [type(part) for part in after.body[-2].orelse] == [Unreachable]
 
 
-def test_drop_stands_before_a_call_that_does_not_return(w):
+def test_values_are_dropped_before_a_call_that_does_not_return(w):
     a = w.local("a")
     after = passed(function(new(a), w.when([*say("stop"), Unreachable()], use(a))))
     then = after.body[-2].then
     assert [statement.value.function for statement in then[:-1]] == ["drop", "say stop"]
 
 
-def test_unreachable_rest_loses_its_marks_and_gets_no_drops(w):
+def test_unreachable_code_has_no_marks_and_no_drops(w):
     a = w.local("a")
     loop = Loop(1, (*say("x"),))
     one = passed(function(new(a), [loop], use(a), assign(a), w.when(take(a))))
@@ -233,7 +233,7 @@ def test_raise_between_init_and_last_use(w):
 # ---- pointers -----------------------------------------------------------------------------------------------
 
 
-def test_temp_made_from_a_local_keeps_it_alive(w):
+def test_a_temporary_computed_from_a_local_keeps_it_alive(w):
     a, b = w.local("a"), w.local("b")
     let, pointer = w.peek(at(a), at(b))
     again, inner = w.peek(pointer)
@@ -241,7 +241,7 @@ def test_temp_made_from_a_local_keeps_it_alive(w):
     assert trace(one) == "make a, make b, say x, say y, use a, drop a, drop b, say z"
 
 
-def test_number_made_from_a_local_does_not(w):
+def test_a_number_computed_from_a_local_does_not_keep_it_alive(w):
     a = w.local("a")
     number = Temp(w.fresh(), I64)
     one = passed(function(new(a), [Let(number, Call("use", (at(a),), I64))], say("x"), [Return(number)]))
@@ -269,7 +269,7 @@ def test_unused_pointer_is_destroyed_before_what_it_points_to(w):
     assert trace(passed(function(new(a), new(p, a), say("y")))) == "make a, make p, drop p, drop a, say y"
 
 
-def test_pins_go_on_through_other_locals(w):
+def test_pins_are_followed_through_other_locals(w):
     a = w.local("a")
     p = w.local("p", drop="", points_to=(a,))
     q = w.local("q", drop="", points_to=(p,))
@@ -298,7 +298,7 @@ def test_pinned_with_a_value_on_some_paths_only_needs_a_flag(w):
     assert trace(one, [0]) == "make t, alive: t, use t, say x"
 
 
-def test_flag_starts_anew_in_each_turn(w):
+def test_each_iteration_resets_the_flag(w):
     a, t = w.local("a"), w.local("t", drop="", points_to_all=True)
     body = (*w.when([Break(1)]), *declare(a), *w.when(fill(a)), *use(t), *say("x"))
     one = passed(function(new(t), [Loop(1, body)]))
@@ -308,7 +308,7 @@ def test_flag_starts_anew_in_each_turn(w):
 # ---- fields -------------------------------------------------------------------------------------------------
 
 
-def test_fields_of_a_value_that_is_taken_apart_die_one_by_one(w):
+def test_fields_of_a_partly_moved_value_are_dropped_one_by_one(w):
     """`__del__(deinit self)`: no destructor of the whole; each field goes after its own last use."""
     s = w.pair("s", drop="")
     one = passed(function([Mark("init", s)], say("x")))
@@ -318,7 +318,7 @@ def test_fields_of_a_value_that_is_taken_apart_die_one_by_one(w):
     assert trace(one) == "make s, use s.1, drop s.1, say x, use s.0, drop s.0, say y"
 
 
-def test_field_moved_out_and_given_back(w):
+def test_a_field_moved_and_initialised_again(w):
     s = w.pair("s")
     one = passed(function(new(s), take_field(s, 0), say("x"), assign_field(s, 0), use(s), say("y")))
     assert trace(one) == "make s, take s.0, say x, make s.0, use s, drop s, say y"

@@ -196,7 +196,7 @@ class Author:
         out: list[Statement] = []
         for (local, index), wanted in head.items():
             if wanted == NO and state[(local, index)] != NO:
-                # There is no "maybe move": start anew, which ends in the value being there and moved away.
+                # There is no "maybe move": start over, which ends with the value present and moved.
                 out += assign_field(local, index) if local.field_drops else assign(local)
                 out += take_field(local, index) if local.field_drops else take(local)
             if wanted == YES and state[(local, index)] != YES:

@@ -54,7 +54,7 @@ def test_a_variable_that_is_read_once() -> None:
     assert "fma" not in twice
 
 
-def test_what_is_known_while_compiling_is_computed_there() -> None:
+def test_constants_are_folded() -> None:
     locals_ = [Local(at, F32, "x") for at in (1, 2)]
     body: list[Any] = []
     for local in locals_:

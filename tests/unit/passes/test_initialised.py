@@ -33,7 +33,7 @@ BEFORE = "'x' is used before it has a value"
 MOVED_AWAY = "'x' is used after it was moved"
 
 
-def test_never_given(w):
+def test_never_initialised(w):
     x = w.local("x", drop="", span=DECLARED)
     sink = Sink()
     definite_initialization.run(function(declare(x), require(x)), None, sink)
@@ -56,13 +56,13 @@ def test_one_mistake_one_message(w):
     assert reported(function(declare(x), require(x), require(x, AGAIN))) == [BEFORE]
 
 
-def test_given_in_both_arms(w):
+def test_initialised_in_both_arms(w):
     x = w.local("x")
     assert reported(function(declare(x), w.when(fill(x), fill(x)), require(x))) == []
     assert reported(function(declare(x), w.when(fill(x), [Return()]), require(x))) == []
 
 
-def test_given_in_one_arm(w):
+def test_initialised_in_one_arm(w):
     x = w.local("x")
     assert reported(function(declare(x), w.when(fill(x)), require(x))) == [BEFORE]
 
@@ -83,7 +83,7 @@ def test_moved_in_a_loop(w):
     assert (found.message, found.notes[0].span) == (MOVED_AWAY, AGAIN)
 
 
-def test_given_in_a_loop_before_it_is_left(w):
+def test_initialised_in_a_loop_before_its_exit(w):
     x = w.local("x")
     body = (*fill(x), *w.when([Break(1)]), *assign(x))
     assert reported(function(declare(x), [Loop(1, body)], require(x))) == []
@@ -91,7 +91,7 @@ def test_given_in_a_loop_before_it_is_left(w):
     assert reported(function(declare(x), [Loop(2, body)], require(x))) == [BEFORE]
 
 
-def test_declared_anew_in_each_turn(w):
+def test_each_iteration_declares_the_variable_again(w):
     x = w.local("x")
     body = (*declare(x), *w.when(require(x)), *fill(x))
     assert reported(function([Loop(1, body)])) == [BEFORE]

@@ -57,7 +57,7 @@ def test_std_means_the_library_alone(tmp_path: Path) -> None:
     assert made.find("m", importer=library) is library
 
 
-def test_packages_of_this_library_alone_give_way(tmp_path: Path) -> None:
+def test_packages_only_of_this_library_yield_to_the_programs(tmp_path: Path) -> None:
     made, _ = package(tmp_path, {"linalg.kpy": MODULE, "std/linalg.kpy": MODULE})
     assert made is not None
     assert made.find("linalg") is not made.find("std.linalg")
@@ -87,14 +87,14 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     assert isinstance(made.reads[str(tmp_path / "main.kpy")], str)
 
 
-def test_a_module_with_errors_is_told_once(tmp_path: Path) -> None:
+def test_a_module_with_errors_is_reported_once(tmp_path: Path) -> None:
     made, sink = package(tmp_path, {"m.kpy": "fn (\n"})
     assert made is not None
     assert made.find("m") is None and made.find("m") is None
     assert made.failed == {"m"} and len(sink.diagnostics) == 1
 
 
-def test_modules_that_nobody_asks_for_are_not_read(tmp_path: Path) -> None:
+def test_modules_that_are_not_imported_are_not_read(tmp_path: Path) -> None:
     made, sink = package(tmp_path, {"broken.kpy": "fn (\n"})
     assert made is not None and not sink.diagnostics
 

@@ -173,7 +173,7 @@ def test_wide_is_not_deep(parsed: Callable[[str], Any]) -> None:
     parsed("fn f():\n    x = " + "+".join(["1"] * 500) + "\n")
 
 
-def test_more_mistakes_than_are_told_beside_a_long_statement(errors: Errors) -> None:
+def test_more_mistakes_than_are_reported_beside_a_long_statement(errors: Errors) -> None:
     long = "+".join(["x"] * 600)
     found = errors(f"fn f():\n    x = {long}\n" + "    x = = 2\n" * 25)
     assert [one.message for one in found] == ["expected an expression, found '='"] * 20

@@ -143,7 +143,7 @@ def store(kept: dict[str, bytes]) -> Store:
     return made
 
 
-def test_cache_gives_the_same_module(store: Store, tables: Tables) -> None:
+def test_the_cache_returns_the_same_module(store: Store, tables: Tables) -> None:
     sink, source = Sink(), Source("t.kpy", PROGRAM)
     first = parse(source, sink, None, tables)
     second = parse(source, sink, store)
@@ -155,7 +155,7 @@ def test_cache_gives_the_same_module(store: Store, tables: Tables) -> None:
     assert b"t.kpy" not in b"".join(store.data.values())
 
 
-def test_wrong_text_is_not_kept(store: Store) -> None:
+def test_text_with_errors_is_not_cached(store: Store) -> None:
     assert parse(Source("t.kpy", "fn f(:\n"), Sink(), store) is None
     assert len(store.data) == 2
 

@@ -70,7 +70,7 @@ def test_nearest(written, name):
     assert name in targets.nearest(written)
 
 
-def test_nearest_of_nothing_like_it():
+def test_no_name_is_near():
     assert targets.nearest("quantum") == []
 
 

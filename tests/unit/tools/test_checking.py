@@ -34,7 +34,7 @@ def repaired(text: str, place: str, code: Code, help: str, severity: Severity = 
         ("from m import aa  # why\n", "aa", None),
     ],
 )
-def test_imports_that_nothing_uses_are_removed(text: str, place: str, after: str | None) -> None:
+def test_unused_imports_are_removed(text: str, place: str, after: str | None) -> None:
     found = repaired(text, place, Code.UNUSED_IMPORT, "remove it", Severity.WARNING)
     assert found == ([after] if after is not None else [])
 

@@ -15,7 +15,7 @@ EDITOR = ROOT / "editors" / "vscode"
 
 
 @pytest.mark.parametrize("folder", ["examples", "tests/run"])
-def test_every_text_is_taken_whole(folder: str) -> None:
+def test_tokens_join_to_the_text(folder: str) -> None:
     for path in sorted((ROOT / folder).glob("*.kpy"))[::6]:
         text = path.read_text("utf-8")
         found = list(KpyLexer(stripnl=False, ensurenl=False).get_tokens(text))

@@ -38,8 +38,8 @@ def page(tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch) -
         browser = made.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         page.set_default_timeout(120_000)
-        page.asked = []
-        page.on("request", lambda request: page.asked.append(request.url))
+        page.requested = []
+        page.on("request", lambda request: page.requested.append(request.url))
         page.goto(server.url)
         yield page
         browser.close()
@@ -66,4 +66,4 @@ def test_a_visit(page: Any) -> None:
     page.wait_for_function("() => document.querySelectorAll('section').length === 3")
     page.wait_for_selector("section:nth-child(3) .row[data-from='7']")
     assert "gfx942" in page.inner_text("section:nth-child(3) pre")
-    assert all(url.startswith("http://127.0.0.1:") for url in page.asked)
+    assert all(url.startswith("http://127.0.0.1:") for url in page.requested)

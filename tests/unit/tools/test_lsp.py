@@ -307,7 +307,7 @@ def main():
         ("other(n: Int)", "other(missing: Int)", ["undefined-name other"]),
     ],
 )
-def test_a_change_is_looked_at_alone(
+def test_a_change_is_checked_alone(
     old: str, new: str, wanted: list[str] | None, tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Changed declarations are checked; what the rest has stays, and a launch is left to the complete look."""
@@ -337,7 +337,7 @@ def _inside(text: str, span: Span | None) -> str:
     return heads[-1].split()[1].partition("(")[0].partition("[")[0]
 
 
-def test_a_complete_look_is_given_up(tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_complete_check_is_abandoned(tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))
     with pytest.raises(Cancelled):
         analyse(str(tmp_path / "prog.kpy"), GPU, {}, load_tables(None), lambda: True)

@@ -117,7 +117,7 @@ def test_assertions_show_their_operands(condition: str, said: str) -> None:
     assert all(parse(Source("x", text), Sink()) is not None for text in texts)
 
 
-def test_the_output_is_taken_apart() -> None:
+def test_the_output_is_parsed() -> None:
     results: dict[int, Result] = {}
     reader = _Reader("f", [Case("a", 1), Case("b", 2), Case("c", 3)], results)
     reader.feed(b"\x1estart 0\nhel")

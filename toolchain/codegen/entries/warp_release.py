@@ -74,7 +74,7 @@ some:
   %all = icmp eq i32 %yields.next, 0
   %simple = and i1 %one.place, %all
   br i1 %simple, label %deliver, label %choose"""
-"""All of them, where nobody waits elsewhere."""
+"""All of them, where no lane waits elsewhere."""
 
 _CHOOSE = """\
 choose:

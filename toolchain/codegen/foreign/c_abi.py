@@ -44,7 +44,7 @@ class Registers:
 
 
 class Convention:
-    """The C convention of one processor. Arguments are asked for in their order."""
+    """The C convention of one processor. Arguments are classified in their order."""
 
     def __init__(self, triple: str, returns_in_memory: bool) -> None:
         parts = triples.parsed(triple)

@@ -111,14 +111,14 @@ class _Writer:
     def _init(self) -> str:
         exports = self._exports
         lines = [f"define ptr @PyInit_{exports_name(exports)}() #0 {{"]
-        asked, fits = processor_check.condition(self._context.target)
-        if asked:
+        lines_before, fits = processor_check.condition(self._context.target)
+        if lines_before:
             names = ", ".join(processor_check.needed(self._context.target))
             wrong = (
                 f"{exports.module} was built for another processor: this one lacks some of {names}; "
                 "build it with '--target-cpu x86-64-v3' or 'x86-64'"
             )
-            lines += [f"  {line}" for line in asked]
+            lines += [f"  {line}" for line in lines_before]
             lines += [
                 f"  br i1 {fits}, label %fitting, label %other",
                 "other:",

@@ -39,7 +39,7 @@ class Total:
 
 
 def total(timeline: Timeline) -> Total:
-    """Sum up; to be asked at the end."""
+    """Sum up; call it at the end."""
     own, below = usage.own(), usage.below()
     phases = timeline.phases
     begin = min((phase.start for phase in phases), default=timeline.start)

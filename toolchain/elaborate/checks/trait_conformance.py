@@ -125,7 +125,7 @@ def _alias_fits(elab: Elaboration, ty: StructTy, expected: AliasInfo, own: Alias
         return True
     scope = Scope(expected.scope, "struct", {"Self": ty}, ty)
     outer = elab.reporter.redirect(Sink())  # their errors are reported where they stand
-    queue, asked = elab.instances.state.queue, len(elab.instances.state.queue)
+    queue, length = elab.instances.state.queue, len(elab.instances.state.queue)
     try:
         kind = unification.evaluate_pattern(elab, expected.node.type, scope, expected.module)
         value = evaluation.alias_value(elab, own, ty)
@@ -137,7 +137,7 @@ def _alias_fits(elab: Elaboration, ty: StructTy, expected: AliasInfo, own: Alias
         return True
     finally:
         elab.reporter.redirect(outer)
-        del queue[asked:]  # functions of a struct with stand-ins for its parameters
+        del queue[length:]  # functions of a struct with stand-ins for its parameters
     return True
 
 

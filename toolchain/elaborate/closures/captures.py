@@ -146,7 +146,7 @@ def _environment(body: Body, fn: FunctionInfo, home: Body, span: Span | None) ->
     if known is not None:
         return known
     if home is not body:
-        if body.frame.comptime:  # there is none; what is asked at compile time is about types
+        if body.frame.comptime:  # there is none; compile-time questions are about types
             return nodes.Const(types.PTR, 0)
         if body.captures.env_value is None:
             body.fail(Code.UNSUPPORTED, f"the closure '{fn.name}' cannot be reached from here", span)

@@ -30,7 +30,7 @@ def note_temporary_result(
     body: Body, target: ast.Expr, made: Result, node: ast.Expr, place: Place | None = None
 ) -> None:
     """Note the result of a call that cannot be made in its target: the call sees the target (not where `place` is
-    nobody's), or may raise and must leave the old value then. Such a result is moved by `__moveinit__`."""
+    no variable's), or may raise and must leave the old value then. Such a result is moved by `__moveinit__`."""
     body.assignments.pending_result = None
     if not is_call(node) or not isinstance(made, Place) or not made.owned or made.local is None:
         return

@@ -5,7 +5,7 @@ way there, and without the branch a strip needs no masks; where they do not, the
 
 A first question of the form `if t < step` or `if t == 0` gives the leaf's `Bounds`: the loop over x covers the threads
 that have something to do. Reductions halve their threads in each step, and one thread stores a block's result; without
-this all strips would be run, under masks that let nobody pass.
+this all strips would be run, under masks that are never set.
 """
 
 import re

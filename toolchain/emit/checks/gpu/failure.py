@@ -1,7 +1,7 @@
 """What a thread of a GPU does that would leave its memory: it writes one record, if it is the first, and ends.
 
 The record lies in pinned memory of the host, which is still there when the device has given up:
-`stdlib/_check/gpu.kpy` has the same layout. On NVIDIA the first thread traps, so that nobody waits for it for ever;
+`stdlib/_check/gpu.kpy` has the same layout. On NVIDIA the first thread traps, so that no thread waits for it forever;
 others that fail just end, so that it can write all. On AMD a trap would end the program before it can report, so the
 wave ends there.
 """

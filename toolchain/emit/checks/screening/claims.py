@@ -67,7 +67,7 @@ class Claims:
         self._body.put_before(one, f"store {words} {value}, ptr {place}, align 4")
 
     def claim(self, one: Instruction, words: Words, stride: int | None) -> None:
-        """Have granules: nobody else may have had them since `words.floor`, but for readers where this is one.
+        """Have granules: no other thread may have had them since `words.floor`, but for readers where this is one.
 
         Args:
             stride: how far apart the accesses of neighbouring threads are, in bytes; None where that is not known.

@@ -1,4 +1,4 @@
-"""What a first look finds doubtful: gathered for each block, and told to the library at its end.
+"""What a first look finds doubtful: gathered for each block, and passed to the library at its end.
 
 Input: the text of a kernel in loops, with calls of `DOUBT`. Output: the same with a place for each block's doubts.
 """
