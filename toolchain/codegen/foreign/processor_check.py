@@ -1,9 +1,7 @@
 """Whether the processor that loads a library has the instructions that it was built with.
 
-Input: the library's target. Output: LLVM text of a condition. Only x86-64 is checked, by `cpuid` (leaf 7). A target that
-needs no more than every processor of its architecture has gives no text.
-
-Source: Intel's Software Developer's Manual, volume 2, CPUID.
+Input: the library's target. Output: LLVM text of a condition. Only x86-64 is checked, by `cpuid` (leaf 7). There is no
+text for a target that needs no more than every processor of its architecture has.
 """
 
 from collections.abc import Mapping
