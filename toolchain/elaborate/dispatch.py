@@ -25,7 +25,15 @@ from ktc.elaborate.instances import function_instances
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, OverloadSet, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration, ElaborationApi
 from ktc.elaborate.model.instance import ArgumentSignature, Candidate, Instance
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Named, ParameterArgument, StructTy, Sym
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    Named,
+    ParameterArgument,
+    StructTy,
+    UnboundParameter,
+)
 from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, ComputedAccess, Place, Result, RValue, Val
 from ktc.elaborate.statements import assignments, augmented_assignments, blocks, exits, item_assignments, loops
 from ktc.elaborate.types import well_known
@@ -236,6 +244,10 @@ class Dispatch(ElaborationApi):
         return parameter_binding.type_with_defaults(elab, value)
 
     def unify_function(
-        self, elab: Elaboration, pattern: FunctionTy, actual: ParameterArgument, bound: dict[Sym, ParameterArgument]
+        self,
+        elab: Elaboration,
+        pattern: FunctionTy,
+        actual: ParameterArgument,
+        bound: dict[UnboundParameter, ParameterArgument],
     ) -> bool:
         return function_instances.unify_function(elab, pattern, actual, bound)

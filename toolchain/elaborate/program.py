@@ -153,7 +153,7 @@ def _entry(elab: Elaboration) -> str:
     # the user's main first, so that its errors come first and without the starter's frames
     instance = function_instances.instance_of(elab, FunctionValue(found), call_span, body)
     function_bodies.elaborate_instance(elab, instance)
-    fn = well_known.startup_function(elab, ENTRY).set.functions[0]
+    fn = well_known.startup_function(elab, ENTRY).overloads.functions[0]
     made = instance_table.instance(
         elab, fn, None, {fn.node.params[0].name: FunctionValue(found)}, [None] * len(fn.node.args), None, body
     )

@@ -96,7 +96,7 @@ def _owner_before(analysis: Analysis, dot: int) -> StructInfo | None:
 
 def _members_of(owner: StructInfo) -> list[Proposal]:
     found = [Proposal(name, "field") for name in "xyz" if owner.name in INDICES]
-    members: dict[str, Any] = {**owner.members, **owner.inherited}
+    members: dict[str, Any] = {**owner.members, **owner.inherited_members}
     for name, member in members.items():
         if name.startswith("_") or member is None:
             continue

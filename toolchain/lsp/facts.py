@@ -130,7 +130,7 @@ class Recorder:
     def _attribute(self, body: Body, node: ast.Attribute, value: object) -> Fact | None:
         start, end = node.name_start, node.name_start + len(node.name)
         if isinstance(value, Method):
-            functions = tuple(value.fn.set.functions)
+            functions = tuple(value.fn.overloads.functions)
             return _function(start, end, node.name, functions, "method")
         owner = _base_owner(body, node.value)
         member = owner.members.get(node.name) if owner is not None else None
@@ -150,7 +150,7 @@ def describe(start: int, end: int, name: str, found: object, value: object = Non
             case OverloadSet():
                 return _function(start, end, name, tuple(one.functions), "function")
             case FunctionValue():
-                return _function(start, end, name, tuple(one.set.functions), "function")
+                return _function(start, end, name, tuple(one.overloads.functions), "function")
             case StructInfo():
                 return _declaration(start, end, name, one, "struct")
             case StructTy():

@@ -3,12 +3,12 @@
 from typing import cast
 
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.types import OPAQUE, Sym
+from ktc.elaborate.model.types import OPAQUE, UnboundParameter
 from ktc.elaborate.types.mangling import key_text
 
 NO_ELABORATION = cast("Elaboration", None)
 
 
 def test_open_parameters_are_named_by_their_names() -> None:
-    assert key_text(NO_ELABORATION, (Sym("dtype", 3), Sym("width", 4))) == "(?dtype,?width)"
+    assert key_text(NO_ELABORATION, (UnboundParameter("dtype", 3), UnboundParameter("width", 4))) == "(?dtype,?width)"
     assert key_text(NO_ELABORATION, OPAQUE) == "?"

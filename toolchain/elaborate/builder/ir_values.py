@@ -24,9 +24,12 @@ def fail_no_value(body: Body, val: Result, span: Span | None = None) -> NoReturn
         case Ty() | PartialTy():
             text, help = f"the type '{type_printer.type_name(body.elab, val)}' is not a value", "call it to make one"
         case Method(fn=fn):
-            text, help = f"'{fn.set.name}' is a method, which is not called here", f"write '{fn.set.name}(...)'"
+            text, help = (
+                f"'{fn.overloads.name}' is a method, which is not called here",
+                f"write '{fn.overloads.name}(...)'",
+            )
         case FunctionValue():
-            help = f"call it: write '{val.set.name}(…)'"
+            help = f"call it: write '{val.overloads.name}(…)'"
             body.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported here", span, help)
         case _:
             body.fail(Code.UNSUPPORTED, "a function as a value at run time is not supported here", span)
@@ -122,7 +125,7 @@ def constant_items(body: Body, ty: Ty, items: Sequence[Result]) -> list[Place] |
     name = constant_global(body, text, types.ArrayType(kind, len(data)), tuple(data)).name
     size = types.size_of(kind)
     places = (nodes.Const(types.PTR, nodes.Address(name, size * i)) for i in range(len(data)))
-    return [Place(ty, place, False, reason="a constant") for place in places]
+    return [Place(ty, place, False, read_only_reason="a constant") for place in places]
 
 
 def constant_addresses(body: Body, addresses: tuple[nodes.Plain, ...]) -> Value:

@@ -167,7 +167,7 @@ def as_place(body: Body, val: Result) -> Place:
         body.facts.access_paths[local] = val.access_paths
     if types.size_of(kind):
         body.emit(nodes.Store(nodes.LocalAddress(local), ir, span=body.frame.span))
-    return Place(val.ty, nodes.LocalAddress(local), False, local, owned=True, reason="a temporary")
+    return Place(val.ty, nodes.LocalAddress(local), False, local, owned=True, read_only_reason="a temporary")
 
 
 def unchanged_place(body: Body, val: Result) -> Place:
@@ -188,5 +188,5 @@ def _constant_place(body: Body, val: ConstValue, kind: types.Type) -> Place:
         val.ty,
         ir_values.constant_global(body, mangling.key_text(body.elab, val), kind, val.data),
         False,
-        reason="a constant",
+        read_only_reason="a constant",
     )

@@ -37,7 +37,7 @@ def field(body: Body, base: Place, name: str) -> Place:
     path = (*base.path, max(slot, 0))
     if base.local is not None:
         base.local.is_shared = True
-    made = Place(ty, pointer, base.mutable, base.local, path, False, base.reason, base.loans)
+    made = Place(ty, pointer, base.mutable, base.local, path, False, base.read_only_reason, base.loans)
     made.at, made.by_reference = base.at, base.by_reference
     if base.access_paths:
         made.access_paths = tuple((root, None if way is None else (*way, path[-1])) for root, way in base.access_paths)
@@ -54,11 +54,11 @@ def field_value(body: Body, val: RValue | ConstValue, name: str) -> Val:
             return ConstValue(ty, val.data)
         return ConstValue(ty, val.data[slot] if slot >= 0 else zero_of(struct_types.ir_type(body.elab, ty)))
     if slot == -2:
-        return RValue(ty, val.ir, val.reason, loans=val.loans)
+        return RValue(ty, val.ir, val.read_only_reason, loans=val.loans)
     if slot == -1:
         kind = struct_types.ir_type(body.elab, ty)
         return RValue(ty, nodes.Const(kind, zero_of(kind)))
-    return RValue(ty, ops.build("get", (val.ir,), None, slot), val.reason, loans=val.loans)
+    return RValue(ty, ops.build("get", (val.ir,), None, slot), val.read_only_reason, loans=val.loans)
 
 
 def store_bits(body: Body, pointer: Value, val: Val) -> None:

@@ -24,7 +24,7 @@ def captured_variable(body: Body, var: Var) -> Place | None:
     pointer = from_environment(body, var)
     mutable = isinstance(var.value, Place) and var.value.mutable
     mutable = mutable and capture_mode(body.frame.instance.fn, var.name) != "read"
-    return Place(var.ty, pointer, mutable, reason="" if mutable else f"'{var.name}', which is read only")
+    return Place(var.ty, pointer, mutable, read_only_reason="" if mutable else f"'{var.name}', which is read only")
 
 
 def from_environment(body: Body, item: Var | FunctionInfo) -> Value:
@@ -44,7 +44,7 @@ def is_by_value(body: Body, var: Var, fn: FunctionInfo) -> bool:
     if not isinstance(var.value, Place) or not var.value.mutable:
         return True
     if fn.parameter or "capturing" in fn.node.effects:
-        return any(isinstance(item, ast.Name) and item.id == var.name for item in fn.copied)
+        return any(isinstance(item, ast.Name) and item.id == var.name for item in fn.copied_captures)
     return capture_mode(fn, var.name) in ("var", "move")
 
 
@@ -104,8 +104,8 @@ def variable(body: Body, var: Var, node: ast.Node, part: bool = False) -> Val:
         if not body.frame.module.is_library:
             _require_behind(body, value, node)
         return Place(
-            value.ty, value.pointer, value.mutable, value.local, value.path, False, value.reason, value.loans, None,
-            value.access_paths, value.at, value.by_reference,
+            value.ty, value.pointer, value.mutable, value.local, value.path, False, value.read_only_reason, value.loans,
+            None, value.access_paths, value.at, value.by_reference,
         )  # fmt: skip
     if isinstance(value, RValue):
         reason = read_only_argument(var.name) if var.kind == "arg" else f"'{var.name}', which is read only"

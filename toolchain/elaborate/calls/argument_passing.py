@@ -54,7 +54,7 @@ def emit(body: Body, instance: Instance, values: Values, span: Span) -> RValue |
     body.refer(instance.symbol)
     return emit_call_with(body, 
         lambda args, kind: nodes.Call(instance.symbol, args, kind),
-        instance.signature, values, instance.envs, callee_title(instance), span,
+        instance.signature, values, instance.environments, callee_title(instance), span,
     )  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def emit_call_with(
             for i in signature.named
             if isinstance(value := values[i], Place)
         )
-        made.reason = "" if made.mutable else "a reference that is read only"
+        made.read_only_reason = "" if made.mutable else "a reference that is read only"
     elif isinstance(made, RValue):
         made.loans = loans
         if points:

@@ -165,8 +165,8 @@ def _values(body: Body, found: Candidate, span: Span) -> Values:
         elif slot is None:
             values.append(body.api.default_value(body, found.instance, sig, span))
         elif isinstance(slot, list):
-            if not found.instance.rest_spans:
-                found.instance.rest_spans = tuple(arg.span for arg in slot)
+            if not found.instance.variadic_spans:
+                found.instance.variadic_spans = tuple(arg.span for arg in slot)
             values.append(_star(body, sig, slot, found.instance))
         elif isinstance(slot.value, FunctionValue) and isinstance(sig.ty, FunctionTy) and sig.ty.of is not None:
             values.append(sig.ty.of)

@@ -34,9 +34,9 @@ def check_changed(body: Body, instance: Instance, sig: ArgumentSignature, slot: 
             raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2, hint=_DECLARE_TYPE)
     if isinstance(value, (RValue, Place)) and value.read_only:
         text = f"{what}, and what is passed cannot be"
-        if value.reason:
-            text += f": it is {value.reason}"
-        raise Mismatch(Code.CANNOT_MUTATE, text, slot.span, 2, hint=mutability_help(value.reason))
+        if value.read_only_reason:
+            text += f": it is {value.read_only_reason}"
+        raise Mismatch(Code.CANNOT_MUTATE, text, slot.span, 2, hint=mutability_help(value.read_only_reason))
 
 
 def _is_temporary(value: Result) -> bool:

@@ -8,7 +8,7 @@ from ktc.elaborate.generics import unification
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.spelling import suggest
-from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, StructTy, Sym
+from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, StructTy, UnboundParameter
 from ktc.elaborate.model.values import Arg, Place, RValue, Val
 from ktc.elaborate.types import struct_members, struct_types, well_known
 from ktc.syntax import ast
@@ -108,7 +108,7 @@ def _fieldwise(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Sp
 
 
 def _infer_fieldwise(body: Body, ty: StructTy, given: dict[str, Arg], span: Span) -> StructTy:
-    bound: dict[Sym, ParameterArgument] = {}
+    bound: dict[UnboundParameter, ParameterArgument] = {}
     for node in ty.info.field_nodes:
         arg = given.get(node.target.id)  # type: ignore[union-attr]
         if arg is not None and node.type is not None and ty.scope is not None:

@@ -53,9 +53,8 @@ def convert(body: Body, value: Result, expected: Ty | None, span: Span, conventi
     made = try_convert(body, value, expected, span)
     if made is None:
         if isinstance(value, FunctionValue):
-            text = (
-                f"'{value.set.name}', a '{value.described()}', is not a '{type_printer.type_name(body.elab, expected)}'"
-            )
+            wanted = type_printer.type_name(body.elab, expected)
+            text = f"'{value.overloads.name}', a '{value.described()}', is not a '{wanted}'"
             body.fail(Code.TYPE_MISMATCH, text, span)
         if isinstance(value, Method):
             ir_values.fail_no_value(body, value, span)

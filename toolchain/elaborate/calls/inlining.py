@@ -38,9 +38,9 @@ def expand(body: Body, instance: Instance, values: Values, span: Span) -> Val:
 def inline(body: Body, instance: Instance, values: Values, span: Span) -> Val:
     """Run a function's statements here, its arguments bound to values."""
     outer = body.frame
-    if instance.busy:
+    if instance.in_progress:
         body.fail(Code.INSTANTIATION_LIMIT, f"'{instance.fn.name}' is marked as builtin and calls itself", span)
-    instance.busy = True
+    instance.in_progress = True
     body.frame = outer.expanded(instance.fn.module, Scope(instance.scope, "body", body=body), instance)
     signature = instance.signature
     try:
@@ -54,7 +54,7 @@ def inline(body: Body, instance: Instance, values: Values, span: Span) -> Val:
                 _bind(body, sig, value, span)
         return _run_inline(body, instance, span)
     finally:
-        instance.busy = False
+        instance.in_progress = False
         outer.set_span(body.frame.span)
         body.frame = outer
 

@@ -29,8 +29,8 @@ from ktc.elaborate.model.types import (
     Opaque,
     ParameterArgument,
     StructTy,
-    Sym,
     TraitTy,
+    UnboundParameter,
 )
 from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, Result, RValue, Slot, Val
 from ktc.elaborate.resolve.hints import argument_hint, direct_call_hint, launch_brackets_hint
@@ -49,8 +49,8 @@ def choose_cached(
     quiet: bool = False,
 ) -> Candidate | None:
     """Choose a function, or take what was chosen for arguments of the same types before."""
-    if any(isinstance(value, (Sym, Opaque)) for value in fn.params) or any(
-        isinstance(value, (Sym, Opaque)) for _, value in fn.named
+    if any(isinstance(value, (UnboundParameter, Opaque)) for value in fn.params) or any(
+        isinstance(value, (UnboundParameter, Opaque)) for _, value in fn.named
     ):
         raise Symbolic
     key = _site_key(body, fn, pos, kw, receiver)
@@ -65,8 +65,10 @@ def choose_cached(
         callee = found.instance.fn
         arguments = pos[1:] if receiver and callee.static else pos
         return Candidate(found.instance, _slots(body, callee, arguments, kw, False), 0)
-    found = choose(body, fn.set, fn.self_ty, fn.params, fn.named, pos, kw, span, fn.env, quiet=quiet, receiver=receiver)
-    if key is not None and not (found is not None and found.instance.fn.located):
+    found = choose(
+        body, fn.overloads, fn.self_ty, fn.params, fn.named, pos, kw, span, fn.env, quiet=quiet, receiver=receiver
+    )
+    if key is not None and not (found is not None and found.instance.fn.reads_call_location):
         memo[key] = found
     return found
 
@@ -75,7 +77,7 @@ def _site_key(
     body: Body, fn: FunctionValue, pos: Sequence[Arg], kw: Sequence[Arg], receiver: bool
 ) -> tuple[object, ...] | None:
     """Return the key that determines the choice, or None where it depends on more than types."""
-    if fn.env is not None or not fn.set.by_types():
+    if fn.env is not None or not fn.overloads.by_types():
         return None
     kinds: list[object] = []
     for arg in (*pos, *kw) if kw else pos:
@@ -92,7 +94,7 @@ def _site_key(
             kinds.append(value.mutable and (2 if value.owned else 1))
         if arg.name:
             kinds.append(arg.name)
-    return fn.set, fn.params, fn.named, fn.self_ty, receiver, tuple(kinds)
+    return fn.overloads, fn.params, fn.named, fn.self_ty, receiver, tuple(kinds)
 
 
 def choose(
@@ -173,7 +175,7 @@ def _try(
             value = bound.get(sym) if sym is not None else None
             if value is None:
                 value = next((v for s, v in bound.items() if s.name == name.name and s.owner == fn.uid), None)
-            if value is not None and not isinstance(value, (Sym, Opaque)):
+            if value is not None and not isinstance(value, (UnboundParameter, Opaque)):
                 given[name.name] = value
             elif name.default is None:
                 untold = True

@@ -14,7 +14,7 @@ from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Candidate
-from ktc.elaborate.model.types import PartialTy, StructTy, Sym, TraitTy
+from ktc.elaborate.model.types import PartialTy, StructTy, TraitTy, UnboundParameter
 from ktc.elaborate.model.values import Arg, Place
 
 
@@ -62,7 +62,7 @@ def _bare_types(body: Body, found: Candidate) -> int:
     pattern = unification.signature_pattern(body.elab, fn, found.instance.self_ty)
     pairs = zip(found.instance.signature.args, pattern.args, strict=True)
     return sum(
-        isinstance(kind, (Sym, TraitTy)) and isinstance(sig.ty, StructTy) and sig.ty.info.register_passable
+        isinstance(kind, (UnboundParameter, TraitTy)) and isinstance(sig.ty, StructTy) and sig.ty.info.register_passable
         for sig, kind in pairs
     )
 

@@ -20,23 +20,23 @@ from ktc.elaborate.model.types import (
     ParameterPack,
     PartialTy,
     StructTy,
-    Sym,
+    UnboundParameter,
 )
 from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, Result, RValue, Slot
 from ktc.elaborate.types import struct_members, struct_types, type_relations, well_known
 from ktc.elaborate.types.type_relations import is_static
 from ktc.syntax import ast
 
-_DeferredLiteral = tuple[Arg, Sym | StructTy]
+_DeferredLiteral = tuple[Arg, UnboundParameter | StructTy]
 """A literal, and the parameter or type that its default type binds where no other argument does."""
 
 
 def infer(
     body: Body, fn: FunctionInfo, self_ty: StructTy | None, given: dict[str, ParameterArgument], slots: Sequence[Slot]
-) -> dict[Sym, ParameterArgument]:
+) -> dict[UnboundParameter, ParameterArgument]:
     elab = body.elab
     pattern = unification.signature_pattern(elab, fn, self_ty)
-    bound: dict[Sym, ParameterArgument] = {pattern.symbols[name]: value for name, value in given.items()}
+    bound: dict[UnboundParameter, ParameterArgument] = {pattern.symbols[name]: value for name, value in given.items()}
     for name, value in given.items():
         kind = parameter_binding.type_of_param(elab, value)
         expected = pattern.params.get(name)
@@ -44,7 +44,10 @@ def infer(
             unification.unify(elab, expected, value, bound)
         elif kind is not None and expected is not None:
             unification.unify(
-                elab, expected, well_known.inferred_type(elab, kind) if isinstance(expected, Sym) else kind, bound
+                elab,
+                expected,
+                well_known.inferred_type(elab, kind) if isinstance(expected, UnboundParameter) else kind,
+                bound,
             )
     later: list[_DeferredLiteral] = []
     made: StructTy | None = None
@@ -59,11 +62,13 @@ def infer(
         if isinstance(slot, list):
             later += _infer_star(body, formal, slot, expected, bound)
             continue
-        if is_literal(body, slot.value) and isinstance(expected, (Sym, StructTy)):
+        if is_literal(body, slot.value) and isinstance(expected, (UnboundParameter, StructTy)):
             later.append((slot, expected))
             continue
         infer_one(body, slot, expected, bound)
-        if isinstance(origin, Sym) and isinstance(slot.value, (Place, RValue, ConstValue, CollectionLiteral)):
+        if isinstance(origin, UnboundParameter) and isinstance(
+            slot.value, (Place, RValue, ConstValue, CollectionLiteral)
+        ):
             origin_value = OriginValue("some", False)  # a collection literal becomes a temporary
             if not isinstance(slot.value, CollectionLiteral):
                 origin_value = ir_values.origin_of(
@@ -72,14 +77,14 @@ def infer(
             bound.setdefault(origin, well_known.origin_constant(elab, origin_value))
             _bind_mut(body, origin, self_ty, fn, origin_value.mutable, bound)
     for literal, kind_of in later:
-        if not isinstance(kind_of, Sym):
+        if not isinstance(kind_of, UnboundParameter):
             infer_one(body, literal, kind_of, bound)
             _infer_materialized(body, literal, kind_of, bound)
         elif bound.get(kind_of) is None:
             infer_one(body, literal, kind_of, bound)
     if made is not None and self_ty is not None:  # `out self: S[U]`: what U is the struct's own parameter is
         for own, its in zip(self_ty.params, made.params, strict=True):
-            if isinstance(own, Sym) and isinstance(its, Sym) and its in bound:
+            if isinstance(own, UnboundParameter) and isinstance(its, UnboundParameter) and its in bound:
                 bound.setdefault(own, bound[its])
     return bound
 
@@ -90,7 +95,9 @@ def _may_change(body: Body, place: Place) -> bool:
     return place.mutable and (body.frame.module.is_library or not is_temporary)
 
 
-def _infer_materialized(body: Body, arg: Arg, expected: StructTy, bound: dict[Sym, ParameterArgument]) -> None:
+def _infer_materialized(
+    body: Body, arg: Arg, expected: StructTy, bound: dict[UnboundParameter, ParameterArgument]
+) -> None:
     """Bind what is still open by the literal's run-time type."""
     own = type_of(body, arg.value)
     assert own is not None
@@ -102,11 +109,11 @@ def _infer_materialized(body: Body, arg: Arg, expected: StructTy, bound: dict[Sy
 
 def _bind_mut(
     body: Body,
-    origin: Sym,
+    origin: UnboundParameter,
     self_ty: StructTy | None,
     fn: FunctionInfo,
     mutable: bool,
-    bound: dict[Sym, ParameterArgument],
+    bound: dict[UnboundParameter, ParameterArgument],
 ) -> None:
     params = fn.node.params if origin.owner == fn.uid else (self_ty.info.node.params if self_ty is not None else ())
     for param in params:
@@ -121,15 +128,15 @@ def _bind_mut(
                         bound.setdefault(sym, well_known.bool_constant(body.elab, mutable))
 
 
-def _symbols(body: Body, fn: FunctionInfo, self_ty: StructTy | None) -> list[Sym]:
+def _symbols(body: Body, fn: FunctionInfo, self_ty: StructTy | None) -> list[UnboundParameter]:
     found = list(unification.signature_pattern(body.elab, fn, self_ty).symbols.values())
     if self_ty is not None:
-        found += [p for p in self_ty.params if isinstance(p, Sym)]
+        found += [p for p in self_ty.params if isinstance(p, UnboundParameter)]
     return found
 
 
 def _unify_self(
-    body: Body, self_ty: StructTy, expected: StructTy | PartialTy, bound: dict[Sym, ParameterArgument]
+    body: Body, self_ty: StructTy, expected: StructTy | PartialTy, bound: dict[UnboundParameter, ParameterArgument]
 ) -> None:
     if isinstance(expected, PartialTy):
         params: tuple[ParameterArgument, ...] = expected.params
@@ -140,8 +147,8 @@ def _unify_self(
     else:
         raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
     for have, value in zip(self_ty.params, params, strict=True):
-        if isinstance(have, Sym):
-            if value is not None and not isinstance(value, (Sym, Opaque)):
+        if isinstance(have, UnboundParameter):
+            if value is not None and not isinstance(value, (UnboundParameter, Opaque)):
                 bound.setdefault(have, value)
         elif (
             value is not None
@@ -158,11 +165,15 @@ def is_literal(body: Body, value: Result) -> bool:
 
 
 def _infer_star(
-    body: Body, formal: ast.Param, slot: list[Arg], expected: ParameterArgument, bound: dict[Sym, ParameterArgument]
+    body: Body,
+    formal: ast.Param,
+    slot: list[Arg],
+    expected: ParameterArgument,
+    bound: dict[UnboundParameter, ParameterArgument],
 ) -> list[_DeferredLiteral]:
     """Infer from a variadic argument; returns the literals, which say something only where nothing else does."""
     if formal.splat:
-        if isinstance(expected, Sym):
+        if isinstance(expected, UnboundParameter):
             kinds: list[ParameterArgument] = []
             for arg in slot:
                 if isinstance(arg.value, PackValue):
@@ -176,18 +187,20 @@ def _infer_star(
     for arg in slot:
         parts = [Arg(v, arg.span) for v in arg.value.items] if isinstance(arg.value, PackValue) else [arg]
         for part in parts:
-            if is_literal(body, part.value) and isinstance(expected, (Sym, StructTy)):
+            if is_literal(body, part.value) and isinstance(expected, (UnboundParameter, StructTy)):
                 later.append((part, expected))
             else:
                 infer_one(body, part, expected, bound)
     return later
 
 
-def infer_one(body: Body, arg: Arg, expected: ParameterArgument, bound: dict[Sym, ParameterArgument]) -> None:
+def infer_one(
+    body: Body, arg: Arg, expected: ParameterArgument, bound: dict[UnboundParameter, ParameterArgument]
+) -> None:
     have = type_of(body, arg.value)
     if have is None:
         return
-    if isinstance(expected, Sym):
+    if isinstance(expected, UnboundParameter):
         have = well_known.materialized(body.elab, have, False)
     tentative = dict(bound)
     if unification.unify(body.elab, expected, have, tentative):
@@ -203,12 +216,18 @@ def infer_one(body: Body, arg: Arg, expected: ParameterArgument, bound: dict[Sym
 def _has_open_parameters(expected: ParameterArgument) -> TypeGuard[StructTy | PartialTy]:
     """Return whether a declared type is a struct some of whose parameters are still to be found."""
     if isinstance(expected, PartialTy):
-        return any(isinstance(value, Sym) or getattr(value, "symbolic", False) for value in expected.params)
+        return any(
+            isinstance(value, UnboundParameter) or getattr(value, "symbolic", False) for value in expected.params
+        )
     return isinstance(expected, StructTy) and expected.symbolic
 
 
 def _infer_through_conversion(
-    body: Body, have: StructTy, expected: StructTy | PartialTy, bound: dict[Sym, ParameterArgument], value: Result
+    body: Body,
+    have: StructTy,
+    expected: StructTy | PartialTy,
+    bound: dict[UnboundParameter, ParameterArgument],
+    value: Result,
 ) -> None:
     if body.site.inferring:
         return
@@ -216,7 +235,9 @@ def _infer_through_conversion(
         body.elab,
         expected.info,
         tuple(
-            base if own is None or isinstance(own, (Sym, Opaque)) or getattr(own, "symbolic", False) else own
+            base
+            if own is None or isinstance(own, (UnboundParameter, Opaque)) or getattr(own, "symbolic", False)
+            else own
             for own, base in zip(
                 expected.params, unification.symbolic_struct(body.elab, expected.info).params, strict=True
             )
@@ -248,12 +269,12 @@ def type_of(body: Body, value: Result) -> Ty | None:
     return None
 
 
-def concrete_self(body: Body, self_ty: StructTy, bound: dict[Sym, ParameterArgument]) -> StructTy:
+def concrete_self(body: Body, self_ty: StructTy, bound: dict[UnboundParameter, ParameterArgument]) -> StructTy:
     info = self_ty.info
     values: dict[str, ParameterArgument] = {}
     for param, own in zip(info.node.params, self_ty.params, strict=True):
-        value = bound.get(own) if isinstance(own, Sym) else own
-        if value is not None and not isinstance(value, (Sym, Opaque)):
+        value = bound.get(own) if isinstance(own, UnboundParameter) else own
+        if value is not None and not isinstance(value, (UnboundParameter, Opaque)):
             values[param.name] = value
     scope = Scope(info.scope, "function")
     values = parameter_binding.complete_parameters(

@@ -20,7 +20,7 @@ def bridge(body: Body, instance: Instance, expected: FunctionTy) -> str:
     """Return the symbol of a function that has the convention of a type and calls another."""
     text = f"{instance.symbol}:{expected.raises}:{expected.is_escaping}:{' '.join(word for word, _ in expected.args)}"
     symbol = f"bridge${hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    if symbol in body.state.extra:
+    if symbol in body.state.synthesized:
         return symbol
     inner, outer = instance.signature, function_types.call_signature(body.elab, expected)
     params: list[tuple[str, types.Type]] = []
@@ -45,7 +45,7 @@ def bridge(body: Body, instance: Instance, expected: FunctionTy) -> str:
         if sig.convention in ("var", "deinit") and own.convention == "read":
             owned += [place if sig.passing == "memory" else materialization.as_place(made_body, RValue(sig.ty, given))]
     environment = take("env", types.PTR) if expected.is_escaping else nodes.Const(types.PTR, 0)
-    args += [environment for _ in instance.envs]
+    args += [environment for _ in instance.environments]
     if inner.raises:
         args.append(take("error", types.PTR))
     elif outer.raises:
@@ -61,7 +61,7 @@ def bridge(body: Body, instance: Instance, expected: FunctionTy) -> str:
     result = _result_type(body, outer)
     made_body.emit(nodes.Return(None if isinstance(result, types.VoidType) else value))
     made = nodes.Function(symbol, f"{instance.title} as {expected}", tuple(params), result, made_body.finish())
-    body.state.extra[symbol] = (made, {instance.symbol})
+    body.state.synthesized[symbol] = (made, {instance.symbol})
     return symbol
 
 

@@ -34,7 +34,7 @@ def copy_captures(body: Body, fn: FunctionInfo) -> None:
     """
     node = fn.node
     by_reference = fn.parameter or "capturing" in node.effects
-    if body.dead or (by_reference and not fn.copied):
+    if body.dead or (by_reference and not fn.copied_captures):
         return
     names = free_names(node)
     if by_reference:
@@ -48,7 +48,7 @@ def copy_captures(body: Body, fn: FunctionInfo) -> None:
     aside: list[tuple[Var, Place]] = []
     for name in sorted(names):
         var = variables.find(body, name)
-        if isinstance(var, Var) and isinstance(var.value, Place) and var.value.reason != "foreign":
+        if isinstance(var, Var) and isinstance(var.value, Place) and var.value.read_only_reason != "foreign":
             copies[name] = _copy_of(body, var, fn, aside)
     for held, made in aside:
         assert isinstance(held.value, Place)
@@ -65,7 +65,7 @@ def copy_captures(body: Body, fn: FunctionInfo) -> None:
 def _named_copies(body: Body, fn: FunctionInfo) -> set[str]:
     """Return the names in a function's `@__copy_capture`; report what is no variable."""
     names = set()
-    for item in fn.copied:
+    for item in fn.copied_captures:
         name = item.id if isinstance(item, ast.Name) else ""
         if not isinstance(variables.find(body, name), Var):
             text = f"'@__copy_capture' names variables around '{fn.name}'" + (f", not '{name}'" if name else "")
@@ -100,9 +100,11 @@ def _copy_of(body: Body, var: Var, fn: FunctionInfo, aside: list[tuple[Var, Plac
         at = fn.span() if fn.node.captures is None else var.span
         body.fail(Code.NOT_COPYABLE, text, at, "mark it '@parameter' to capture by reference")
     local = locals.new_local(body, struct_types.ir_type(body.elab, var.ty), var.name, var.ty)
-    fixed = fn.node.captures is not None or bool(fn.copied)
+    fixed = fn.node.captures is not None or bool(fn.copied_captures)
     place = Place(var.ty, nodes.LocalAddress(local), True, local)
-    held = replace(place, mutable=not fixed, reason="a copy for the closure, which is read only" if fixed else "")
+    held = replace(
+        place, mutable=not fixed, read_only_reason="a copy for the closure, which is read only" if fixed else ""
+    )
     copy = Var(var.name, var.ty, held, fn.span(), "var", local, body)
     if not (
         moved or fixed or struct_types.is_trivial(body.elab, var.ty) or struct_types.moves_plainly(body.elab, var.ty)
@@ -126,12 +128,12 @@ def _copy_of(body: Body, var: Var, fn: FunctionInfo, aside: list[tuple[Var, Plac
 def captures_anything(body: Body, env: FunctionValue) -> bool:
     """Return whether a nested function captures variables."""
     work_queue.drain_closures(body.elab)
-    return bool(variables.captures_of(env.env, env.set.functions[0]))
+    return bool(variables.captures_of(env.env, env.overloads.functions[0]))
 
 
 def environment(body: Body, env: FunctionValue, span: Span | None) -> Value:
     """Return the address of the environment of a closure."""
-    return _environment(body, env.set.functions[0], env.env, span)
+    return _environment(body, env.overloads.functions[0], env.env, span)
 
 
 def receive_environment(body: Body, fn: FunctionInfo, closure: FunctionInfo, pointer: Value) -> None:
@@ -158,7 +160,7 @@ def _environment(body: Body, fn: FunctionInfo, home: Body, span: Span | None) ->
         local = body.captures.env_locals[fn] = nodes.Local(
             body.fresh(), types.ArrayType(types.PTR, 1), "env", span=span
         )
-        local.environment_of = fn.closure
+        local.environment_of = fn.closure_name
         body.hoist(nodes.Declare(local))
     points_to: list[nodes.Local] = []
     done = 0
@@ -213,8 +215,8 @@ def kernel_environments(body: Body, instance: Instance, argument: NewArgument) -
     made: dict[FunctionInfo, nodes.Local] = {}
     body.set_dead(False)
     body.open()
-    for env in instance.envs:
-        _kernel_environment(body, env.set.functions[0], made, argument)
+    for env in instance.environments:
+        _kernel_environment(body, env.overloads.functions[0], made, argument)
     return list(body.close())
 
 

@@ -40,13 +40,13 @@ _Environment = tuple[FunctionInfo, list[tuple[Var | FunctionInfo, int | Place]]]
 def heap_closure(body: Body, fn: FunctionValue, instance: Instance, expected: FunctionTy, span: Span | None) -> Place:
     """Move or copy a function's captures to the heap; return the closure."""
     where = span or body.frame.span or body.elab.main_span()
-    own = fn.set.functions[0]
-    if any(env.set.functions[0] is not own for env in instance.envs):
+    own = fn.overloads.functions[0]
+    if any(env.overloads.functions[0] is not own for env in instance.environments):
         body.fail(Code.UNSUPPORTED, f"'{own.name}' is given other closures, so it cannot be kept", span)
     layout: list[_Environment] = []
     held: list[tuple[Place, Ty]] = []
-    if instance.envs:
-        captures.captures_anything(instance.envs[0].env, instance.envs[0])
+    if instance.environments:
+        captures.captures_anything(instance.environments[0].env, instance.environments[0])
         _lay_out(body, own, layout, held, where)
     # the environment of a function that captures nothing is never read
     arrays = [types.ArrayType(types.PTR, max(1, len(slots))) for _, slots in layout or ((own, ()),)]
@@ -55,7 +55,7 @@ def heap_closure(body: Body, fn: FunctionValue, instance: Instance, expected: Fu
     block = body.let(nodes.Load(made.pointer, types.PTR), types.PTR)
     first = _ENVIRONMENT + len(arrays)
     _store_address(body, block, kind, _DESTROY, _destroyer(body, kind, [ty for _, ty in held], first))
-    direct = bool(instance.envs) and instance.signature.raises == expected.raises
+    direct = bool(instance.environments) and instance.signature.raises == expected.raises
     _store_address(body, block, kind, _CODE, instance.symbol if direct else bridges.bridge(body, instance, expected))
     if direct:
         body.refer(instance.symbol)
@@ -63,7 +63,7 @@ def heap_closure(body: Body, fn: FunctionValue, instance: Instance, expected: Fu
         place_operations.init_place(body, ty, _field(block, kind, first + at), place, where)
     for at, (one, slots) in enumerate(layout):
         # made in the frame as for any call, so that the passes know of it
-        made_here = nodes.Local(body.fresh(), arrays[at], "env", span=where, environment_of=one.closure)
+        made_here = nodes.Local(body.fresh(), arrays[at], "env", span=where, environment_of=one.closure_name)
         body.hoist(nodes.Declare(made_here))
         for i, (item, number) in enumerate(slots):
             target = (
@@ -120,7 +120,7 @@ def _captured_place(body: Body, fn: FunctionInfo, var: Var, span: Span) -> Place
         return captures.environment_place(body, var)
     number = variables.captures_of(fn.parent, fn).index(var)
     slot = ops.build("offset", (environment, nodes.Const(types.I64, number)), None, types.PTR)
-    return Place(var.ty, body.let(nodes.Load(slot, types.PTR), types.PTR), False, reason="captured")
+    return Place(var.ty, body.let(nodes.Load(slot, types.PTR), types.PTR), False, read_only_reason="captured")
 
 
 def _allocate(body: Body, expected: FunctionTy, kind: types.Type, span: Span) -> Place:
@@ -141,7 +141,7 @@ def _destroyer(body: Body, kind: types.StructType, held: list[Ty], first: int) -
     """Return the symbol of the function that destroys a closure's captures."""
     key = "\n".join((str(kind), *(mangling.key_text(body.elab, struct_types.canonical(body.elab, ty)) for ty in held)))
     symbol = f"closure_drop${hashlib.sha256(key.encode()).hexdigest()[:12]}"
-    if symbol in body.state.extra:
+    if symbol in body.state.synthesized:
         return symbol
     inner = Body(body.elab, body.frame.module, body.frame.scope, None)
     block = nodes.Argument(0, types.PTR)
@@ -150,7 +150,7 @@ def _destroyer(body: Body, kind: types.StructType, held: list[Ty], first: int) -
     inner.emit(nodes.Return())
     params = (("closure", types.PTR),)
     made = nodes.Function(symbol, "destructor of a closure", params, types.VOID, inner.finish())
-    body.state.extra[symbol] = (made, inner.refs)
+    body.state.synthesized[symbol] = (made, inner.refs)
     return symbol
 
 

@@ -39,8 +39,8 @@ def function_value(body: Body, fn: FunctionValue, expected: FunctionTy, span: Sp
     symbol = instance.symbol
     words = tuple(sig.convention for sig in instance.signature.args if sig.convention != "out")
     differs = instance.signature.raises != expected.raises or words != tuple(word for word, _ in expected.args)
-    if instance.envs or differs:
-        for env in instance.envs:
+    if instance.environments or differs:
+        for env in instance.environments:
             if captures.captures_anything(body, env):
                 text = f"'{instance.fn.name}' uses variables of the enclosing function, so it is not a '{expected}'"
                 body.fail(
@@ -76,12 +76,14 @@ def call_value(body: Body, callee: Val, pos: list[Arg], kw: list[Arg], span: Spa
 
 def thin_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
     """Return the type that a function has as a value at run time; None if it is not one function, or captures."""
-    if len(fn.set.functions) != 1 or (fn.set.functions[0].parent is not None and fn.set.functions[0].parameter):
+    if len(fn.overloads.functions) != 1 or (
+        fn.overloads.functions[0].parent is not None and fn.overloads.functions[0].parameter
+    ):
         return None
-    if "unified" in fn.set.functions[0].node.effects:
+    if "unified" in fn.overloads.functions[0].node.effects:
         return None
     try:
-        instance = function_instances.only_instance(elab, fn, [None] * len(fn.set.functions[0].node.args), None)
+        instance = function_instances.only_instance(elab, fn, [None] * len(fn.overloads.functions[0].node.args), None)
     except (Mismatch, Symbolic):
         return None
     signature = instance.signature
@@ -91,8 +93,10 @@ def thin_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
     ref = signature.result_mutable if signature.result == "ref" else None
     args = tuple((sig.convention, sig.ty) for sig in shown)
     effects: tuple[str, ...] = ()
-    if instance.envs:
+    if instance.environments:
         work_queue.request(elab, instance)
-        effects = ("escaping",) if any(captures.captures_anything(env.env, env) for env in instance.envs) else ()
+        effects = (
+            ("escaping",) if any(captures.captures_anything(env.env, env) for env in instance.environments) else ()
+        )
     nodes = tuple(sig.node for sig in shown)
     return function_types.function_type(elab, args, signature.result_ty, signature.raises, effects, nodes, ref)

@@ -26,8 +26,8 @@ from ktc.elaborate.model.types import (
     ParameterPack,
     PartialTy,
     StructTy,
-    Sym,
     TraitTy,
+    UnboundParameter,
 )
 from ktc.elaborate.model.values import CollectionLiteral, DeferredOperand, Method, PackValue, Place, Result, RValue, Var
 from ktc.elaborate.types import lookup, primitive_types, string_constants, struct_members, struct_types, well_known
@@ -106,7 +106,7 @@ def evaluate_open(elab: Elaboration, node: ast.Expr, scope: Scope, module: Modul
     """Compute a parameter value that may be a parameter without a value."""
     body = Body(elab, module, scope, elab.instances.current)
     value = body.api.expr(body, node, None)
-    if isinstance(value, (Sym, Opaque)):
+    if isinstance(value, (UnboundParameter, Opaque)):
         return value
     return parameter_binding.open_alias(elab, param(body, value, Span(module.source, node.start, node.end)))
 
@@ -188,7 +188,7 @@ def param(body: Body, value: Result | Var, span: Span | None) -> ParameterArgume
     """Turn the value of an expression into a parameter value; runs the interpreter where folding did not suffice."""
     if type(value) is ConstValue or type(value) is StructTy:
         return value
-    if isinstance(value, (Sym, Opaque)):
+    if isinstance(value, (UnboundParameter, Opaque)):
         raise Symbolic
     if isinstance(value, Method):
         if value.base is None:
@@ -225,14 +225,19 @@ def param_arg(body: Body, node: ast.Expr) -> ParameterArgument:
         if node.id == "_":
             return None
         found = variables.find(body, node.id)
-        if type(found) is ConstValue or type(found) is StructTy or type(found) is Sym or type(found) is ParameterPack:
+        if (
+            type(found) is ConstValue
+            or type(found) is StructTy
+            or type(found) is UnboundParameter
+            or type(found) is ParameterPack
+        ):
             return found
     if isinstance(node, ast.Star):
         return param_arg(body, node.value) if node.value is not None else None
     inner = Body(body.elab, body.frame.module, body.frame.scope, body.frame.instance)
     try:
         value = inner.api.expr(inner, node)
-        if isinstance(value, (Sym, Opaque)):
+        if isinstance(value, (UnboundParameter, Opaque)):
             return value
         return param(inner, value, body.at(node))
     except Symbolic:

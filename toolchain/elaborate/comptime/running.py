@@ -31,7 +31,7 @@ def run(elab: Elaboration, body: Body, value: RValue | Place, span: Span) -> Con
     kind = struct_types.ir_type(elab, value.ty)
     held = value.ir if isinstance(value, RValue) else value.pointer
     emitted = (*body.hoisted, *body.statements)
-    known = elab.instances.state.computed
+    known = elab.instances.state.evaluated
     key = computation(emitted, held, kind, partial(_is_constant, elab))
     if key is not None and key in known:
         return ConstValue(value.ty, known[key])
@@ -112,8 +112,8 @@ def function_of(elab: Elaboration, state: UnitState, symbol: str) -> nodes.Funct
             return found[0]
     if symbol in state.pending_destructors:
         elab.api.synthesize_destructor(elab, state.pending_destructors.pop(symbol), symbol)
-    if symbol in state.extra:
-        return state.extra[symbol][0]
+    if symbol in state.synthesized:
+        return state.synthesized[symbol][0]
     if instance is None:
         raise KeyError(symbol)
     elab.api.elaborate_instance(elab, instance)

@@ -24,8 +24,8 @@ from ktc.elaborate.model.types import (
     ParameterArgument,
     PartialTy,
     StructTy,
-    Sym,
     TraitTy,
+    UnboundParameter,
 )
 from ktc.elaborate.model.values import Arg, Place, Result, RValue, Var
 from ktc.elaborate.primitives import table
@@ -44,7 +44,7 @@ def call_node(body: Body, node: ast.Call, expected: Ty | None) -> Result:
     try:
         given = (*node.args, *(item.value for item in node.keywords))
         callee = operands.first_operand(body, given, partial(body.api.expr, body, node.func))
-        if isinstance(callee, (Sym, Opaque)):
+        if isinstance(callee, (UnboundParameter, Opaque)):
             raise Symbolic
         named = given[len(node.args) :]
         argument_or_literal = partial(collection_literals.argument_or_literal, body)
@@ -52,7 +52,7 @@ def call_node(body: Body, node: ast.Call, expected: Ty | None) -> Result:
         kw = operands.all_operands(body, node.keywords, partial(collection_literals.keyword, body))
         for arg in (*pos, *kw):
             arg.value = fetched(body, arg.value)
-        if isinstance(callee, FunctionValue) and not callee.set.functions:
+        if isinstance(callee, FunctionValue) and not callee.overloads.functions:
             return synthesized_method(body, callee, pos, node)
         warn_refused(body, callee, node)
         return call_lowering.call(body, callee, pos, kw, span)
@@ -69,11 +69,11 @@ def synthesized_method(body: Body, callee: FunctionValue, pos: list[Arg], node: 
     if len(pos) != 1 or node.keywords:
         given = len(pos) + len(node.keywords)
         code = Code.TOO_MANY_ARGUMENTS if given > 1 else Code.MISSING_ARGUMENT
-        body.fail(code, f"'{callee.set.name}' takes one value by its position", body.at(node))
+        body.fail(code, f"'{callee.overloads.name}' takes one value by its position", body.at(node))
     ty = callee.self_ty
     made = locals.temporary(body, ty)
     value = materialization.as_place(body, conversions.convert(body, pos[0].value, ty, body.at(node)))
-    if callee.set.name == "__copyinit__":
+    if callee.overloads.name == "__copyinit__":
         place_operations.copy_to(body, ty, made.pointer, value, body.at(node), True)
     else:
         place_operations.move_bits(body, ty, made.pointer, value)
@@ -100,7 +100,7 @@ def special_call(body: Body, node: ast.Call) -> Result:
         if attrs is not None:
             for key in attrs.keywords:
                 value = evaluation.param_arg(body, key.value)
-                if isinstance(value, (Sym, Opaque)) or getattr(value, "symbolic", False):
+                if isinstance(value, (UnboundParameter, Opaque)) or getattr(value, "symbolic", False):
                     raise Symbolic
                 values[key.name] = value
         args = [operands.arg(body, item).value for item in node.args]
@@ -118,7 +118,7 @@ def reflect(body: Body, name: str, node: ast.Call) -> Result:
     inner = Body(body.elab, body.frame.module, body.frame.scope, body.frame.instance)
     inner.site.is_reflected = True
     value = inner.api.expr(inner, node.args[0]) if node.args else None
-    if isinstance(value, (Sym, Opaque)):
+    if isinstance(value, (UnboundParameter, Opaque)):
         raise Symbolic
     if name.endswith("type_of"):
         if isinstance(value, FunctionValue):
@@ -183,7 +183,7 @@ def downcast(body: Body, node: ast.Call, attrs: ast.Subscript) -> Result:
 
 def _type_or_fail(body: Body, node: ast.Expr) -> Ty:
     found = evaluation.param_arg(body, node)
-    if isinstance(found, (Sym, Opaque)) or getattr(found, "symbolic", False):
+    if isinstance(found, (UnboundParameter, Opaque)) or getattr(found, "symbolic", False):
         raise Symbolic
     if not isinstance(found, Ty) or isinstance(found, TraitTy):
         body.fail(Code.TYPE_MISMATCH, "a type is expected here", body.at(node))

@@ -71,7 +71,7 @@ def _literal(
         try:
             literal.ty = parameter_binding.library_struct(body.elab, name, tuple(kinds))
         except Mismatch as reason:
-            literal.wrong = reason  # another collection may be expected
+            literal.mismatch = reason  # another collection may be expected
     return literal
 
 
@@ -262,8 +262,8 @@ def _common_element(body: Body, args: list[Arg]) -> Ty | None:
 
 def _no_element(body: Body, literal: CollectionLiteral) -> None:
     name, span = literal.name.lower(), body.at(literal.node)
-    if literal.wrong is not None:
-        body.fail(literal.wrong.code, literal.wrong.message, span, literal.wrong.help())
+    if literal.mismatch is not None:
+        body.fail(literal.mismatch.code, literal.mismatch.message, span, literal.mismatch.help())
     if not literal.items:
         help = (
             "give the variable a type: 'var name: List[Int] = []'"

@@ -9,7 +9,7 @@ from ktc.elaborate.expressions import collection_literals, conditions, operands,
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import Opaque, Sym
+from ktc.elaborate.model.types import Opaque, UnboundParameter
 from ktc.elaborate.model.values import CollectionLiteral, DeferredOperand, Place, Result, RValue, Val
 from ktc.elaborate.tree.operator_names import COMPARE
 from ktc.elaborate.types import struct_types, well_known
@@ -57,7 +57,7 @@ def compare(body: Body, node: ast.Compare) -> Result:
 
 def compare_two(body: Body, op: str, left: Result, right: Result, node: ast.Node) -> Val:
     """Elaborate one comparison."""
-    if isinstance(left, (Sym, Opaque)) or isinstance(right, (Sym, Opaque)):
+    if isinstance(left, (UnboundParameter, Opaque)) or isinstance(right, (UnboundParameter, Opaque)):
         raise Symbolic
     if op in ("in", "not-in"):
         made = operators.dunder(body, right, "__contains__", [left], node)

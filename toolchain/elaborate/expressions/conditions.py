@@ -12,7 +12,7 @@ from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, Sym
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, UnboundParameter
 from ktc.elaborate.model.values import Method, Place, Result, RValue, Var
 from ktc.elaborate.tree.operator_names import UNARY
 from ktc.elaborate.types import struct_types, type_printer, well_known
@@ -26,7 +26,7 @@ def unary(body: Body, node: ast.Unary) -> Result:
     if node.op == "not":
         return RValue(well_known.library_type(body.elab, "Bool"), truth_of(body, node))
     value = body.api.expr(body, node.value)
-    if isinstance(value, (Sym, Opaque)):
+    if isinstance(value, (UnboundParameter, Opaque)):
         raise Symbolic
     name = f"__{UNARY[node.op]}__"
     made = operators.dunder(body, value, name, [], node)
@@ -46,7 +46,7 @@ def unary(body: Body, node: ast.Unary) -> Result:
 
 def condition(body: Body, value: Result, node: ast.Node) -> nodes.Value:
     """Return the truth value of a value as an i1."""
-    if isinstance(value, (Sym, Opaque)):
+    if isinstance(value, (UnboundParameter, Opaque)):
         raise Symbolic
     if isinstance(value, (RValue, Place, ConstValue)):
         prim = struct_types.base_prim(body.elab, value.ty)
@@ -197,7 +197,7 @@ def _one_of(
     body.emit(nodes.If(condition, arms[0], arms[1], body.at(node)))
     pointer = body.let(nodes.Load(nodes.LocalAddress(local), types.PTR), types.PTR)
     mutable, reason = all(place.mutable for place in places), "one of two values"
-    return Place(places[0].ty, pointer, mutable, reason="" if mutable else reason, loans=loans)
+    return Place(places[0].ty, pointer, mutable, read_only_reason="" if mutable else reason, loans=loans)
 
 
 def _literal_beside(body: Body, value: ConstValue, other: ast.Expr, node: ast.Ternary) -> Result:

@@ -18,7 +18,7 @@ from ktc.elaborate.generics.function_types import convention_of
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, FunctionTy, Opaque, ParameterPack, StructTy, Sym
+from ktc.elaborate.model.types import ConstValue, FunctionTy, Opaque, ParameterPack, StructTy, UnboundParameter
 from ktc.elaborate.model.values import Arg, Place, Result, RValue, Val, Var
 from ktc.elaborate.types import struct_types, well_known
 from ktc.syntax import ast
@@ -47,7 +47,7 @@ def tuple_of(body: Body, node: ast.TupleLit, items: tuple[ast.Expr, ...], expect
         for item, item_type in zip(items, item_types, strict=True)
     ]
     values = [fetched(body, value) for value in values]
-    if any(isinstance(v, (Sym, Opaque)) for v in values):
+    if any(isinstance(v, (UnboundParameter, Opaque)) for v in values):
         raise Symbolic
     kinds = [v for v in values if isinstance(v, Ty)]
     if values and len(kinds) == len(values):
@@ -123,10 +123,12 @@ def transfer(body: Body, node: ast.Node, value: ast.Expr) -> Result:
     """Elaborate `value^`."""
     found = body.api.expr(body, value)
     if isinstance(found, Place):
-        if found.reason == "foreign":
+        if found.read_only_reason == "foreign":
             return found
         if not found.mutable and not _is_bitwise_movable(body, found.ty):
-            body.fail(Code.CANNOT_MOVE, f"this cannot be moved: it is {found.reason or 'read only'}", body.at(node))
+            body.fail(
+                Code.CANNOT_MOVE, f"this cannot be moved: it is {found.read_only_reason or 'read only'}", body.at(node)
+            )
         behind = found.local is None or (isinstance(value, ast.Name) and _is_reference(body, value.id))
         if behind and struct_types.is_trivial(
             body.elab, found.ty
@@ -141,11 +143,20 @@ def transfer(body: Body, node: ast.Node, value: ast.Expr) -> Result:
             found.local.is_shared = True
         if isinstance(found.ty, StructTy) and found.ty.info.register_trivial:  # it stays there
             return Place(
-                found.ty, found.pointer, found.mutable, None, (), True, found.reason, locals.loans_of(body, found)
+                found.ty,
+                found.pointer,
+                found.mutable,
+                None,
+                (),
+                True,
+                found.read_only_reason,
+                locals.loans_of(body, found),
             )
-        return Place(found.ty, found.pointer, found.mutable, found.local, found.path, True, found.reason, found.loans)
+        return Place(
+            found.ty, found.pointer, found.mutable, found.local, found.path, True, found.read_only_reason, found.loans
+        )
     if isinstance(found, RValue) and found.read_only and not _is_bitwise_movable(body, found.ty):
-        reason = f": it is {found.reason}" if found.reason else ": it is read only"
+        reason = f": it is {found.read_only_reason}" if found.read_only_reason else ": it is read only"
         body.fail(Code.CANNOT_MOVE, f"this cannot be moved{reason}", body.at(node))
     plain = isinstance(value, (ast.Name, ast.IntLit, ast.FloatLit, ast.StrLit, ast.BoolLit))
     if plain and isinstance(found, ConstValue) and not body.frame.module.is_library:

@@ -24,7 +24,7 @@ from ktc.elaborate.model.types import (
     ParameterPack,
     PartialTy,
     StructTy,
-    Sym,
+    UnboundParameter,
 )
 from ktc.elaborate.model.values import Arg, DeferredOperand, Method, PackValue, Place, Result, RValue, Val, Var
 from ktc.elaborate.primitives import spellings
@@ -119,7 +119,7 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
                 return FunctionValue(member, (), (), struct_types.struct_type(elab, info, values))
             try:
                 found = type_member(body, struct_types.struct_type(elab, info, values), name, node)
-                if not isinstance(found, (Sym, Opaque)):
+                if not isinstance(found, (UnboundParameter, Opaque)):
                     return found
             except Symbolic:
                 pass
@@ -133,7 +133,7 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
             return member_of(body, parameter_binding.open_alias(elab, base), name, node)
         case RValue() | Place() | ConstValue():
             return value_member(body, base, name, node)
-        case Sym() | Opaque():
+        case UnboundParameter() | Opaque():
             raise Symbolic
         case PackValue(items) if name == "__len__":
             return ConstValue(well_known.library_type(elab, "Int"), len(items))
@@ -250,6 +250,6 @@ def type_part(body: Body, node: ast.Expr | None) -> ParameterArgument:
     value = body.api.expr(body, node)
     if isinstance(value, ConstValue) and isinstance(node, (ast.NoneLit, ast.TupleLit)):
         return value.ty
-    if not isinstance(value, (Ty, Sym, Opaque, PartialTy, ParameterPack)):
+    if not isinstance(value, (Ty, UnboundParameter, Opaque, PartialTy, ParameterPack)):
         body.fail(Code.TYPE_MISMATCH, "a type is expected here", body.at(node))
     return value

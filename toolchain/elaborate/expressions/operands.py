@@ -9,7 +9,7 @@ from ktc.elaborate.calls import call_lowering
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, ParameterPack, StructTy, Sym
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, ParameterPack, StructTy, UnboundParameter
 from ktc.elaborate.model.values import Arg, PackValue, Place, RValue
 from ktc.elaborate.types import struct_members, type_printer, well_known
 from ktc.syntax import ast
@@ -21,7 +21,7 @@ T = TypeVar("T")
 def arg(body: Body, node: ast.Expr) -> Arg:
     """Elaborate one argument."""
     value = body.api.expr(body, node)
-    if isinstance(value, (Sym, Opaque)):
+    if isinstance(value, (UnboundParameter, Opaque)):
         raise Symbolic
     if isinstance(value, ParameterPack) and value.items and all(isinstance(item, ConstValue) for item in value.items):
         value = PackValue(cast(tuple[ConstValue, ...], value.items))  # a variadic parameter's values

@@ -15,7 +15,7 @@ from ktc.elaborate.expressions import collection_literals, operands
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, Sym, TraitTy
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, TraitTy, UnboundParameter
 from ktc.elaborate.model.values import Arg, CollectionLiteral, DeferredOperand, Method, Place, Result, RValue, Val
 from ktc.elaborate.resolve.suggestions import operand_help
 from ktc.elaborate.tree.operator_names import BINARY, COMPARE
@@ -44,7 +44,7 @@ def binary(body: Body, node: ast.Binary) -> Result:
 
 def apply_operator(body: Body, op: str, left: Result, right: Result, node: ast.Node) -> Val:
     """Apply a binary operator to values."""
-    if isinstance(left, (Sym, Opaque)) or isinstance(right, (Sym, Opaque)):
+    if isinstance(left, (UnboundParameter, Opaque)) or isinstance(right, (UnboundParameter, Opaque)):
         raise Symbolic
     name = BINARY[op]
     if isinstance(left, CollectionLiteral):

@@ -19,7 +19,7 @@ from ktc.elaborate.model.types import (
     ParameterPack,
     PartialTy,
     StructTy,
-    Sym,
+    UnboundParameter,
 )
 from ktc.elaborate.model.values import Arg, DeferredOperand, Method, Place, Result, RValue, Val
 from ktc.elaborate.primitives import spellings
@@ -52,7 +52,7 @@ def subscript(body: Body, node: ast.Subscript, expected: Ty | None = None) -> Re
 def prim_type(body: Body, node: ast.Subscript, name: str) -> Result:
     """Make a primitive type with parameters."""
     positional, _ = evaluation.param_list(body, node)
-    if any(isinstance(p, (Sym, Opaque)) or getattr(p, "symbolic", False) for p in positional):
+    if any(isinstance(p, (UnboundParameter, Opaque)) or getattr(p, "symbolic", False) for p in positional):
         raise Symbolic
     if name in ("!kgen.pack", "!kgen.refs") and not (len(positional) == 1 and isinstance(positional[0], ParameterPack)):
         positional = (ParameterPack(positional),)
@@ -99,7 +99,7 @@ def apply(body: Body, base: Result, node: ast.Subscript) -> Result:
                 text = f"there is no item {given}: {has}, counted from 0"
                 body.fail(Code.UNSATISFIED_CONSTRAINT, text, body.at(node))
             return items[index]
-        case Sym() | Opaque():
+        case UnboundParameter() | Opaque():
             raise Symbolic
         case RValue() | Place() | ConstValue():
             return indexed_value(body, base, node)

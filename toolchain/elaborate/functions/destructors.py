@@ -17,7 +17,7 @@ from ktc.ir import nodes, types
 
 def destructor(elab: Elaboration, ty: StructTy) -> str:
     """Return the symbol of the function that destroys a value: its `__del__`, then its fields."""
-    if ty.destructor_symbol is not None and ty.destructor_symbol in elab.instances.state.extra:
+    if ty.destructor_symbol is not None and ty.destructor_symbol in elab.instances.state.synthesized:
         return ty.destructor_symbol
     own, parts = _dropped(elab, ty)
     is_seen = ty.info.bound is not None or ty.info.explicit_destroy is not None
@@ -26,17 +26,17 @@ def destructor(elab: Elaboration, ty: StructTy) -> str:
         return ""
     digest = hashlib.sha256(mangling.key_text(elab, struct_types.canonical(elab, ty)).encode()).hexdigest()[:12]
     symbol = ty.destructor_symbol = f"{ty.info.name}_drop${digest}"
-    if symbol in elab.instances.state.extra:
+    if symbol in elab.instances.state.synthesized:
         return symbol
     state = elab.instances.state
     archived = None if state.archived is None else state.archived.get(symbol)
     if archived is not None:
-        elab.instances.state.extra[symbol] = (archived, set())
+        elab.instances.state.synthesized[symbol] = (archived, set())
         elab.instances.state.pending_destructors[symbol] = ty
         return symbol
     kept = work_queue.recall(elab, elab.instances.state, symbol)
     if kept is not None:
-        elab.instances.state.extra[symbol] = (kept[0], set(kept[1]))
+        elab.instances.state.synthesized[symbol] = (kept[0], set(kept[1]))
         return symbol
     synthesize_destructor(elab, ty, symbol)
     return symbol
@@ -52,7 +52,7 @@ def synthesize_destructor(elab: Elaboration, ty: StructTy, symbol: str) -> None:
     """Make the body of a destructor."""
     own, parts = _dropped(elab, ty)
     empty = nodes.Function(symbol, f"destructor of {ty}", (("self", types.PTR),), types.VOID, (nodes.Return(),))
-    elab.instances.state.extra[symbol] = (empty, set())
+    elab.instances.state.synthesized[symbol] = (empty, set())
     body = Body(elab, ty.info.module, ty.info.scope, elab.instances.current, comptime=False)
     place = Place(ty, nodes.Argument(0, types.PTR), True)
     if own is not None:
@@ -63,7 +63,7 @@ def synthesize_destructor(elab: Elaboration, ty: StructTy, symbol: str) -> None:
         place_operations.destroy_place(body, field.ty, field.pointer, None)
     body.emit(nodes.Return())
     made = nodes.Function(symbol, f"destructor of {ty}", (("self", types.PTR),), types.VOID, body.finish())
-    elab.instances.state.extra[symbol] = (made, body.refs)
+    elab.instances.state.synthesized[symbol] = (made, body.refs)
 
 
 def _call_del(elab: Elaboration, body: Body, ty: StructTy, own: OverloadSet, place: Place) -> None:

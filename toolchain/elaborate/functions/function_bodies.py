@@ -28,14 +28,14 @@ def elaborate_instance(elab: Elaboration, instance: Instance) -> None:
 
 
 def _elaborate(elab: Elaboration, instance: Instance) -> None:
-    if instance.function is not None or instance.busy or instance.failed:
+    if instance.function is not None or instance.in_progress or instance.failed:
         return
     if instance.has_stored_body:
         found = work_queue.recall(elab, instance.state, instance.symbol)
         assert found is not None
         instance.function, instance.refs = found[0], set(found[1])
         return
-    instance.busy = True
+    instance.in_progress = True
     outer = elab.instances.enter(instance.state, instance)
     elab.instances.note_elaborated(instance.fn.uid)
     try:
@@ -46,7 +46,7 @@ def _elaborate(elab: Elaboration, instance: Instance) -> None:
         instance.failed = True
         elab.report(reason.code, reason.message, reason.span or instance.fn.span(), reason.help(), instance)
     finally:
-        instance.busy = False
+        instance.in_progress = False
         elab.instances.enter(*outer)
 
 
@@ -115,12 +115,12 @@ def reachable_unit(elab: Elaboration, state: UnitState, exports: Exports = NO_EX
         archived = None if state.archived is None else state.archived.get(symbol)
         if archived is not None and (instance is None or instance.archived is not None):
             unit.functions[symbol] = archived
-        elif symbol in state.extra:
-            function, refs = state.extra[symbol]
+        elif symbol in state.synthesized:
+            function, refs = state.synthesized[symbol]
             unit.functions[symbol] = function
             work += refs
         elif instance is not None:
-            if not (instance.kernel and elab.instances.deferred_kernels is not None):
+            if not (instance.is_kernel and elab.instances.deferred_kernels is not None):
                 # not yet there: only another kept body refers to it, or one that was met first in unreachable code
                 elaborate_instance(elab, instance)
             if instance.function is not None:

@@ -44,10 +44,12 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
     if signature.through_memory:
         body.flow.set_result_pointer(argument("result", types.PTR))
     _bind_arguments(elab, body, instance, argument)
-    for env in instance.envs:
-        made_here = instance.kernel
-        pointer = captures.environment_local(body, env.set.functions[0]) if made_here else argument("env", types.PTR)
-        captures.receive_environment(body, fn, env.set.functions[0], pointer)
+    for env in instance.environments:
+        made_here = instance.is_kernel
+        pointer = (
+            captures.environment_local(body, env.overloads.functions[0]) if made_here else argument("env", types.PTR)
+        )
+        captures.receive_environment(body, fn, env.overloads.functions[0], pointer)
     if signature.raises:
         body.flow.set_error_argument(argument("error", types.PTR))
     blocks.block(body, fn.node.body)
@@ -58,23 +60,27 @@ def make_function(elab: Elaboration, instance: Instance) -> None:
     kind: types.Type = types.BOOL if signature.raises else types.VOID
     if not signature.raises and signature.result in ("direct", "ref"):
         kind = types.PTR if signature.result == "ref" else struct_types.ir_type(elab, signature.result_ty)
-    first = captures.kernel_environments(body, instance, argument) if instance.kernel and instance.envs else []
+    first = (
+        captures.kernel_environments(body, instance, argument) if instance.is_kernel and instance.environments else []
+    )
     statements = (*first, *captures.finish_closures(body))
     inline = {"always": "always", "builtin": "always", "never": "never"}.get(fn.inline, "")
     is_subscript = body.target.checks and fn.name in SUBSCRIPTS and not fn.module.is_library
-    if (fn.parameter or (is_subscript and not inline)) and not instance.kernel:
+    if (fn.parameter or (is_subscript and not inline)) and not instance.is_kernel:
         inline = "always"
-    linkage = "export" if instance.kernel else "internal"
+    linkage = "export" if instance.is_kernel else "internal"
     bounds: dict[str, tuple[int, ...]] = {}
     if fn.node.decorators:
-        bounds = bounds_of(body, fn.node.decorators) if instance.kernel else mode_of(body, fn)
+        bounds = bounds_of(body, fn.node.decorators) if instance.is_kernel else mode_of(body, fn)
     symbol = instance.symbol
     instance.refs = body.refs
-    passed = {one.closure: at.index for one, at in body.captures.env_args.items() if isinstance(at, nodes.Argument)}
+    passed = {
+        one.closure_name: at.index for one, at in body.captures.env_args.items() if isinstance(at, nodes.Argument)
+    }
     instance.function = nodes.Function(
         symbol, instance.title, tuple(params), kind, statements, linkage, inline, False, fn.span(),
         body.facts.address_taken, bounds, passed,
-        _values(elab, instance, params) | body.captures.whole_captures if instance.kernel else {},
+        _values(elab, instance, params) | body.captures.whole_captures if instance.is_kernel else {},
         _references(elab, instance, params) if body.target.checks and not body.target.is_device else {},
         traced=fn.traced, unchecked=fn.unchecked, forbidden_destructors=dict(body.facts.linear),
         described=_described(elab, body, params) if elab.config.debug >= FULL_DEBUG else {},
@@ -180,7 +186,7 @@ def _bind_one(
         return Var(
             sig.name,
             ty,
-            Place(ty, pointer, not fixed, reason=reason if fixed else "", loans=()),
+            Place(ty, pointer, not fixed, read_only_reason=reason if fixed else "", loans=()),
             span,
             "arg",
             body=body,
@@ -188,7 +194,9 @@ def _bind_one(
     if sig.passing == "memory":
         pointer = argument(sig.name, types.PTR)
         if sig.convention == "read":
-            return Var(sig.name, ty, Place(ty, pointer, False, reason=reason, loans=()), span, "arg", body=body)
+            return Var(
+                sig.name, ty, Place(ty, pointer, False, read_only_reason=reason, loans=()), span, "arg", body=body
+            )
         if not struct_types.is_trivial(elab, ty):
             return _bind_by_address(elab, body, sig, pointer, span)
         local = locals.new_local(body, struct_types.ir_type(elab, ty), sig.name, ty, loans=())

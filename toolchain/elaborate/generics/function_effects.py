@@ -36,16 +36,16 @@ def check_forms(
 def _check(
     elab: Elaboration, fn: FunctionInfo, what: str, expected: ast.FunctionType, value: object, span: Span | None
 ) -> None:
-    if not isinstance(value, FunctionValue) or len(value.set.functions) != 1:
+    if not isinstance(value, FunctionValue) or len(value.overloads.functions) != 1:
         return
-    info = value.set.functions[0]
+    info = value.overloads.functions[0]
     have = _form(elab, value, info)
     expected_name = next((word for word in _FORMS if word in expected.effects), "")
     if have is None or (have == expected_name and info.raises == (expected.raises or expected.is_def)):
         return
     asked, given = _words(expected.raises or expected.is_def, expected_name), _words(info.raises, have)
-    text = f"{what} of {fn.title} must be a function of type '{asked}', and '{value.set.name}' has type '{given}'"
-    raise Mismatch(Code.TYPE_MISMATCH, text, span, 2, hint=_help(value.set.name, expected_name, have))
+    text = f"{what} of {fn.title} must be a function of type '{asked}', and '{value.overloads.name}' has type '{given}'"
+    raise Mismatch(Code.TYPE_MISMATCH, text, span, 2, hint=_help(value.overloads.name, expected_name, have))
 
 
 def _help(name: str, expected: str, have: str) -> str:

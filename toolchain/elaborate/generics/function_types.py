@@ -47,17 +47,23 @@ def with_parameters(
     if fn.renamed:
         named = tuple((fn.own_name(name), value) for name, value in named)
     if fn.seen_by_type:
-        own = (param.name for param in fn.set.functions[0].node.params)
+        own = (param.name for param in fn.overloads.functions[0].node.params)
         given = dict(zip(own, positional, strict=False))
         named = tuple((name, value) for name, value in (*given.items(), *named) if value is not None)
-        return FunctionValue(fn.set, params, named, fn.self_ty, fn.env, renamed=fn.renamed)
+        return FunctionValue(fn.overloads, params, named, fn.self_ty, fn.env, renamed=fn.renamed)
     if None in params:
         rest = iter(positional)
         params = tuple(next(rest, None) if value is None else value for value in params)
         positional = tuple(rest)
     named = tuple(one for one in named if one[1] is not None)
     return FunctionValue(
-        fn.set, params + positional, fn.named + named, fn.self_ty, fn.env, fn.struct_params_first, renamed=fn.renamed
+        fn.overloads,
+        params + positional,
+        fn.named + named,
+        fn.self_ty,
+        fn.env,
+        fn.struct_params_first,
+        renamed=fn.renamed,
     )
 
 
@@ -86,7 +92,7 @@ def fn_type_of(elab: Elaboration, fn: FunctionValue) -> FunctionTy:
     """Return the type of one function alone."""
     found = elab.generics.functions.get(fn)
     if found is None:
-        first = fn.set.functions[0]
+        first = fn.overloads.functions[0]
         effects = ("capturing",) if first.parameter else ()
         found = elab.generics.functions[fn] = FunctionTy((), None, first.raises, effects, of=fn)
     return found
@@ -146,7 +152,7 @@ def environments(elab: Elaboration, values: Sequence[ParameterArgument]) -> tupl
         match work.pop():
             case FunctionValue() as fn:
                 if fn.env is not None:
-                    found.setdefault(fn.set.functions[0], fn)
+                    found.setdefault(fn.overloads.functions[0], fn)
                 work += (*fn.params, *(value for _, value in fn.named), fn.self_ty)
             case FunctionTy(of=FunctionValue() as fn):
                 work.append(fn)

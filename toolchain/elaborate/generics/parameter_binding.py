@@ -24,8 +24,8 @@ from ktc.elaborate.model.types import (
     ParameterValue,
     PartialTy,
     StructTy,
-    Sym,
     TraitTy,
+    UnboundParameter,
     is_symbolic,
 )
 from ktc.elaborate.types import struct_types, type_printer, type_relations, well_known
@@ -35,7 +35,7 @@ from ktc.syntax import ast
 
 def type_of_param(elab: Elaboration, value: ParameterArgument) -> ParameterArgument:
     """Return the type of a parameter value, for inference of what its declared type names."""
-    if isinstance(value, ConstValue | Sym):
+    if isinstance(value, ConstValue | UnboundParameter):
         return value.ty
     return function_types.fn_type_of(elab, value) if isinstance(value, FunctionValue) else None
 
@@ -65,7 +65,7 @@ def complete_parameters(
             except Symbolic:
                 value = OPAQUE
         if value is None and allow_open:
-            scope.names[param.name] = Sym(
+            scope.names[param.name] = UnboundParameter(
                 param.name, -1, param.kind == "star", ty=_origin_type(elab, param, scope, module)
             )
             continue
@@ -109,10 +109,10 @@ def _infer_from_values(
     if not open_params:
         return
     inner = Scope(scope.parent, "function", dict(scope.names))
-    syms = {p.name: Sym(p.name, -2) for p in params}
+    syms = {p.name: UnboundParameter(p.name, -2) for p in params}
     inner.names.update(syms)
     inner.names.update(given)
-    bound: dict[Sym, ParameterArgument] = {}
+    bound: dict[UnboundParameter, ParameterArgument] = {}
     for param in params:
         value = given.get(param.name)
         if value is None or param.type is None or param.kind == "star":
@@ -136,7 +136,7 @@ def _infer_from_values(
 def _declared(
     elab: Elaboration, param: ast.Param, value: ParameterArgument, scope: Scope, module: ModuleInfo, what: str
 ) -> ParameterArgument:
-    if param.type is None or isinstance(value, (Sym, type(OPAQUE))):
+    if param.type is None or isinstance(value, (UnboundParameter, type(OPAQUE))):
         return value
     if isinstance(value, ParameterPack) and param.kind == "star":
         kind = elab.api.evaluate(elab, param.type, scope, module) if not value.items else None
@@ -148,7 +148,7 @@ def _declared_one(
     elab: Elaboration, param: ast.Param, value: ParameterArgument, scope: Scope, module: ModuleInfo, what: str
 ) -> ParameterArgument:
     assert param.type is not None
-    if isinstance(value, (Sym, type(OPAQUE))):
+    if isinstance(value, (UnboundParameter, type(OPAQUE))):
         return value
     try:
         expected = elab.api.evaluate(elab, param.type, scope, module)
@@ -257,11 +257,11 @@ def bind_parameters(
     """Give (more) parameters to a function value; the first of a method of an open struct are the struct's."""
     if fn.struct_params_first and fn.self_ty is not None:
         rest = iter(positional)
-        own = tuple(next(rest, None) if isinstance(value, Sym) else value for value in fn.self_ty.params)
+        own = tuple(next(rest, None) if isinstance(value, UnboundParameter) else value for value in fn.self_ty.params)
         given = tuple((p.name, v) for p, v in zip(fn.self_ty.info.node.params, own, strict=True) if v is not None)
         self_ty = apply_struct(elab, fn.self_ty.info, (), given)
         if isinstance(self_ty, StructTy):
-            fn = FunctionValue(fn.set, fn.params, fn.named, self_ty, fn.env, renamed=fn.renamed)
+            fn = FunctionValue(fn.overloads, fn.params, fn.named, self_ty, fn.env, renamed=fn.renamed)
             positional = tuple(rest)
     return function_types.with_parameters(elab, fn, positional, named)
 
@@ -287,17 +287,19 @@ def _apply_open(
     complete_parameters(elab, params, given, scope, alias.module, f"'{alias.name}'", allow_open=True, unbound=unbound)
     assert alias.node.value is not None
     found = elab.api.evaluate_open(elab, alias.node.value, scope, alias.module)
-    made, symbols = _without_symbols(found, list[Sym]())
+    made, symbols = _without_symbols(found, list[UnboundParameter]())
     if isinstance(made, PartialTy) and len(symbols) != len(set(symbols)):
         assert isinstance(found, (PartialTy, StructTy))
         return PartialTy(made.info, made.params, found, alias=source)
     return PartialTy(made.info, made.params, alias=source) if isinstance(made, PartialTy) else made
 
 
-def _without_symbols(value: ParameterArgument, found: list[Sym]) -> tuple[ParameterArgument, list[Sym]]:
+def _without_symbols(
+    value: ParameterArgument, found: list[UnboundParameter]
+) -> tuple[ParameterArgument, list[UnboundParameter]]:
     """Return a type with what only an alias names left open, and these symbols."""
     match value:
-        case Sym(owner=-1):
+        case UnboundParameter(owner=-1):
             found.append(value)
             return None, found
         case StructTy(symbolic=True) | PartialTy():
@@ -369,7 +371,7 @@ def check_where(
 def check_bound(elab: Elaboration, fn: FunctionValue, span: Span) -> None:
     """Report it where no function of a name takes the parameters that are given so far."""
     first: Mismatch | None = None
-    for one in fn.set.functions:
+    for one in fn.overloads.functions:
         params = one.node.params
         try:
             given = function_types.parameters_of_function(elab, params, fn, one.title)

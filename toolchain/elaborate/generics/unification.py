@@ -24,8 +24,8 @@ from ktc.elaborate.model.types import (
     ParameterPack,
     PartialTy,
     StructTy,
-    Sym,
     TraitTy,
+    UnboundParameter,
     is_symbolic,
 )
 from ktc.elaborate.model.values import FOREIGN, Binding, Place, Var
@@ -44,7 +44,7 @@ class Pattern:
         origins: for `ref [origin]` arguments the pattern of the origin.
     """
 
-    symbols: dict[str, Sym]
+    symbols: dict[str, UnboundParameter]
     args: list[ParameterArgument]
     origins: list[Binding]
     self_ty: StructTy | None = None
@@ -65,12 +65,14 @@ def unify_value(
     kind: ParameterArgument,
     scope: Scope,
     module: ModuleInfo,
-    bound: dict[Sym, ParameterArgument],
+    bound: dict[UnboundParameter, ParameterArgument],
 ) -> None:
     """Bind what the type of a parameter leaves open by the type of its value."""
     if isinstance(expected, FunctionTy) and expected.syntax is not None:
         _unify_parametric(elab, expected, kind, scope, module, bound)
-    unify(elab, expected, well_known.inferred_type(elab, kind) if isinstance(expected, Sym) else kind, bound)
+    unify(
+        elab, expected, well_known.inferred_type(elab, kind) if isinstance(expected, UnboundParameter) else kind, bound
+    )
 
 
 def _unify_parametric(
@@ -79,15 +81,15 @@ def _unify_parametric(
     kind: ParameterArgument,
     scope: Scope,
     module: ModuleInfo,
-    bound: dict[Sym, ParameterArgument],
+    bound: dict[UnboundParameter, ParameterArgument],
 ) -> None:
     """Bind what a function type with parameters of its own leaves open by the function that is given."""
     written = expected.syntax
     assert written is not None
-    if not isinstance(kind, FunctionTy) or kind.of is None or len(kind.of.set.functions) != 1:
+    if not isinstance(kind, FunctionTy) or kind.of is None or len(kind.of.overloads.functions) != 1:
         return
-    info = kind.of.set.functions[0]
-    inner = Scope(scope, "function", {param.name: Sym(param.name, -3) for param in written.params})
+    info = kind.of.overloads.functions[0]
+    inner = Scope(scope, "function", {param.name: UnboundParameter(param.name, -3) for param in written.params})
     theirs = Scope(fn_scope_parent(elab, info, kind.of.self_ty), "function")
     theirs.names.update(signature_pattern(elab, info, kind.of.self_ty).symbols)
     theirs.names.update(function_types.parameters_of_function(elab, info.node.params, kind.of, info.title))
@@ -117,9 +119,9 @@ def signature_pattern(elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | N
 def _make_pattern(elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None) -> Pattern:
     base = fn_scope_parent(elab, fn, self_ty)
     scope = Scope(base, "function")
-    symbols: dict[str, Sym] = {}
+    symbols: dict[str, UnboundParameter] = {}
     for param in fn.node.params:
-        symbols[param.name] = scope.names[param.name] = Sym(param.name, fn.uid, param.kind == "star")
+        symbols[param.name] = scope.names[param.name] = UnboundParameter(param.name, fn.uid, param.kind == "star")
     pattern = Pattern(symbols, [], [], self_ty)
     for param in fn.node.params:
         pattern.params[param.name] = _pattern_of(elab, param.type, scope, fn) if param.type is not None else None
@@ -189,19 +191,22 @@ def fn_scope_parent(elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | Non
 def symbolic_struct(elab: Elaboration, info: StructInfo) -> StructTy:
     """Return the struct with all parameters open."""
     if info.symbolic is None:
-        syms = tuple(Sym(p.name, info.uid, p.kind == "star") for p in info.node.params)
+        syms = tuple(UnboundParameter(p.name, info.uid, p.kind == "star") for p in info.node.params)
         info.symbolic = struct_types.struct_type(elab, info, syms)
     assert isinstance(info.symbolic, StructTy)
     return info.symbolic
 
 
 def unify(
-    elab: Elaboration, pattern: ParameterArgument, actual: ParameterArgument, bound: dict[Sym, ParameterArgument]
+    elab: Elaboration,
+    pattern: ParameterArgument,
+    actual: ParameterArgument,
+    bound: dict[UnboundParameter, ParameterArgument],
 ) -> bool:
     """Bind the symbols of a pattern so that it becomes `actual`; False if it cannot. Bindings stay on failure."""
     if pattern is actual or isinstance(pattern, type(OPAQUE)) or pattern is None:
         return True
-    if isinstance(pattern, Sym):
+    if isinstance(pattern, UnboundParameter):
         known = bound.get(pattern)
         if known is None:
             bound[pattern] = actual
@@ -234,7 +239,7 @@ def unify(
         return bool(pattern.data == actual.data)
     if isinstance(pattern, ParameterPack) and isinstance(actual, ParameterPack):
         parts = pattern.items
-        if len(parts) == 1 and isinstance(parts[0], Sym) and parts[0].pack:
+        if len(parts) == 1 and isinstance(parts[0], UnboundParameter) and parts[0].pack:
             return unify(elab, parts[0], actual, bound)
         return len(parts) == len(actual.items) and all(
             map(partial(unify, elab), parts, actual.items, [bound] * len(parts))

@@ -21,8 +21,8 @@ from ktc.elaborate.model.types import (
     OpenTy,
     ParameterArgument,
     PartialTy,
-    Sym,
     TraitTy,
+    UnboundParameter,
 )
 from ktc.elaborate.types import type_printer, type_relations
 from ktc.syntax import ast
@@ -44,7 +44,7 @@ def fits_function(elab: Elaboration, have: FunctionTy, expected: FunctionTy) -> 
 
 
 def unify_function(
-    elab: Elaboration, pattern: FunctionTy, actual: ParameterArgument, bound: dict[Sym, ParameterArgument]
+    elab: Elaboration, pattern: FunctionTy, actual: ParameterArgument, bound: dict[UnboundParameter, ParameterArgument]
 ) -> bool:
     """Bind what a function type leaves open by a function's own type."""
     if not isinstance(actual, FunctionTy):
@@ -53,8 +53,8 @@ def unify_function(
         return fits_function(elab, actual, pattern)
     if actual.of is None:
         return _unify_parts(elab, pattern, actual, bound)
-    for info in actual.of.set.functions:
-        thin = declared_type(elab, FunctionValue(single_set(elab, actual.of.set, info), *rest(actual.of)))
+    for info in actual.of.overloads.functions:
+        thin = declared_type(elab, FunctionValue(single_set(elab, actual.of.overloads, info), *rest(actual.of)))
         tentative = dict(bound)
         if thin is None or _unify_parts(elab, pattern, thin, tentative):
             bound.update(tentative)
@@ -65,7 +65,7 @@ def unify_function(
 def declared_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
     """Return the type of one function, closure or not; None if its parameters are open."""
     try:
-        instance = only_instance(elab, fn, [None] * len(fn.set.functions[0].node.args), None)
+        instance = only_instance(elab, fn, [None] * len(fn.overloads.functions[0].node.args), None)
     except (Mismatch, Symbolic):
         return None
     signature = instance.signature
@@ -79,7 +79,7 @@ def declared_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
 
 
 def _unify_parts(
-    elab: Elaboration, pattern: FunctionTy, actual: FunctionTy, bound: dict[Sym, ParameterArgument]
+    elab: Elaboration, pattern: FunctionTy, actual: FunctionTy, bound: dict[UnboundParameter, ParameterArgument]
 ) -> bool:
     if len(pattern.args) != len(actual.args):
         return False
@@ -105,7 +105,9 @@ def function_as(elab: Elaboration, fn: FunctionValue, expected: FunctionTy) -> F
     memo = elab.instances.state.memo
     if key not in memo:
         memo[key] = None
-        found = [one for one in (_as_one(elab, fn, info, expected) for info in fn.set.functions) if one is not None]
+        found = [
+            one for one in (_as_one(elab, fn, info, expected) for info in fn.overloads.functions) if one is not None
+        ]
         memo[key] = _named_by(found[0][0], expected) if found else None
     known: FunctionValue | None = memo[key]
     return known
@@ -113,7 +115,7 @@ def function_as(elab: Elaboration, fn: FunctionValue, expected: FunctionTy) -> F
 
 def _named_by(fn: FunctionValue, expected: FunctionTy) -> FunctionValue:
     """Return a function as a function type names its parameters and arguments."""
-    node = fn.set.functions[0].node
+    node = fn.overloads.functions[0].node
     arguments = [arg.name for arg in node.args if arg.convention != "out"]
     names = list(zip([arg.name for arg in expected.nodes], arguments, strict=False))
     if expected.syntax is not None:
@@ -121,7 +123,7 @@ def _named_by(fn: FunctionValue, expected: FunctionTy) -> FunctionValue:
         own = [param.name for param in free if param.name not in dict(fn.named)]
         if fn.struct_params_first and fn.self_ty is not None:
             pairs = zip(fn.self_ty.info.node.params, fn.self_ty.params, strict=True)
-            own = [param.name for param, value in pairs if isinstance(value, Sym)] + own
+            own = [param.name for param, value in pairs if isinstance(value, UnboundParameter)] + own
         names = list(zip([param.name for param in expected.syntax.params], own, strict=False))
         names += zip([arg.name for arg in expected.syntax.args], arguments, strict=False)
     renamed = tuple((name, own) for name, own in names if name and name != own)
@@ -151,7 +153,7 @@ def declared_function(
 
 def instance_as(elab: Elaboration, fn: FunctionValue, expected: FunctionTy) -> Instance | None:
     """Return the instance of a function that a function type means."""
-    for info in fn.set.functions:
+    for info in fn.overloads.functions:
         found = _as_one(elab, fn, info, expected)
         if found is not None:
             return found[1]
@@ -166,11 +168,11 @@ def _as_one(
         return None
     if info.raises and not expected.raises:
         return None
-    single = FunctionValue(single_set(elab, fn.set, info), *rest(fn)) if len(fn.set.functions) > 1 else fn
+    single = FunctionValue(single_set(elab, fn.overloads, info), *rest(fn)) if len(fn.overloads.functions) > 1 else fn
     if expected.syntax is not None:
         takes = len(info.node.params) - len(fn.params) - len(fn.named) + fn.params.count(None)
         if single.self_ty is not None and single.self_ty.symbolic:
-            takes += sum(isinstance(value, Sym) for value in single.self_ty.params)
+            takes += sum(isinstance(value, UnboundParameter) for value in single.self_ty.params)
             single = replace(single, struct_params_first=True)
         expected_name = len(expected.syntax.params)
         if takes < expected_name and not _is_open(elab, info, single):
@@ -202,13 +204,15 @@ def _instance_for(
     actual = [None if arg.convention == "out" else next(kinds) for arg in info.node.args]
     if len(given) < len(info.node.params):
         pattern = unification.signature_pattern(elab, info, fn.self_ty)
-        bound: dict[Sym, ParameterArgument] = {pattern.symbols[name]: value for name, value in given.items()}
+        bound: dict[UnboundParameter, ParameterArgument] = {
+            pattern.symbols[name]: value for name, value in given.items()
+        }
         for formal, kind in zip(pattern.args, actual, strict=True):
             if kind is not None and not unification.unify(elab, formal, kind, bound):
                 raise Mismatch(Code.TYPE_MISMATCH, "")
         found = {p.name: bound.get(pattern.symbols[p.name]) for p in info.node.params}
         named = tuple((name, value) for name, value in found.items() if value is not None)
-        fn = FunctionValue(fn.set, (), named, fn.self_ty, fn.env)
+        fn = FunctionValue(fn.overloads, (), named, fn.self_ty, fn.env)
     return only_instance(elab, fn, actual, None), fn
 
 
@@ -225,7 +229,7 @@ def only_instance(
     Raises:
         Mismatch: a parameter is missing or does not fit.
     """
-    info = fn.set.functions[0]
+    info = fn.overloads.functions[0]
     scope = Scope(unification.fn_scope_parent(elab, info, fn.self_ty), "function")
     given = function_types.parameters_of_function(elab, info.node.params, fn, f"'{info.name}'")
     given = parameter_binding.complete_parameters(elab, info.node.params, given, scope, info.module, f"'{info.name}'")
@@ -256,9 +260,9 @@ def instance_of(
 
     A function with several overloads or open parameters is an error.
     """
-    if len(fn.set.functions) != 1:
-        elab.fail(Code.AMBIGUOUS_CALL, f"'{fn.set.name}' has several overloads; one must be chosen", span)
-    actual = [None] * len(fn.set.functions[0].node.args)
+    if len(fn.overloads.functions) != 1:
+        elab.fail(Code.AMBIGUOUS_CALL, f"'{fn.overloads.name}' has several overloads; one must be chosen", span)
+    actual = [None] * len(fn.overloads.functions[0].node.args)
     try:
         return only_instance(elab, fn, actual, asking, span, kernel)
     except Mismatch as reason:

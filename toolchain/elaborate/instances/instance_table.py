@@ -45,9 +45,9 @@ def instance(
     values = tuple(struct_types.canonical(elab, given[p.name]) for p in fn.node.params)
     canonical_self = struct_types.canonical_struct(elab, self_ty) if self_ty is not None else None
     call_span = span or (asking.frame.span if asking is not None else None)
-    place = _place(call_span) if fn.located else ()
+    place = _place(call_span) if fn.reads_call_location else ()
     key = (fn.uid, canonical_self, values, kernel, *place)
-    plain = state.plain.get(key)
+    plain = state.by_parameters.get(key)
     if plain is not None:
         return plain
     scope = Scope(unification.fn_scope_parent(elab, fn, canonical_self), "function")
@@ -76,16 +76,16 @@ def instance(
             symbol = _unique_symbol(symbol, state.by_symbol)
         signature = signatures.signature(elab, fn, canonical_self, scope, declared, actual)
         found = Instance(fn, symbol, values, scope, canonical_self, state, signature, parent, call_span, depth)
-        found.envs = environments(elab, (*values, *open_types, canonical_self))
-        if env is not None and all(known.set.functions[0] is not fn for known in found.envs):
-            found.envs = (*found.envs, FunctionValue(OverloadSet(fn.name, [fn]), (), (), None, env))
-        found.kernel = kernel
-        if fn.parent is None and fn.module.is_library and not found.envs:
+        found.environments = environments(elab, (*values, *open_types, canonical_self))
+        if env is not None and all(known.overloads.functions[0] is not fn for known in found.environments):
+            found.environments = (*found.environments, FunctionValue(OverloadSet(fn.name, [fn]), (), (), None, env))
+        found.is_kernel = kernel
+        if fn.parent is None and fn.module.is_library and not found.environments:
             found.archived = None if state.archived is None else state.archived.get(symbol)
             found.has_stored_body = state.bodies is not None and symbol in state.bodies.symbols
         state.instances[full] = found
         if key in state.memo and not open_types:
-            state.plain[key] = found
+            state.by_parameters[key] = found
         state.by_symbol[symbol] = found
     return found
 
@@ -136,5 +136,5 @@ def single_target_state(elab: Elaboration, target: Target) -> UnitState:
     state = elab.instances.launch_states.get(target.name)
     if state is None:
         host = replace(elab.config.host, name=f"{elab.config.host.name} for {target.name}")
-        state = elab.instances.launch_states[target.name] = UnitState(host, -1, only=(target,))
+        state = elab.instances.launch_states[target.name] = UnitState(host, -1, assumed_targets=(target,))
     return state

@@ -179,8 +179,8 @@ class _Choice:
         return Packed(bodies, constants, interpreter.shapes.dump() if interpreter is not None else {})
 
     def _function(self, symbol: str) -> tuple[nodes.Function | None, Set[str]]:
-        if symbol in self.state.extra:
-            return self.state.extra[symbol]
+        if symbol in self.state.synthesized:
+            return self.state.synthesized[symbol]
         instance = self.state.by_symbol.get(symbol)
         return (None, frozenset()) if instance is None else (instance.function, instance.refs)
 
@@ -188,7 +188,7 @@ class _Choice:
         """Find the functions that reach nothing that is missing, that failed, or that holds an image."""
         callers: dict[str, list[str]] = {}
         lost: list[str] = []
-        for symbol in (*self.state.by_symbol, *self.state.extra):
+        for symbol in (*self.state.by_symbol, *self.state.synthesized):
             function, refs = self._function(symbol)
             self.closed[symbol] = True
             if function is None or function.linkage != "internal":
@@ -253,7 +253,7 @@ class _Choice:
 
 def _is_plain(instance: Instance) -> bool:
     """Return whether a function's symbol identifies it and names nothing of the program."""
-    if instance.fn.parent is not None or not instance.fn.module.is_library or instance.envs:
+    if instance.fn.parent is not None or not instance.fn.module.is_library or instance.environments:
         return False
     given = [instance.scope.names.get(param.name) for param in instance.fn.node.params]
     kinds = [arg.ty for arg in instance.signature.args] + [ty for arg in instance.signature.args for ty in arg.pack]

@@ -33,12 +33,12 @@ def _recall_global(elab: Elaboration, state: UnitState, bodies: Bodies, name: st
 
 def request(elab: Elaboration, instance: Instance) -> None:
     """Put an instance on the work list; a kernel is only noted where kernels are elaborated one by one."""
-    if instance.kernel and elab.instances.deferred_kernels is not None:
+    if instance.is_kernel and elab.instances.deferred_kernels is not None:
         elab.instances.deferred_kernels[instance.state.index, instance.symbol] = instance
         # Unreached functions are elaborated for their mistakes: this one is reached.
         elab.instances.elaborated.add(instance.fn.uid)
         return
-    if instance.function is None and not instance.busy and instance.archived is None:
+    if instance.function is None and not instance.in_progress and instance.archived is None:
         instance.state.queue.append(instance)
 
 
@@ -78,7 +78,9 @@ def drain_closures(elab: Elaboration) -> None:
         work = False
         for state in list(elab.instances.states.values()):
             queue = state.queue
-            first = next((i for i, one in enumerate(queue) if one.envs or one.fn.parent is not None), len(queue))
+            first = next(
+                (i for i, one in enumerate(queue) if one.environments or one.fn.parent is not None), len(queue)
+            )
             while len(queue) > first:
                 work = True
                 elab.api.elaborate_instance(elab, queue.pop())

@@ -27,9 +27,9 @@ _NUMBERS = frozenset(("Int", "UInt", "ceildiv", "min", "max", "align_up"))
 def warn_refused(body: Body, callee: object, node: ast.Call) -> None:
     """Warn about a launch that every target for which it is compiled would refuse."""
     fn = callee.fn if isinstance(callee, Method) else callee
-    if not node.keywords or not isinstance(fn, FunctionValue) or not fn.set.name.startswith("enqueue_function"):
+    if not node.keywords or not isinstance(fn, FunctionValue) or not fn.overloads.name.startswith("enqueue_function"):
         return
-    if body.frame.module.is_library or not fn.set.functions or not fn.set.functions[0].module.is_library:
+    if body.frame.module.is_library or not fn.overloads.functions or not fn.overloads.functions[0].module.is_library:
         return
     chosen = body.site.launch_targets
     targets = [one for index, one in enumerate(body.elab.config.accelerators) if chosen >> index & 1]

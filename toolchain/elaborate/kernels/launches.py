@@ -40,9 +40,13 @@ def function_address(body: Body, fn: FunctionValue, span: Span | None) -> Value:
 def function_environment(body: Body, fn: FunctionValue, span: Span | None) -> Value:
     """Return the address of a closure's environment, which its function takes after its own arguments."""
     instance = function_instances.instance_of(body.elab, fn, span, body)
-    if len(instance.envs) > 1:
+    if len(instance.environments) > 1:
         body.fail(Code.UNSUPPORTED, f"'{instance.fn.name}' needs more than one environment", span)
-    return captures.environment(body, instance.envs[0], span) if instance.envs else nodes.Const(types.PTR, 0)
+    return (
+        captures.environment(body, instance.environments[0], span)
+        if instance.environments
+        else nodes.Const(types.PTR, 0)
+    )
 
 
 def _kernel(
@@ -135,7 +139,7 @@ def offload(
     values: list[Value] = [
         _image(body, name),
         ir_values.string_global(body, instance.symbol),
-        nodes.Const(types.I64, len(kernel_captures(body, target, fn, span, True)) if instance.envs else 0),
+        nodes.Const(types.I64, len(kernel_captures(body, target, fn, span, True)) if instance.environments else 0),
     ]
     parts = {}
     fields = struct_types.fields_of(body.elab, info)
@@ -224,7 +228,7 @@ def kernel_captures(
 ) -> list[tuple[CapturePath, Var]]:
     """Return the variables that become arguments of a kernel, each with the way to it."""
     _, instance = _kernel(body, target, fn, span, shown)
-    if not instance.envs:
+    if not instance.environments:
         return []
     body.elab.api.elaborate_instance(body.elab, instance)
     work_queue.drain_closures(body.elab)
@@ -242,8 +246,8 @@ def kernel_captures(
                 _check_capture(body, instance, item, target, span)
                 found.append(((path[0], (*path[1], i)), item))
 
-    for env in instance.envs:
-        collect((env, ()), env.set.functions[0])
+    for env in instance.environments:
+        collect((env, ()), env.overloads.functions[0])
     return found
 
 
@@ -299,7 +303,7 @@ def caller_location(body: Body, calls: int) -> tuple[str, int, int]:
     body.site.set_location_read(True)
     span, at = body.frame.span, body.frame.instance
     for _ in range(calls):
-        if at is None or not at.fn.located:
+        if at is None or not at.fn.reads_call_location:
             name = at.fn.name if at is not None else "this"
             text = f"where '{name}' is called is not known: only of a function with '@always_inline' that asks for it"
             body.fail(Code.NON_CONSTANT_VALUE, text, body.frame.span)
@@ -328,7 +332,7 @@ def calling_span(body: Body, argument: int) -> Span | None:
     at = body.frame.instance
     while at is not None:
         if at.call_span is not None and not at.call_span.source.is_library:
-            return at.rest_spans[argument] if 0 <= argument < len(at.rest_spans) else at.call_span
+            return at.variadic_spans[argument] if 0 <= argument < len(at.variadic_spans) else at.call_span
         at = at.parent
     return None
 

@@ -82,9 +82,9 @@ class FunctionInfo:
         traced, unchecked: as in `ir.nodes.Function`.
         parent: for a nested function the body it stands in.
         captures: a nested function that reads variables of its parent.
-        copied: what `@__copy_capture` names: variables that a `@parameter` function has copies of.
-        closure: of a nested function: a name that no other of its unit has.
-        located: it asks where it is called (`__call_location`): each call has an instance of its own.
+        copied_captures: what `@__copy_capture` names: variables that a `@parameter` function has copies of.
+        closure_name: of a nested function: a name that no other of its unit has.
+        reads_call_location: it asks where it is called (`__call_location`): each call has an instance of its own.
     """
 
     name: str
@@ -104,9 +104,9 @@ class FunctionInfo:
     parameter: bool = False
     parent: Any = None
     captures: bool = False
-    copied: tuple[ast.Expr, ...] = ()
-    closure: str = ""
-    located: bool = False
+    copied_captures: tuple[ast.Expr, ...] = ()
+    closure_name: str = ""
+    reads_call_location: bool = False
     patterns: dict[object, Any] = field(default_factory=dict)
     _arity: "Arity | None" = None
 
@@ -166,7 +166,7 @@ class StructInfo:
     fieldwise_implicit: bool = False
     materialized: ast.Expr | None = None
     materialized_in_packs: ast.Expr | None = None
-    first_printed: int = 0
+    first_printed_param: int = 0
     deprecated: str = ""
     explicit_destroy: str | None = None
     """Nothing destroys a value by itself; what to do instead, as the struct says."""
@@ -183,8 +183,8 @@ class StructInfo:
     """Of an archetype, which stands for a type parameter: all that is known of it."""
     narrows: "StructInfo | None" = None
     """Of an archetype of which a downcast says more: the type parameter's own archetype."""
-    inherited: "dict[str, Member | None]" = field(default_factory=dict)
-    codes: dict[int, str] | None = None
+    inherited_members: "dict[str, Member | None]" = field(default_factory=dict)
+    code_names: dict[int, str] | None = None
 
     def span(self) -> Span:
         """Where its name stands."""
@@ -250,9 +250,10 @@ class ModuleInfo:
     """A module.
 
     Args:
-        asks_further_up: functions ask where the functions around them are called (`__call_location[inline_count=2]`).
-        starred: the packages that it imports with `*`.
-        heads: the first names of the modules that it imports; the main file sees these modules by name.
+        reads_outer_call_location: functions ask where the functions around them are called
+            (`__call_location[inline_count=2]`).
+        star_imports: the packages that it imports with `*`.
+        imported_roots: the first names of the modules that it imports; the main file sees these modules by name.
     """
 
     name: str
@@ -260,9 +261,9 @@ class ModuleInfo:
     source: Source
     scope: "Scope"
     is_library: bool
-    asks_further_up: bool = False
-    starred: "list[ModuleInfo]" = field(default_factory=list)
-    heads: set[str] = field(default_factory=set)
+    reads_outer_call_location: bool = False
+    star_imports: "list[ModuleInfo]" = field(default_factory=list)
+    imported_roots: set[str] = field(default_factory=set)
 
 
 @entity

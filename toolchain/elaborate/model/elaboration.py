@@ -34,7 +34,15 @@ from ktc.elaborate.model.elaboration_state import (
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import ArgumentSignature, Candidate, DependsOnProgram, Instance, UnitState
 from ktc.elaborate.model.reporting import Reporter
-from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Named, ParameterArgument, StructTy, Sym
+from ktc.elaborate.model.types import (
+    ConstValue,
+    FunctionTy,
+    FunctionValue,
+    Named,
+    ParameterArgument,
+    StructTy,
+    UnboundParameter,
+)
 from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, ComputedAccess, Place, Result, RValue, Val
 from ktc.ir import nodes, types
 from ktc.ir.nodes import Value
@@ -216,7 +224,11 @@ class ElaborationApi:
         raise NotImplementedError
 
     def unify_function(
-        self, elab: "Elaboration", pattern: FunctionTy, actual: ParameterArgument, bound: dict[Sym, ParameterArgument]
+        self,
+        elab: "Elaboration",
+        pattern: FunctionTy,
+        actual: ParameterArgument,
+        bound: dict[UnboundParameter, ParameterArgument],
     ) -> bool:
         """Bind what a function type leaves open by a function's own type."""
         raise NotImplementedError
@@ -259,7 +271,7 @@ class Elaboration:
         """Return the targets of the program's kernels, which the library's archive does not know."""
         if self.is_archive:
             raise DependsOnProgram
-        return self.instances.state.only or self.config.accelerators
+        return self.instances.state.assumed_targets or self.config.accelerators
 
     def main_span(self) -> Span:
         """Return the beginning of the main file."""

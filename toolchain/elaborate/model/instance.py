@@ -83,7 +83,7 @@ class Instance:
 
     Args:
         param_values: the values of its parameters.
-        rest_spans: where the variadic arguments of the first call stand.
+        variadic_spans: where the variadic arguments of the first call stand.
         archived: its declaration, if the library's archive has the function; a body is then made only to run it at
             compile time.
         has_stored_body: the body need not be elaborated; `Instances.recall` has it.
@@ -104,13 +104,13 @@ class Instance:
     function: nodes.Function | None = None
     template: nodes.Value | bool | None = None
     refs: set[str] = field(default_factory=set)
-    envs: tuple[FunctionValue, ...] = ()
+    environments: tuple[FunctionValue, ...] = ()
     captured: list[Var | FunctionInfo] = field(default_factory=list)
-    busy: bool = False
+    in_progress: bool = False
     failed: bool = False
-    kernel: bool = False
+    is_kernel: bool = False
     body: Any = None
-    rest_spans: tuple[Span, ...] = ()
+    variadic_spans: tuple[Span, ...] = ()
     archived: nodes.Function | None = None
     has_stored_body: bool = False
     defaults: dict[str, Any] = field(default_factory=dict)
@@ -144,14 +144,14 @@ class UnitState:
     index: int
     instances: dict[object, Instance] = field(default_factory=dict)
     by_symbol: dict[str, Instance] = field(default_factory=dict)
-    extra: dict[str, tuple[nodes.Function, set[str]]] = field(default_factory=dict)
+    synthesized: dict[str, tuple[nodes.Function, set[str]]] = field(default_factory=dict)
     shared: dict[str, nodes.Global] = field(default_factory=dict)
     """Shared and constant memory of the target's kernels; its size may differ from that of another target."""
     queue: list[Instance] = field(default_factory=list)
     kernels: dict[str, nodes.Kernel] = field(default_factory=dict)
     memo: dict[object, Any] = field(default_factory=dict)
-    computed: dict[object, Any] = field(default_factory=dict)
-    plain: dict[object, Instance] = field(default_factory=dict)
+    evaluated: dict[object, Any] = field(default_factory=dict)
+    by_parameters: dict[object, Instance] = field(default_factory=dict)
     """Instances whose parameters say all, so that nothing about the arguments need be asked."""
     interpreter: Interpreter | None = None
     archived: Declarations | None = None
@@ -161,7 +161,7 @@ class UnitState:
     """Bodies of the library's functions that need not be elaborated."""
     pending_destructors: dict[str, StructTy] = field(default_factory=dict)
     """Types whose archived destructors have no body here yet, by symbol."""
-    only: tuple[Target, ...] = ()
+    assumed_targets: tuple[Target, ...] = ()
     """If not empty: what is computed here takes these for the program's targets. Nothing of it becomes code."""
 
 

@@ -1,7 +1,8 @@
 """Language types and parameter values.
 
 Types are interned (one object a type), so `is` compares them. A parameter value (`ParameterValue`) is anything that may
-stand in a parameter list: a type, a constant, a function, a pack of parameter values, or, in patterns only, a `Sym`.
+stand in a parameter list: a type, a constant, a function, a pack of parameter values, or, in patterns only, an
+`UnboundParameter`.
 """
 
 import math
@@ -60,7 +61,7 @@ class StructTy(Ty):
     def __str__(self) -> str:
         if not self.params:
             return self.info.name
-        shown = [show(value) for value in self.params[self.info.first_printed :]]
+        shown = [show(value) for value in self.params[self.info.first_printed_param :]]
         return f"{self.info.name}[{', '.join(shown)}]" if shown else self.info.name
 
 
@@ -147,7 +148,7 @@ class FunctionValue:
     """A function as a parameter value.
 
     Args:
-        set: the overloads it may be.
+        overloads: the overloads it may be.
         params, named: parameters that were given already, by position (None: `_` leaves it open) and by name.
         self_ty: the struct for methods.
         env: for a nested function that captures: the body in which it stands.
@@ -158,7 +159,7 @@ class FunctionValue:
             function's own for them where these differ. Calls use the type's.
     """
 
-    set: "OverloadSet"
+    overloads: "OverloadSet"
     params: tuple["ParameterValue | None", ...] = ()
     named: tuple[tuple[str, "ParameterValue | None"], ...] = ()
     self_ty: "StructTy | None" = None
@@ -173,18 +174,18 @@ class FunctionValue:
 
     def __str__(self) -> str:
         shown = [show(p) for p in self.params] + [f"{name}={show(p)}" for name, p in self.named]
-        return self.set.name + (f"[{', '.join(shown)}]" if shown else "")
+        return self.overloads.name + (f"[{', '.join(shown)}]" if shown else "")
 
     def described(self) -> str:
         """Return what the function looks like, as far as its declaration says it."""
-        if len(self.set.functions) != 1:
-            return f"the overloads of '{self.set.name}'"
-        node = self.set.functions[0].node
-        text = self.set.functions[0].module.source.text
+        if len(self.overloads.functions) != 1:
+            return f"the overloads of '{self.overloads.name}'"
+        node = self.overloads.functions[0].node
+        text = self.overloads.functions[0].module.source.text
         shown = ", ".join(
             f"{a.convention} {_written(text, a.type)}".strip() if a.type is not None else a.name for a in node.args
         )
-        effects = " raises" if self.set.functions[0].raises else ""
+        effects = " raises" if self.overloads.functions[0].raises else ""
         result = _written(text, node.result) if node.result is not None else "None"
         return f"fn({shown}){effects} -> {result}"
 
@@ -248,7 +249,7 @@ class BoundAlias:
 
 
 @entity
-class Sym:
+class UnboundParameter:
     """A parameter without a value yet, in the pattern of a signature.
 
     Args:
@@ -278,7 +279,17 @@ class ModuleValue:
 
 
 ParameterValue = Union[
-    Ty, ConstValue, FunctionValue, ParameterPack, PartialTy, Sym, Opaque, ModuleValue, AliasInfo, BoundAlias, Metatype
+    Ty,
+    ConstValue,
+    FunctionValue,
+    ParameterPack,
+    PartialTy,
+    UnboundParameter,
+    Opaque,
+    ModuleValue,
+    AliasInfo,
+    BoundAlias,
+    Metatype,
 ]
 ParameterArgument = Union[ParameterValue, None]
 """What is given for a parameter: None where `_` leaves it open."""
@@ -312,7 +323,7 @@ def show(value: object) -> str:
 def is_symbolic(value: object) -> bool:
     """Return whether a parameter value depends on an unbound parameter."""
     match value:
-        case Sym() | Opaque():
+        case UnboundParameter() | Opaque():
             return True
         case StructTy():
             return value.symbolic
@@ -359,8 +370,8 @@ def show_constant(ty: StructTy, data: object) -> str:
 
 def _name_of(info: StructInfo, data: object) -> str:
     """Return `DType.float32` for what `alias float32 = DType(code=18)` in the struct makes, else ""."""
-    if info.codes is None:
-        info.codes = {}
+    if info.code_names is None:
+        info.code_names = {}
         for member in info.members.values():
             call = member.node.value if isinstance(member, AliasInfo) else None
             if (
@@ -371,5 +382,5 @@ def _name_of(info: StructInfo, data: object) -> str:
             ):
                 values = [*call.args, *(keyword.value for keyword in call.keywords)]
                 if len(values) == 1 and isinstance(values[0], ast.IntLit):
-                    info.codes.setdefault(values[0].value, f"{info.name}.{member.name}")
-    return info.codes.get(data, "") if isinstance(data, int) else ""
+                    info.code_names.setdefault(values[0].value, f"{info.name}.{member.name}")
+    return info.code_names.get(data, "") if isinstance(data, int) else ""

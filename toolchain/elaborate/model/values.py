@@ -18,13 +18,17 @@ FOREIGN = nodes.Local(-1, types.UNIT, "foreign")
 
 @entity
 class RValue:
-    """A value of a directly passed type, as an IR value. `reason`: it has a name that may not be changed, and why.
-    `loans`, `computed_from`: as in `Place`; `access_paths`: the paths to what it points into
-    (`ownership/access_paths.py`)."""
+    """A value of a directly passed type, as an IR value.
+
+    Args:
+        read_only_reason: it has a name that may not be changed, and why.
+        loans, computed_from: as in `Place`.
+        access_paths: the paths to what it points into (`ownership/access_paths.py`).
+    """
 
     ty: Ty
     ir: nodes.Value
-    reason: str = ""
+    read_only_reason: str = ""
     loans: tuple[nodes.Local, ...] | None = None
     computed_from: "ComputedAccess | None" = None
     access_paths: "tuple[AccessPath, ...]" = ()
@@ -32,7 +36,7 @@ class RValue:
     @property
     def read_only(self) -> bool:
         """Has it a name: any other is a temporary, which may be changed."""
-        return bool(self.reason)
+        return bool(self.read_only_reason)
 
 
 @entity
@@ -44,7 +48,7 @@ class Place:
         mutable: may it be written.
         local, path: the local that it is or is a part of, if known, and which part.
         owned: a temporary, or transferred with `^`: whoever takes the value may move it.
-        reason: why it is immutable, for the message.
+        read_only_reason: why it is immutable, for the message.
         loans: the locals in which it lies or into which its value points, where no local is known; None: unknown.
         computed_from: the item or field that it is, if a getter gave it (`calls/writeback.py`).
         access_paths: the paths that lead to it (`ownership/access_paths.py`).
@@ -58,7 +62,7 @@ class Place:
     local: nodes.Local | None = None
     path: tuple[int, ...] = ()
     owned: bool = False
-    reason: str = ""
+    read_only_reason: str = ""
     loans: tuple[nodes.Local, ...] | None = None
     computed_from: "ComputedAccess | None" = None
     access_paths: "tuple[AccessPath, ...]" = ()
@@ -94,7 +98,7 @@ class CollectionLiteral:
         name: of its own collection: `List`, `Set` or `Dict`.
         items, values: the elements, or the keys and values of a dictionary.
         node: the syntax.
-        ty, wrong: what it is where nothing else is expected, or why it cannot be that; None if that is not known.
+        ty, mismatch: what it is where nothing else is expected, or why it cannot be that; None if that is not known.
         keywords: named arguments for the constructor of what is expected: `{1, name = 2}`.
     """
 
@@ -103,7 +107,7 @@ class CollectionLiteral:
     values: tuple["Arg", ...]
     node: ast.Node
     ty: Ty | None
-    wrong: Mismatch | None = None
+    mismatch: Mismatch | None = None
     keywords: tuple["Arg", ...] = ()
 
 

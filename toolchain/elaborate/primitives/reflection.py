@@ -148,7 +148,7 @@ def _pack_get(use: Use) -> Result:
         pointer = use.op("field", (pointer,), None, (kind, indices[at]))
     # the members share the fate of the whole: only the first two steps of a path are distinguished
     path = (*(place.path or (0,)), at) if place.local is not None else ()
-    return Place(members[at], pointer, place.mutable, place.local, path, reason=place.reason)
+    return Place(members[at], pointer, place.mutable, place.local, path, read_only_reason=place.read_only_reason)
 
 
 def _constrained(use: Use) -> Result:

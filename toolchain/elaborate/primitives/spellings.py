@@ -13,7 +13,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, Opaque, ParameterArgument, PrimTy, Sym
+from ktc.elaborate.model.types import ConstValue, Opaque, ParameterArgument, PrimTy, UnboundParameter
 from ktc.elaborate.model.values import Result, RValue
 from ktc.elaborate.primitives.arithmetic import Handler, convert
 from ktc.elaborate.primitives.use import Use
@@ -71,7 +71,7 @@ def composed_type(body: Body, node: ast.Subscript) -> PrimTy:
         else:
             text += _HOLE
             values.append(evaluation.param_arg(body, arg))
-    if any(isinstance(one, (Sym, Opaque)) or getattr(one, "symbolic", False) for one in values):
+    if any(isinstance(one, (UnboundParameter, Opaque)) or getattr(one, "symbolic", False) for one in values):
         raise Symbolic
     if not values:
         return type_named(body, text, span)

@@ -142,10 +142,10 @@ def add_imports(
     if isinstance(node, ast.Import):
         for written, alias in node.names:
             dotted = written.lstrip(".")
-            module.heads.add(dotted.partition(".")[0])
+            module.imported_roots.add(dotted.partition(".")[0])
             _add_module(names, ImportRef(dotted, len(written) - len(dotted), "", module, span), alias)
         return
-    module.heads.add("" if node.level else node.module.partition(".")[0])
+    module.imported_roots.add("" if node.level else node.module.partition(".")[0])
     for name, alias in node.names:
         if name == "*":
             _star(elab, names, ImportRef(node.module, node.level, "", module, span))
@@ -177,7 +177,7 @@ def _star(elab: Elaboration, names: dict[str, Binding], ref: ImportRef) -> None:
         names["*"] = None  # any name that is missing may be one of its names
         return
     if not ref.importer.is_library and elab.modules.package.is_package(found.node):
-        ref.importer.starred.append(found)
+        ref.importer.star_imports.append(found)
     for name in found.scope.names:
         if not name.startswith("_"):
             weak = not ref.importer.is_library
@@ -205,7 +205,7 @@ def _struct(elab: Elaboration, node: ast.StructDecl, module: ModuleInfo) -> Stru
         decorate_struct(info, decorator, elab.reporter.sink)
     if not module.is_library:
         _check_names(elab, info)
-    info.first_printed = sum(param.kind == "infer" for param in node.params)
+    info.first_printed_param = sum(param.kind == "infer" for param in node.params)
     for statement in node.body:
         match statement:
             case ast.VarDecl(target=ast.Name(id=name)):

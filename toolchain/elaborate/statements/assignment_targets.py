@@ -36,7 +36,7 @@ def store(body: Body, target: ast.Expr, value: Result, node: ast.Node) -> None:
         if not isinstance(found, Var) or (found.body is not body and found.kind != "out"):
             if isinstance(found, Var) and found.body is not None:
                 place = variables.outer_variable(body, found, target)
-                if isinstance(place, Place) and place.reason != "foreign":
+                if isinstance(place, Place) and place.read_only_reason != "foreign":
                     if not place.mutable:
                         body.fail(Code.CANNOT_MUTATE, f"'{target.id}' is read only", span)
                     overwrites.store_place(body, place, value, span, "")
@@ -59,7 +59,7 @@ def store(body: Body, target: ast.Expr, value: Result, node: ast.Node) -> None:
     else:
         there = body.api.expr(body, target)
         if not isinstance(there, Place) or not there.mutable or there.owned:
-            reason = f": it is {there.reason}" if isinstance(there, Place) and there.reason else ""
+            reason = f": it is {there.read_only_reason}" if isinstance(there, Place) and there.read_only_reason else ""
             body.fail(Code.CANNOT_MUTATE, f"this cannot be assigned to{reason}", span)
         overwrites.store_place(body, there, value, span, "")
 
@@ -160,7 +160,7 @@ def bind_target(body: Body, target: ast.Expr, value: Result, node: ast.Node, dec
     elif declare and isinstance(target, ast.Name) and target.id != "_":
         if isinstance(node, ast.For) and isinstance(value, Place) and node.convention != "var":
             # parts of a loop's value stay in it
-            value = replace(value, mutable=False, owned=False, reason=A_LOOP_VARIABLE)
+            value = replace(value, mutable=False, owned=False, read_only_reason=A_LOOP_VARIABLE)
             body.frame.scope.names[target.id] = Var(target.id, value.ty, value, body.at(target), "loop", body=body)
             return
         variable_declarations.declare_var(body, target.id, value, body.at(target))

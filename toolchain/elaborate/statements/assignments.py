@@ -62,7 +62,7 @@ def _store_result(body: Body, target: ast.Call, value: ast.Expr) -> None:
     """Elaborate `f(x) = v`: the place is computed before the value."""
     place = body.api.expr(body, target)
     if not isinstance(place, Place) or not place.mutable or place.owned:
-        reason = f": it is {place.reason}" if isinstance(place, Place) and place.reason else ""
+        reason = f": it is {place.read_only_reason}" if isinstance(place, Place) and place.read_only_reason else ""
         body.fail(Code.CANNOT_MUTATE, f"this cannot be assigned to{reason}", body.at(target))
     if not overwrites.destroy_then_store(body, place, target, value):
         made = conversions.convert(body, body.api.expr(body, value, place.ty), place.ty, body.at(value))

@@ -151,7 +151,7 @@ def nested(body: Body, node: ast.FunctionDecl) -> None:
     fn = modules.function(body.elab, node, body.frame.module, None, body.frame.scope)
     fn.parent = body
     fn.parameter = fn.parameter or "capturing" in node.effects
-    fn.closure = f"{fn.name} {body.fresh()} of {body.frame.instance.symbol if body.frame.instance else ''}"
+    fn.closure_name = f"{fn.name} {body.fresh()} of {body.frame.instance.symbol if body.frame.instance else ''}"
     captures.copy_captures(body, fn)
     modules.add_function(body.elab, body.frame.scope.names, fn)
     if not body.frame.module.is_library and not body.frame.comptime:

@@ -37,7 +37,7 @@ from ktc.syntax import ast
 def return_(body: Body, node: ast.Return) -> None:
     """Elaborate `return`."""
     body.flow.exit_span = body.at(node)
-    if body.frame.inline_result is not None and (body.frame.instance is None or body.frame.instance.busy):
+    if body.frame.inline_result is not None and (body.frame.instance is None or body.frame.instance.in_progress):
         _return_inline(body, node)
         return
     instance = body.frame.instance
@@ -120,7 +120,7 @@ def _return_inline(body: Body, node: ast.Return) -> None:
         value: Val
         if signature.result == "ref":
             place = materialization.as_place(body, given)
-            value = replace(place, mutable=place.mutable and signature.result_mutable, owned=False, reason="")
+            value = replace(place, mutable=place.mutable and signature.result_mutable, owned=False, read_only_reason="")
         else:
             value = conversions.convert_value(body, given, signature.result_ty, body.at(node.value))
             if isinstance(value, Place):

@@ -79,7 +79,7 @@ def store_attribute(body: Body, target: ast.Attribute, value: Result, node: ast.
     if not isinstance(base, ConstValue) and base.computed_from is not None:
         base = writeback_place(body, base, after)
     if not isinstance(base, Place) or not base.mutable:
-        reason = base.reason if isinstance(base, Place) and base.reason else "read only"
+        reason = base.read_only_reason if isinstance(base, Place) and base.read_only_reason else "read only"
         body.fail(Code.CANNOT_MUTATE, f"'{target.name}' cannot be changed: its owner is {reason}", body.at(target))
     key = ""
     if (
@@ -174,7 +174,7 @@ def assign_item(body: Body, place: Result, value: Result, node: ast.Node, base: 
     if not isinstance(place, Place) or not place.mutable or place.owned:
         help, reason, ty = "", "", None
         if isinstance(base, (RValue, Place, ConstValue)):
-            ty, reason = base.ty, "" if isinstance(base, ConstValue) else base.reason
+            ty, reason = base.ty, "" if isinstance(base, ConstValue) else base.read_only_reason
             help = "" if struct_types.is_trivial(body.elab, ty) else mutability_help(reason)
         text = f"this item cannot be assigned to{f': it is part of {reason}' if help else ''}"
         if not help and isinstance(place, RValue) and ty is not None:

@@ -180,7 +180,7 @@ def loop_body(body: Body, node: ast.For, item: Result) -> None:
         elif isinstance(target, ast.Name) and target.id != "_":
             if isinstance(item, Place) and node.convention != "var" and not item.owned:
                 if node.convention != "ref":
-                    item = replace(item, mutable=False, owned=False, reason=A_LOOP_VARIABLE)
+                    item = replace(item, mutable=False, owned=False, read_only_reason=A_LOOP_VARIABLE)
                 body.frame.scope.names[target.id] = Var(target.id, item.ty, item, body.at(target), "loop", body=body)
             else:
                 if node.convention == "ref":

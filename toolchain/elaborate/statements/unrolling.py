@@ -34,7 +34,7 @@ def iterate(elab: Elaboration, value: Result, span: Span, asking: Body) -> list[
         )
     state = evaluation.param(body, iterator, span)
     assert isinstance(state, ConstValue)
-    known = elab.instances.state.computed
+    known = elab.instances.state.evaluated
     key = ("iterations", state.ty, repr(state.data))
     if key not in known:
         known[key] = _iterations(elab, state, span, asking)

@@ -109,16 +109,16 @@ def check_new(body: Body, name: str, start: int) -> None:
 
 def check_function(body: Body, value: FunctionValue, span: Span) -> None:
     """Report a function that a variable cannot hold: it is known at compile time only, or is not one alone."""
-    info = value.set.functions[0]
-    if len(value.set.functions) > 1:
+    info = value.overloads.functions[0]
+    if len(value.overloads.functions) > 1:
         reason, help = "has several overloads", "declare the variable with the function's type"
     elif info.parameter and info.parent is not None:
         reason, help = "captures by reference and is known only at compile time", "leave '@parameter' out"
     elif info.node.params and len(value.params) + len(value.named) < len(info.node.params):
-        reason, help = "has parameters that are not given", f"write '{value.set.name}[…]'"
+        reason, help = "has parameters that are not given", f"write '{value.overloads.name}[…]'"
     else:
         return
-    body.fail(Code.TYPE_MISMATCH, f"a variable cannot hold '{value.set.name}', which {reason}", span, help)
+    body.fail(Code.TYPE_MISMATCH, f"a variable cannot hold '{value.overloads.name}', which {reason}", span, help)
 
 
 def variable_type(body: Body, node: ast.Expr) -> ParameterArgument:

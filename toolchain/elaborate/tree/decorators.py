@@ -68,7 +68,7 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
         case "always_inline":
             fn.inline = "builtin" if argument == "builtin" else "always"
             fn.traced = argument not in ("builtin", "nodebug")
-            fn.located = _asks_where(fn)
+            fn.reads_call_location = _asks_where(fn)
             if argument not in ("", "builtin", "nodebug"):
                 text = f'\'@always_inline\' takes "nodebug" or "builtin", not "{argument}"'
                 sink.report(Diagnostic(Code.SYNTAX_ERROR, _place(fn, decorator), text))
@@ -95,7 +95,7 @@ def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) ->
         case "__unchecked" if fn.module.is_library:
             fn.unchecked = True
         case "__copy_capture":
-            fn.copied += decorator.value.args if isinstance(decorator.value, ast.Call) else ()
+            fn.copied_captures += decorator.value.args if isinstance(decorator.value, ast.Call) else ()
         case "__llvm_arg_metadata":
             _check_of_argument(fn, decorator, sink)
         case "fp_mode":
@@ -111,7 +111,7 @@ def _asks_where(fn: FunctionInfo) -> bool:
     module = fn.module
     if module.is_library and _LOCATION not in module.scope.names:
         return False
-    return module.asks_further_up or module.source.text.find(_LOCATION, fn.node.start, fn.node.end) >= 0
+    return module.reads_outer_call_location or module.source.text.find(_LOCATION, fn.node.start, fn.node.end) >= 0
 
 
 def _check_export(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -> None:

@@ -44,7 +44,11 @@ def _enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding
     package = elab.modules.package
     if module.is_library:
         return None
-    if module.name == "__main__" and package.has(name) and (name in module.heads or _is_imported_inside(module, name)):
+    if (
+        module.name == "__main__"
+        and package.has(name)
+        and (name in module.imported_roots or _is_imported_inside(module, name))
+    ):
         node = package.find(name, module.node)
         if node is not None and not node.source.is_library:
             return ModuleValue(modules.enter(elab, node))
@@ -60,7 +64,7 @@ def _enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding
             if parts[-1] == name:
                 return ModuleValue(around)
         parts = parts[:-1]
-    starred = () if name.startswith("_") else module.starred
+    starred = () if name.startswith("_") else module.star_imports
     return next((found for one in starred if (found := modules.submodule(elab, one, name)) is not None), None)
 
 

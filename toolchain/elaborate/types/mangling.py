@@ -19,7 +19,7 @@ from ktc.elaborate.model.types import (
     ParameterPack,
     PartialTy,
     StructTy,
-    Sym,
+    UnboundParameter,
 )
 from ktc.ir import nodes
 from ktc.targets.target import Target
@@ -66,7 +66,7 @@ def key_text(elab: Elaboration, value: object) -> str:
         case ConstValue(ty, data):
             return f"{key_text(elab, ty)}={_data_text(elab, data)}"
         case FunctionValue():
-            fn = value.set.functions[0]
+            fn = value.overloads.functions[0]
             owner = fn.owner.name if fn.owner else ""
             where = f"{fn.module.name}:{owner}:{fn.name}:{fn.node.start if value.env is not None else ''}"
             env = (
@@ -88,7 +88,7 @@ def key_text(elab: Elaboration, value: object) -> str:
             return f"{info.module.name}.{info.name}{key_text(elab, params)}"
         case ModuleValue(module):
             return module.name
-        case Sym(name):
+        case UnboundParameter(name):
             return f"?{name}"
         case Opaque():
             return "?"

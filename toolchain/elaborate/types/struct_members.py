@@ -74,7 +74,7 @@ def traits_of(elab: Elaboration, info: StructInfo) -> tuple[TraitInfo, ...]:
             # a trait may depend on the struct's parameters only through its own; names suffice
             info.has_trait_error |= not _collect_traits(elab, node, info.scope, info.module, found)
         info.traits = tuple(found)
-        info.inherited.clear()  # what was looked for meanwhile
+        info.inherited_members.clear()  # what was looked for meanwhile
         if not info.module.is_library:
             add_defaults(info, info.traits)
     return info.traits
@@ -124,9 +124,9 @@ def member(elab: Elaboration, ty: StructTy, name: str) -> Member | None:
             traits_of(elab, info)
             return info.members[name]
         return found
-    if name not in info.inherited:
-        info.inherited[name] = _inherited(elab, info, name)
-    return info.inherited[name]
+    if name not in info.inherited_members:
+        info.inherited_members[name] = _inherited(elab, info, name)
+    return info.inherited_members[name]
 
 
 def _inherited(elab: Elaboration, info: StructInfo, name: str) -> Member | None:

@@ -152,7 +152,7 @@ def _struct(elab: Elaboration, ty: StructTy) -> str:
                 return "BFloat16" if prim.ir == types.BF16 else f"{word}{prim.ir.bits}"
             if prim.kind == "b":
                 return "Scalar[DType.bool]"
-    params = list(zip(ty.info.node.params, ty.params, strict=True))[ty.info.first_printed :]
+    params = list(zip(ty.info.node.params, ty.params, strict=True))[ty.info.first_printed_param :]
     return name + _in_brackets(elab, params, ty.scope, ty.info.module)
 
 
