@@ -113,12 +113,12 @@ def _read_only(body: Body, place: Result, target: ast.Expr) -> NoReturn:
     item = isinstance(target, ast.Subscript)
     name = f"'{target.id if isinstance(target, ast.Name) else getattr(target, 'name', '')}'"
     name = "this item" if item else name
-    reason = "" if item else getattr(place, "reason", "")
+    reason = "" if item else getattr(place, "read_only_reason", "")
     text = f"{name} is read only" if isinstance(target, ast.Name) or not reason else f"{name} is part of {reason}"
     owner = target
     while isinstance(owner, (ast.Attribute, ast.Subscript)):
         owner = owner.value if isinstance(owner, ast.Attribute) else owner.base
     var = variables.find(body, owner.id) if isinstance(owner, ast.Name) else None
-    help = loop_help(var.name, getattr(var.value, "reason", "")) if isinstance(var, Var) else ""
+    help = loop_help(var.name, getattr(var.value, "read_only_reason", "")) if isinstance(var, Var) else ""
     help = f"declare it 'mut {var.name}'" if isinstance(var, Var) and var.kind == "arg" else help
     body.fail(Code.CANNOT_MUTATE, text, body.at(target), help)

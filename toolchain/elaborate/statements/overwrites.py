@@ -222,7 +222,7 @@ def store_var(body: Body, var: Var, value: Result, target: ast.Name) -> None:
         fn = body.frame.instance.fn if body.frame.instance is not None else None
         if var.kind == "arg" and fn is not None and isinstance(fn.owner, StructInfo) and var.name in fn.owner.members:
             help_text = f"write 'self.{var.name} = …' for the field"
-        help_text = help_text or loop_help(var.name, getattr(place, "reason", ""))
+        help_text = help_text or loop_help(var.name, getattr(place, "read_only_reason", ""))
         body.fail(Code.CANNOT_MUTATE, reason, body.at(target), help_text)
     store_place(body, place, value, body.at(target), "*" if var is body.flow.out_var else "")
 
