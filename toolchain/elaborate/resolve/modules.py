@@ -24,7 +24,14 @@ from ktc.elaborate.model.spelling import suggest
 from ktc.elaborate.model.types import ModuleValue
 from ktc.elaborate.model.values import Binding
 from ktc.elaborate.resolve.hints import import_hint, module_hint
-from ktc.elaborate.resolve.suggestions import missing_in_library, module_names, name_moved, passed_on, suggest_import
+from ktc.elaborate.resolve.suggestions import (
+    missing_in_library,
+    module_names,
+    name_moved,
+    names_passed_on,
+    passed_on,
+    suggest_import,
+)
 from ktc.elaborate.tree import async_functions
 from ktc.elaborate.tree.decorators import (
     check_form,
@@ -178,9 +185,10 @@ def _star(elab: Elaboration, names: dict[str, Binding], ref: ImportRef) -> None:
         return
     if not ref.importer.is_library and elab.modules.package.is_package(found.node):
         ref.importer.star_imports.append(found)
-    for name in found.scope.names:
+    weak = not ref.importer.is_library
+    more = names_passed_on(elab.config.stdlib, ref.module) if weak and found.is_library else []
+    for name in (*found.scope.names, *more):
         if not name.startswith("_"):
-            weak = not ref.importer.is_library
             names.setdefault(name, ImportRef(ref.module, ref.level, name, ref.importer, ref.span, weak))
 
 

@@ -4,7 +4,7 @@ Input: a name that means nothing. Output: the text of a help line, or "". Only a
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from ktc.base.similarity import close_matches
@@ -206,16 +206,28 @@ def missing_in_library(library: Path, module: str, name: str = "") -> bool:
 
 def passed_on(library: Path, ref: ImportRef) -> ImportRef | None:
     """Return the import from where a name is declared which the reference's module has because it imports it."""
+    for place, names in _passed_on(library, ref.module):
+        if ref.name in names:
+            return ImportRef(place, 0, ref.name, ref.importer, ref.span, ref.weak)
+    return None
+
+
+def names_passed_on(library: Path, module: str) -> list[str]:
+    """Return the public names that the reference's module has because it imports them."""
+    return [name for _, names in _passed_on(library, module) for name in names if not name.startswith("_")]
+
+
+def _passed_on(library: Path, module: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield for each module that a module of the reference imports from here: its name, and the names."""
     try:
         text = (library / "passed_on.txt").read_text("utf-8")
     except OSError:
-        return None
-    plain = ref.module.removeprefix("std.")
+        return
+    plain = module.removeprefix("std.")
     for line in text.splitlines():
         places, _, names = line.partition(": ")
-        if places.startswith(plain + " ") and ref.name in names.split():
-            return ImportRef(places.split()[1], 0, ref.name, ref.importer, ref.span, ref.weak)
-    return None
+        if places.startswith(plain + " "):
+            yield places.split()[1], names.split()
 
 
 def _declares(path: Path, name: str) -> bool:
