@@ -81,6 +81,7 @@ class Context:
         debug: int,
         trailing: ImplicitArguments,
         marks: bool = False,
+        level: int = 1,
     ) -> None:
         if not isinstance(unit.target, Target):
             raise Bug("a unit has no target", "codegen")
@@ -89,7 +90,8 @@ class Context:
         self.is_host = not self.target.is_device
         self.types = TypeTable(self.target)
         self.constants = ConstantWriter(self.types, self.refer, image_sizes)
-        self.contract = CONTRACT
+        # At -O0 `passes.fused_products` has done it; LLVM would fuse what it happens to translate at a time.
+        self.contract = CONTRACT if level or not self.target.fuses_products else ""
         self.debug = debug
         self.trailing = trailing
         self.marks = marks

@@ -86,7 +86,7 @@ def lower_function(context: Context, function: Function) -> FunctionText:
     # An environment is not written while a function that gets it runs.
     environments = frozenset(function.environments.values()) if context.is_host else frozenset()
     parameters = tuple(
-        (types.value(kind), f"{_attributes(kind, index in environments)}%a{index}")
+        (types.value(kind), f"{_attributes(kind, index in environments, index in function.read_only)}%a{index}")
         for index, (_, kind) in enumerate(function.params)
         if not types.is_empty(kind)
     )
@@ -112,9 +112,11 @@ def lower_function(context: Context, function: Function) -> FunctionText:
     )
 
 
-def _attributes(kind: Type, is_environment: bool) -> str:
+def _attributes(kind: Type, is_environment: bool, is_read_only: bool) -> str:
     if is_environment:
         return "noalias readonly "
+    if is_read_only:
+        return "readonly captures(none) "
     return "zeroext " if kind == BOOL else ""
 
 

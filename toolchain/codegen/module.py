@@ -119,7 +119,7 @@ class _Lowering:
             raise Bug("a unit has no target", "codegen")
         self._unit, self._images, self._target, self._level = unit, images, target, level
         self.target = target
-        self._context = Context(unit, image_sizes(unit, images), debug, trailing(unit, target), marks)
+        self._context = Context(unit, image_sizes(unit, images), debug, trailing(unit, target), marks, level)
         self.is_cut = target.entry == "blocks"
         if target.entry == "blocks":
             self._context.private_accesses = LocalPointers(unit.functions)
@@ -240,7 +240,7 @@ class _Lowering:
 
             text = python_entries.module_text(self._context, self._unit.exports, reached.externals)
             main.append(text)
-        bodies = self._bodies(reached)
+        bodies = [*self._bodies(reached), *headers.opaque_functions(reached.functions, reached.linkages)]
         return self._module("", reached, [*main, *bodies], [], self._target.module_flags)
 
     def _bodies(self, reached: "_Reached") -> list[str]:

@@ -62,7 +62,7 @@ def run(unit: Unit, config: object, sink: Sink) -> Unit:
                 function = one(function, config, sink)
         functions[symbol] = constant_choices.run(function) if chooses else function
     if not chooses and getattr(unit.target, "fuses_products", False):
-        functions = {symbol: fused_products.run(function, functions) for symbol, function in functions.items()}
+        functions = fused_products.run(functions)
     unit = replace(unit, functions=functions)
     if not getattr(unit.target, "is_device", False):  # kernels have no other functions around them
         unit = capture_by_value.run(unit)

@@ -1,8 +1,8 @@
 """At -O0, products become parts of sums as LLVM's code generator makes them from -O1 on, so that numbers stay the same.
 
 Input: a function for a processor that multiplies and adds in one instruction. Output: the function in which a product
-that is used once, in a sum or a difference, is an `fma`, unless every level computes it while compiling. A product is
-found in the same expression, in a variable that is read once, in what is added with `+=`, and in what a function gives
+that is used once, in a sum or a difference, is an `fma`, unless every level computes it while compiling
+(`known_values`), or computes it once for several sums (`value_numbers`). A product is found in the same expression, in a variable that is read once, in what is added with `+=`, and in what a function gives
 that only multiplies. In a loop it depends on the iteration: others are computed before the loop.
 
     store x, fadd(fmul(a, b), c)                      store x, fma(a, b, c)
@@ -36,17 +36,23 @@ from ktc.ir.nodes import (
     Temp,
     Value,
 )
-from ktc.ir.types import FloatType, VectorType
+from ktc.ir.types import FloatType, PointerType, VectorType
+from ktc.passes.known_values import UnitValues
+from ktc.passes.value_numbers import Products
 
 _BITS = (32, 64)
 """Narrower numbers are computed as Float32 and rounded after each operation."""
 
 
-def run(function: Function, functions: Mapping[str, Function]) -> Function:
-    """Fuse the products of a function; `functions` are those of its unit."""
-    fuser = _Fuser(function, functions)
-    body = fuser.arm(function.body)
-    return replace(function, body=body) if fuser.has_fused else function
+def run(functions: Mapping[str, Function]) -> dict[str, Function]:
+    """Fuse the products of the functions of a unit."""
+    unit, made = UnitValues(functions), dict(functions)
+    for symbol in unit.order():
+        fuser = _Fuser(functions[symbol], unit)
+        body = fuser.arm(functions[symbol].body)
+        if fuser.has_fused:
+            made[symbol] = replace(functions[symbol], body=body)
+    return made
 
 
 class _Fuser:
@@ -54,10 +60,11 @@ class _Fuser:
 
     Attributes:
         products: what variables hold, and what loads and calls have given, where it is a product.
+        known: variables that hold a constant here, and what loads and calls have given, where it is one.
     """
 
-    def __init__(self, function: Function, functions: Mapping[str, Function]) -> None:
-        self.functions, self.has_fused = functions, False
+    def __init__(self, function: Function, unit: UnitValues) -> None:
+        self.unit, self.functions, self.has_fused = unit, unit.functions, False
         self.last = max(walk.numbers(function.body), default=0)
         self.reads: Counter[Local] = Counter()
         self.uses: Counter[Value] = Counter()
@@ -71,24 +78,31 @@ class _Fuser:
             self.uses.update(one for one in _parts(walk.operands(statement)) if isinstance(one, (Op, Temp)))
             for local in _reached(statement):
                 stored.setdefault(local, []).append(LocalAddress(local))
-                self.reads[local] += 2
+                self.reads[local] += 0 if self.gives_product(statement) else 2
         self.depth = 0
         self.depths: dict[Value | Local, int] = {}
         self.stored_once = {
             one for one, values in stored.items() if len(values) == 1 and not isinstance(values[0], LocalAddress)
         }
-        self.constant = {one for one, values in stored.items() if len(values) == 1 and isinstance(values[0], Const)}
-        self.constant_temps: set[Value] = set()
+        self.known: set[Value | Local] = set()
+        self.known_arguments = unit.known_arguments(function)
+        self.quiet: set[Value] = set()
+        """Results of calls that could raise and do not."""
+        self.doubts = 0
+        """How many conditions so far were no constants."""
         self.products: dict[Local | Temp, Op] = {}
+        self.numbers = Products(function, unit.is_folded)
+        self.path: tuple[int, ...] = ()
 
     def arm(self, body: Sequence[Statement]) -> tuple[Statement, ...]:
         """Return the new statements of a list."""
         outer, self.products = self.products, {}
+        path, self.path = self.path, (*self.path, id(body))
         out: list[Statement] = []
         for statement in body:
             for one in self.opened(statement):
                 out.append(self.statement(one))
-        self.products = outer
+        self.products, self.path = outer, path
         return tuple(out)
 
     def opened(self, statement: Statement) -> tuple[Statement, ...]:
@@ -119,20 +133,17 @@ class _Fuser:
         """Return a statement with its products fused, and note what it gives."""
         for local in _reached(statement):
             self.products.pop(local, None)
+        if not isinstance(statement, (If, Loop, Block)):
+            self.known -= self.written(statement)
         match statement:
-            case If(condition, then, orelse):
-                made = replace(statement, condition=self.value(condition), then=self.arm(then), orelse=self.arm(orelse))
-                self.products.clear()
-                return made
+            case If():
+                return self.branch(statement)
             case Loop() | Block():
-                self.depth += isinstance(statement, Loop)
-                nested = replace(statement, body=self.arm(statement.body))
-                self.depth -= isinstance(statement, Loop)
-                self.products.clear()
-                return nested
+                return self.nested(statement)
             case Declare(local):
                 self.depths[local] = self.depth
             case Store(pointer, value):
+                self.note_known(_local(pointer), value)
                 value = self.value(value)
                 for local in _local(pointer):
                     self.note(local, value)
@@ -142,19 +153,88 @@ class _Fuser:
                 for local in _local(pointer):
                     if local in self.stored_once:
                         self.depths[temp] = self.depths.get(local, 0)
-                    if local in self.constant:
-                        self.constant_temps.add(temp)
+                    if local in self.known:
+                        self.known.add(temp)
                     elif local in self.products and self.reads[local] == 1:
                         self.products[temp] = self.products[local]
-            case Let(temp, Call(symbol, args) as call):
-                args = tuple(map(self.value, args))
-                if isinstance(temp, Temp):
-                    self.depths[temp] = self.depth
-                    self.note(temp, self.result(symbol, args))
-                return Let(temp, replace(call, args=args), statement.span)
+            case Let(temp, Call() as call):
+                return Let(temp, self.call(temp, call), statement.span)
+            case Let(Temp() as temp, Op() as value):
+                self.note_known((temp,), value)
             case Return(Op() as value):
                 return Return(self.value(value), statement.span)
         return statement
+
+    def call(self, temp: Temp | None, call: Call) -> Call:
+        """Return a call with the products in its arguments fused, and note what it gives."""
+        symbol, unit = call.function, self.unit
+        are_known = tuple(map(self.is_constant, call.args))
+        unit.note_call(symbol, are_known)
+        args = tuple(map(self.value, call.args))
+        product = self.result(symbol, args)
+        given: list[Local | Temp] = [temp] if temp is not None else []
+        given += _local(args[0]) if args else ()
+        is_number = [not isinstance(one.type, PointerType) for one in args]
+        if unit.is_folded(symbol) and all(known for known, is_one in zip(are_known, is_number, strict=True) if is_one):
+            self.known.update(given)
+        if temp is not None:
+            self.depths[temp] = self.depth
+            if unit.never_raises(symbol):
+                self.quiet.add(temp)
+        for place in given:
+            self.note(place, product)
+        return replace(call, args=args)
+
+    def branch(self, statement: If) -> If:
+        """Return a condition with the products of its arms fused."""
+        if statement.condition in self.quiet:  # an error that never comes
+            known, products = set(self.known), dict(self.products)
+            then = self.arm(statement.then)
+            self.known, self.products = known, products
+            return replace(statement, then=then, orelse=self.arm(statement.orelse))
+        is_known, before = self.is_constant(statement.condition), set(self.known)
+        self.doubts += not is_known
+        then = self.arm(statement.then)
+        after, self.known = self.known, before
+        made = replace(
+            statement, condition=self.value(statement.condition), then=then, orelse=self.arm(statement.orelse)
+        )
+        self.known &= after
+        if not is_known:
+            self.known -= self.written(statement)
+        self.products.clear()
+        return made
+
+    def nested(self, statement: Loop | Block) -> Statement:
+        """Return a loop or a block with its products fused."""
+        is_loop, doubts = isinstance(statement, Loop), self.doubts
+        if is_loop:
+            self.known -= self.written(statement)
+        self.depth += is_loop
+        nested = replace(statement, body=self.arm(statement.body))
+        self.depth -= is_loop
+        if is_loop or self.doubts > doubts:
+            self.known -= self.written(statement)
+        self.products.clear()
+        return nested
+
+    def written(self, statement: Statement) -> set[Value | Local]:
+        """Return the variables that a statement may write, with those in it."""
+        found: set[Value | Local] = set()
+        for one in walk.statements((statement,)):
+            match one:
+                case Store(LocalAddress(local)):
+                    found.add(local)
+                case Let(_, Call(symbol, args)):
+                    kept = self.unit.read_only.get(symbol, ())
+                    found.update(local for at, arg in enumerate(args) for local in _locals(arg) if at not in kept)
+                    continue
+            found.update(_reached(one))
+        return found
+
+    def note_known(self, places: Sequence[Local | Temp], value: Value) -> None:
+        """Note whether what gets a value holds a constant now."""
+        (self.known.update if self.is_constant(value) else self.known.difference_update)(places)
 
     def note(self, place: Local | Temp, value: Value | None) -> None:
         """Note what a variable or the result of a call is."""
@@ -163,12 +243,21 @@ class _Fuser:
         else:
             self.products.pop(place, None)
 
+    def gives_product(self, statement: Statement) -> bool:
+        """Return whether a statement is a call that stores a product in the variable whose address it gets."""
+        match statement:
+            case Let(_, Call(symbol, (LocalAddress(), *_) as args)) if isinstance(self.result(symbol, args), Op):
+                return True
+        return False
+
     def result(self, symbol: str, args: tuple[Value, ...]) -> Value | None:
         """Return the product that a call gives, if that is all that the function does and it is always inlined."""
         function = self.functions.get(symbol)
-        if function is not None and function.inline != "never" and len(function.body) == 1:
-            match function.body[0]:
-                case Return(Op("fmul", (Argument(first), Argument(second)))):
+        if function is not None and function.inline != "never":
+            match function.body:
+                case (Return(Op("fmul", (Argument(first), Argument(second)))),):
+                    return ops.build("fmul", (args[first], args[second]), None, None)
+                case (Store(Argument(0), Op("fmul", (Argument(first), Argument(second)))), Return(Const())):
                     return ops.build("fmul", (args[first], args[second]), None, None)
         return None
 
@@ -208,11 +297,15 @@ class _Fuser:
                 found = self.product(old.args[0], inner)
                 return None if found is None else (found[0], not found[1])
             case _, Op("fmul", factors):
-                return (factors, False) if self.is_computed_here(factors) else None
+                return (factors, False) if self.is_computed_once(old, factors) else None
             case _, Temp() if new in self.products:
                 factors = self.products[new].args
-                return (factors, False) if self.is_computed_here(factors) else None
+                return (factors, False) if self.is_computed_once(self.products[new], factors) else None
         return None
+
+    def is_computed_once(self, product: Value, factors: tuple[Value, ...]) -> bool:
+        """Return whether a product is computed for one sum, and where the sum is."""
+        return self.is_computed_here(factors) and self.numbers.count(product, self.path) <= 1
 
     def is_computed_here(self, factors: tuple[Value, ...]) -> bool:
         """Return whether a product is neither known while compiling nor the same in each iteration of a loop."""
@@ -230,11 +323,18 @@ class _Fuser:
         """Return whether every level knows a value while compiling."""
         if isinstance(value, Op):
             return all(map(self.is_constant, value.args))
-        return isinstance(value, Const) or value in self.constant_temps
+        return isinstance(value, Const) or value in self.known or self._is_known_argument(value)
+
+    def _is_known_argument(self, value: Value) -> bool:
+        return isinstance(value, Argument) and value.index in self.known_arguments
 
 
 def _local(pointer: Value) -> tuple[Local, ...]:
     return (pointer.local,) if isinstance(pointer, LocalAddress) else ()
+
+
+def _locals(value: Value) -> list[Local]:
+    return [one.local for one in _parts((value,)) if isinstance(one, LocalAddress)]
 
 
 def _reached(statement: Statement) -> list[Local]:

@@ -9,7 +9,8 @@ from ktc.codegen.context import Context
 from ktc.codegen.functions import FunctionText
 from ktc.codegen.values.constants import symbol
 from ktc.ir.nodes import Function
-from ktc.ir.types import Type, align_of
+from ktc.ir.op_rules import element_of
+from ktc.ir.types import FloatType, Type, align_of
 from ktc.targets.target import Target
 
 DECLARED, HIDDEN = "declare", "hidden "
@@ -43,6 +44,25 @@ def _linkage(context: Context, function: Function) -> str:
     if not context.is_host:
         return "internal "
     return {"export": "", "hidden": "hidden "}.get(function.linkage, "internal ")
+
+
+def opaque_functions(texts: Mapping[str, FunctionText], linkages: Mapping[str, str]) -> list[str]:
+    """Return the list of functions for which LLVM must not compute with the arguments of their only call.
+
+    `@no_inline` asks for code that serves any numbers; sums of products of constants would be rounded otherwise.
+    """
+    functions = [text.function for name, text in texts.items() if name not in linkages]
+    chosen = [
+        f"ptr {symbol(one.symbol)}"
+        for one in functions
+        if one.inline == "never" and one.linkage == "internal" and any(_is_of_floats(kind) for _, kind in one.params)
+    ]
+    held = f'@llvm.used = appending global [{len(chosen)} x ptr] [{", ".join(chosen)}], section "llvm.metadata"'
+    return [held] if chosen else []
+
+
+def _is_of_floats(kind: Type) -> bool:
+    return isinstance(element_of(kind), FloatType)
 
 
 def _group(function: Function) -> int:

@@ -21,6 +21,7 @@ from ktc.elaborate.model.types import (
     StructTy,
 )
 from ktc.ir import nodes, walk
+from ktc.ir.read_only import read_only_arguments
 from ktc.syntax.loader import MAIN, Package
 from ktc.syntax.parsing.parser import pack as pack_module
 
@@ -104,8 +105,9 @@ def packed_modules(package: Package) -> Mapping[str, tuple[str, bytes]]:
 
 def library_of(unit: nodes.Unit, packed: Packed, modules: Mapping[str, tuple[str, bytes]]) -> Library:
     """Return what a program needs to know of an archive."""
+    read_only = read_only_arguments(unit.functions)
     functions = {
-        symbol: pack(replace(function, body=(), linkage="external", span=None))
+        symbol: pack(replace(function, body=(), linkage="external", span=None, read_only=read_only[symbol]))
         for symbol, function in unit.functions.items()
         if function.linkage == "hidden"
     }

@@ -35,6 +35,7 @@ class Function:
         references: with checks, of the host: which arguments are addresses of values that exist, and the values' types.
         unchecked: its accesses are not looked at (`@__unchecked`).
         described: by argument, key of its type in `Unit.described`, after an "&" if it is passed by its address.
+        read_only: of a declaration: arguments through which the function only reads, see `ir.read_only`.
     """
 
     symbol: str
@@ -55,6 +56,7 @@ class Function:
     unchecked: bool = False
     forbidden_destructors: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     described: Mapping[int, str] = field(default_factory=dict)
+    read_only: tuple[int, ...] = ()
 
 
 @record
