@@ -122,8 +122,9 @@ def test_devices_and_the_host_fuse():
     module = kernel(NVIDIA, Store(arg(0, PTR), product), params=(PTR, F32, F32))
     assert "fma.rn.f32" in assembly(module)
     host = function("k", (PTR, F32, F32), VOID, Store(arg(0, PTR), product), Return())
-    text = lower_host(unit(HOST, host), {}).text
+    text = lower_host(unit(HOST, host), {}, level=1).text
     in_order(text, "fmul contract", "fadd contract")
+    assert "contract" not in lower_host(unit(HOST, host), {}, level=0).text, "-O0 fuses before LLVM"
 
 
 @pytest.mark.parametrize(
