@@ -2,8 +2,9 @@
 
 Input: a function for a processor that multiplies and adds in one instruction. Output: the function in which a product
 that is used once, in a sum or a difference, is an `fma`, unless every level computes it while compiling
-(`known_values`), or computes it once for several sums (`value_numbers`). A product is found in the same expression, in a variable that is read once, in what is added with `+=`, and in what a function gives
-that only multiplies. In a loop it depends on the iteration: others are computed before the loop.
+(`known_values`), or computes it once for several sums (`value_numbers`). A product is found in the same expression, in
+a variable that is read once, in what is added with `+=`, and in what a function gives that only multiplies. In a loop
+it depends on the iteration: others are computed before the loop.
 
     store x, fadd(fmul(a, b), c)                      store x, fma(a, b, c)
     store t, fmul(a, b)                               store t, fmul(a, b)
