@@ -135,14 +135,14 @@ def _call_action(
         if direct:
             return RValue(signature.result_ty, value)
         if signature.result == "ref":
-            return Place(signature.result_ty, value)
+            return _referred(signature, value)
     if signature.result == "none":
         kind = struct_types.ir_type(body.elab, signature.result_ty)
         return RValue(signature.result_ty, nodes.Const(kind, zero_of(kind)))
     assert result is not None
     if signature.result == "ref":
         pointer = body.let(nodes.Load(result.pointer, types.PTR), types.PTR)
-        return Place(signature.result_ty, pointer)
+        return _referred(signature, pointer)
     partial_moves.mark(body, "init", result)
     if signature.result == "direct":
         return RValue(signature.result_ty, ir_values.rvalue(body, result))
@@ -235,10 +235,19 @@ def _pass(
         if not struct_types.is_trivial(body.elab, place.ty):
             consumed.append(place)
         return
-    pointer = materialization.as_place(body, value).pointer
-    if pointer.type != types.PTR:  # a place in shared memory, say: functions take addresses of any memory
-        pointer = ops.build("spacecast", (pointer,), types.PTR)
-    args.append(pointer)
+    args.append(generic(materialization.as_place(body, value).pointer))
+
+
+def generic(pointer: Value) -> Value:
+    """Return an address of any memory, as functions take and return them, for one in shared memory, say."""
+    return pointer if pointer.type == types.PTR else ops.build("spacecast", (pointer,), types.PTR)
+
+
+def _referred(signature: Signature, pointer: Value) -> Place:
+    """Return the place to which a function returned a reference."""
+    if signature.result_space:
+        pointer = ops.build("spacecast", (pointer,), types.PointerType(signature.result_space))
+    return Place(signature.result_ty, pointer)
 
 
 def pass_pack(body: Body, sig: ArgumentSignature, value: PackValue, args: list[Value], consumed: list[Place]) -> None:

@@ -29,8 +29,8 @@ def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Spa
         for arg in kw:
             if arg.name in ("mlir_value", "_mlir_value"):  # as packages call it
                 arg.name = "__mlir_value"
-    if ty.info.fieldwise and not ty.symbolic:
-        if _matches_fields(body, ty, pos, kw):
+    if ty.info.fieldwise:
+        if not ty.symbolic and _matches_fields(body, ty, pos, kw):
             return _fieldwise(body, ty, pos, kw, span)
         found = overload_resolution.choose_cached(body, FunctionValue(inits, (), (), ty), pos, kw, span, quiet=True)
         if found is None:

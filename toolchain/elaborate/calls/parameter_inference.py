@@ -7,7 +7,7 @@ from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values
 from ktc.elaborate.generics import function_types, parameter_binding, unification
 from ktc.elaborate.model.declarations import FunctionInfo, Scope, Ty
-from ktc.elaborate.model.elaboration import Body
+from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.types import (
     Actual,
@@ -22,9 +22,10 @@ from ktc.elaborate.model.types import (
     StructTy,
     UnboundParameter,
 )
-from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, Result, RValue, Slot
+from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, PackValue, Place, Result, RValue, Slot
 from ktc.elaborate.types import struct_members, struct_types, type_relations, well_known
 from ktc.elaborate.types.type_relations import is_static
+from ktc.ir import types
 from ktc.syntax import ast
 
 _DeferredLiteral = tuple[Arg, UnboundParameter | StructTy]
@@ -76,6 +77,8 @@ def infer(
                 )
             bound.setdefault(origin, well_known.origin_constant(elab, origin_value))
             _bind_mut(body, origin, self_ty, fn, origin_value.mutable, bound)
+    for place_of, space in pattern.spaces.items():
+        _infer_space(elab, slots[place_of], space, bound)
     for literal, kind_of in later:
         if not isinstance(kind_of, UnboundParameter):
             infer_one(body, literal, kind_of, bound)
@@ -87,6 +90,14 @@ def infer(
             if isinstance(own, UnboundParameter) and isinstance(its, UnboundParameter) and its in bound:
                 bound.setdefault(own, bound[its])
     return bound
+
+
+def _infer_space(elab: Elaboration, slot: Slot, space: Binding, bound: dict[Sym, ParameterArgument]) -> None:
+    """Bind the address space of a `ref` argument where the pointer to it says one."""
+    value = slot.value if isinstance(slot, Arg) else None
+    if isinstance(space, Sym) and isinstance(value, Place) and isinstance(value.pointer.type, types.PointerType):
+        if value.pointer.type.space:
+            bound.setdefault(space, ConstValue(well_known.library_type(elab, "AddressSpace"), value.pointer.type.space))
 
 
 def _may_change(body: Body, place: Place) -> bool:

@@ -22,7 +22,7 @@ from ktc.elaborate.resolve.suggestions import read_only_argument
 from ktc.elaborate.statements import blocks, exits
 from ktc.elaborate.tree.argument_uses import replaced
 from ktc.elaborate.types import struct_types, type_printer, well_known
-from ktc.ir import nodes, types
+from ktc.ir import nodes, ops, types
 from ktc.ir.types import ADDRESS_OF
 from ktc.syntax import ast
 from ktc.targets.checked import SUBSCRIPTS
@@ -175,7 +175,7 @@ def _bind_one(
     reason = read_only_argument(sig.name)
     assert body.frame.instance is not None
     if sig.convention in ("mut", "ref"):
-        pointer = argument(sig.name, types.PTR)
+        pointer = _in_its_space(elab, body.frame.instance, sig, argument(sig.name, types.PTR))
         if sig.convention == "mut" and not struct_types.is_trivial(elab, ty) and _is_replaced(elab, body, sig):
             return _bind_by_address(elab, body, sig, pointer, span)
         fixed = (
@@ -216,6 +216,16 @@ def _bind_one(
     if sig.convention in ("var", "deinit"):
         return _own_direct(elab, body, sig, value, span)
     return Var(sig.name, ty, value, span, "arg", body=body)
+
+
+def _in_its_space(elab: Elaboration, instance: Instance, sig: ArgumentSignature, pointer: nodes.Value) -> nodes.Value:
+    """Return the address of an argument in the address space that its declaration says, as of `ref [o, s] x`."""
+    for node in sig.node.origin:
+        value = elab.api.evaluate(elab, node, instance.scope, instance.fn.module)
+        if isinstance(value, ConstValue) and isinstance(value.data, int) and value.data:
+            if value.ty is well_known.library_type(elab, "AddressSpace"):
+                return ops.build("spacecast", (pointer,), types.PointerType(value.data))
+    return pointer
 
 
 def _is_replaced(elab: Elaboration, body: Body, sig: ArgumentSignature) -> bool:

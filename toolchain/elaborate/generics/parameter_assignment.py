@@ -27,6 +27,14 @@ def origin_name(arg: ast.Param) -> str:
     return ""
 
 
+def space_name(arg: ast.Param) -> str:
+    """Return the parameter that says in which address space a `ref` argument is: `s` of `ref [o, s]`, "" for others."""
+    match arg.origin:
+        case (_, ast.Name(id=name)) | (_, ast.Attribute(value=ast.Name(id="Self"), name=name)):
+            return name
+    return ""
+
+
 def lookup_quiet(elab: Elaboration, scope: Scope, name: str, fn: FunctionInfo) -> Binding:
     """Return a parameter's binding by name, without errors."""
     for at in scope.chain():

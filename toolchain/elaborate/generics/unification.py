@@ -42,6 +42,7 @@ class Pattern:
         symbols: by name the parameters of the function, and of its struct where that is open too.
         args: pattern of each argument's type, in order of `fn.node.args`; None for `self`.
         origins: for `ref [origin]` arguments the pattern of the origin.
+        spaces: for `ref [origin, address_space]` arguments, by their places, the pattern of the address space.
     """
 
     symbols: dict[str, UnboundParameter]
@@ -49,6 +50,7 @@ class Pattern:
     origins: list[Binding]
     self_ty: StructTy | None = None
     params: dict[str, ParameterArgument] = field(default_factory=dict)
+    spaces: dict[int, Binding] = field(default_factory=dict)
 
 
 def evaluate_pattern(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> ParameterArgument:
@@ -137,6 +139,8 @@ def _make_pattern(elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None)
         if name := parameter_assignment.origin_name(arg):
             origin = parameter_assignment.lookup_quiet(elab, scope, name, fn)
         pattern.origins.append(origin)
+        if name := parameter_assignment.space_name(arg):
+            pattern.spaces[len(pattern.origins) - 1] = parameter_assignment.lookup_quiet(elab, scope, name, fn)
     return pattern
 
 

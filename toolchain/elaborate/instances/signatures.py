@@ -171,7 +171,15 @@ def signature(
         named,
         changes=changes,
         borrowed_fields=fields,
+        result_space=max([_space(elab, node, scope, fn) for node in (fn.node.result_ref or ())[1:]], default=0),
     )
+
+
+def _space(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FunctionInfo) -> int:
+    """Return the number of an address space that a `ref` result names."""
+    value = elab.api.evaluate(elab, node, scope, fn.module)
+    known_space = isinstance(value, ConstValue) and value.ty is well_known.library_type(elab, "AddressSpace")
+    return value.data if known_space and isinstance(value, ConstValue) and isinstance(value.data, int) else 0
 
 
 def _ref_mutable(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> bool:

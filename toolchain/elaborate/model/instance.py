@@ -55,6 +55,7 @@ class Signature:
         result: "none", "direct", "memory" or "ref"; in a raising function "direct" also goes through memory.
         out_name: the name of the result inside the function, for `out` arguments.
         changes: one of several arguments is passed to be changed.
+        result_space: the address space that a `ref` result names.
         borrowed_args: the arguments into which the result may point.
         named: of these, the ones that the origin of a `ref` result names; `borrowed_fields`: and the fields of each.
     """
@@ -70,6 +71,7 @@ class Signature:
     named: tuple[int, ...] = ()
     borrowed_fields: tuple[tuple[int, tuple[str, ...]], ...] = ()
     changes: bool = False
+    result_space: int = 0
 
     @property
     def through_memory(self) -> bool:

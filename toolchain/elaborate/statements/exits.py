@@ -56,7 +56,7 @@ def return_(body: Body, node: ast.Return) -> None:
     if signature.result == "ref":
         place = _place_of(body, node.value)
         check_returned_place(body, place, node.value, body.at(node.value))
-        leave(body, RValue(primitive_types.prim(body.elab, "!kgen.pointer"), place.pointer))
+        leave(body, RValue(primitive_types.prim(body.elab, "!kgen.pointer"), argument_passing.generic(place.pointer)))
         return
     expected = signature.result_ty if body.frame.module.is_library else own_result(body.elab, signature)
     value = body.api.expr(body, node.value, expected)
