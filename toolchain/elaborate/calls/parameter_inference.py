@@ -92,12 +92,14 @@ def infer(
     return bound
 
 
-def _infer_space(elab: Elaboration, slot: Slot, space: Binding, bound: dict[Sym, ParameterArgument]) -> None:
+def _infer_space(
+    elab: Elaboration, slot: Slot, space: Binding, bound: dict[UnboundParameter, ParameterArgument]
+) -> None:
     """Bind the address space of a `ref` argument where the pointer to it says one."""
     value = slot.value if isinstance(slot, Arg) else None
-    if isinstance(space, Sym) and isinstance(value, Place) and isinstance(value.pointer.type, types.PointerType):
-        if value.pointer.type.space:
-            bound.setdefault(space, ConstValue(well_known.library_type(elab, "AddressSpace"), value.pointer.type.space))
+    kind = value.pointer.type if isinstance(value, Place) else None
+    if isinstance(space, UnboundParameter) and isinstance(kind, types.PointerType) and kind.space:
+        bound.setdefault(space, ConstValue(well_known.library_type(elab, "AddressSpace"), kind.space))
 
 
 def _may_change(body: Body, place: Place) -> bool:

@@ -222,9 +222,10 @@ def _in_its_space(elab: Elaboration, instance: Instance, sig: ArgumentSignature,
     """Return the address of an argument in the address space that its declaration says, as of `ref [o, s] x`."""
     for node in sig.node.origin:
         value = elab.api.evaluate(elab, node, instance.scope, instance.fn.module)
-        if isinstance(value, ConstValue) and isinstance(value.data, int) and value.data:
-            if value.ty is well_known.library_type(elab, "AddressSpace"):
-                return ops.build("spacecast", (pointer,), types.PointerType(value.data))
+        if not isinstance(value, ConstValue) or value.ty is not well_known.library_type(elab, "AddressSpace"):
+            continue
+        if isinstance(value.data, int) and value.data:
+            return ops.build("spacecast", (pointer,), types.PointerType(value.data))
     return pointer
 
 
