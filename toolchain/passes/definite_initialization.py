@@ -45,6 +45,7 @@ def run(function: Function, config: object, sink: Sink) -> Function:
             moves.setdefault(one.local, []).append(one.span)
     wrong: set[Local] = set()
     reported: set[tuple[Local, int]] = set()
+    is_initializer = any(f".{name}" in function.title for name in _INITIALIZERS)
     for step in _steps(graph.body):
         mark = step.statement
         row = table.get(mark.local) if isinstance(mark, Mark) else None
@@ -58,6 +59,11 @@ def run(function: Function, config: object, sink: Sink) -> Function:
                         continue
                     reported.add((mark.local, missing))
                 _report(mark, row, missing, moves.get(mark.local, []) if moved_away else None, sink)
+            elif not mark.path and row.by_field and mark.local not in wrong and not is_initializer:
+                made = (facts.definite[step.node] | facts.possible[step.node]) >> 3 * table.end
+                if not made & row.mask and mark.local.name != "self":
+                    wrong.add(mark.local)
+                    sink.report(errors.filled_by_field(mark.local, mark.span))
     _check_ends(function, graph, facts, table, sink)
     _check_parts([one for one in found if one.local not in wrong], graph, facts, table, moves, sink)
     return function
@@ -68,6 +74,7 @@ def _is_divided(local: Local, path: tuple[int, ...]) -> bool:
 
 
 _ASKING = frozenset(("require", "result"))
+_INITIALIZERS = ("__init__", "__copyinit__", "__moveinit__", "__copy_init__", "__move_init__")
 
 
 def _check_ends(function: Function, graph: flow.Graph, facts: flow.Facts, table: SlotTable, sink: Sink) -> None:
@@ -124,7 +131,8 @@ def _after(use: Span | None, move: Span | None) -> bool:
 
 class _Effects:
     """What statements do to the bits. Bit b + `table.end` says that bit b's value was moved away, bit b + 2 *
-    `table.end` that it was moved out of a value whose other parts may still be there."""
+    `table.end` that it was moved out of a value whose other parts may still be there, bit b + 3 * `table.end` that the
+    whole value was once made by an initializer, not field by field."""
 
     def __init__(self, table: SlotTable) -> None:
         self.table = table
@@ -137,17 +145,18 @@ class _Effects:
         if row is None:
             return None
         if isinstance(statement, Declare):
-            return flow.Effect(lose=row.mask | row.mask << self.table.end | row.mask << 2 * self.table.end)
+            return flow.Effect(lose=sum(row.mask << region * self.table.end for region in range(4)))
         bits = row.at(statement.path)
         moved, part = bits << self.table.end, bits << 2 * self.table.end
+        made = 0 if statement.path else bits << 3 * self.table.end
         match statement.kind:
             case "init" if row.is_exact(statement.path):
-                return flow.Effect(gain=bits, lose=moved | part)
+                return flow.Effect(gain=bits | made, lose=moved | part)
             case "overwrite" if row.is_exact(statement.path):
                 # The old value is destroyed whether or not a new one comes (what makes it may raise).
                 return flow.Effect(lose=bits)
             case "consume":
-                return flow.Effect(gain=moved | part if statement.path else moved, lose=bits)
+                return flow.Effect(gain=moved | part if statement.path else moved, lose=bits | made)
             case "require" | "result":
                 # What was reported once is taken as given from there on: one mistake, one message.
                 return flow.Effect(gain=bits, lose=moved | part)

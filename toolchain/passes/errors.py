@@ -12,6 +12,13 @@ def used_uninitialized(name: str, local: Local, span: Span | None) -> Diagnostic
     return Diagnostic(Code.UNINITIALIZED, span, f"{name} is used before it has a value", notes=notes)
 
 
+def filled_by_field(local: Local, span: Span | None) -> Diagnostic:
+    """Return the error for the use of a value whose fields were all set, but which no initializer made."""
+    notes = (Label(local.span, f"{_name(local)} is declared here"),) if local.span else ()
+    text = f"each field of {_name(local)} was set by itself, which makes no value of its type"
+    return Diagnostic(Code.UNINITIALIZED, span, text, "call an initializer of the type", notes)
+
+
 def left_incomplete(name: str, local: Local, span: Span | None) -> Diagnostic:
     """Return the error for a function that ends before its named result, or a field of it, has a value."""
     notes = (Label(local.span, f"{_name(local)} is declared here"),) if local.span else ()

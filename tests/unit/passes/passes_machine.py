@@ -135,7 +135,7 @@ def function(*parts: Sequence[Statement]) -> Function:
     body = [statement for part in parts for statement in part]
     if not body or not isinstance(body[-1], Return | Unreachable):
         body.append(Return())
-    return Function("f", "f", (), VOID, tuple(body))
+    return Function("f", "S.__init__", (), VOID, tuple(body))
 
 
 def passed(one: Function, errors: int = 0) -> Function:

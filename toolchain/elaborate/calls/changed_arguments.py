@@ -71,10 +71,16 @@ def check_reference_argument(body: Body, instance: Instance, sig: ArgumentSignat
     """Check one argument that the function takes by `ref`: a variable of another type is not converted for it.
 
     Raises:
-        Mismatch: the function would refer to the converted value, and not to the caller's.
+        Mismatch: the function would refer to the converted value, and not to the caller's, or it would change what may
+            only be read.
     """
     value = slot.value
-    if body.frame.module.is_library or instance.fn.module.is_library or not isinstance(value, Place):
+    if body.frame.module.is_library or not isinstance(value, Place):
+        return
+    if value.read_only and _has_mutable_origin(body, instance, sig):
+        text = f"argument '{sig.name}' of {instance.fn.title} has a mutable origin, and what is passed cannot be changed"
+        raise Mismatch(Code.CANNOT_MUTATE, text, slot.span, 2, hint=mutability_help(value.reason))
+    if instance.fn.module.is_library:
         return
     have, expected = value.ty, sig.ty
     if (
@@ -87,3 +93,22 @@ def check_reference_argument(body: Body, instance: Instance, sig: ArgumentSignat
     given, expected_name = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, expected)
     text = f"argument '{sig.name}' of {instance.fn.title} refers to a '{expected_name}', and this is a '{given}'"
     raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2, hint=_DECLARE_TYPE)
+
+
+def makes_mutable(body: Body, instance: Instance, value: Result) -> bool:
+    """Return whether a conversion would let a value be changed that is read only."""
+    if not isinstance(value, Place) or not value.read_only or body.frame.module.is_library:
+        return False
+    return any(sig.convention == "ref" and _has_mutable_origin(body, instance, sig) for sig in instance.signature.args)
+
+
+def _has_mutable_origin(body: Body, instance: Instance, sig: ArgumentSignature) -> bool:
+    """Return whether a `ref` argument has an origin that was declared mutable, whatever is passed."""
+    if not sig.node.origin:
+        return False
+    origin = body.api.evaluate(body.elab, sig.node.origin[0], instance.scope, instance.fn.module)
+    if not isinstance(origin, ConstValue) or not isinstance(origin.data, OriginValue):
+        return False
+    mut = origin.ty.params[0] if isinstance(origin.ty, StructTy) and origin.ty.params else None
+    is_named = origin.data.kind in ("any", "external") and origin.data.mutable
+    return is_named or (not origin.data.mutable and isinstance(mut, ConstValue) and mut.data == 1)

@@ -6,7 +6,7 @@ from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, place_operations, type_warnings
-from ktc.elaborate.calls import argument_passing, overload_resolution
+from ktc.elaborate.calls import argument_passing, changed_arguments, overload_resolution
 from ktc.elaborate.generics import function_types
 from ktc.elaborate.instances import work_queue
 from ktc.elaborate.model.declarations import OverloadSet, Ty
@@ -122,6 +122,8 @@ def _through_init(body: Body, value: Result, have: Ty, expected: StructTy, span:
             if overload_resolution.through_only_field(body, have, expected)
             else None
         )
+    if changed_arguments.makes_mutable(body, found.instance, value):
+        return None
     if found.instance.fn.is_discouraged and not body.frame.module.is_library:
         type_warnings.warn_conversion(body.elab, found.instance.fn, have, expected, where)
     given = Arg(value, where)

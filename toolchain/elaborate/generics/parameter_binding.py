@@ -115,7 +115,9 @@ def _infer_from_values(
     bound: dict[UnboundParameter, ParameterArgument] = {}
     for param in params:
         value = given.get(param.name)
-        if value is None or param.type is None or param.kind == "star":
+        if isinstance(value, ParameterPack):
+            value = value.items[0] if value.items else None
+        if value is None or param.type is None:
             continue
         if (kind := type_of_param(elab, value)) is None and not isinstance(value, StructTy):
             continue
@@ -177,6 +179,9 @@ def _declared_one(
     ):
         is_alike = getattr(value.ty, "info", expected.info) is expected.info
         if isinstance(value.data, OriginValue) and (is_alike or not struct_types.fields_of(elab, expected)):
+            if not value.data.mutable and _is_mutable_origin(expected):
+                text = f"parameter '{param.name}' of {what} must be a mutable origin, and the origin given is immutable"
+                raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
             return ConstValue(expected, as_mutable(value.data, expected))
         if type_relations.fits(elab, value.ty, expected):
             return ConstValue(expected, value.data)
@@ -194,6 +199,12 @@ def _declared_one(
     if isinstance(expected, StructTy) and isinstance(value, Ty):
         raise not_a_value(param.name, what, expected, value, partial(type_printer.type_name, elab))
     return value
+
+
+def _is_mutable_origin(expected: StructTy) -> bool:
+    """Return whether a type of origins is `MutOrigin`."""
+    mut = expected.params[0] if expected.params else None
+    return isinstance(mut, ConstValue) and mut.data == 1
 
 
 def apply_struct(
