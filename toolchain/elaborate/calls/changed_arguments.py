@@ -78,7 +78,9 @@ def check_reference_argument(body: Body, instance: Instance, sig: ArgumentSignat
     if body.frame.module.is_library or not isinstance(value, Place):
         return
     if value.read_only and _has_mutable_origin(body, instance, sig):
-        text = f"argument '{sig.name}' of {instance.fn.title} has a mutable origin, and what is passed cannot be changed"
+        text = (
+            f"argument '{sig.name}' of {instance.fn.title} has a mutable origin, and what is passed cannot be changed"
+        )
         raise Mismatch(Code.CANNOT_MUTATE, text, slot.span, 2, hint=mutability_help(value.reason))
     if instance.fn.module.is_library:
         return
