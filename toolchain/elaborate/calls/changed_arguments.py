@@ -75,14 +75,14 @@ def check_reference_argument(body: Body, instance: Instance, sig: ArgumentSignat
             only be read.
     """
     value = slot.value
-    if body.frame.module.is_library or not isinstance(value, Place):
+    if body.frame.module.is_library or not isinstance(value, (RValue, Place)):
         return
     if value.read_only and _has_mutable_origin(body, instance, sig):
         text = (
             f"argument '{sig.name}' of {instance.fn.title} has a mutable origin, and what is passed cannot be changed"
         )
-        raise Mismatch(Code.CANNOT_MUTATE, text, slot.span, 2, hint=mutability_help(value.reason))
-    if instance.fn.module.is_library:
+        raise Mismatch(Code.CANNOT_MUTATE, text, slot.span, 2, hint=mutability_help(value.read_only_reason))
+    if instance.fn.module.is_library or not isinstance(value, Place):
         return
     have, expected = value.ty, sig.ty
     if (
@@ -99,7 +99,7 @@ def check_reference_argument(body: Body, instance: Instance, sig: ArgumentSignat
 
 def makes_mutable(body: Body, instance: Instance, value: Result) -> bool:
     """Return whether a conversion would let a value be changed that is read only."""
-    if not isinstance(value, Place) or not value.read_only or body.frame.module.is_library:
+    if not isinstance(value, (RValue, Place)) or not value.read_only or body.frame.module.is_library:
         return False
     return any(sig.convention == "ref" and _has_mutable_origin(body, instance, sig) for sig in instance.signature.args)
 
