@@ -125,6 +125,7 @@ def test_a_change_stays_in_its_module(small: None) -> None:
     assert len(differ) == 1
 
 
+@pytest.mark.slow
 def test_a_program_in_many_modules(program_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Functions, state that all of them share, and constants; a second build compiles the changed module alone."""
     for name in ("WHOLE_LINES", "_MODULE_LINES", "_CLUSTER_LINES"):

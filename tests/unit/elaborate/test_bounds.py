@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from ktc import config
 from ktc.base.cache import Cache
 from ktc.diag.codes import Code
@@ -17,9 +18,9 @@ TYPE_CHECKED_MODULES = ("gpu.host._launch", "gpu.host._launch_arguments")
 """They test the types of arguments before they use them, which no bound can express."""
 
 
-def begun(text: str, folder: Path, sink: Sink, program_cache: Path) -> Elaboration:
+def begun(text: str, folder: Path, sink: Sink, kept: Path) -> Elaboration:
     """Return the elaboration of a program, in which nothing is elaborated yet."""
-    root, cache = folder / "program.kpy", Cache(program_cache)
+    root, cache = folder / "program.kpy", Cache(kept)
     root.write_text(text)
     made = config.resolve(config.Options(root), sink, cache)
     assert made is not None
@@ -28,6 +29,7 @@ def begun(text: str, folder: Path, sink: Sink, program_cache: Path) -> Elaborati
     return program.begin(package, made, sink)
 
 
+@pytest.mark.slow
 def test_library(program_cache: Path, tmp_path: Path) -> None:
     sink = Sink()
     made = begun(EMPTY, tmp_path, sink, program_cache)
@@ -50,11 +52,11 @@ def _of_primitive(message: str) -> bool:
     return message.startswith("primitive operation") or "is not for values of type" in message
 
 
-def test_imported_module(program_cache: Path, tmp_path: Path) -> None:
+def test_imported_module(cache_folder: Path, tmp_path: Path) -> None:
     wrong = "fn {}[T: Copyable & Movable](a: T, b: T) -> T:\n    return a + b\n\n\n"
     (tmp_path / "sums.kpy").write_text(wrong.format("add") + wrong.format("unused"))
     sink = Sink()
     text = "from sums import add, unused\n\n\nfn main():\n    print(add(1, 2))\n"
-    program.whole_program(begun(text, tmp_path, sink, program_cache))
+    program.whole_program(begun(text, tmp_path, sink, cache_folder))
     found = [(one.code, one.span.location()) for one in sink.diagnostics if one.span is not None]
     assert [(code, place.rpartition("/")[2]) for code, place in found] == [(Code.MISSING_TRAIT_BOUND, "sums.kpy:2:12")]

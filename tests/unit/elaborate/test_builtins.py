@@ -94,8 +94,8 @@ def wrapper(body: Body, name: str, of: PrimTy) -> StructTy:
 
 
 @pytest.fixture(scope="module")
-def elab(tmp_path_factory: pytest.TempPathFactory, program_cache: Path) -> Elab:
-    return Elab(tmp_path_factory.mktemp("primitives"), program_cache)
+def elab(tmp_path_factory: pytest.TempPathFactory, cache_folder: Path) -> Elab:
+    return Elab(tmp_path_factory.mktemp("primitives"), cache_folder)
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ def place(tmp_path: Path, program_cache: Path, monkeypatch: pytest.MonkeyPatch) 
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_new_project_works(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["new", "my-sums"]) == 0
     monkeypatch.chdir("my-sums")
@@ -73,6 +74,7 @@ def test_a_folder_without_sources(place: Path, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == "no source files\n"
 
 
+@pytest.mark.slow
 def test_the_loop_keeps_what_was_good(place: Path) -> None:
     repl = Repl(0, False)
     assert repl.take("var x = 3") == ""

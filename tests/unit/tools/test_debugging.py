@@ -38,6 +38,7 @@ def test_main_is_found(place: Path) -> None:
     assert _main_line(Path("prog.kpy")) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("gdb") is None, reason="there is no gdb")
 def test_gdb_is_driven(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["-x", "break prog.kpy:3", "-x", "continue", "-x", "print result", "-x", "bt 2"]
@@ -102,6 +103,7 @@ def test_gdb_prints_values_of_the_library(place: Path) -> None:
             assert part in said.stdout, (function, part, said.stdout)
 
 
+@pytest.mark.slow
 def test_executables_without_variables_carry_no_printers(place: Path) -> None:
     assert main(["build", "-g1", "prog.kpy"]) == 0
     assert b"gdb.inlined.ktc" not in Path("prog").read_bytes()

@@ -127,6 +127,7 @@ def test_check(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doc", "--check", "shapes.kpy"]) == 1
 
 
+@pytest.mark.slow
 def test_the_library_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doc", "--check", str(stdlib_folder())]) == 0, capsys.readouterr().out
 

@@ -86,6 +86,7 @@ def test_the_server_answers_its_page_only(server: Server) -> None:
         asked(server, "/compile", {"text": ""})
 
 
+@pytest.mark.slow
 def test_stages_and_mistakes(server: Server) -> None:
     def compiled(**more: Any) -> Any:
         request = {"text": PROGRAM, "kind": "asm", "target": "sm_90", "kernel": "", "level": 3, **more}

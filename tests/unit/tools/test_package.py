@@ -46,6 +46,7 @@ def run(tmp_path: Path, program_cache: Path) -> Run:
     return call
 
 
+@pytest.mark.slow
 def test_package_is_found_like_its_folder(run: Run, tmp_path: Path) -> None:
     done = run("package", "src/geo", "-o", "lib/geo.kpypkg", "--package-version", "1.2")
     assert (done.returncode, done.stderr) == (0, "")
