@@ -9,16 +9,21 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from ktc.base.records import as_dict, replace
-from ktc.cli.task import compile_options, task_of
+from ktc.cli.task import Task, compile_options, task_of
 from ktc.config import Config, environment_with
 from ktc.diag.codes import Code
-from ktc.diag.diagnostic import CompileError, Diagnostic
+from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
 from ktc.emit.tools import find_ptxas, measured_by_ptxas
 from ktc.targets.target import Target
+
+if TYPE_CHECKING:
+    from ktc.bench.kernel_facts import KernelFacts
+    from ktc.bench.roofline import Ceiling, Measured
+    from ktc.driver.session import Session
 
 
 @click.command("report")
@@ -72,7 +77,7 @@ def _place(text: tuple[Target, str, str, bytes]) -> list[tuple[bool, int, str]]:
     return [(word.isdigit(), int(word) if word.isdigit() else 0, word) for word in words]
 
 
-def _facts(session: Any) -> list[Any]:
+def _facts(session: "Session") -> "list[KernelFacts]":
     """Return what is known of each kernel."""
     from ktc.bench import kernel_facts  # late: only for some commands
     from ktc.driver.pipeline import kernel_texts  # late: only for some commands
@@ -96,22 +101,22 @@ def _facts(session: Any) -> list[Any]:
     return facts
 
 
-def _fail(sink: Any, problem: Diagnostic) -> None:
+def _fail(sink: Sink, problem: Diagnostic) -> None:
     sink.report(problem)
     raise CompileError(sink.diagnostics)
 
 
-def _row(one: Any) -> tuple[str, ...]:
+def _row(one: "KernelFacts") -> tuple[str, ...]:
     numbers = [one.registers, one.spills, one.shared, one.stack]
     parts = " ".join(f"{100 * part:.0f}%" for part in one.occupancy.values())
     return (one.name, one.target, *("-" if number is None else str(number) for number in numbers), parts or "-")
 
 
-def _mix(one: Any) -> str:
+def _mix(one: "KernelFacts") -> str:
     return ", ".join(f"{count} {kind}" for kind, count in one.mix.items())
 
 
-def _broken(facts: list[Any], max_registers: int | None, no_spills: bool) -> list[str]:
+def _broken(facts: "list[KernelFacts]", max_registers: int | None, no_spills: bool) -> list[str]:
     """Return what the kernels do not keep."""
     lines = []
     for one in facts:
@@ -122,7 +127,7 @@ def _broken(facts: list[Any], max_registers: int | None, no_spills: bool) -> lis
     return lines
 
 
-def _measured(task: Any, config: Config) -> tuple[Any, dict[str, Any]]:
+def _measured(task: Task, config: Config) -> "tuple[Ceiling, dict[str, Measured]]":
     """Build the program, run it with the library's profile, and once more under ncu where that is found."""
     from ktc.bench import roofline  # late: only for some commands
     from ktc.driver.pipeline import build as build_program  # late: only for some commands
@@ -157,7 +162,7 @@ def _measured(task: Any, config: Config) -> tuple[Any, dict[str, Any]]:
     return ceiling, measured
 
 
-def _show_run(ceiling: Any, measured: dict[str, Any], as_json: bool, chart: Path | None) -> None:
+def _show_run(ceiling: "Ceiling", measured: "dict[str, Measured]", as_json: bool, chart: Path | None) -> None:
     from ktc.bench import roofline  # late: only for some commands
     from ktc.cli.output import print_table  # late: only for some commands
 

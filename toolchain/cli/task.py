@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from ktc import config as configs
@@ -25,6 +25,9 @@ from ktc.diag.render import render_json, render_text
 from ktc.driver import build_cache, guard
 from ktc.targets import checked, float_modes
 from ktc.targets.cpu import THREAD_FORMS
+
+if TYPE_CHECKING:
+    from ktc.driver.session import Session
 
 _SUFFIXES = (".kpy", ".mojo", ".🔥")
 _DEBUG_LEVELS = {name: number for number, name in enumerate(DEBUG_LEVELS)}
@@ -76,7 +79,7 @@ class Task:
     times: Times
     cache: Cache
     sink: Sink = field(default_factory=Sink)
-    session: Any = None
+    session: "Session | None" = None
     finish: Callable[[], int] | None = None
     scratch: Path | None = None
 
@@ -128,7 +131,7 @@ class Task:
         facts = {"ktc": VERSION, "command": self.command, "stage": stage}
         return guard.Crash(self.cache.folder, facts)
 
-    def open_session(self, config: Config) -> Any:
+    def open_session(self, config: Config) -> "Session":
         """Load the compiler and start a session."""
         from ktc.driver.pipeline import Session  # late: only after a cache miss
 
@@ -143,12 +146,14 @@ class Task:
         """Return a context that shows the session's progress on a terminal."""
         from ktc.driver.progress import shown  # late: only after a cache miss
 
+        assert self.session is not None
         return shown(self.session, sys.stderr.isatty(), self.diagnostic_format == "text")
 
     def keep(self, config: Config, form: str, data: bytes) -> None:
         """Keep what was made for a build with nothing to do."""
         from ktc.driver import cache_history  # late: only after a cache miss
 
+        assert self.session is not None
         warnings = tuple(self.sink.warnings)
         build_cache.keep(config, form, self.cache, reads=self.session.reads, data=data, warnings=warnings)
         cache_history.keep(self.session, form)

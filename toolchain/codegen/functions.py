@@ -191,7 +191,7 @@ class _Writer(Operations):
         self._block(body)
         self.close_scope(mark)
 
-    def _locate(self, start: int, span: Any) -> None:
+    def _locate(self, start: int, span: Span | None) -> None:
         """Give each instruction from line `start` on a place, if it has none."""
         if span is None:
             return

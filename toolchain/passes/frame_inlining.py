@@ -16,7 +16,7 @@ from ktc.diag.diagnostic import Sink
 from ktc.diag.source import Span
 from ktc.ir import nodes as ir
 from ktc.ir import walk
-from ktc.ir.types import VOID
+from ktc.ir.types import VOID, Type
 from ktc.passes import suspending_functions
 
 SHARED = "shared$"
@@ -125,7 +125,7 @@ class _Caller:
         return tuple(made) if changed else body
 
     def _inline(
-        self, temp: ir.Temp | None, callee: ir.Function, args: tuple[ir.Value, ...], kind: Any, span: Span | None
+        self, temp: ir.Temp | None, callee: ir.Function, args: tuple[ir.Value, ...], kind: Type, span: Span | None
     ) -> Iterator[ir.Statement]:
         self.count += 1
         result = None
