@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from ktc.base.cache import Cache
 from ktc.base.records import field_names
-from ktc.emit.tools import find_ptxas
+from ktc.emit import tools
 
 _LEXERS = {
     "llvm": "llvm",
@@ -143,7 +143,7 @@ def human_size(size_bytes: int) -> str:
 
 def print_assembler() -> None:
     """Say on stderr what makes the machine code of NVIDIA's kernels."""
-    found = find_ptxas()
+    found = tools.find_ptxas()
     if found:
         sys.stderr.write(f"ktc: kernels for NVIDIA get machine code beside their PTX: {found}\n")
     else:

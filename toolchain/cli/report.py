@@ -17,7 +17,7 @@ from ktc.cli.task import Task, compile_options, task_of
 from ktc.config import Config, environment_with
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import CompileError, Diagnostic, Sink
-from ktc.emit.tools import find_ptxas, measured_by_ptxas
+from ktc.emit import tools
 from ktc.targets.target import Target
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _facts(session: "Session") -> "list[KernelFacts]":
     from ktc.bench import kernel_facts  # late: only for some commands
     from ktc.driver.pipeline import kernel_texts  # late: only for some commands
 
-    texts, facts, ptxas = sorted(kernel_texts(session), key=_place), [], find_ptxas()
+    texts, facts, ptxas = sorted(kernel_texts(session), key=_place), [], tools.find_ptxas()
     if not texts:
         text = "the program has no kernels for a GPU: there is nothing to report"
         _fail(session.sink, Diagnostic(Code.INVALID_KERNEL, None, text, "name a target: --target-accelerator sm_90"))
@@ -92,7 +92,7 @@ def _facts(session: "Session") -> "list[KernelFacts]":
             if not ptxas:
                 said = "there is no ptxas, which knows what kernels for NVIDIA need: put it on PATH"
                 _fail(session.sink, Diagnostic(Code.FILE_ERROR, None, said, "or 'pip install nvidia-cuda-nvcc'"))
-            said = measured_by_ptxas(ptxas, data, target.cpu)
+            said = tools.measured_by_ptxas(ptxas, data, target.cpu)
             facts.append(kernel_facts.of_nvidia(title, symbol, target, text, said))
         elif target.vendor == "amd":
             facts.append(kernel_facts.of_amd(title, symbol, target, text))
