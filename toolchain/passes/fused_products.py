@@ -48,7 +48,7 @@ _BITS = (32, 64)
 def run(functions: Mapping[str, Function]) -> dict[str, Function]:
     """Fuse the products of the functions of a unit."""
     unit, made = UnitValues(functions), dict(functions)
-    for symbol in unit.order():
+    for symbol in unit.concerned():
         fuser = _Fuser(functions[symbol], unit)
         body = fuser.arm(functions[symbol].body)
         if fuser.has_fused:
@@ -92,7 +92,7 @@ class _Fuser:
         self.doubts = 0
         """How many conditions so far were no constants."""
         self.products: dict[Local | Temp, Op] = {}
-        self.numbers = Products(function, unit.is_folded)
+        self.numbers = Products(function, unit.is_folded) if function.symbol in unit.summing else None
         self.path: tuple[int, ...] = ()
 
     def arm(self, body: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -227,8 +227,9 @@ class _Fuser:
                 case Store(LocalAddress(local)):
                     found.add(local)
                 case Let(_, Call(symbol, args)):
-                    kept = self.unit.read_only.get(symbol, ())
-                    found.update(local for at, arg in enumerate(args) for local in _locals(arg) if at not in kept)
+                    passed = [(at, local) for at, arg in enumerate(args) for local in _locals(arg)]
+                    kept = self.unit.read_only(symbol) if passed else ()
+                    found.update(local for at, local in passed if at not in kept)
                     continue
             found.update(_reached(one))
         return found
@@ -306,7 +307,8 @@ class _Fuser:
 
     def is_computed_once(self, product: Value, factors: tuple[Value, ...]) -> bool:
         """Return whether a product is computed for one sum, and where the sum is."""
-        return self.is_computed_here(factors) and self.numbers.count(product, self.path) <= 1
+        is_repeated = self.numbers is not None and self.numbers.count(product, self.path) > 1
+        return not is_repeated and self.is_computed_here(factors)
 
     def is_computed_here(self, factors: tuple[Value, ...]) -> bool:
         """Return whether a product is neither known while compiling nor the same in each iteration of a loop."""

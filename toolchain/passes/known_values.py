@@ -17,6 +17,7 @@ from ktc.ir.nodes import (
     Const,
     Declare,
     Function,
+    GlobalAddress,
     If,
     Let,
     Load,
@@ -34,27 +35,43 @@ from ktc.ir.types import BOOL
 
 
 class UnitValues:
-    """What is known of the functions of a unit.
-
-    Attributes:
-        read_only: by function, the arguments through which it only reads.
-    """
+    """What is known of the functions of a unit."""
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
         self.functions = functions
-        found = read_only_arguments(functions)
-        self.read_only = {name: found[name] or function.read_only for name, function in functions.items()}
-        self.callees = {name: _callees(function) for name, function in functions.items()}
+        looks = {name: _Look(function) for name, function in functions.items()}
+        self.summing = {name for name, look in looks.items() if look.sums}
+        """Functions that add or subtract floats."""
+        self.callees = {name: look.callees for name, look in looks.items()}
         self.calls = Counter(name for names in self.callees.values() for name in names)
         self.passed: dict[str, list[tuple[bool, ...]]] = {}
         self.folded: dict[str, bool] = {}
         """By function, whether it gives a constant for constants."""
         self.quiet: dict[str, bool] = {}
-        self.reached: set[str] = set()
-        for function in functions.values():
-            if function.linkage != "internal":
-                self.reached.add(function.symbol)
-            self.reached |= walk.names(function) - set(self.callees[function.symbol])
+        self.reached = {name for name, function in functions.items() if function.linkage != "internal"}
+        self.reached.update(name for look in looks.values() for name in look.addresses)
+        self._read_only: dict[str, tuple[int, ...]] | None = None
+
+    def read_only(self, symbol: str) -> tuple[int, ...]:
+        """Return the arguments through which a function only reads."""
+        if self._read_only is None:
+            found = read_only_arguments(self.functions)
+            self._read_only = {name: found[name] or function.read_only for name, function in self.functions.items()}
+        return self._read_only.get(symbol, ())
+
+    def concerned(self) -> list[str]:
+        """Return the functions that add floats or call such functions, callers before what they call."""
+        callers: dict[str, list[str]] = {}
+        for name, names in self.callees.items():
+            for one in names:
+                callers.setdefault(one, []).append(name)
+        work = list(self.summing)
+        found = set(work)
+        while work:
+            new = set(callers.get(work.pop(), ())) - found
+            found |= new
+            work += new
+        return [name for name in self.order() if name in found] if found else []
 
     def order(self) -> list[str]:
         """Return the functions, callers before what they call, but for recursion."""
@@ -146,5 +163,23 @@ def _is_success(value: Value | None) -> bool:
     return isinstance(value, Const) and not value.value
 
 
-def _callees(function: Function) -> Sequence[str]:
-    return [action.function for action in walk.actions(function) if isinstance(action, Call)]
+class _Look:
+    """What a function calls, which functions it has the addresses of, and whether it adds floats."""
+
+    def __init__(self, function: Function) -> None:
+        self.callees: list[str] = []
+        self.addresses: list[str] = []
+        self.sums = False
+        for statement in walk.statements(function.body):
+            if isinstance(statement, Let) and isinstance(statement.value, Call):
+                self.callees.append(statement.value.function)
+            stack = list(walk.operands(statement))
+            while stack:
+                value = stack.pop()
+                if isinstance(value, Op):
+                    stack += value.args
+                    self.sums = self.sums or value.name in ("fadd", "fsub")
+                elif isinstance(value, GlobalAddress):
+                    self.addresses.append(value.name)
+                elif isinstance(value, Const):
+                    self.addresses += walk.addresses_of(value.value)
