@@ -11,7 +11,7 @@ from importlib.util import MAGIC_NUMBER
 from ktc.base import unpickling
 from ktc.base.cache import Cache, Key
 from ktc.base.records import record, replace
-from ktc.config import Config
+from ktc.config import FULL_DEBUG, Config
 from ktc.driver import build_cache
 from ktc.elaborate.instances.library_archive import Library
 from ktc.elaborate.model.body_store import Packed
@@ -52,10 +52,14 @@ def read(config: Config, cache: Cache, base: Key) -> object:
 
 
 def base_key(config: Config, target: Target) -> Key:
-    """Return the key of the names that the key of an archive depends on."""
+    """Return the key of the names that the key of an archive depends on.
+
+    What is kept for a device is elaborated and not compiled: it is the same at all levels.
+    """
+    compiled = f"{config.level} {config.debug}" if target == config.host else ""
     return Key.of(
         "archive", python=_PYTHON, toolchain=config.toolchain, target=build_cache.describe(target),
-        level=str(config.level), debug=str(config.debug),
+        described=str(config.debug >= FULL_DEBUG), compiled=compiled,
     )  # fmt: skip
 
 
