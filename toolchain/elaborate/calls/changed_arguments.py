@@ -5,6 +5,7 @@ what the caller gave.
 """
 
 from ktc.diag.codes import Code
+from ktc.elaborate.generics.parameter_assignment import origin_name
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
@@ -106,7 +107,8 @@ def makes_mutable(body: Body, instance: Instance, value: Result) -> bool:
 
 def _has_mutable_origin(body: Body, instance: Instance, sig: ArgumentSignature) -> bool:
     """Return whether a `ref` argument has an origin that was declared mutable, whatever is passed."""
-    if not sig.node.origin:
+    name = origin_name(sig.node)
+    if not name or any(arg.name == name for arg in instance.fn.node.args):
         return False
     origin = body.api.evaluate(body.elab, sig.node.origin[0], instance.scope, instance.fn.module)
     if not isinstance(origin, ConstValue) or not isinstance(origin.data, OriginValue):

@@ -20,7 +20,7 @@ from ktc.elaborate.model.types import ConstValue, FunctionTy, FunctionValue, Str
 from ktc.elaborate.model.values import NewArgument, Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import read_only_argument
 from ktc.elaborate.statements import blocks, exits
-from ktc.elaborate.tree.argument_uses import replaced
+from ktc.elaborate.tree.argument_uses import names_in, replaced
 from ktc.elaborate.types import struct_types, type_printer, well_known
 from ktc.ir import nodes, ops, types
 from ktc.ir.types import ADDRESS_OF
@@ -220,7 +220,10 @@ def _bind_one(
 
 def _in_its_space(elab: Elaboration, instance: Instance, sig: ArgumentSignature, pointer: nodes.Value) -> nodes.Value:
     """Return the address of an argument in the address space that its declaration says, as of `ref [o, s] x`."""
+    names = {arg.name for arg in instance.fn.node.args}
     for node in sig.node.origin:
+        if names_in(node) & names:
+            continue  # the place of another argument
         value = elab.api.evaluate(elab, node, instance.scope, instance.fn.module)
         if not isinstance(value, ConstValue) or value.ty is not well_known.library_type(elab, "AddressSpace"):
             continue
