@@ -53,13 +53,18 @@ define internal ptr @aligned_alloc(i64 %align, i64 %size) {
   %made = call ptr @_aligned_malloc(i64 %size, i64 %align)
   ret ptr %made
 }""",
+    "declare i64 @time(ptr)": """declare i64 @_time64(ptr)
+define internal i64 @time(ptr %at) {
+  %now = call i64 @_time64(ptr %at)
+  ret i64 %now
+}""",
     "declare void @free(ptr)": """declare void @_aligned_free(ptr)
 define internal void @free(ptr %made) {
   call void @_aligned_free(ptr %made)
   ret void
 }""",
 }
-"""What Windows has instead of C11's `aligned_alloc`."""
+"""What Windows has instead of C11's `aligned_alloc`, and of `time`."""
 
 
 def with_system_memory(text: str, target: Target) -> str:
@@ -84,12 +89,19 @@ LACKS = "ktc: there is too little memory for what the threads of a block keep of
 LACKS_TEXT = f'@{LACKS_NAME} = private unnamed_addr constant [{len(LACKS)} x i8] c"{LACKS[:-1]}\\0A", align 1'
 """What is written before the program is given up; the name of the constant, and its definition for LLVM."""
 
+STUCK_NAME = "ktc.cpu.stuck"
+STUCK = "ktc: the threads of this kernel wait for what none of them writes: a deadlock\n"
+STUCK_TEXT = f'@{STUCK_NAME} = private unnamed_addr constant [{len(STUCK)} x i8] c"{STUCK[:-1]}\\0A", align 1'
+"""The same where threads wait for ever."""
+
 GIVE_UP = (
     f"  call i64 @write(i32 2, ptr @{LACKS_NAME}, i64 {len(LACKS)})",
     "  call void @abort()",
     "  unreachable",
 )
 """How that is done."""
+
+GIVE_UP_WAITING = (f"  call i64 @write(i32 2, ptr @{STUCK_NAME}, i64 {len(STUCK)})", *GIVE_UP[1:])
 
 
 def cpu_target(host: Target | None = None) -> Target:

@@ -10,15 +10,20 @@ when all others have had their turn.
 
 from ktc.codegen.context import Context
 from ktc.codegen.entries import kernel_arguments
-from ktc.codegen.entries.coroutine_kernels import FIRST_RECORD, GROUP_PARAMETERS, LIVE_THREADS
+from ktc.codegen.entries.coroutine_kernels import FIRST_RECORD, GROUP_PARAMETERS, LIVE_THREADS, spins
 from ktc.codegen.entries.warp_release import AT_BARRIER, ENDED, RUNS, WARP_WORDS, YIELDS
 from ktc.codegen.functions import FunctionText
 from ktc.codegen.values.constants import symbol
 from ktc.codegen.values.operations import Operations
-from ktc.targets.cpu import GIVE_UP, LANE_SLOT, RECORD_BYTES, WARP_LANES, WARP_SLOT
+from ktc.targets.cpu import GIVE_UP, GIVE_UP_WAITING, LANE_SLOT, RECORD_BYTES, WARP_LANES, WARP_SLOT
 
 _ALIGN = 1024
 """Of a block's shared memory: swizzles look at the last bits of addresses."""
+
+_MOST_THREADS = 1 << 17
+"""Threads of a grid that run at the same time without a launch that says so."""
+
+_PATIENCE_SECONDS = 30
 
 _SIZES = (9, 10, 11, 6, 7, 8)
 """Slots of the system values that stand first in `launch`."""
@@ -36,17 +41,18 @@ def entry(context: Context, kernel: FunctionText) -> str:
         body.lines.append(f"  %{name} = load i32, ptr %at.{name}, align 4")
     for name, own in zip("xyz", function.bounds.get("cluster", (1, 1, 1)), strict=True):
         body.lines.append(f"  %chosen.{name} = icmp ne i32 %l.{name}, 0")
-        body.lines.append(f"  %g.{name} = select i1 %chosen.{name}, i32 %l.{name}, i32 {own}")
+        body.lines.append(f"  %one.{name} = select i1 %chosen.{name}, i32 %l.{name}, i32 {own}")
+    body.lines.append(_WHOLE if spins(function) and "cluster" not in function.bounds else _SINGLE)
     passed = kernel_arguments.loaded(body, function)
     passed += [*context.trailing.parameters(function.symbol), *GROUP_PARAMETERS]
-    parts = [_MEMORY, *GIVE_UP, _BLOCKS, _RECORDS, _START, _WARPS, _PASS, _END]
+    parts = [_MEMORY, *GIVE_UP, _BLOCKS, _RECORDS, _START, _WARPS, _PASS, *GIVE_UP_WAITING, _END]
     text = "\n".join(parts)
     values = {
         "call": symbol(context.body_name(function.symbol)), "arguments": ", ".join(passed), "align": _ALIGN,
         "own": context.trailing.shared_bytes, "lanes": WARP_LANES, "shift": WARP_LANES.bit_length() - 1,
         "last": WARP_LANES - 1, "words": WARP_WORDS, "warp": 4 * WARP_WORDS, "bytes": RECORD_BYTES, "lane": LANE_SLOT,
         "number": WARP_SLOT, "runs": RUNS, "barrier": AT_BARRIER, "ended": ENDED, "yields": YIELDS,
-        "first_record": FIRST_RECORD, "live": LIVE_THREADS,
+        "first_record": FIRST_RECORD, "live": LIVE_THREADS, "patience": _PATIENCE_SECONDS,
     }  # fmt: skip
     for name, value in values.items():
         text = text.replace(f"<{name}>", str(value))
@@ -54,7 +60,32 @@ def entry(context: Context, kernel: FunctionText) -> str:
     return "\n".join([head, *body.lines, text])
 
 
+_SINGLE = "\n".join(f"  %g.{name} = add i32 %one.{name}, 0" for name in "xyz")
+
+_WHOLE = f"""\
+  %grid.plane = mul i32 %s9, %s10
+  %grid.blocks = mul i32 %grid.plane, %s11
+  %grid.wide = zext i32 %grid.blocks to i64
+  %one.plane = mul i32 %s6, %s7
+  %one.threads = mul i32 %one.plane, %s8
+  %one.wide = zext i32 %one.threads to i64
+  %grid.threads = mul i64 %grid.wide, %one.wide
+  %grid.fits = icmp ule i64 %grid.threads, {_MOST_THREADS}
+  %is.plain = xor i1 %chosen.x, true
+  %is.whole = and i1 %grid.fits, %is.plain
+  %g.x = select i1 %is.whole, i32 %s9, i32 %one.x
+  %g.y = select i1 %is.whole, i32 %s10, i32 %one.y
+  %g.z = select i1 %is.whole, i32 %s11, i32 %one.z"""
+"""Where threads wait in loops for what they read, all blocks of a grid that is not too large are one group: a GPU runs so
+many at the same time, and blocks may wait for later ones."""
+
 _MEMORY = """\
+  %live.seen = alloca i64, align 8
+  %idle = alloca i64, align 8
+  %since = alloca i64, align 8
+  store i64 0, ptr %live.seen, align 8
+  store i64 0, ptr %idle, align 8
+  store i64 0, ptr %since, align 8
   %g.row = mul i32 %g.x, %g.y
   %g.blocks = mul i32 %g.row, %g.z
   %step = zext i32 %g.blocks to i64
@@ -237,6 +268,7 @@ _PASS = """\
 pass:
   %p = phi i32 [ 0, %team.end ], [ %p.to, %pass.end ]
   %passed = phi i1 [ false, %team.end ], [ %go.on, %pass.end ]
+  %moved = phi i1 [ false, %team.end ], [ %moves, %pass.end ]
   %p.to = add nuw nsw i32 %p, %padded
   br label %ask
 ask:
@@ -255,21 +287,52 @@ asked:
 let:
   %j = phi i32 [ %p, %asked ], [ %j.next, %let ]
   %going = phi i1 [ %passed, %asked ], [ %go.on, %let ]
+  %own = phi i1 [ false, %asked ], [ %own.on, %let ]
   %j.at = getelementptr inbounds i8, ptr %states, i32 %j
   %j.state = load i8, ptr %j.at, align 1
   %j.free = icmp eq i8 %j.state, %free
   %j.new = select i1 %j.free, i8 <runs>, i8 %j.state
   store i8 %j.new, ptr %j.at, align 1
   %go.on = or i1 %going, %j.free
+  %own.on = or i1 %own, %j.free
   %j.next = add nuw nsw i32 %j, 1
   %j.more = icmp ult i32 %j.next, %p.to
   br i1 %j.more, label %let, label %pass.end
 pass.end:
+  %lets.go = xor i1 %busy.next, true
+  %some.go = and i1 %lets.go, %own.on
+  %moves = or i1 %moved, %some.go
   %p.more = icmp ult i32 %p.to, %slots
   br i1 %p.more, label %pass, label %passed.all
 passed.all:
-  br i1 %go.on, label %phase, label %block.end"""
-"""For each block: who yields goes on; if none does, who is at the barrier."""
+  br i1 %go.on, label %watch, label %block.end
+watch:
+  %live.at = getelementptr inbounds i64, ptr %records, i64 <live>
+  %live.now = load i64, ptr %live.at, align 8
+  %live.before = load i64, ptr %live.seen, align 8
+  store i64 %live.now, ptr %live.seen, align 8
+  %live.fewer = icmp ne i64 %live.now, %live.before
+  %is.changed = or i1 %live.fewer, %moves
+  %is.idle = xor i1 %is.changed, true
+  %idle.before = load i64, ptr %idle, align 8
+  %idle.more = add i64 %idle.before, 1
+  %idle.now = select i1 %is.idle, i64 %idle.more, i64 0
+  store i64 %idle.now, ptr %idle, align 8
+  %idle.part = and i64 %idle.now, 1023
+  %is.long = icmp eq i64 %idle.part, 1023
+  br i1 %is.long, label %clock, label %phase
+clock:
+  %time = call i64 @time(ptr null)
+  %is.first = icmp eq i64 %idle.now, 1023
+  %since.before = load i64, ptr %since, align 8
+  %since.now = select i1 %is.first, i64 %time, i64 %since.before
+  store i64 %since.now, ptr %since, align 8
+  %waited = sub i64 %time, %since.now
+  %is.stuck = icmp sgt i64 %waited, <patience>
+  br i1 %is.stuck, label %stuck, label %phase
+stuck:"""
+"""For each block: who yields goes on; if none does, who is at the barrier. Where for long no thread ends or passes a
+barrier, and the others wait in loops, they wait for each other for ever."""
 
 _END = """\
 block.end:

@@ -24,6 +24,8 @@ from ktc.targets.cpu import (
     LACKS_TEXT,
     LANE_SLOT,
     SPIN,
+    STUCK_NAME,
+    STUCK_TEXT,
     WAIT_FOR_BLOCK,
     WAIT_FOR_WARP,
     WARP_LANES,
@@ -54,7 +56,7 @@ def is_coroutine(context: Context, function: Function) -> bool:
         return False
     waits = names - {SPIN}
     actions = walk.actions(function)
-    return any(isinstance(one, CallIntrinsic) and one.name in waits for one in actions) or _spins(function)
+    return any(isinstance(one, CallIntrinsic) and one.name in waits for one in actions) or spins(function)
 
 
 def is_stop(action: object) -> bool:
@@ -71,10 +73,10 @@ def waits_in_groups(function: Function) -> bool:
     """Return whether a function has intrinsics that only `block_groups` has."""
     actions = walk.actions(function)
     has = any(isinstance(one, CallIntrinsic) and one.name in GROUPING_INTRINSICS for one in actions)
-    return has or _spins(function)
+    return has or spins(function)
 
 
-def _spins(function: Function) -> bool:
+def spins(function: Function) -> bool:
     """Return whether a loop may wait for what other threads write."""
     loops = [one for one in walk.statements(function.body) if isinstance(one, Loop)]
     inner = [one.value for loop in loops for one in walk.statements(loop.body) if isinstance(one, Let)]
@@ -92,7 +94,9 @@ def begin(context: Context) -> list[str]:
     context.uses.externals["free"] = "declare void @free(ptr)"
     context.uses.externals["write"] = "declare i64 @write(i32, ptr, i64)"
     context.uses.externals["abort"] = "declare void @abort() noreturn"
+    context.uses.externals["time"] = "declare i64 @time(ptr)"
     context.uses.intrinsics[LACKS_NAME] = LACKS_TEXT
+    context.uses.intrinsics[STUCK_NAME] = STUCK_TEXT
     context.uses.intrinsics[warp_release.NAME] = warp_release.definition()
     return [
         f"  %coro.id = call token @llvm.coro.id(i32 {_FRAME_ALIGN}, ptr null, ptr null, ptr null)",
