@@ -76,8 +76,8 @@ _WHOLE = f"""\
   %g.x = select i1 %is.whole, i32 %s9, i32 %one.x
   %g.y = select i1 %is.whole, i32 %s10, i32 %one.y
   %g.z = select i1 %is.whole, i32 %s11, i32 %one.z"""
-"""Where threads wait in loops for what they read, all blocks of a grid that is not too large are one group: a GPU runs so
-many at the same time, and blocks may wait for later ones."""
+"""Where threads wait in loops for what they read, all blocks of a grid that is not too large are one group: a GPU runs
+so many at the same time, and blocks may wait for later ones."""
 
 _MEMORY = """\
   %live.seen = alloca i64, align 8
