@@ -12,6 +12,7 @@ from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.instance import ArgumentSignature, Instance, Signature
 from ktc.elaborate.model.types import ConstValue, OriginValue, ParameterArgument, ParameterPack, StructTy
 from ktc.elaborate.model.values import Place, Result, RValue, Values
+from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.types import struct_types, well_known
 from ktc.syntax import ast
 
@@ -25,6 +26,10 @@ def is_always_immutable(elab: Elaboration, instance: Instance, sig: ArgumentSign
     """Return whether the body of a function may not change a `ref` argument: no origin says that it may."""
     if not sig.node.origin:
         return True
+    named = names_in(sig.node.origin[0])
+    others = [other for other in instance.signature.args if other.name in named]
+    if others:  # the place of another argument
+        return any(other.convention == "read" or depends_on_caller(other) for other in others)
     value = elab.api.evaluate(elab, sig.node.origin[0], instance.scope, instance.fn.module)
     return isinstance(value, ConstValue) and isinstance(value.data, OriginValue) and not value.data.mutable
 

@@ -176,7 +176,9 @@ def signature(
 
 
 def _space(elab: Elaboration, node: ast.Expr, scope: Scope, fn: FunctionInfo) -> int:
-    """Return the number of an address space that a `ref` result names."""
+    """Return the number of an address space that a `ref` result names, 0 for the place of an argument."""
+    if names_in(node) & {arg.name for arg in fn.node.args}:
+        return 0
     value = elab.api.evaluate(elab, node, scope, fn.module)
     known_space = isinstance(value, ConstValue) and value.ty is well_known.library_type(elab, "AddressSpace")
     return value.data if known_space and isinstance(value, ConstValue) and isinstance(value.data, int) else 0
