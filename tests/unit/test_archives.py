@@ -163,3 +163,7 @@ def test_the_archive_depends_on_the_defines_that_the_library_reads(tmp_path: Pat
     assert kept_library.key_of(base, checked, ["ASSERT"]) != plain
     assert kept_library.key_of(base, other, ["ASSERT"]) == plain
     assert kept_library.base_key(replace(made, level=2), made.host) != base
+    (device,) = made.accelerators[:1]
+    bodies = kept_library.base_key(made, device)
+    assert kept_library.base_key(replace(made, level=2, debug=1), device) == bodies, "they are not compiled"
+    assert kept_library.base_key(replace(made, debug=2), device) != bodies, "variables are described"
