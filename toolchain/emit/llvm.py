@@ -7,7 +7,7 @@ are the user's (`backend_errors.py`).
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from ktc.emit.air.generic_pointers import as_global
@@ -204,28 +204,9 @@ def _run_pipeline(module: llvm.ModuleRef, text: str, target: Target, level: int,
     options.loop_interleaving = vectorise
     options.loop_unrolling = level >= MIN_VECTOR_LEVEL
     builder = llvm.create_pass_builder(machine(target, level), options)
-    with nullcontext() if target.is_device else _short_unrolling():
-        builder.getModulePassManager().run(module, builder)
+    builder.getModulePassManager().run(module, builder)
     if level == 0 and target.vendor != "cpu":
         _keep_in_registers(module, builder)
-
-
-@contextmanager
-def _short_unrolling() -> Iterator[None]:
-    """Unroll loops of at most 8 iterations, and others 8 times.
-
-    What a longer loop computes with constants would be known otherwise, with each product rounded: -O1 fuses them.
-    """
-    _limit_unrolling(8)
-    try:
-        yield
-    finally:
-        _limit_unrolling(2**32 - 1)  # LLVM's own
-
-
-def _limit_unrolling(most: int) -> None:
-    llvm.set_option("ktc", f"-unroll-full-max-count={most}")
-    llvm.set_option("ktc", f"-unroll-max-count={most}")
 
 
 @contextmanager

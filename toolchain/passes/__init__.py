@@ -61,7 +61,7 @@ def run(unit: Unit, config: object, sink: Sink) -> Unit:
             for one in PASSES:
                 function = one(function, config, sink)
         functions[symbol] = constant_choices.run(function) if chooses else function
-    if not chooses and getattr(unit.target, "fuses_products", False):
+    if getattr(unit.target, "fuses_products", False):
         functions = fused_products.run(functions)
     unit = replace(unit, functions=functions)
     if not getattr(unit.target, "is_device", False):  # kernels have no other functions around them
