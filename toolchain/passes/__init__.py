@@ -3,9 +3,9 @@
 `PASSES` run in order on each function: `copy_elision` turns copies of values that are not used again into moves,
 `definite_initialization` reports uses of values that are not there, `drop_insertion` adds the destructor calls and
 removes the marks. A pass returns a new function; units are never changed in place. From -O1 on `constant_choices`
-rewrites conditions that choose between constants. Two passes then run on the whole unit: `capture_by_value` (host
-only) replaces addresses in closure environments by values, and `frame_inlining` inlines functions that return memory
-of their own frame.
+rewrites conditions that choose between constants. Three passes then run on the whole unit: `fused_products`
+(processors only) decides which products and sums are one operation, `capture_by_value` (host only) replaces addresses
+in closure environments by values, and `frame_inlining` inlines functions that return memory of their own frame.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,10 +1,11 @@
-"""At -O0, products become parts of sums as LLVM's code generator makes them from -O1 on, so that numbers stay the same.
+"""On processors that multiply and add in one instruction, products become parts of sums, at all levels alike.
 
-Input: a function for a processor that multiplies and adds in one instruction. Output: the function in which a product
-that is used once, in a sum or a difference, is an `fma`, unless every level computes it while compiling
-(`known_values`), or computes it once for several sums (`value_numbers`). A product is found in the same expression, in
-a variable that is read once, in what is added with `+=`, and in what a function gives that only multiplies. In a loop
-it depends on the iteration: others are computed before the loop.
+Input: the functions of a unit. Output: functions in which a product that is used once, in a sum or a difference, is an
+`fma`. LLVM's code generator would do the same from -O1 on, but not at -O0, and not for the numbers of a loop that it
+unrolls and computes while compiling. Products of constants stay (`known_values`), and so do those that several sums
+use (`value_numbers`). A product is found in the same expression, in a variable that is read once, in what is added
+with `+=`, and in what a function gives that only multiplies. In a loop it depends on the iteration: others are computed
+before the loop.
 
     store x, fadd(fmul(a, b), c)                      store x, fma(a, b, c)
     store t, fmul(a, b)                               store t, fmul(a, b)
