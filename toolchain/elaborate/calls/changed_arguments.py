@@ -105,6 +105,14 @@ def makes_mutable(body: Body, instance: Instance, value: Result) -> bool:
     return any(sig.convention == "ref" and _has_mutable_origin(body, instance, sig) for sig in instance.signature.args)
 
 
+def is_lent_to_change(have: StructTy, expected: StructTy) -> bool:
+    """Return whether a type points where it may write, and another of the same struct only reads."""
+    pairs = zip(have.params, expected.params, strict=True)
+    data = [(a.data, b.data) for a, b in pairs if isinstance(a, ConstValue) and isinstance(b, ConstValue)]
+    origins = [(a, b) for a, b in data if isinstance(a, OriginValue) and isinstance(b, OriginValue)]
+    return any(b.mutable and not a.mutable for a, b in origins)
+
+
 def _has_mutable_origin(body: Body, instance: Instance, sig: ArgumentSignature) -> bool:
     """Return whether a `ref` argument has an origin that was declared mutable, whatever is passed."""
     name = origin_name(sig.node)

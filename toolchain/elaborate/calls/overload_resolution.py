@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.calls import parameter_inference
+from ktc.elaborate.calls import changed_arguments, parameter_inference
 from ktc.elaborate.calls.changed_arguments import check_changed, check_reference_argument
 from ktc.elaborate.calls.overload_filter import may_match
 from ktc.elaborate.calls.parameter_equations import solve_calls
@@ -373,12 +373,13 @@ def through_only_field(body: Body, have: Ty, expected: StructTy) -> bool:
 def implicit_init(body: Body, have: Ty, expected: StructTy) -> Candidate | None:
     """Return the implicit constructor of `expected` that takes a `have`; kept for the next time."""
     memo = body.state.memo
-    if (
-        isinstance(have, StructTy)
-        and have.info is expected.info is well_known.library_info(body.elab, "UnsafePointer")
-        and not body.frame.module.is_library
-    ):
-        return None  # what does not fit has another origin, or may not be changed
+    if isinstance(have, StructTy) and have.info is expected.info and not body.frame.module.is_library:
+        if have.info is well_known.library_info(body.elab, "UnsafePointer"):
+            return None  # what does not fit has another origin, or may not be changed
+        if have.info is well_known.library_info(body.elab, "Span") and changed_arguments.is_lent_to_change(
+            have, expected
+        ):
+            return None
     key = ("convert", have, expected, body.frame.comptime)
     if key in memo:
         found: Candidate | None = memo[key]

@@ -98,7 +98,7 @@ def _infer_space(
     """Bind the address space of a `ref` argument where the pointer to it says one."""
     value = slot.value if isinstance(slot, Arg) else None
     kind = value.pointer.type if isinstance(value, Place) else None
-    if isinstance(space, UnboundParameter) and isinstance(kind, types.PointerType) and kind.space:
+    if isinstance(space, UnboundParameter) and isinstance(kind, types.PointerType):
         bound.setdefault(space, ConstValue(well_known.library_type(elab, "AddressSpace"), kind.space))
 
 
