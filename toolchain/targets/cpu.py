@@ -53,10 +53,11 @@ define internal ptr @aligned_alloc(i64 %align, i64 %size) {
   %made = call ptr @_aligned_malloc(i64 %size, i64 %align)
   ret ptr %made
 }""",
-    "declare i64 @time(ptr)": """declare i64 @_time64(ptr)
-define internal i64 @time(ptr %at) {
-  %now = call i64 @_time64(ptr %at)
-  ret i64 %now
+    "declare i64 @clock()": """declare i64 @_time64(ptr)
+define internal i64 @clock() {
+  %seconds = call i64 @_time64(ptr null)
+  %microseconds = mul i64 %seconds, 1000000
+  ret i64 %microseconds
 }""",
     "declare void @free(ptr)": """declare void @_aligned_free(ptr)
 define internal void @free(ptr %made) {
@@ -64,7 +65,7 @@ define internal void @free(ptr %made) {
   ret void
 }""",
 }
-"""What Windows has instead of C11's `aligned_alloc`, and of `time`."""
+"""What Windows has instead of C11's `aligned_alloc`, and of POSIX's `clock` in microseconds."""
 
 
 def with_system_memory(text: str, target: Target) -> str:

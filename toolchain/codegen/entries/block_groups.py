@@ -23,7 +23,8 @@ _ALIGN = 1024
 _MOST_THREADS = 1 << 17
 """Threads of a grid that run at the same time without a launch that says so."""
 
-_PATIENCE_SECONDS = 30
+_PATIENCE = 60_000_000
+"""Microseconds of processor time, which stands still with the program."""
 
 _SIZES = (9, 10, 11, 6, 7, 8)
 """Slots of the system values that stand first in `launch`."""
@@ -52,7 +53,7 @@ def entry(context: Context, kernel: FunctionText) -> str:
         "own": context.trailing.shared_bytes, "lanes": WARP_LANES, "shift": WARP_LANES.bit_length() - 1,
         "last": WARP_LANES - 1, "words": WARP_WORDS, "warp": 4 * WARP_WORDS, "bytes": RECORD_BYTES, "lane": LANE_SLOT,
         "number": WARP_SLOT, "runs": RUNS, "barrier": AT_BARRIER, "ended": ENDED, "yields": YIELDS,
-        "first_record": FIRST_RECORD, "live": LIVE_THREADS, "patience": _PATIENCE_SECONDS,
+        "first_record": FIRST_RECORD, "live": LIVE_THREADS, "patience": _PATIENCE,
     }  # fmt: skip
     for name, value in values.items():
         text = text.replace(f"<{name}>", str(value))
@@ -322,7 +323,7 @@ watch:
   %is.long = icmp eq i64 %idle.part, 1023
   br i1 %is.long, label %clock, label %phase
 clock:
-  %time = call i64 @time(ptr null)
+  %time = call i64 @clock()
   %is.first = icmp eq i64 %idle.now, 1023
   %since.before = load i64, ptr %since, align 8
   %since.now = select i1 %is.first, i64 %time, i64 %since.before

@@ -94,7 +94,7 @@ def begin(context: Context) -> list[str]:
     context.uses.externals["free"] = "declare void @free(ptr)"
     context.uses.externals["write"] = "declare i64 @write(i32, ptr, i64)"
     context.uses.externals["abort"] = "declare void @abort() noreturn"
-    context.uses.externals["time"] = "declare i64 @time(ptr)"
+    context.uses.externals["clock"] = "declare i64 @clock()"
     context.uses.intrinsics[LACKS_NAME] = LACKS_TEXT
     context.uses.intrinsics[STUCK_NAME] = STUCK_TEXT
     context.uses.intrinsics[warp_release.NAME] = warp_release.definition()
