@@ -221,11 +221,18 @@ module.exports = grammar({
     alias_declaration: ($) =>
       seq(
         choice(alias($._alias, "alias"), alias($._comptime, "comptime")),
-        field("name", $.identifier),
-        optional(field("parameters", $.parameters)),
-        optional($._type),
-        optional($._value),
+        choice(
+          seq(
+            field("name", $.identifier),
+            optional(field("parameters", $.parameters)),
+            optional($._type),
+            optional($._value),
+          ),
+          seq(choice(seq($._alias_name, ",", sep1($._alias_name)), $.alias_group), $._value),
+        ),
       ),
+    _alias_name: ($) => choice(field("name", $.identifier), $.alias_group),
+    alias_group: ($) => seq("(", sep1($._alias_name), optional(","), ")"),
     _value: ($) => seq("=", field("value", $._expressions)),
 
     // ---- statements ----
