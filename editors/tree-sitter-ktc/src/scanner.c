@@ -212,6 +212,7 @@ static bool read_special_word(TSLexer *lexer, const bool *valid) {
   bool is_comptime = strcmp(word, "comptime") == 0;
   if (!is_convention && !is_ref && !is_alias && !is_comptime && strcmp(word, "async") != 0) return false;
   lexer->mark_end(lexer);
+  bool spaced = lexer->lookahead == ' ';
   blanks(lexer);
   int32_t c = lexer->lookahead;
   if (starts_word(c)) read_word(lexer, next);
@@ -220,10 +221,11 @@ static bool read_special_word(TSLexer *lexer, const bool *valid) {
   if (is_convention) return valid[CONVENTION] && (named || function || c == '*') && found(lexer, CONVENTION);
   if (is_ref && named) return valid[REF] && found(lexer, REF);
   if (is_ref) return valid[REF_ORIGIN] && (c == '[' || c == '*') && found(lexer, REF_ORIGIN);
-  if (is_alias) return valid[ALIAS] && named && found(lexer, ALIAS);
+  bool group = spaced && c == '('; // `alias (a, b) = …`; a call has no space
+  if (is_alias) return valid[ALIAS] && (named || group) && found(lexer, ALIAS);
   if (is_comptime) {
     bool statement = strcmp(next, "if") == 0 || strcmp(next, "for") == 0;
-    return valid[COMPTIME] && (named || statement) && found(lexer, COMPTIME);
+    return valid[COMPTIME] && (named || statement || group) && found(lexer, COMPTIME);
   }
   return valid[ASYNC] && function && found(lexer, ASYNC);
 }
