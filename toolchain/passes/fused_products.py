@@ -249,8 +249,8 @@ class _Fuser:
     def gives_product(self, statement: Statement) -> bool:
         """Return whether a statement is a call that stores a product in the variable whose address it gets."""
         match statement:
-            case Let(_, Call(symbol, (LocalAddress(), *_) as args)) if isinstance(self.result(symbol, args), Op):
-                return True
+            case Let(_, Call(symbol, args)) if args and isinstance(args[0], LocalAddress):
+                return isinstance(self.result(symbol, args), Op)
         return False
 
     def result(self, symbol: str, args: tuple[Value, ...]) -> Value | None:
