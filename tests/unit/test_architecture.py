@@ -280,6 +280,14 @@ def test_what_mypyc_cannot_compile_is_not_written() -> None:
                 assert not any(isinstance(part, ast.Starred) for part in parts), f"{name_of(path)}:{node.lineno}"
 
 
+@for_each_file
+def test_no_name_is_given_to_a_sequence_of_patterns(path: Path) -> None:
+    """What mypyc compiles of `case (A(), *_) as items` gives the name to the first item."""
+    for node in nodes_of(path):
+        if isinstance(node, ast.MatchAs) and isinstance(node.pattern, ast.MatchSequence):
+            raise AssertionError(f"{path}:{node.lineno}: name the sequence, and look at its items in the guard")
+
+
 def test_folders_are_small() -> None:
     files = Counter(path.parent.relative_to(TOOLCHAIN).as_posix() for path in FILES if path.name != "__init__.py")
     for folder, count in files.items():
