@@ -90,7 +90,7 @@ class Context:
         self.is_host = not self.target.is_device
         self.types = TypeTable(self.target)
         self.constants = ConstantWriter(self.types, self.refer, image_sizes)
-        # `passes.fused_products` has done most of it; at -O0 LLVM would fuse what it happens to translate at a time.
+        # `passes/fusing` has done most of it; at -O0 LLVM would fuse what it happens to translate at a time.
         self.contract = CONTRACT if level or not self.target.fuses_products else ""
         self.debug = debug
         self.trailing = trailing

@@ -20,8 +20,8 @@ from ktc.passes import (
     definite_initialization,
     drop_insertion,
     frame_inlining,
-    fused_products,
 )
+from ktc.passes.fusing import fused_products
 from ktc.passes.slots import has_marks
 
 Pass = Callable[[Function, object, Sink], Function]

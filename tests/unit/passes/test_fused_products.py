@@ -22,7 +22,7 @@ from ktc.ir.nodes import (
 from ktc.ir.ops import build
 from ktc.ir.text import print_function
 from ktc.ir.types import F32, FloatType
-from ktc.passes import fused_products
+from ktc.passes.fusing import fused_products
 
 A, B, C = (Argument(at, F32) for at in range(3))
 

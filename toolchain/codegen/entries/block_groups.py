@@ -40,10 +40,13 @@ def entry(context: Context, kernel: FunctionText) -> str:
     for index, name in enumerate(("added", "l.x", "l.y", "l.z")):
         body.lines.append(f"  %at.{name} = getelementptr inbounds i32, ptr %launch, i64 {len(_SIZES) + index}")
         body.lines.append(f"  %{name} = load i32, ptr %at.{name}, align 4")
+    is_whole = spins(function) and "cluster" not in function.bounds
+    group = "one" if is_whole else "g"
     for name, own in zip("xyz", function.bounds.get("cluster", (1, 1, 1)), strict=True):
         body.lines.append(f"  %chosen.{name} = icmp ne i32 %l.{name}, 0")
-        body.lines.append(f"  %one.{name} = select i1 %chosen.{name}, i32 %l.{name}, i32 {own}")
-    body.lines.append(_WHOLE if spins(function) and "cluster" not in function.bounds else _SINGLE)
+        body.lines.append(f"  %{group}.{name} = select i1 %chosen.{name}, i32 %l.{name}, i32 {own}")
+    if is_whole:
+        body.lines.append(_WHOLE)
     passed = kernel_arguments.loaded(body, function)
     passed += [*context.trailing.parameters(function.symbol), *GROUP_PARAMETERS]
     parts = [_MEMORY, *GIVE_UP, _BLOCKS, _RECORDS, _START, _WARPS, _PASS, *GIVE_UP_WAITING, _END]
@@ -60,8 +63,6 @@ def entry(context: Context, kernel: FunctionText) -> str:
     head = f"define void {symbol(function.symbol)}(ptr %args, ptr %launch, i64 %first, i64 %last) #6 {{\nentry:"
     return "\n".join([head, *body.lines, text])
 
-
-_SINGLE = "\n".join(f"  %g.{name} = add i32 %one.{name}, 0" for name in "xyz")
 
 _WHOLE = f"""\
   %grid.plane = mul i32 %s9, %s10

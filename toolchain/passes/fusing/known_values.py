@@ -1,7 +1,7 @@
 """What LLVM knows of a unit's functions while compiling, as far as it decides which products are fused.
 
-Input: the functions of a unit. Output: an order in which callers come before what they call; which arguments are the
-same kind of thing at every call, constants; which functions give a constant for constants.
+Input: the functions of a unit. Output: an order in which callers come before what they call; which arguments are
+constants at every call; which functions give a constant for constants.
 """
 
 from collections import Counter

@@ -39,8 +39,8 @@ from ktc.ir.nodes import (
     Value,
 )
 from ktc.ir.types import FloatType, PointerType, VectorType
-from ktc.passes.known_values import UnitValues
-from ktc.passes.value_numbers import Products
+from ktc.passes.fusing.known_values import UnitValues
+from ktc.passes.fusing.value_numbers import Products
 
 _BITS = (32, 64)
 """Narrower numbers are computed as Float32 and rounded after each operation."""
