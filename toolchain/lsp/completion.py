@@ -155,6 +155,8 @@ def _names(document: Document, offset: int) -> list[Proposal]:
 def _declared(module: ast.Module) -> list[Proposal]:
     found = []
     for node in module.body:
+        if isinstance(node, ast.Alias) and node.is_hidden:
+            continue
         if isinstance(node, ast.FunctionDecl | ast.StructDecl | ast.TraitDecl | ast.Alias):
             kind = {ast.FunctionDecl: "function", ast.StructDecl: "struct", ast.TraitDecl: "trait"}.get(
                 type(node), "alias"

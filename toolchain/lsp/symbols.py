@@ -49,7 +49,7 @@ def _symbols(body: tuple[ast.Stmt, ...] | None, inside: str) -> list[Symbol]:
             case ast.StructDecl() | ast.TraitDecl():
                 kind = "struct" if isinstance(node, ast.StructDecl) else "trait"
                 found.append(Symbol(node.name, kind, node.start, node.end, node.name_start, _symbols(node.body, kind)))
-            case ast.Alias():
+            case ast.Alias(is_hidden=False):
                 found.append(Symbol(node.name, "alias", node.start, node.end, node.name_start))
             case ast.VarDecl(target=ast.Name() as target) if inside in ("struct", "trait", ""):
                 kind = "field" if inside else "variable"

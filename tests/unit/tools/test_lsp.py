@@ -49,7 +49,7 @@ def main():
         print("é𝄞", q, sqrt(v))
     print(area(q))
 '''
-SHAPES = "fn area(side: Int) -> Int:\n    return side * side\n"
+SHAPES = "fn area(side: Int) -> Int:\n    return side * side\n\nalias WIDTH, HEIGHT = 4, 3\n"
 
 
 class Session:
@@ -177,6 +177,8 @@ async def lists(own: Session) -> None:
     ]  # fmt: skip
     named = await client.workspace_symbol_async(lsp.WorkspaceSymbolParams("are"))
     assert [(one.name, Path(one.location.uri).name) for one in named] == [("area", "shapes.kpy")]
+    named = await client.workspace_symbol_async(lsp.WorkspaceSymbolParams(""))
+    assert {one.name for one in named if one.location.uri.endswith("/shapes.kpy")} == {"area", "WIDTH", "HEIGHT"}
     everything = lsp.Range(lsp.Position(0, 0), lsp.Position(99, 0))
     hints = await client.text_document_inlay_hint_async(lsp.InlayHintParams(own.document, everything))
     assert [(one.position.line + 1, one.label) for one in hints] == [(18, ": Point"), (20, ": Int"), (21, ": Float64")]
@@ -219,6 +221,10 @@ async def completions(own: Session) -> None:
     await own.diagnostics()
     own.change(own.text.replace("from math import sqrt", "from math import s"))
     assert "sqrt" in await proposed("from math import s", 18)
+    own.change(TEXT.replace("from shapes import area", "from shapes import a"))
+    assert await proposed("from shapes import a", 20) == ["area", "WIDTH", "HEIGHT"]
+    own.change(TEXT)
+    await own.diagnostics()
     own.change(own.text.replace("import os", "from co"))
     assert "collections" in await proposed("from co", 7)
 

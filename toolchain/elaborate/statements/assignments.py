@@ -104,12 +104,6 @@ def var_decl(body: Body, node: ast.VarDecl) -> None:
         return
     assert isinstance(node.target, ast.Name)
     name = node.target.id
-    if (
-        name in body.frame.scope.names
-        and isinstance(body.frame.scope.names[name], Var)
-        and body.frame.scope.names[name].body is body
-    ):
-        body.fail(Code.DUPLICATE_DEFINITION, f"'{name}' is already declared in this block", body.at(node.target))
     variable_declarations.check_new(body, name, node.target.start)
     if node.value is None:
         variable_declarations.declare_uninitialized(body, name, expected, node)

@@ -9,7 +9,7 @@ from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operat
 from ktc.elaborate.calls import argument_passing
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.generics import parameter_binding
-from ktc.elaborate.model.declarations import StructInfo, Ty
+from ktc.elaborate.model.declarations import AliasInfo, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import Mismatch
 from ktc.elaborate.model.types import ConstValue, FunctionValue, ParameterArgument, ParameterPack, PartialTy, StructTy
@@ -92,19 +92,29 @@ def check_place(body: Body, value: Result, node: ast.Expr, what: str = "") -> No
 
 
 def check_new(body: Body, name: str, start: int) -> None:
-    """Report a declaration in the outermost block of a function that has the name of one of its arguments or
-    parameters, or of a parameter of the struct."""
-    if (
-        body.frame.module.is_library
-        or body.frame.instance is None
-        or body.frame.scope.parent is not body.frame.function_scope
-    ):
+    """Report a declaration whose name the block has already, as that of a variable or an alias.
+
+    The outermost block of a function has the names of its arguments and parameters, and those of the struct's.
+    """
+    known = body.frame.scope.names.get(name)
+    is_variable = isinstance(known, Var) and known.body is body
+    is_alias = isinstance(known, (ConstValue, AliasInfo, Ty)) and not body.frame.module.is_library
+    if is_variable or is_alias:
+        text = f"'{name}' is already declared in this block"
+    elif _is_of_function(body, name):
+        text = f"'{name}' is already declared by this function"
+    else:
         return
-    fn = body.frame.instance.fn
+    body.fail(Code.DUPLICATE_DEFINITION, text, Span(body.frame.module.source, start, start + len(name)))
+
+
+def _is_of_function(body: Body, name: str) -> bool:
+    frame = body.frame
+    if frame.module.is_library or frame.instance is None or frame.scope.parent is not frame.function_scope:
+        return False
+    fn = frame.instance.fn
     outer = fn.owner.node.params if isinstance(fn.owner, StructInfo) else ()
-    if any(param.name == name for param in (*fn.node.args, *fn.node.params, *outer)) and name != "_":
-        span = Span(body.frame.module.source, start, start + len(name))
-        body.fail(Code.DUPLICATE_DEFINITION, f"'{name}' is already declared by this function", span)
+    return name != "_" and any(param.name == name for param in (*fn.node.args, *fn.node.params, *outer))
 
 
 def check_function(body: Body, value: FunctionValue, span: Span) -> None:

@@ -186,6 +186,11 @@ class Alias(Node):
     type: Expr | None
     value: Expr | None
 
+    @property
+    def is_hidden(self) -> bool:
+        """Return whether it holds the value of `alias a, b = …`, of which `a` and `b` are items: no name has spaces."""
+        return " " in self.name
+
 
 @entity
 class VarDecl(Node):

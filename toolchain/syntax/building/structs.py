@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from ktc.syntax import ast
-from ktc.syntax.building.base import BaseBuilder, Kids
+from ktc.syntax.building.base import BaseBuilder, Kids, State
 from ktc.syntax.building.declarations import Block, conditions, declared, flattened
 
 _FILE_SCOPE = (
@@ -14,12 +14,14 @@ _FILE_SCOPE = (
 _Names: TypeAlias = "tuple[int | _Names, ...]"
 """Tokens of names, as they stand in brackets."""
 
-_UNPACKED = "_unpacked "
-"""Begins the name of the hidden alias of a value whose items get names."""
-
 
 class StructBuilder(BaseBuilder):
     """Makes the nodes of structs and traits, and of what stands in them or above them."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self.unpacked = 0
+        """How many values were unpacked into aliases, for the names of these values."""
 
     # "struct" NAME params bases wheres ":" block
     def struct(self, kids: Kids, start: int, end: int) -> ast.StructDecl:
@@ -56,7 +58,7 @@ class StructBuilder(BaseBuilder):
     def _check_aliases(self, body: Block) -> None:
         """Aliases of a struct or a trait have one name each."""
         for item in body:
-            if isinstance(item, ast.Alias) and item.name.startswith(_UNPACKED):
+            if isinstance(item, ast.Alias) and item.is_hidden:
                 self.wrong(item.start, item.end, "a member alias has one name", "write an alias for each name")
 
     # _stmt*
@@ -153,11 +155,9 @@ class StructBuilder(BaseBuilder):
         """Return a hidden alias of the whole value, and for each name one of an item of it."""
         names, value = kids
         names = names[0] if len(names) == 1 else names
-        hidden = ast.Alias(start, end, _UNPACKED + self._listed(names), start, (), None, value)
+        self.unpacked += 1
+        hidden = ast.Alias(start, end, f"_unpacked {self.unpacked}", start, (), None, value)
         return (hidden, *self._unpacked(names, ast.Name(start, end, hidden.name)))
-
-    def _listed(self, names: _Names) -> str:
-        return ", ".join([self._listed(name) if isinstance(name, tuple) else self.word(name) for name in names])
 
     alias_names = BaseBuilder.as_tuple
     alias_group = BaseBuilder.as_tuple
