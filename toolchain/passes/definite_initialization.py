@@ -45,7 +45,6 @@ def run(function: Function, config: object, sink: Sink) -> Function:
             moves.setdefault(one.local, []).append(one.span)
     wrong: set[Local] = set()
     reported: set[tuple[Local, int]] = set()
-    is_initializer = any(f".{name}" in function.title for name in _INITIALIZERS)
     for step in _steps(graph.body):
         mark = step.statement
         row = table.get(mark.local) if isinstance(mark, Mark) else None
@@ -59,9 +58,9 @@ def run(function: Function, config: object, sink: Sink) -> Function:
                         continue
                     reported.add((mark.local, missing))
                 _report(mark, row, missing, moves.get(mark.local, []) if moved_away else None, sink)
-            elif not mark.path and row.by_field and mark.local not in wrong and not is_initializer:
+            elif not mark.path and row.by_field and mark.local not in wrong and not mark.local.is_under_construction:
                 made = (facts.definite[step.node] | facts.possible[step.node]) >> 3 * table.end
-                if not made & row.mask and mark.local.name != "self":
+                if not made & row.mask:
                     wrong.add(mark.local)
                     sink.report(errors.filled_by_field(mark.local, mark.span))
     _check_ends(function, graph, facts, table, sink)
@@ -74,7 +73,6 @@ def _is_divided(local: Local, path: tuple[int, ...]) -> bool:
 
 
 _ASKING = frozenset(("require", "result"))
-_INITIALIZERS = ("__init__", "__copyinit__", "__moveinit__", "__copy_init__", "__move_init__")
 
 
 def _check_ends(function: Function, graph: flow.Graph, facts: flow.Facts, table: SlotTable, sink: Sink) -> None:

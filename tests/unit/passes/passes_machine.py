@@ -59,7 +59,7 @@ class Writer:
         return Local(self.fresh(), rest.pop("type", I64), name, drop, **rest)
 
     def pair(self, name: str, drop: str = "drop") -> Local:
-        return self.local(name, drop, type=PAIR, field_drops=("drop", "drop"))
+        return self.local(name, drop, type=PAIR, field_drops=("drop", "drop"), is_under_construction=True)
 
     def ask(self) -> tuple[Statement, Temp]:
         """`cond()`: a choice of the run."""
@@ -135,7 +135,7 @@ def function(*parts: Sequence[Statement]) -> Function:
     body = [statement for part in parts for statement in part]
     if not body or not isinstance(body[-1], Return | Unreachable):
         body.append(Return())
-    return Function("f", "S.__init__", (), VOID, tuple(body))
+    return Function("f", "f", (), VOID, tuple(body))
 
 
 def passed(one: Function, errors: int = 0) -> Function:

@@ -21,6 +21,7 @@ from ktc.elaborate.model.values import NewArgument, Place, RValue, Var
 from ktc.elaborate.resolve.suggestions import read_only_argument
 from ktc.elaborate.statements import blocks, exits
 from ktc.elaborate.tree.argument_uses import names_in, replaced
+from ktc.elaborate.tree.decorators import CONSTRUCTORS
 from ktc.elaborate.types import struct_types, type_printer, well_known
 from ktc.ir import nodes, ops, types
 from ktc.ir.types import ADDRESS_OF
@@ -279,6 +280,7 @@ def _bind_out(elab: Elaboration, body: Body, instance: Instance, sig: ArgumentSi
         local = locals.new_local(body, struct_types.ir_type(elab, ty), sig.name)
         place = Place(ty, nodes.LocalAddress(local), True, None if body.frame.module.is_library else local)
     if place.local is not None:
+        place.local.is_under_construction = instance.fn.owner is not None and instance.fn.name in CONSTRUCTORS
         if isinstance(ty, StructTy):
             partial_moves.track_fields(body, place.local, ty)
             if instance.fn.name == "__init__":

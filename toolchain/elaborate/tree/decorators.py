@@ -51,7 +51,7 @@ _LOCATION = "__call_location"
 """What a function has in its text that asks where it is called."""
 
 
-_CONSTRUCTORS = ("__init__", "__copyinit__", "__moveinit__")
+CONSTRUCTORS = ("__init__", "__copyinit__", "__moveinit__")
 
 
 def decorate_function(fn: FunctionInfo, decorator: ast.Decorator, sink: Sink) -> None:
@@ -274,12 +274,16 @@ def check_method(fn: FunctionInfo, sink: Sink) -> None:
     if fn.static or owner is None:
         return
     first = node.args[0] if node.args else None
-    if first is None or first.kind not in ("pos", "any", "infer"):
+    is_result = first is not None and first.convention == "out" and node.name not in CONSTRUCTORS
+    if first is None or is_result or first.kind not in ("pos", "any", "infer"):
         text = f"the method {fn.title} of '{owner.name}' lacks the argument 'self'"
         sink.report(Diagnostic(Code.MISSING_ARGUMENT, fn.span(), text, "add it, or write '@staticmethod' above"))
         own = ast.Param(node.start, node.start, "self", None, None, "any", "", (), False)
-        fn.node = node.with_args((own, *node.args))
-    elif node.name in _CONSTRUCTORS and not any(arg.convention == "out" for arg in node.args) and node.result is None:
+        rest = node.args
+        if first is not None and is_result:
+            own, rest = replace(first, convention="mut"), node.args[1:]
+        fn.node = node.with_args((own, *rest))
+    elif node.name in CONSTRUCTORS and not any(arg.convention == "out" for arg in node.args) and node.result is None:
         span = Span(fn.module.source, first.start, first.end)
         text = f"'{node.name}' must take 'out self': it makes the value"
         sink.report(Diagnostic(Code.SYNTAX_ERROR, span, text, "write 'out self'"))

@@ -128,6 +128,7 @@ class Local:
             destroyed by itself, after its own last use (`self` in `__del__(deinit self)`).
         at: the argument whose address is its place, if that is not in the frame; nothing declares it then.
         is_caller_owned: of a `mut` argument, which belongs to the caller: it has a value whenever the function returns.
+        is_under_construction: of the `self` that an initializer makes, whose fields get their values one by one.
         fields: the names of the fields, for messages.
         parts: the fields of those fields that are themselves taken apart.
         is_shared: not only its whole value is read: a field of it is, or it is changed or referred to.
@@ -146,6 +147,7 @@ class Local:
     field_drops: tuple[str, ...] = ()
     at: Argument | None = None
     is_caller_owned: bool = False
+    is_under_construction: bool = False
     fields: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     environment_of: str = ""
