@@ -274,15 +274,17 @@ def check_method(fn: FunctionInfo, sink: Sink) -> None:
     if fn.static or owner is None:
         return
     first = node.args[0] if node.args else None
-    is_result = first is not None and first.convention == "out" and node.name not in CONSTRUCTORS
-    if first is None or is_result or first.kind not in ("pos", "any", "infer"):
+    if first is None or first.kind not in ("pos", "any", "infer"):
         text = f"the method {fn.title} of '{owner.name}' lacks the argument 'self'"
         sink.report(Diagnostic(Code.MISSING_ARGUMENT, fn.span(), text, "add it, or write '@staticmethod' above"))
         own = ast.Param(node.start, node.start, "self", None, None, "any", "", (), False)
-        rest = node.args
-        if first is not None and is_result:
-            own, rest = replace(first, convention="mut"), node.args[1:]
-        fn.node = node.with_args((own, *rest))
+        fn.node = node.with_args((own, *node.args))
+    elif first.convention == "out" and node.name not in CONSTRUCTORS:
+        meant = next((one for one in CONSTRUCTORS if one.replace("_", "") == node.name.replace("_", "")), "")
+        text = f"the method {fn.title} of '{owner.name}' lacks the argument 'self': its first one is its result"
+        help = f"rename it to '{meant}'" if meant else "add it, or write '@staticmethod' above"
+        sink.report(Diagnostic(Code.MISSING_ARGUMENT, fn.span(), text, help))
+        fn.node = node.with_args((replace(first, convention="mut"), *node.args[1:]))
     elif node.name in CONSTRUCTORS and not any(arg.convention == "out" for arg in node.args) and node.result is None:
         span = Span(fn.module.source, first.start, first.end)
         text = f"'{node.name}' must take 'out self': it makes the value"
