@@ -13,6 +13,9 @@ from ktc.syntax import ast
 _INTENTIONAL = (ast.Transfer, ast.Walrus, ast.NoneLit)
 """Expressions that are statements for what they do."""
 
+_DISCARDABLE = ("NoneType", "PythonObject")
+"""Types of the library whose values nobody needs to use: every call of a Python object returns one."""
+
 
 def warn_unused(elab: Elaboration, body: Body, value: Result, node: ast.Expr) -> None:
     """Warn about the value of an expression that is a statement."""
@@ -23,7 +26,7 @@ def warn_unused(elab: Elaboration, body: Body, value: Result, node: ast.Expr) ->
         _warn(elab, Code.UNUSED_VALUE, body.at(node), text, "write '()' after it")
     if not isinstance(value, RValue | Place | ConstValue):
         return
-    if not isinstance(value.ty, StructTy) or value.ty.info.name == "NoneType":
+    if not isinstance(value.ty, StructTy) or (value.ty.info.name in _DISCARDABLE and value.ty.info.module.is_library):
         return
     text = f"the value of this expression, of type '{type_printer.type_name(elab, value.ty)}', is not used"
     _warn(elab, Code.UNUSED_VALUE, body.at(node), text, "write '_ = ' before it")
