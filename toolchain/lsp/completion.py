@@ -19,6 +19,7 @@ from ktc.lsp import half_written, queries
 from ktc.lsp.analysis import Analysis, Document, Workspace, analyse, walk
 from ktc.lsp.positions import word_at
 from ktc.syntax import ast
+from ktc.syntax.headers import header
 from ktc.syntax.loader import Package
 
 _PLACEHOLDER = "ktc_completed_"
@@ -102,10 +103,10 @@ def _members_of(owner: StructInfo) -> list[Proposal]:
             continue
         if isinstance(member, OverloadSet):
             first = member.functions[0]
-            detail = queries.header(first.module.source.text, first.node)
+            detail = header(first.module.source.text, first.node)
             found.append(Proposal(name, "method", detail, queries.clean(first.node.doc)))
         elif isinstance(member, AliasInfo):
-            found.append(Proposal(name, "alias", queries.header(member.module.source.text, member.node)))
+            found.append(Proposal(name, "alias", header(member.module.source.text, member.node)))
         else:
             found.append(Proposal(name, "field"))
     fields = {node.target.id for node in owner.field_nodes if isinstance(node.target, ast.Name)}
@@ -162,7 +163,7 @@ def _declared(module: ast.Module) -> list[Proposal]:
                 type(node), "alias"
             )
             doc = queries.clean(getattr(node, "doc", ""))
-            found.append(Proposal(node.name, kind, queries.header(module.source.text, node), doc))
+            found.append(Proposal(node.name, kind, header(module.source.text, node), doc))
         elif isinstance(node, ast.FromImport):
             found += [
                 Proposal(alias or name, "variable", f"from {node.module}") for name, alias in node.names if name != "*"

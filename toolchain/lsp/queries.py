@@ -8,9 +8,9 @@ from ktc.lsp.analysis import Analysis, Document, walk
 from ktc.lsp.facts import Declared, Fact
 from ktc.lsp.positions import word_at
 from ktc.syntax import ast
+from ktc.syntax.headers import header
 
 _SPACES = re.compile(r"\s+")
-_QUOTES = "\"'`"
 
 
 def fact_at(analysis: Analysis, offset: int) -> Fact | None:
@@ -50,25 +50,6 @@ def _declaration(analysis: Analysis, offset: int) -> Fact | None:
 _KINDS: dict[type, str] = {
     ast.FunctionDecl: "function", ast.StructDecl: "struct", ast.TraitDecl: "trait", ast.Alias: "alias",
 }  # fmt: skip
-
-
-def header(text: str, node: ast.Node) -> str:
-    """Return a declaration without its body, on one line."""
-    depth, at, quote = 0, node.start, ""
-    while at < min(node.end, len(text)):
-        char = text[at]
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in _QUOTES:
-            quote = char
-        elif char in "([{":
-            depth += 1
-        elif char in ")]}":
-            depth -= 1
-        elif not depth and ((char == ":" and not isinstance(node, ast.Alias)) or char == "\n"):
-            break
-        at += 1
-    return _SPACES.sub(" ", text[node.start : at]).replace("( ", "(").replace(", )", ")").replace("[ ", "[").strip()
 
 
 def hover(fact: Fact) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ktc.syntax import ast
+from ktc.syntax.headers import header
 
 Row = dict[str, Any]
 _SECTION = re.compile(r"^(Args|Parameters|Returns|Raises|Constraints|Examples?|Notes?|Safety):\s*(.*)$")
@@ -88,26 +89,6 @@ def _argument(module: ast.Module, one: ast.Param) -> Row:
 
 def _text(module: ast.Module, start: int, end: int) -> str:
     return _SPACES.sub(" ", module.source.text[start:end]).strip()
-
-
-def header(text: str, node: ast.Node) -> str:
-    """Return a declaration without its body, on one line."""
-    depth, at, quote = 0, node.start, ""
-    while at < min(node.end, len(text)):
-        char = text[at]
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'`":
-            quote = char
-        elif char in "([{":
-            depth += 1
-        elif char in ")]}":
-            depth -= 1
-        elif not depth and ((char == ":" and not isinstance(node, ast.Alias)) or char == "\n"):
-            break
-        at += 1
-    line = _SPACES.sub(" ", text[node.start : at]).strip()
-    return re.sub(r"(?<=[\[(]) | (?=[\])])", "", line).replace(",)", ")").replace(",]", "]")
 
 
 def clean(doc: str) -> str:
