@@ -11,7 +11,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.calls import changed_arguments, parameter_inference
 from ktc.elaborate.calls.changed_arguments import check_changed, check_reference_argument
 from ktc.elaborate.calls.overload_filter import may_match
-from ktc.elaborate.calls.parameter_equations import solve_calls
+from ktc.elaborate.calls.parameter_equations import solve_calls, solve_self
 from ktc.elaborate.generics import parameter_assignment, parameter_binding, unification
 from ktc.elaborate.generics.function_effects import check_forms
 from ktc.elaborate.generics.parameter_assignment import requires_constant
@@ -166,6 +166,8 @@ def _try(
     if names or (self_ty is not None and self_ty.symbolic) or _has_typed_self(fn):
         bound = parameter_inference.infer(body, fn, self_ty, given, slots)
         if self_ty is not None and self_ty.symbolic:
+            if constructor and fn.node.args[0].type is not None:
+                solve_self(body, fn, self_ty, bound)
             self_ty = parameter_inference.concrete_self(body, self_ty, bound)
         pattern = unification.signature_pattern(elab, fn, self_ty) if self_ty is None or not self_ty.symbolic else None
         for name in names:

@@ -16,7 +16,7 @@ from ktc.elaborate.model.declarations import FunctionInfo, Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, ParameterArgument, StructTy
+from ktc.elaborate.model.types import ConstValue, Opaque, ParameterArgument, StructTy, UnboundParameter
 from ktc.elaborate.model.values import Arg, Slot
 from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.types import well_known
@@ -45,6 +45,29 @@ def solve_calls(
             if open_names and all(_is_int(params[name]) for name in open_names):
                 scope = Scope(unification.fn_scope_parent(body.elab, fn, self_ty), "function", dict(given))
                 _solve(body, node, have, open_names, scope, fn, given)
+
+
+def solve_self(
+    body: Body, fn: FunctionInfo, self_ty: StructTy, bound: dict[UnboundParameter, ParameterArgument]
+) -> None:
+    """Bind what a constructor's `out self: S[f(n)]` computes of parameters that its arguments told."""
+    elab, node = body.elab, fn.node.args[0].type
+    told = {own.name: value for own, value in bound.items() if own.owner == fn.uid and value is not None}
+    open_ones = [own for own in self_ty.params if isinstance(own, UnboundParameter) and own not in bound]
+    if node is None or not open_ones or len(told) < len(fn.node.params):
+        return
+    scope = Scope(unification.fn_scope_parent(elab, fn, self_ty), "function", dict(told))
+    sink, outer = elab.reporter.redirect(Sink()), elab.coverage.set_speculation(None)
+    try:
+        with contextlib.suppress(ErrorReported, Mismatch, Symbolic):
+            made = elab.api.evaluate(elab, node, scope, fn.module)
+            if isinstance(made, StructTy) and made.info is self_ty.info:
+                for own, value in zip(self_ty.params, made.params, strict=True):
+                    if isinstance(own, UnboundParameter) and not isinstance(value, (UnboundParameter, Opaque)):
+                        bound.setdefault(own, value)
+    finally:
+        elab.reporter.redirect(sink)
+        elab.coverage.set_speculation(outer)
 
 
 def _is_int(param: ast.Param) -> bool:
