@@ -51,7 +51,7 @@ def _length(size: int) -> nodes.Const:
     return nodes.Const(types.I64, size)
 
 
-def _load(use: Use) -> Result:
+def load(use: Use) -> Result:
     ty = use.type_of()
     ir = _trivial(use, ty)
     pointer = use.pointer(0)
@@ -68,7 +68,7 @@ def _load(use: Use) -> Result:
     return place_operations.take_place(use.body, ty, pointer, use.span)
 
 
-def _store(use: Use) -> Result:
+def store(use: Use) -> Result:
     value, pointer = use.val(0), use.pointer(1)
     ir = _trivial(use, value.ty)
     align, volatile = use.number("alignment", 0), use.flag("volatile", False)
@@ -317,8 +317,8 @@ def _unreachable(use: Use) -> Result:
 # operation -> (what does it, number of operands, attributes)
 MEMORY: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
     {
-        "pop.load": (_load, 1, ("_type", "alignment", "volatile", "invariant")),
-        "pop.store": (_store, 2, ("alignment", "volatile")),
+        "pop.load": (load, 1, ("_type", "alignment", "volatile", "invariant")),
+        "pop.store": (store, 2, ("alignment", "volatile")),
         "pop.offset": (_offset, 2, ("elem",)),
         "pop.ptr_to_int": (_pointer_to_int, 1, ()),
         "pop.int_to_ptr": (_int_to_pointer, 1, ("_type",)),

@@ -18,8 +18,10 @@ from ktc.elaborate.model.types import (
     FunctionValue,
     OriginValue,
     ParameterPack,
+    PrimTy,
     StructTy,
     TraitTy,
+    PrimTy,
 )
 from ktc.elaborate.model.values import PackValue, Place, Result, RValue
 from ktc.elaborate.primitives.use import Use, comptime_str
@@ -54,6 +56,13 @@ def _type_eq(use: Use) -> Result:
 
 def _type_identical(use: Use) -> Result:
     return use.truth(use.type_of("a") == use.type_of("b"))
+
+
+def _is_held(use: Use) -> Result:
+    value, by = use.type_of("type"), use.type_of("by")
+    return use.truth(
+        isinstance(value, PrimTy) and isinstance(by, StructTy) and struct_types.base_prim(use.elab, by) is value
+    )
 
 
 def _conforms(use: Use) -> Result:
@@ -284,6 +293,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.moves_plainly": (_moves_plainly, 0, ("type",)),
         "kgen.type_eq": (_type_eq, 0, ("a", "b")),
         "kgen.type_identical": (_type_identical, 0, ("a", "b")),
+        "kgen.is_held": (_is_held, 0, ("type", "by")),
         "kgen.conforms": (_conforms, 0, ("type", "trait")),
         "kgen.downcast": (_downcast, 0, ("type", "trait")),
         "kgen.type_name": (_type_name, 0, ("type",)),

@@ -16,6 +16,7 @@ from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import ConstValue, Opaque, ParameterArgument, PrimTy, UnboundParameter
 from ktc.elaborate.model.values import Result, RValue
 from ktc.elaborate.primitives.arithmetic import Handler, convert
+from ktc.elaborate.primitives.memory import load, store
 from ktc.elaborate.primitives.use import Use
 from ktc.elaborate.types import primitive_types
 from ktc.ir import nodes, types
@@ -25,6 +26,8 @@ _NUMBER = re.compile(r"(-?\d+)(?:\s*:\s*([\w!.<>]+))?")
 _TEXT = re.compile(r'"(.*)"(?:\s*:\s*!kgen\.string)?')
 _WORD = re.compile(r"#[\w.]+<\w+ (\w+)>")
 _VECTOR = re.compile(r"!pop\.(?:scalar<(\w+)>|simd<(\d+), ?(\w+)>)")
+_BUILTIN_VECTOR = re.compile(r"vector<(\d+) ?x ?(\w+)>")
+_LLVM_POINTER = re.compile(r"!llvm\.ptr(?:<(\d+)>)?")
 _DTYPE = re.compile(r"#kgen\.dtype\.constant<(\w+)>(?:\s*:\s*!kgen\.dtype)?")
 _COMPOSED = re.compile(r"(!pop\.array|!pop\.simd|!pop\.scalar|!kgen\.pointer)<([^<>,]+)(?:, *([^<>,]+))?>")
 _HOLE = "$"
@@ -36,6 +39,9 @@ _ELEMENTS: Mapping[str, int] = MappingProxyType(
     }
 )  # fmt: skip
 """Elements of vectors with their dtype codes."""
+
+_BUILTIN_ELEMENTS: Mapping[str, str] = MappingProxyType({"i8": "si8", "i16": "si16", "i32": "si32", "i64": "si64"})
+"""Elements of builtin vectors that are spelled otherwise."""
 
 _TYPES: Mapping[str, str] = MappingProxyType(
     {
@@ -54,6 +60,10 @@ def type_named(body: Body, name: str, span: Span) -> PrimTy:
     vector = _VECTOR.fullmatch(name)
     if vector is not None and (vector[1] or vector[3]) in _ELEMENTS:
         plain, args = "!pop.simd", (int(vector[2] or 1), _ELEMENTS[vector[1] or vector[3]])
+    elif (vector := _BUILTIN_VECTOR.fullmatch(name)) and _BUILTIN_ELEMENTS.get(vector[2], vector[2]) in _ELEMENTS:
+        plain, args = "!pop.simd", (int(vector[1]), _ELEMENTS[_BUILTIN_ELEMENTS.get(vector[2], vector[2])])
+    elif (pointer := _LLVM_POINTER.fullmatch(name)) is not None:
+        plain, args = "!kgen.pointer", (int(pointer[1]),) if pointer[1] else ()
     elif name.startswith("!kgen.pointer<"):
         plain = "!kgen.pointer"
     try:
@@ -113,6 +123,8 @@ def attribute(body: Body, name: str, span: Span) -> Result:
         return ConstValue(primitive_types.prim(body.elab, "!kgen.string"), text[1])
     if (kind := _DTYPE.fullmatch(name)) is not None and kind[1] in _ELEMENTS:
         return ConstValue(primitive_types.prim(body.elab, "!pop.simd", (1, _ELEMENTS["ui8"])), _ELEMENTS[kind[1]])
+    if name.startswith("[#llvm.alias_scope"):  # says which accesses do not overlap: without it the code is right too
+        return ConstValue(primitive_types.prim(body.elab, "!kgen.string"), name)
     if name == "unit":
         return ConstValue(primitive_types.prim(body.elab, "!kgen.none"), ())
     body.fail(Code.UNDEFINED_NAME, f"there is no primitive attribute '{name}'", span)
@@ -167,6 +179,8 @@ def _cast(use: Use) -> Result:
     return RValue(ty, convert(use, value, origin, target))
 
 
+_SCOPES = ("alias_scopes", "noalias_scopes")
+
 SPELLED: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
     {f"index.{name}": (_index, 2, ()) for name in _INDEX}
     | {
@@ -179,6 +193,9 @@ SPELLED: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "index.castu": (_cast, 1, ("_type",)),
         "pop.cast_to_builtin": (_cast, 1, ("_type",)),
         "pop.cast_from_builtin": (_cast, 1, ("_type",)),
+        "builtin.unrealized_conversion_cast": (_cast, 1, ("_type",)),
+        "llvm.load": (load, 1, ("_type", "alignment", "volatile", "invariant", *_SCOPES)),
+        "llvm.store": (store, 2, ("alignment", "volatile", *_SCOPES)),
     }
 )
 """Operations that have no counterpart of the same form in the other tables."""
