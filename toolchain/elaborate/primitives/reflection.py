@@ -21,7 +21,6 @@ from ktc.elaborate.model.types import (
     PrimTy,
     StructTy,
     TraitTy,
-    PrimTy,
 )
 from ktc.elaborate.model.values import PackValue, Place, Result, RValue
 from ktc.elaborate.primitives.use import Use, comptime_str
