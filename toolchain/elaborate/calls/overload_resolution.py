@@ -166,8 +166,7 @@ def _try(
     if names or (self_ty is not None and self_ty.symbolic) or _has_typed_self(fn):
         bound = parameter_inference.infer(body, fn, self_ty, given, slots)
         if self_ty is not None and self_ty.symbolic:
-            if constructor and fn.node.args[0].type is not None:
-                solve_self(body, fn, self_ty, bound)
+            solve_self(body, fn, self_ty, bound)
             self_ty = parameter_inference.concrete_self(body, self_ty, bound)
         pattern = unification.signature_pattern(elab, fn, self_ty) if self_ty is None or not self_ty.symbolic else None
         for name in names:

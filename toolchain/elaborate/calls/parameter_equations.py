@@ -51,7 +51,7 @@ def solve_self(
     body: Body, fn: FunctionInfo, self_ty: StructTy, bound: dict[UnboundParameter, ParameterArgument]
 ) -> None:
     """Bind what a constructor's `out self: S[f(n)]` computes of parameters that its arguments told."""
-    elab, node = body.elab, fn.node.args[0].type
+    elab, node = body.elab, fn.node.args[0].type if fn.name == "__init__" and fn.node.args else None
     told = {own.name: value for own, value in bound.items() if own.owner == fn.uid and value is not None}
     open_ones = [own for own in self_ty.params if isinstance(own, UnboundParameter) and own not in bound]
     if node is None or not open_ones or len(told) < len(fn.node.params):
