@@ -86,7 +86,7 @@ def infer(
         elif bound.get(kind_of) is None:
             infer_one(body, literal, kind_of, bound)
     if made is not None and self_ty is not None:  # `out self: S[U]`: what U is the struct's own parameter is
-        for own, its in zip(self_ty.params, made.params, strict=True):
+        for own, its in zip(self_ty.params, map(unification.without_spread, made.params), strict=True):
             if isinstance(own, UnboundParameter) and isinstance(its, UnboundParameter) and its in bound:
                 bound.setdefault(own, bound[its])
     return bound
@@ -159,7 +159,7 @@ def _unify_self(
         params = expected.params
     else:
         raise Mismatch(Code.TYPE_MISMATCH, "another type is constructed", weight=0)
-    for have, value in zip(self_ty.params, params, strict=True):
+    for have, value in zip(self_ty.params, map(unification.without_spread, params), strict=True):
         if isinstance(have, UnboundParameter):
             if value is not None and not isinstance(value, (UnboundParameter, Opaque)):
                 bound.setdefault(have, value)

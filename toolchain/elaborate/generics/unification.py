@@ -242,15 +242,24 @@ def unify(
             unify(elab, pattern.ty, actual.ty, bound)
         return bool(pattern.data == actual.data)
     if isinstance(pattern, ParameterPack) and isinstance(actual, ParameterPack):
-        parts = pattern.items
-        if len(parts) == 1 and isinstance(parts[0], UnboundParameter) and parts[0].pack:
-            return unify(elab, parts[0], actual, bound)
+        parts, spread = pattern.items, without_spread(pattern)
+        if spread is not pattern:
+            return unify(elab, spread, actual, bound)
         return len(parts) == len(actual.items) and all(
             map(partial(unify, elab), parts, actual.items, [bound] * len(parts))
         )
     if isinstance(pattern, FunctionTy):
         return elab.api.unify_function(elab, pattern, actual, bound)
     return bool(pattern == actual)
+
+
+def without_spread(value: ParameterArgument) -> ParameterArgument:
+    """Return the symbol of a pack for `*Ts`, any other value as it is."""
+    if isinstance(value, ParameterPack) and len(value.items) == 1:
+        only = value.items[0]
+        if isinstance(only, UnboundParameter) and only.pack:
+            return only
+    return value
 
 
 def _compatible(elab: Elaboration, known: ParameterArgument, actual: ParameterArgument) -> bool:

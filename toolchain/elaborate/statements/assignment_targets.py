@@ -1,6 +1,6 @@
 """What a value is stored in: names, items, attributes, tuples of these."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from ktc.base.records import replace
@@ -19,6 +19,9 @@ from ktc.elaborate.statements import item_assignments, overwrites, variable_decl
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
 from ktc.ir import nodes
 from ktc.syntax import ast
+
+Prepared = Callable[[Result], None]
+"""What stores a value in a target whose base and indices have been evaluated."""
 
 
 def store(body: Body, target: ast.Expr, value: Result, node: ast.Node) -> None:
@@ -68,12 +71,9 @@ def unpack(body: Body, target: ast.TupleLit, value: ast.Expr | None, node: ast.N
     """Elaborate `a, b = v`."""
     if value is None:
         body.fail(Code.UNINITIALIZED, "these variables need a value", body.at(node))
+    # as in `a[i] = v`, what a target indexes or has a field is evaluated before the values
+    prepared = [None if declare else _prepared(body, part, node) for part in target.items]
     if isinstance(value, ast.TupleLit) and len(value.items) == len(target.items):
-        # as in `a[i] = v`, what a target is indexed with is evaluated before the values
-        places = [
-            item_assignments.base_and_indices(body, part) if isinstance(part, ast.Subscript) else None
-            for part in target.items
-        ]
         given = [
             operands.operand(body, item, lambda one: conversions.materialize(body, body.api.expr(body, one)))
             for item in value.items
@@ -83,13 +83,33 @@ def unpack(body: Body, target: ast.TupleLit, value: ast.Expr | None, node: ast.N
             held: Sequence[Result] = items_of(body, literals.make_tuple(body, values, value), len(values), node)
         else:
             held = [variable_declarations.snapshot(body, v) for v in values]
-        for part, place, one in zip(target.items, places, held, strict=True):
-            if place is not None and isinstance(part, ast.Subscript):
-                item_assignments.store_at_index(body, *place, one, part)
-            else:
-                bind_target(body, part, one, node, declare)
+        for part, store_there, one in zip(target.items, prepared, held, strict=True):
+            _store_part(body, part, store_there, one, node, declare)
         return
-    unpack_value(body, target, conversions.materialize(body, body.api.expr(body, value)), node, declare)
+    unpack_value(body, target, conversions.materialize(body, body.api.expr(body, value)), node, declare, prepared)
+
+
+def _prepared(body: Body, target: ast.Expr, node: ast.Node) -> Prepared | None:
+    """Evaluate what a target of a tuple has before the values; return what stores a value there, if it is not just a
+    name.
+    """
+    if isinstance(target, ast.Subscript):
+        return item_assignments.prepared_item(body, target)
+    if isinstance(target, ast.Attribute) and item_assignments.is_computed_path(body, target.value):
+        return item_assignments.prepared_attribute(body, target, node)
+    if isinstance(target, ast.TupleLit):
+        parts = [_prepared(body, part, node) for part in target.items]
+        return lambda value: unpack_value(body, target, conversions.materialize(body, value), node, False, parts)
+    return None
+
+
+def _store_part(
+    body: Body, target: ast.Expr, prepared: Prepared | None, value: Result, node: ast.Node, declare: bool
+) -> None:
+    if prepared is not None:
+        prepared(value)
+    else:
+        bind_target(body, target, value, node, declare)
 
 
 def _items_help(body: Body, whole: Ty, node: ast.Node) -> str:
@@ -109,7 +129,14 @@ def _items_help(body: Body, whole: Ty, node: ast.Node) -> str:
     return f"write '{body.frame.module.source.text[node.iter.start : node.iter.end]}.items()'"
 
 
-def unpack_value(body: Body, target: ast.TupleLit, whole: Result, node: ast.Node, declare: bool) -> None:
+def unpack_value(
+    body: Body,
+    target: ast.TupleLit,
+    whole: Result,
+    node: ast.Node,
+    declare: bool,
+    prepared: Sequence[Prepared | None] = (),
+) -> None:
     """Give the parts of a value to the targets."""
     whole = materialization.as_place(body, whole)
     is_tuple = isinstance(whole.ty, StructTy) and whole.ty.info is well_known.tuple_type(body.elab, ()).info
@@ -121,7 +148,7 @@ def unpack_value(body: Body, target: ast.TupleLit, whole: Result, node: ast.Node
         text = f"a value of type '{type_printer.type_name(body.elab, whole.ty)}' cannot be unpacked: it is not a tuple"
         body.fail(Code.TYPE_MISMATCH, text, body.at(target), _items_help(body, whole.ty, node))
     for i, part in enumerate(target.items):
-        bind_target(body, part, item_of(body, whole, i, node), node, declare)
+        _store_part(body, part, prepared[i] if prepared else None, item_of(body, whole, i, node), node, declare)
 
 
 def item_of(body: Body, whole: Result, i: int, node: ast.Node) -> Val:

@@ -1,5 +1,7 @@
 """Assignments to items and attributes."""
 
+from collections.abc import Callable
+
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values, partial_moves, place_operations, variables
 from ktc.elaborate.calls import call_lowering, conversions
@@ -191,14 +193,28 @@ def assign_item(body: Body, place: Result, value: Result, node: ast.Node, base: 
     overwrites.store_place(body, place, value, body.at(node), "")
 
 
+def prepared_item(body: Body, target: ast.Subscript) -> Callable[[Result], None]:
+    """Evaluate what an assignment indexes, and with what; return what stores a value there. Where an item is a
+    reference, it is taken now; a setter sees variables among the indices as they are when it is called.
+    """
+    base = body.api.expr(body, target.base)
+    if isinstance(base, (RValue, Place, ConstValue)) and struct_members.method_set(body.elab, base.ty, "__setitem__"):
+        args = [operands.arg(body, item) for item in target.args]
+        return lambda value: store_at_index(body, base, args, value, target)
+    place = apply_index(body, base, [index_arg(body, item) for item in target.args], target)
+    return lambda value: assign_item(body, place, value, target, base)
+
+
+def prepared_attribute(body: Body, target: ast.Attribute, node: ast.Node) -> Callable[[Result], None]:
+    """Evaluate what has the field that an assignment changes; return what stores a value there."""
+    base = members.place_or_value(body, target.value)
+    return lambda value: store_attribute(body, target, value, node, base)
+
+
 def store_in_item(body: Body, target: ast.Subscript, value: Result) -> None:
     """Store an elaborated value in an item."""
-    store_at_index(body, *base_and_indices(body, target), value, target)
-
-
-def base_and_indices(body: Body, target: ast.Subscript) -> tuple[Result, list[Arg]]:
-    """Elaborate what an assignment indexes, and with what."""
-    return body.api.expr(body, target.base), [index_arg(body, item) for item in target.args]
+    base, args = body.api.expr(body, target.base), [index_arg(body, item) for item in target.args]
+    store_at_index(body, base, args, value, target)
 
 
 def store_at_index(body: Body, base: Result, args: list[Arg], value: Result, target: ast.Subscript) -> None:
