@@ -188,7 +188,7 @@ def _try(
         check_forms(elab, fn, given, slots)
     scope = Scope(unification.fn_scope_parent(elab, fn, self_ty), "function")
     given = parameter_binding.complete_parameters(elab, fn.node.params, given, scope, fn.module, what)
-    actual = parameter_inference.actual_types(body, fn, slots)
+    actual = parameter_inference.actual_types(body, fn, self_ty, slots)
     instance = instance_table.instance(elab, fn, self_ty, given, actual, env, body)
     if fn.node.where:
         parameter_binding.check_where(

@@ -244,6 +244,13 @@ def _infer_through_conversion(
 ) -> None:
     if body.site.inferring:
         return
+    made = _converted_type(body, have, expected, value)
+    if made is not None:
+        unification.unify(body.elab, expected, made, bound)
+
+
+def _converted_type(body: Body, have: StructTy, expected: StructTy | PartialTy, value: Result) -> StructTy | None:
+    """Return the type that an implicit constructor of a partly open type makes of a value."""
     open_ty = struct_types.struct_type(
         body.elab,
         expected.info,
@@ -258,7 +265,7 @@ def _infer_through_conversion(
     )
     inits = struct_members.method_set(body.elab, open_ty, "__init__")
     if inits is None:
-        return
+        return None
     span = body.frame.span or body.elab.main_span()
     arg = Arg(value if isinstance(value, Place) else RValue(have, None), span)  # type: ignore[arg-type]
     if have.info.materialized is not None:
@@ -267,11 +274,10 @@ def _infer_through_conversion(
     try:
         found = body.api.choose(body, inits, open_ty, (), (), [arg], [], span, implicit_only=True, quiet=True)
     except ErrorReported:
-        return
+        return None
     finally:
         body.site.set_inferring(False)
-    if found is not None and found.instance.self_ty is not None:
-        unification.unify(body.elab, expected, found.instance.self_ty, bound)
+    return found.instance.self_ty if found is not None else None
 
 
 def type_of(body: Body, value: Result) -> Ty | None:
@@ -280,6 +286,13 @@ def type_of(body: Body, value: Result) -> Ty | None:
     if isinstance(value, FunctionValue):
         return function_types.fn_type_of(body.elab, value)
     return None
+
+
+def _leaves_open(declared: ast.Expr | None) -> bool:
+    """Return whether a declared type has a `_` in its brackets."""
+    return isinstance(declared, ast.Subscript) and any(
+        isinstance(part, ast.Name) and part.id == "_" for part in (*declared.args, *(k.value for k in declared.keywords))
+    )
 
 
 def concrete_self(body: Body, self_ty: StructTy, bound: dict[UnboundParameter, ParameterArgument]) -> StructTy:
@@ -296,12 +309,17 @@ def concrete_self(body: Body, self_ty: StructTy, bound: dict[UnboundParameter, P
     return struct_types.struct_type(body.elab, info, tuple(values[p.name] for p in info.node.params))
 
 
-def actual_types(body: Body, fn: FunctionInfo, slots: Sequence[Slot]) -> list[Actual]:
+def actual_types(body: Body, fn: FunctionInfo, self_ty: StructTy | None, slots: Sequence[Slot]) -> list[Actual]:
     """Return the types of the arguments, for declared types that leave something open."""
     found: list[Actual] = []
-    for slot in slots:
+    for i, slot in enumerate(slots):
         if isinstance(slot, Arg):
-            found.append(type_of(body, slot.value))
+            kind = type_of(body, slot.value)
+            if isinstance(kind, StructTy) and _leaves_open(fn.node.args[i].type) and not body.site.inferring:
+                expected = unification.signature_pattern(body.elab, fn, self_ty).args[i]
+                if isinstance(expected, PartialTy) and expected.info is not kind.info:
+                    kind = _converted_type(body, kind, expected, slot.value) or kind
+            found.append(kind)
         elif isinstance(slot, list):
             kinds: list[ParameterArgument] = []
             for arg in slot:
