@@ -291,7 +291,8 @@ def type_of(body: Body, value: Result) -> Ty | None:
 def _leaves_open(declared: ast.Expr | None) -> bool:
     """Return whether a declared type has a `_` in its brackets."""
     return isinstance(declared, ast.Subscript) and any(
-        isinstance(part, ast.Name) and part.id == "_" for part in (*declared.args, *(k.value for k in declared.keywords))
+        isinstance(part, ast.Name) and part.id == "_"
+        for part in (*declared.args, *(k.value for k in declared.keywords))
     )
 
 
