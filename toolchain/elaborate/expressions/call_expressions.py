@@ -8,7 +8,7 @@ from ktc.elaborate.builder import ir_values, locals, materialization, partial_mo
 from ktc.elaborate.calls import call_lowering, conversions
 from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.comptime import evaluation
-from ktc.elaborate.expressions import collection_literals, operands
+from ktc.elaborate.expressions import address_forms, collection_literals, operands
 from ktc.elaborate.generics import archetypes, function_types
 from ktc.elaborate.kernels.launch_limits import warn_refused
 from ktc.elaborate.model.declarations import OverloadSet, Ty
@@ -89,7 +89,8 @@ def special_call(body: Body, node: ast.Call) -> Result:
             return reflect(body, func.id, node)
         if func.id == "conforms_to" and variables.find(body, func.id) is None:
             return conforms_to(body, node)
-        return None
+        place = address_forms.spelled_out(body, node)
+        return None if place is None else body.api.expr(body, place)
     attrs: ast.Subscript | None = None
     if isinstance(func, ast.Subscript):
         attrs, func = func, func.base

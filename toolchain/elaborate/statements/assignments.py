@@ -4,7 +4,7 @@ from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.elaborate.builder import materialization, variables
 from ktc.elaborate.calls import conversions
-from ktc.elaborate.expressions import collection_literals
+from ktc.elaborate.expressions import address_forms, collection_literals
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
@@ -60,6 +60,10 @@ def assign(body: Body, node: ast.Assign) -> None:
 
 def _store_result(body: Body, target: ast.Call, value: ast.Expr) -> None:
     """Elaborate `f(x) = v`: the place is computed before the value."""
+    made_there = address_forms.initialization(body, target, value)
+    if made_there is not None:
+        body.api.expr(body, made_there)
+        return
     place = body.api.expr(body, target)
     if not isinstance(place, Place) or not place.mutable or place.owned:
         reason = f": it is {place.read_only_reason}" if isinstance(place, Place) and place.read_only_reason else ""
