@@ -27,8 +27,9 @@ def spelled_out(body: Body, node: ast.Call) -> ast.Expr | None:
 
 def initialization(body: Body, target: ast.Expr, value: ast.Expr) -> ast.Call | None:
     """Return the call that `__get_address_as_uninit_lvalue(p) = v` stands for, or None."""
-    is_call = isinstance(target, ast.Call) and isinstance(target.func, ast.Name)
-    if not is_call or target.func.id != UNINITIALIZED_PLACE or variables.find(body, UNINITIALIZED_PLACE) is not None:
+    if not isinstance(target, ast.Call) or not isinstance(target.func, ast.Name):
+        return None
+    if target.func.id != UNINITIALIZED_PLACE or variables.find(body, UNINITIALIZED_PLACE) is not None:
         return None
     start, end = target.start, target.end
     pointer = _pointer(_operand(body, target, UNINITIALIZED_PLACE))
