@@ -105,9 +105,16 @@ def call_fn(body: Body, fn: FunctionValue, pos: list[Arg], kw: list[Arg], span: 
     """Call a function with the parameters that it was given."""
     if kw and fn.renamed:
         kw = [replace(arg, name=fn.own_name(arg.name)) for arg in kw]
+    if len(pos) == 1 and isinstance(pos[0].value, (ParameterPack, PackValue)) and not _takes_several(fn):
+        pos = [Arg(_list_of(body, pos[0].value), pos[0].span)]
     found = overload_resolution.choose_cached(body, fn, pos, kw, span, receiver)
     assert found is not None
     return emit_call(body, found, span)
+
+
+def _takes_several(fn: FunctionValue) -> bool:
+    """Return whether an overload has a variadic argument."""
+    return any(arg.kind == "star" for one in fn.overloads.functions for arg in one.node.args)
 
 
 def emit_call(body: Body, found: Candidate, span: Span) -> Val:

@@ -37,7 +37,7 @@ from ktc.elaborate.model.types import (
     TraitTy,
 )
 from ktc.elaborate.resolve import modules
-from ktc.elaborate.types import mangling, struct_members, struct_types, well_known
+from ktc.elaborate.types import mangling, primitive_types, struct_members, struct_types, well_known
 from ktc.elaborate.types.struct_types import zero_of
 from ktc.ir import types
 from ktc.syntax import ast
@@ -166,10 +166,9 @@ def _archetype(elab: Elaboration, param: ast.Param, scope: Scope, module: Module
     expected = elab.api.evaluate(elab, param.type, scope, module)
     if isinstance(expected, FunctionTy) and expected.syntax is not None:
         return _parametric_function(elab, param, scope, module)
-    if param.kind == "star":
-        return ParameterPack(
-            tuple(_archetype_for(elab, expected, param.name, module, param) for _ in range(2)), expected
-        )
+    item = expected if param.kind == "star" else primitive_types.variadic_item(expected)
+    if item is not None:
+        return ParameterPack(tuple(_archetype_for(elab, item, param.name, module, param) for _ in range(2)), item)
     if (
         param.default is not None
         and isinstance(expected, StructTy)

@@ -28,7 +28,7 @@ from ktc.elaborate.model.types import (
     UnboundParameter,
     is_symbolic,
 )
-from ktc.elaborate.types import struct_types, type_printer, type_relations, well_known
+from ktc.elaborate.types import primitive_types, struct_types, type_printer, type_relations, well_known
 from ktc.elaborate.types.type_relations import as_mutable
 from ktc.syntax import ast
 
@@ -66,7 +66,7 @@ def complete_parameters(
                 value = OPAQUE
         if value is None and allow_open:
             scope.names[param.name] = UnboundParameter(
-                param.name, -1, param.kind == "star", ty=_origin_type(elab, param, scope, module)
+                param.name, -1, unification.holds_several(param), ty=_origin_type(elab, param, scope, module)
             )
             continue
         value = function_types.only_value(elab, param, scope, module) if value is None else value
@@ -91,11 +91,8 @@ def _origin_type(elab: Elaboration, param: ast.Param, scope: Scope, module: Modu
         expected = elab.api.evaluate(elab, param.type, scope, module) if param.type is not None else None
     except Symbolic:
         return None
-    return (
-        expected
-        if isinstance(expected, StructTy) and expected.info is well_known.library_info(elab, "Origin")
-        else None
-    )
+    is_origin = isinstance(expected, StructTy) and expected.info is well_known.library_info(elab, "Origin")
+    return expected if is_origin else None  # type: ignore[return-value]
 
 
 def _infer_from_values(
@@ -140,21 +137,26 @@ def _declared(
 ) -> ParameterArgument:
     if param.type is None or isinstance(value, (UnboundParameter, type(OPAQUE))):
         return value
-    if isinstance(value, ParameterPack) and param.kind == "star":
-        kind = elab.api.evaluate(elab, param.type, scope, module) if not value.items else None
-        return ParameterPack(tuple(_declared_one(elab, param, item, scope, module, what) for item in value.items), kind)
-    return _declared_one(elab, param, value, scope, module, what)
-
-
-def _declared_one(
-    elab: Elaboration, param: ast.Param, value: ParameterArgument, scope: Scope, module: ModuleInfo, what: str
-) -> ParameterArgument:
-    assert param.type is not None
-    if isinstance(value, (UnboundParameter, type(OPAQUE))):
-        return value
     try:
         expected = elab.api.evaluate(elab, param.type, scope, module)
     except Symbolic:
+        return value
+    item = expected if param.kind == "star" else primitive_types.variadic_item(expected)
+    if item is None:
+        return _declared_one(elab, param, value, expected, what)
+    if isinstance(value, ParameterPack):
+        found = tuple(_declared_one(elab, param, one, item, what) for one in value.items)
+        return ParameterPack(found, None if found else item)
+    if param.kind == "star":
+        return _declared_one(elab, param, value, item, what)
+    text = f"parameter '{param.name}' of {what} holds several: it must be a variadic parameter"
+    raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
+
+
+def _declared_one(
+    elab: Elaboration, param: ast.Param, value: ParameterArgument, expected: ParameterArgument, what: str
+) -> ParameterArgument:
+    if isinstance(value, (UnboundParameter, type(OPAQUE))):
         return value
     if isinstance(expected, TraitTy) and isinstance(value, ConstValue) and is_existential(param):
         conformance.check_conforms(elab, param, value.ty, expected, what)

@@ -123,7 +123,7 @@ def _make_pattern(elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | None)
     scope = Scope(base, "function")
     symbols: dict[str, UnboundParameter] = {}
     for param in fn.node.params:
-        symbols[param.name] = scope.names[param.name] = UnboundParameter(param.name, fn.uid, param.kind == "star")
+        symbols[param.name] = scope.names[param.name] = UnboundParameter(param.name, fn.uid, holds_several(param))
     pattern = Pattern(symbols, [], [], self_ty)
     for param in fn.node.params:
         pattern.params[param.name] = _pattern_of(elab, param.type, scope, fn) if param.type is not None else None
@@ -192,10 +192,18 @@ def fn_scope_parent(elab: Elaboration, fn: FunctionInfo, self_ty: StructTy | Non
     return fn.scope
 
 
+def holds_several(param: ast.Param) -> bool:
+    """Return whether a parameter is a pack: `*Ts: Sized`, `Ts: VariadicOf[Sized]`."""
+    kind = param.type
+    return param.kind == "star" or (
+        isinstance(kind, ast.Subscript) and getattr(kind.base, "id", "") in ("VariadicOf", "Variadic")
+    )
+
+
 def symbolic_struct(elab: Elaboration, info: StructInfo) -> StructTy:
     """Return the struct with all parameters open."""
     if info.symbolic is None:
-        syms = tuple(UnboundParameter(p.name, info.uid, p.kind == "star") for p in info.node.params)
+        syms = tuple(UnboundParameter(p.name, info.uid, holds_several(p)) for p in info.node.params)
         info.symbolic = struct_types.struct_type(elab, info, syms)
     assert isinstance(info.symbolic, StructTy)
     return info.symbolic

@@ -120,6 +120,9 @@ def canonical(elab: Elaboration, name: str, args: tuple[object, ...]) -> tuple[P
             for arg in args:
                 members.extend(map(_type, arg.items) if isinstance(arg, ParameterPack) else [_type(arg)])
             return (ParameterPack(tuple(members)),)
+        case "!kgen.variadic":
+            _count(name, args, 1)
+            return (_type(args[0]),)
     if name not in _PLAIN:
         raise ValueError(f"there is no primitive type '{name}'")
     _count(name, args, 0)
@@ -155,8 +158,18 @@ def make(elab: Elaboration, name: str, given: tuple[object, ...]) -> PrimTy:
             members = [member for member in pack.items if isinstance(member, Ty)]
             parts = [struct_types.ir_type(elab, member) if name == "!kgen.pack" else types.PTR for member in members]
             return PrimTy(name, args, erase(parts)[0])
+        case "!kgen.variadic":
+            return PrimTy(name, args, None)
     kind, plain = _PLAIN[name]
     return PrimTy(name, args, plain, kind)
+
+
+def variadic_item(ty: object) -> Ty | None:
+    """Return what the members of a parameter conform to, or their type, if it holds several: `VariadicOf[Sized]`."""
+    if isinstance(ty, PrimTy) and ty.name == "!kgen.variadic":
+        assert isinstance(ty.args[0], Ty)
+        return ty.args[0]
+    return None
 
 
 def _count(name: str, args: tuple[object, ...], expected: int) -> None:
