@@ -70,11 +70,9 @@ def infer(
         if isinstance(origin, UnboundParameter) and isinstance(
             slot.value, (Place, RValue, ConstValue, CollectionLiteral)
         ):
-            origin_value = OriginValue("some", False)  # a collection literal becomes a temporary
-            if not isinstance(slot.value, CollectionLiteral):
-                origin_value = ir_values.origin_of(
-                    body, slot.value, isinstance(slot.value, Place) and _may_change(body, slot.value)
-                )
+            origin_value = OriginValue("some", False)  # of a temporary, or of an argument in registers
+            if isinstance(slot.value, Place):
+                origin_value = ir_values.origin_of(body, slot.value, _may_change(body, slot.value))
             bound.setdefault(origin, well_known.origin_constant(elab, origin_value))
             _bind_mut(body, origin, self_ty, fn, origin_value.mutable, bound)
     for place_of, space in pattern.spaces.items():

@@ -20,6 +20,9 @@ from ktc.elaborate.types.type_printer import operand_text
 from ktc.ir import nodes, ops, types
 from ktc.syntax import ast
 
+_LITERALS = (ast.BoolLit, ast.FloatLit, ast.IntLit, ast.NoneLit, ast.StrLit)
+"""Expressions whose types are known without a look at anything else."""
+
 
 def unary(body: Body, node: ast.Unary) -> Result:
     """Elaborate `-x`, `+x`, `~x`, `not x`."""
@@ -140,6 +143,8 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
             and well_known.materialized(body.elab, value.ty, False) is not value.ty
         ):
             return _literal_beside(body, value, other, node)
+        if expected is None and isinstance(other, _LITERALS) and not body.frame.module.is_library:
+            _common(body, [value, body.api.expr(body, other, None)], None, node)
         return value
     lists, values, parts = list[list[nodes.Statement]](), list[Result](), (node.then, node.orelse)
     for part in parts:
@@ -206,8 +211,13 @@ def _literal_beside(body: Body, value: ConstValue, other: ast.Expr, node: ast.Te
     outer = body.position()
     body.open()
     try:
-        ty = _common(body, [value, body.api.expr(body, other, None)], None, node)
+        beside = body.api.expr(body, other, None)
+        if isinstance(other, _LITERALS):
+            body.elab.reporter.redirect(sink)
+        ty = _common(body, [value, beside], None, node)
     except ErrorReported:  # it is not chosen, so whatever is wrong with it does no harm
+        if isinstance(other, _LITERALS):
+            raise
         return value
     finally:
         body.return_to(outer)

@@ -62,10 +62,21 @@ def prim_type(body: Body, node: ast.Subscript, name: str) -> Result:
         body.fail(Code.TYPE_MISMATCH, str(error), body.at(node))
 
 
+def _check_order(body: Body, node: ast.Subscript, params: tuple[ast.Param, ...]) -> None:
+    """Report a value without a name after a named one; only those that can be inferred may stand before it."""
+    if not node.keywords or not node.args or body.frame.module.is_library:
+        return
+    written = {param.name for param in params if param.kind != "infer"}
+    last = node.args[-1]
+    if any(keyword.start < last.start and keyword.name in written for keyword in node.keywords):
+        body.fail(Code.SYNTAX_ERROR, "a positional parameter follows a keyword parameter", body.at(last))
+
+
 def apply(body: Body, base: Result, node: ast.Subscript) -> Result:
     """Give parameters to a type or function, or index a value."""
     match base:
         case PartialTy(info, params):
+            _check_order(body, node, info.node.params)
             positional, named = evaluation.param_list(body, node)
             if node.args and isinstance(node.args[-1], ast.Star) and positional and positional[-1] is None:
                 slots = zip(info.node.params, params, strict=True)  # '*_' leaves all open that stand behind it
@@ -82,6 +93,8 @@ def apply(body: Body, base: Result, node: ast.Subscript) -> Result:
                 Code.WRONG_PARAMETER_COUNT, f"'{type_printer.type_name(body.elab, base)}' takes no more parameters"
             )
         case FunctionValue():
+            if len(base.overloads.functions) == 1:
+                _check_order(body, node, base.overloads.functions[0].node.params)
             return parameter_binding.bind_parameters(body.elab, base, *evaluation.param_list(body, node))
         case Method(value, fn):
             return Method(value, function_types.with_parameters(body.elab, fn, *evaluation.param_list(body, node)))

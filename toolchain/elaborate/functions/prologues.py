@@ -10,9 +10,10 @@ from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
 from ktc.elaborate.calls import inlining
 from ktc.elaborate.closures import captures
+from ktc.elaborate.instances import function_instances
 from ktc.elaborate.instances.reference_mutability import is_always_immutable
 from ktc.elaborate.kernels.kernel_attributes import bounds_of, mode_of
-from ktc.elaborate.model.declarations import Scope, Ty
+from ktc.elaborate.model.declarations import AliasInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
@@ -22,7 +23,7 @@ from ktc.elaborate.resolve.suggestions import read_only_argument
 from ktc.elaborate.statements import blocks, exits
 from ktc.elaborate.tree.argument_uses import names_in, replaced
 from ktc.elaborate.tree.decorators import CONSTRUCTORS
-from ktc.elaborate.types import struct_types, type_printer, well_known
+from ktc.elaborate.types import lookup, struct_types, type_printer, well_known
 from ktc.ir import nodes, ops, types
 from ktc.ir.types import ADDRESS_OF
 from ktc.syntax import ast
@@ -167,12 +168,23 @@ def _bind_arguments(elab: Elaboration, body: Body, instance: Instance, argument:
         body.replace_from(before, [*(one for one in made if not isinstance(one, nodes.Mark)), *reversed(marks)])
 
 
+def _as_declared(elab: Elaboration, body: Body, sig: ArgumentSignature, fn: FunctionValue) -> FunctionValue:
+    """Return a function whose arguments have the names that the declared type gives them."""
+    node = sig.node.type
+    if isinstance(node, ast.Name):
+        alias = lookup.find(elab, node.id, body.frame.scope, body.frame.module)
+        node = alias.node.value if isinstance(alias, AliasInfo) else None
+    if not isinstance(node, ast.FunctionType) or node.params or len(fn.overloads.functions) != 1:
+        return fn
+    return function_instances.with_names(fn, [arg.name for arg in node.args if arg.convention != "out"])
+
+
 def _bind_one(
     elab: Elaboration, body: Body, sig: ArgumentSignature, span: Span, argument: NewArgument
 ) -> Var | FunctionValue:
     ty = sig.ty
     if isinstance(ty, FunctionTy) and ty.of is not None:
-        return ty.of
+        return _as_declared(elab, body, sig, ty.of)
     reason = read_only_argument(sig.name)
     assert body.frame.instance is not None
     if sig.convention in ("mut", "ref"):

@@ -116,17 +116,24 @@ def function_as(elab: Elaboration, fn: FunctionValue, expected: FunctionTy) -> F
 def _named_by(fn: FunctionValue, expected: FunctionTy) -> FunctionValue:
     """Return a function as a function type names its parameters and arguments."""
     node = fn.overloads.functions[0].node
+    if expected.syntax is None:
+        return with_names(fn, [arg.name for arg in expected.nodes])
     arguments = [arg.name for arg in node.args if arg.convention != "out"]
-    names = list(zip([arg.name for arg in expected.nodes], arguments, strict=False))
-    if expected.syntax is not None:
-        free = [param for param in node.params[len(fn.params) :] if fn.seen_by_type or param.kind != "infer"]
-        own = [param.name for param in free if param.name not in dict(fn.named)]
-        if fn.struct_params_first and fn.self_ty is not None:
-            pairs = zip(fn.self_ty.info.node.params, fn.self_ty.params, strict=True)
-            own = [param.name for param, value in pairs if isinstance(value, UnboundParameter)] + own
-        names = list(zip([param.name for param in expected.syntax.params], own, strict=False))
-        names += zip([arg.name for arg in expected.syntax.args], arguments, strict=False)
+    free = [param for param in node.params[len(fn.params) :] if fn.seen_by_type or param.kind != "infer"]
+    own = [param.name for param in free if param.name not in dict(fn.named)]
+    if fn.struct_params_first and fn.self_ty is not None:
+        pairs = zip(fn.self_ty.info.node.params, fn.self_ty.params, strict=True)
+        own = [param.name for param, value in pairs if isinstance(value, UnboundParameter)] + own
+    names = list(zip([param.name for param in expected.syntax.params], own, strict=False))
+    names += zip([arg.name for arg in expected.syntax.args], arguments, strict=False)
     renamed = tuple((name, own) for name, own in names if name and name != own)
+    return fn if renamed == fn.renamed else replace(fn, renamed=renamed)
+
+
+def with_names(fn: FunctionValue, names: Sequence[str]) -> FunctionValue:
+    """Return a function whose arguments have other names, where these are not empty."""
+    own = [arg.name for arg in fn.overloads.functions[0].node.args if arg.convention != "out"]
+    renamed = tuple((name, mine) for name, mine in zip(names, own, strict=False) if name and name != mine)
     return fn if renamed == fn.renamed else replace(fn, renamed=renamed)
 
 

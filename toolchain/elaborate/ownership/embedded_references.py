@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ktc.base.records import record
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
+from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, Instance
 from ktc.elaborate.model.types import StructTy
@@ -48,10 +49,13 @@ def check_embedded(body: Body, instance: Instance, values: Values, slots: Sequen
             found = _reach(body, sig, one) if isinstance(one, (Place, RValue)) else None
             if found is None:
                 continue
+            together = isinstance(value, PackValue) and sig.variadic == "list" and not _points_anywhere(body, sig.ty)
             for other in seen:
+                # items of one type that point into several variables may all point into each of them
+                is_beside = together and other.name == sig.name
                 if (
                     (found.may_write or other.may_write)
-                    and may_overlap(found.paths, other.paths)
+                    and (is_beside or may_overlap(found.paths, other.paths))
                     and not _may_alias(instance)
                 ):
                     writer, reader = (found, other) if found.may_write else (other, found)
@@ -62,6 +66,10 @@ def check_embedded(body: Body, instance: Instance, values: Values, slots: Sequen
                     help = "pass a copy, or a pointer whose origin is 'MutAnyOrigin'"
                     body.fail(Code.CONFLICTING_ACCESS, text, _span(slot, number) or body.frame.span, help)
             seen.append(found)
+
+
+def _points_anywhere(body: Body, ty: Ty | None) -> bool:
+    return ty is None or any(one.kind == "any" for one in struct_types.origins_of(body.elab, ty))
 
 
 def _span(slot: Arg | list[Arg] | None, number: int) -> Span | None:

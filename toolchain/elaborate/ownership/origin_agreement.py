@@ -8,11 +8,11 @@ let through.
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import locals
-from ktc.elaborate.model.declarations import Ty
+from ktc.elaborate.model.declarations import OverloadSet, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.types import ConstValue, OriginValue, StructTy
 from ktc.elaborate.model.values import Place, RValue
-from ktc.elaborate.types import struct_types
+from ktc.elaborate.types import struct_types, type_printer
 from ktc.ir import nodes
 
 
@@ -20,6 +20,7 @@ def check_named(body: Body, value: object, expected: Ty, span: Span) -> None:
     """Report a pointer into another variable than the one that the origin in the expected type names."""
     if body.frame.module.is_library or not isinstance(value, (RValue, Place)):
         return
+    _check_anywhere(body, value.ty, expected, span)
     expected_name = _origin(expected, value.ty)
     if expected_name is None or expected_name.local is None:
         return
@@ -28,9 +29,35 @@ def check_named(body: Body, value: object, expected: Ty, span: Span) -> None:
         _fail(body, given, expected_name.local, span)
 
 
+_EXACT = ("LayoutTensor", "Pointer", "Span", "StringSlice")
+"""Types of the library that point where their type says, or are converted explicitly."""
+
+
+def _check_anywhere(body: Body, have: Ty, expected: Ty, span: Span) -> None:
+    """Report what points into something known where the expected type points anywhere."""
+    if not isinstance(expected, StructTy) or not isinstance(have, StructTy) or expected.info is not have.info:
+        return
+    pairs = zip(have.params, expected.params, strict=True)
+    data = [(a.data, b.data) for a, b in pairs if isinstance(a, ConstValue) and isinstance(b, ConstValue)]
+    origins = [(a, b) for a, b in data if isinstance(a, OriginValue) and isinstance(b, OriginValue)]
+    if any(a.kind in ("local", "some") and b.kind == "any" for a, b in origins) and _is_exact(expected.info):
+        given, wanted = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, expected)
+        text = f"'{given}' does not convert to '{wanted}', which points anywhere"
+        body.fail(Code.TYPE_MISMATCH, text, span, "give the type an origin parameter, or convert the value explicitly")
+
+
+def _is_exact(info: StructInfo) -> bool:
+    """Return whether a struct has no constructor that converts one of its own with another origin."""
+    if info.module.is_library:
+        return info.name in _EXACT
+    inits = info.members.get("__init__")
+    return not isinstance(inits, OverloadSet) or not any(fn.implicit for fn in inits.functions)
+
+
 def check_kept(body: Body, place: Place, value: object, span: Span) -> None:
-    """Report a pointer into another variable that is put into a variable whose type was found by its first value."""
-    if body.frame.module.is_library or place.local is None or place.path or not isinstance(value, (RValue, Place)):
+    """Report a pointer into another variable that is put into a variable, or into a field of one, whose type was found
+    by its first value."""
+    if body.frame.module.is_library or place.local is None or not isinstance(value, (RValue, Place)):
         return
     local = place.local
     expected = _origin(place.ty, value.ty)
