@@ -64,10 +64,11 @@ def prim_type(body: Body, node: ast.Subscript, name: str) -> Result:
 
 def _check_order(body: Body, node: ast.Subscript, params: tuple[ast.Param, ...]) -> None:
     """Report a value without a name after a named one; only those that can be inferred may stand before it."""
-    if not node.keywords or not node.args or body.frame.module.is_library:
+    values = [arg for arg in node.args if not isinstance(arg, ast.Star)] if node.keywords else []
+    if not values or body.frame.module.is_library:
         return
     written = {param.name for param in params if param.kind != "infer"}
-    last = node.args[-1]
+    last = values[-1]
     if any(keyword.start < last.start and keyword.name in written for keyword in node.keywords):
         body.fail(Code.SYNTAX_ERROR, "a positional parameter follows a keyword parameter", body.at(last))
 
