@@ -67,11 +67,11 @@ def _recover(body: Body, statement: ast.Stmt, depths: tuple[int, ...]) -> None:
 def if_(body: Body, node: ast.If) -> None:
     """Elaborate `if`; a condition that is a constant chooses only where `@parameter` says so."""
     if node.comptime:
-        condition = evaluation.index_of(body.elab, evaluation.param_arg(body, node.condition))
+        condition = evaluation.truth_of(body.elab, evaluation.param_arg(body, node.condition))
         if not body.frame.module.is_library:
-            body.elab.coverage.note_arm(node, bool(condition))
+            body.elab.coverage.note_arm(node, condition)
         fetched = node.body if condition else node.orelse
-        outer = body.site.set_launch_targets(targets_satisfying(body, node.condition, bool(condition)))
+        outer = body.site.set_launch_targets(targets_satisfying(body, node.condition, condition))
         block(body, fetched) if fetched else None
         body.site.set_launch_targets(outer)
         if body.elab.coverage.speculation is not None and _is_speculated(body, node):
