@@ -51,10 +51,13 @@ def index_of(elab: Elaboration, value: ParameterArgument) -> int:
 
 def truth_of(elab: Elaboration, value: ParameterArgument) -> bool:
     """Return the truth of a value known at compile time, as its `__bool__` has it."""
-    if isinstance(value, ConstValue) and isinstance(value.ty, StructTy):
-        if value.ty is not well_known.library_type(elab, "Bool"):
-            body = Body(elab, elab.modules.main, elab.modules.main.scope, elab.instances.current)
-            value = param(body, truth_value(body, value), None)
+    if (
+        isinstance(value, ConstValue)
+        and isinstance(value.ty, StructTy)
+        and value.ty is not well_known.library_type(elab, "Bool")
+    ):
+        body = Body(elab, elab.modules.main, elab.modules.main.scope, elab.instances.current)
+        value = param(body, truth_value(body, value), None)
     return bool(index_of(elab, value))
 
 
