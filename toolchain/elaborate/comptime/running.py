@@ -35,8 +35,10 @@ def run(elab: Elaboration, body: Body, value: RValue | Place, span: Span) -> Con
     key = computation(emitted, held, kind, partial(_is_constant, elab))
     if key is not None and key in known:
         return ConstValue(value.ty, known[key])
+    memory = interpreter_for(elab).memory
+    unprinted = memory.unprinted
     const = _run(elab, body, value, span, emitted, held)
-    if key is not None:
+    if key is not None and memory.unprinted == unprinted:  # what was not printed is computed again where it is meant
         known[key] = const.value
     return ConstValue(value.ty, const.value)
 
@@ -63,6 +65,7 @@ def _run(
     body.emit(nodes.Return(None))
     function = nodes.Function("comptime", "compile-time value", (("to", types.PTR),), types.VOID, body.finish())
     interpreter = interpreter_for(elab)
+    interpreter.memory.is_quiet = elab.coverage.speculation is not None
     try:
         address = interpreter.allocate(max(1, types.size_of(kind)), 64)
         interpreter.run(function, (address,))

@@ -7,12 +7,13 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
 from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations, variables
 from ktc.elaborate.calls import conversions, overload_resolution
+from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import merging, operands, operators
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, UnboundParameter
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, PrimTy, StructTy, UnboundParameter
 from ktc.elaborate.model.values import Method, Place, Result, RValue, Var
 from ktc.elaborate.tree.operator_names import UNARY
 from ktc.elaborate.types import struct_types, type_printer, well_known
@@ -156,6 +157,11 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
         values.append(conversions.materialize(body, value) if isinstance(value, FunctionValue) else value)
         lists.append(body.close_list())
         body.set_dead(False)
+    if all(map(_is_compile_time_only, values)):
+        decided = evaluation.param_arg(body, node.condition)
+        if not isinstance(decided, ConstValue):
+            raise Symbolic
+        return values[0 if decided.data else 1]
     values = merging.merge_arms(body, values, lists, node)
     ty = _common(body, values, expected, node)
     places = [v for v in values if isinstance(v, Place) and not v.owned and v.ty is ty and v.pointer.type == types.PTR]
@@ -175,6 +181,11 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
     if struct_types.abi(body.elab, ty) == "direct":
         return RValue(ty, ir_values.rvalue(body, made), loans=locals.loans_of(body, made))
     return made
+
+
+def _is_compile_time_only(value: Result) -> bool:
+    """Return whether a value is of a kind that no program has when it runs: a target."""
+    return isinstance(value, ConstValue) and isinstance(value.ty, PrimTy) and value.ty.ir is None
 
 
 def _is_variable(body: Body, node: ast.Expr) -> bool:

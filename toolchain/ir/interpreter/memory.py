@@ -187,6 +187,8 @@ class Memory:
         self.heap: set[int] = set()
         self.live_bytes = 0
         self.max_bytes = min(max_bytes, OFFSET_MASK)
+        self.is_quiet, self.unprinted = False, 0
+        """Whether what the program prints is dropped, and how often that was done."""
         self._next = FIRST_BLOCK
         self._codecs: dict[Type, Codec] = {}
 
