@@ -28,6 +28,14 @@ def _target_host(use: Use) -> Result:
 
 
 def simd_bits(target: Target) -> int:
+    """Return the width in bits of what one access moves: 16 bytes on all devices, also the CPU as a device.
+
+    Kernels lay out their threads by it.
+    """
+    return 128 if target.is_device else vector_bits(target)
+
+
+def vector_bits(target: Target) -> int:
     """Return the width in bits of a target's widest vector registers that plain code should use."""
     enabled = {part[1:] for part in target.features.split(",") if part.startswith("+")}
     if target.triple.startswith(("x86_64", "i686")):
@@ -49,6 +57,7 @@ _FACTS: Mapping[str, Callable[[Target], "str | int"]] = MappingProxyType(
         "matrix_lanes": lambda target: target.matrix_lanes,
         "max_block_threads": lambda target: target.max_block_threads,
         "simd_bits": simd_bits,
+        "vector_bits": vector_bits,
         "is_device": lambda target: int(target.is_device),
     }
 )
