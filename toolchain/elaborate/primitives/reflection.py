@@ -23,6 +23,7 @@ from ktc.elaborate.model.types import (
     TraitTy,
 )
 from ktc.elaborate.model.values import PackValue, Place, Result, RValue
+from ktc.elaborate.primitives import linkage_names
 from ktc.elaborate.primitives.use import Use, comptime_str
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.resolve.hints import kernel_argument_hint
@@ -91,6 +92,10 @@ def _qualified_name(use: Use) -> Result:
 
 def _func_name(use: Use) -> Result:
     return use.string(str(use.function()))
+
+
+def _linkage_name(use: Use) -> Result:
+    return use.string(linkage_names.linkage_name(use.elab, use.function()))
 
 
 def _func_fits(use: Use) -> Result:
@@ -298,6 +303,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.type_name": (_type_name, 0, ("type",)),
         "kgen.qualified_name": (_qualified_name, 0, ("type", "builtins")),
         "kgen.func_name": (_func_name, 0, ("func",)),
+        "kgen.linkage_name": (_linkage_name, 0, ("func",)),
         "kgen.pack.size": (_pack_size, 0, ("types",)),
         "kgen.pack.indices": (_pack_indices, 0, ("types", "type")),
         "kgen.func.fits": (_func_fits, 0, ("func", "type")),

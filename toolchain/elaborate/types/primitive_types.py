@@ -63,6 +63,9 @@ DTYPES: Mapping[int, tuple[str, "types.IntType | types.FloatType"]] = MappingPro
 SPACES = (0, 1, 3, 4, 5)
 
 
+_INTEGERS: Mapping[int, "types.Type"] = MappingProxyType({8: types.I8, 16: types.I16, 32: types.I32, 64: types.I64})
+
+
 _PLAIN: Mapping[str, tuple[str, "types.Type | None"]] = MappingProxyType(
     {
         "index": ("s", types.I64),
@@ -72,6 +75,13 @@ _PLAIN: Mapping[str, tuple[str, "types.Type | None"]] = MappingProxyType(
         "i16": ("s", types.I16),
         "i32": ("s", types.I32),
         "i64": ("s", types.I64),
+        "i128": ("s", types.I128),
+        **{f"si{width}": ("s", ty) for width, ty in _INTEGERS.items()},
+        **{f"ui{width}": ("u", ty) for width, ty in _INTEGERS.items()},
+        "f16": ("f", types.F16),
+        "bf16": ("f", types.BF16),
+        "f32": ("f", types.F32),
+        "f64": ("f", types.F64),
         "!kgen.string": ("", STRING),
         "!kgen.none": ("", types.UNIT),
         "!kgen.int_literal": ("", None),

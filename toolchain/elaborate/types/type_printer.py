@@ -18,17 +18,13 @@ from ktc.elaborate.model.types import (
     is_symbolic,
     show,
     show_constant,
-    signed,
 )
-from ktc.elaborate.types import string_constants, struct_types
+from ktc.elaborate.types import constant_printer, string_constants, struct_types
+from ktc.elaborate.types.constant_printer import HIDDEN
 from ktc.ir import types
-from ktc.ir.types import ArrayType, FloatType, StructType, VectorType
 from ktc.syntax import ast
 
 _SHORT = frozenset({"Int", "UInt", "Bool", "String", "SIMD"})
-
-
-_HIDDEN = "<unprintable>"
 
 
 def qualified(elab: Elaboration, value: object, builtins: bool) -> str:
@@ -46,8 +42,10 @@ def qualified(elab: Elaboration, value: object, builtins: bool) -> str:
             return "{}"
         case ConstValue(StructTy() as ty, data):
             return _qualified_constant(elab, ty, data, builtins)
-        case ParameterPack():
-            return _HIDDEN
+        case ParameterPack() | FunctionValue():
+            return HIDDEN
+        case ConstValue(PrimTy(name="!kgen.target")):
+            return HIDDEN
         case _:
             return "?" if is_symbolic(value) else show(value)
 
@@ -73,22 +71,11 @@ def _module_name(module: ModuleInfo) -> str:
 
 def _qualified_constant(elab: Elaboration, ty: StructTy, data: object, builtins: bool) -> str:
     prim = struct_types.base_prim(elab, ty)
-    if ty.info.module.is_library and ty.info.name == "Origin":
-        return "{}"
     if ty.info.module.is_library and ty.info.name == "AddressSpace" and prim is not None:
         return show(ConstValue(prim, data))
-    if ty.info.module.is_library and ty.info.name == "StringSlice":
-        text = string_constants.string_of(elab, data)
-        return f'{{"{text}", {len(text.encode("utf-8", "surrogateescape"))}}}'
-    if prim is None or isinstance(prim.ir, (ArrayType, StructType)):
-        return f"{{{_HIDDEN}}}" if ty.params else _HIDDEN
-    if isinstance(prim, PrimTy) and isinstance(prim.ir, FloatType):
-        number = show(ConstValue(prim, data)).removesuffix(".0")
-        return f"{number} : {_qualified_struct(elab, ty, builtins)}"
-    if isinstance(data, tuple) and isinstance(prim, PrimTy) and isinstance(prim.ir, VectorType) and prim.kind in "su":
-        bits = prim.ir.element.bits
-        lanes = ", ".join(str(signed(lane, bits) if prim.kind == "s" else lane) for lane in data)
-        return f"[{lanes}] : {_qualified_struct(elab, ty, builtins)}"
+    found = constant_printer.struct_constant(elab, ty, data, lambda part: qualified(elab, part, builtins))
+    if found is not None:
+        return found
     name = show_constant(ty, data)
     if builtins and name.startswith(f"{ty.info.name}."):
         return f"{_qualified_struct(elab, ty, builtins)}{name.removeprefix(ty.info.name)}"
