@@ -120,4 +120,5 @@ def outer_variable(body: Body, var: Var, node: ast.Node) -> Val:
     captured = captured_variable(body, var)
     if captured is not None:
         return captured
-    return Place(var.ty, nodes.LocalAddress(FOREIGN), False, None, (), False, "foreign")
+    mutable = body.site.is_reflected and isinstance(var.value, Place) and var.value.mutable
+    return Place(var.ty, nodes.LocalAddress(FOREIGN), mutable, None, (), False, "foreign")
