@@ -22,7 +22,6 @@ def break_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list[
     """Of candidates that cost the same the ones with the fewest open types; several of a user's are an error."""
     fixed = [found for found in best if not _has_variadic_parameters(found.instance.fn)]
     best = fixed or best  # one that names its parameters goes before one that takes any number
-    best = [found for found in best if not found.instance.fn.node.raises] or best
     bare = [_bare_types(body, found) for found in best]
     best = [found for found, count in zip(best, bare, strict=True) if count == min(bare)]
     fewest = min(map(partial(_open_types, body), best))
