@@ -131,7 +131,10 @@ def reflect(body: Body, name: str, node: ast.Call) -> Result:
         return value.ty
     if len(node.args) > 1:
         return _common_origin(body, inner, node)
-    own = variables.find(body, node.args[0].id) if node.args and isinstance(node.args[0], ast.Name) else None
+    root = node.args[0] if node.args else None
+    while isinstance(root, ast.Attribute) and isinstance(value, Place) and value.loans is None:
+        root = root.value  # a field lies where the whole does
+    own = variables.find(body, root.id) if isinstance(root, ast.Name) else None
     place = own.value if isinstance(own, Var) else value
     mutable = isinstance(place, Place) and place.mutable
     return well_known.origin_constant(body.elab, ir_values.origin_of(body, place, mutable))
