@@ -13,6 +13,7 @@ from ktc.elaborate.model.types import ConstValue, FunctionTy, OriginValue, Param
 from ktc.elaborate.model.values import Arg, CollectionLiteral, Place, Result, RValue
 from ktc.elaborate.resolve.suggestions import mutability_help
 from ktc.elaborate.types import type_printer, type_relations
+from ktc.syntax import ast
 
 _DECLARE_TYPE = "declare the variable with that type"
 
@@ -85,6 +86,9 @@ def check_reference_argument(body: Body, instance: Instance, sig: ArgumentSignat
         raise Mismatch(Code.CANNOT_MUTATE, text, slot.span, 2, hint=mutability_help(value.read_only_reason))
     if instance.fn.module.is_library or not isinstance(value, Place):
         return
+    if value.local is not None and value.local.name and _is_external(body, instance, sig):
+        text = f"argument '{sig.name}' of {instance.fn.title} refers to memory from elsewhere, and this is a variable"
+        raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2)
     have, expected = value.ty, sig.ty
     if (
         value.owned
@@ -96,6 +100,15 @@ def check_reference_argument(body: Body, instance: Instance, sig: ArgumentSignat
     given, expected_name = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, expected)
     text = f"argument '{sig.name}' of {instance.fn.title} refers to a '{expected_name}', and this is a '{given}'"
     raise Mismatch(Code.TYPE_MISMATCH, text, slot.span, 2, hint=_DECLARE_TYPE)
+
+
+def _is_external(body: Body, instance: Instance, sig: ArgumentSignature) -> bool:
+    """Return whether a `ref` argument is declared to be in memory that no variable of the program is in."""
+    if len(sig.node.origin) == 0 or not isinstance(sig.node.origin[0], ast.Attribute):
+        return False
+    origin = body.api.evaluate(body.elab, sig.node.origin[0], instance.scope, instance.fn.module)
+    data = origin.data if isinstance(origin, ConstValue) else None
+    return isinstance(data, OriginValue) and data.kind == "external"
 
 
 def makes_mutable(body: Body, instance: Instance, value: Result) -> bool:
