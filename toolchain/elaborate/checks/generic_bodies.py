@@ -11,7 +11,7 @@ bound along with the types of an instance would cost every instance and would mi
 """
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from ktc.elaborate.checks import speculation
@@ -206,7 +206,10 @@ def _elaborate_alone(
             ty = written
     actual = _actual(elab, fn, Scope(scope, "function"), ty)
     has_defaults = any(arg.default is not None for arg in fn.node.args)
-    if not elab.generics.archetypes and is_shown and not elab.coverage.assumed_immutable and not has_defaults:
+    is_seen = (
+        not elab.generics.archetypes and not elab.coverage.assumed_immutable and not _has_several_origins(given, ty)
+    )
+    if is_seen and is_shown and not has_defaults:
         return  # there is nothing in it that an instance does not show
     instance = instance_table.instance(elab, fn, ty, given, actual, env, None, span=fn.span())
     if instance.function is not None or instance.failed:  # one that is used has the same parameters
@@ -224,6 +227,16 @@ def _elaborate_alone(
             with contextlib.suppress(ErrorReported):
                 _elaborate_alone(elab, inner, None, False, inner.parent)
     elab.coverage.nested.clear()
+
+
+def _has_several_origins(given: Mapping[str, ParameterArgument], ty: StructTy | None) -> bool:
+    """Return whether there are several origins, which are one to the instances."""
+    values = (*given.values(), *(ty.params if ty is not None else ()))
+    return len({one.data.name for one in values if isinstance(one, ConstValue) and _is_origin(one.data)}) > 1
+
+
+def _is_origin(data: object) -> bool:
+    return isinstance(data, OriginValue) and data.name != ""
 
 
 def _elaborate_nested(elab: Elaboration) -> None:

@@ -196,12 +196,13 @@ def _archetype_for(
         return _function(elab, expected, name, module, at)
     if isinstance(expected, PartialTy) and expected.info is well_known.library_info(elab, "Origin"):
         elab.coverage.note_assumed_immutable()
-        return well_known.origin_constant(elab, OriginValue("some", False))
+        return well_known.origin_constant(elab, OriginValue("some", False, name=name))
     if not isinstance(expected, StructTy):
         raise NoArchetype
     if expected.info is well_known.library_info(elab, "Origin"):
         flag = expected.params[0]
-        return ConstValue(expected, OriginValue("some", bool(flag.data) if isinstance(flag, ConstValue) else True))
+        mutable = bool(flag.data) if isinstance(flag, ConstValue) else True
+        return ConstValue(expected, OriginValue("some", mutable, name=name))
     elab.coverage.note_uncertain()
     return _constant(elab, expected, None)
 

@@ -118,11 +118,13 @@ class FunctionTy(Ty):
 @record
 class OriginValue:
     """Where a reference points. `kind`: "any", "static", "external", "local" with the local, or "some": into what the
-    caller knows (instances do not depend on whose variables they were called with)."""
+    caller knows (instances do not depend on whose variables they were called with). Where a generic body is checked,
+    `name` is the parameter that it stands for."""
 
     kind: str
     mutable: bool = True
     local: nodes.Local | None = None
+    name: str = ""
 
 
 @record

@@ -41,9 +41,13 @@ def _check_anywhere(body: Body, have: Ty, expected: Ty, span: Span) -> None:
     data = [(a.data, b.data) for a, b in pairs if isinstance(a, ConstValue) and isinstance(b, ConstValue)]
     origins = [(a, b) for a, b in data if isinstance(a, OriginValue) and isinstance(b, OriginValue)]
     if any(a.kind in ("local", "some") and b.kind == "any" for a, b in origins) and _is_exact(expected.info):
-        given, wanted = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, expected)
-        text = f"'{given}' does not convert to '{wanted}', which points anywhere"
+        shown, other = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, expected)
+        text = f"'{shown}' does not convert to '{other}', which points anywhere"
         body.fail(Code.TYPE_MISMATCH, text, span, "give the type an origin parameter, or convert the value explicitly")
+    for given, wanted in origins:
+        if given.name and wanted.name and given.name != wanted.name:
+            text = f"this points into '{given.name}', but the expected type points into '{wanted.name}'"
+            body.fail(Code.TYPE_MISMATCH, text, span, f"give both the origin '{wanted.name}'")
 
 
 def _is_exact(info: StructInfo) -> bool:
