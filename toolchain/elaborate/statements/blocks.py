@@ -8,7 +8,7 @@ from ktc.elaborate.closures import captures
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import conditions
 from ktc.elaborate.kernels.launch_targets import targets_satisfying
-from ktc.elaborate.model.declarations import AliasInfo, Scope
+from ktc.elaborate.model.declarations import AliasInfo, ImportRef, Scope
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.values import Binding, Method
@@ -181,7 +181,14 @@ def expression_statement(body: Body, node: ast.ExprStmt) -> None:
 
 def imports(body: Body, node: ast.Import | ast.FromImport) -> None:
     """Elaborate an import in a function."""
-    modules.add_imports(body.elab, body.frame.scope.names, node, body.frame.module)
+    names = body.frame.scope.names
+    before = dict(names)
+    modules.add_imports(body.elab, names, node, body.frame.module)
+    if body.frame.module.is_library:
+        return
+    for name, ref in list(names.items()):  # also what is never used must exist
+        if isinstance(ref, ImportRef) and not ref.weak and before.get(name) is not ref:
+            names[name] = modules.follow(body.elab, ref) or ref
 
 
 def unsupported(body: Body, node: ast.Stmt) -> NoReturn:
