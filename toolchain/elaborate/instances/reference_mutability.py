@@ -37,7 +37,9 @@ def is_always_immutable(elab: Elaboration, instance: Instance, sig: ArgumentSign
 def readonly_result(elab: Elaboration, signature: Signature, values: Values) -> Ty:
     """Return the type of a call's result, read only where it points into what the caller may not change."""
     ty = signature.result_ty
-    if not signature.borrowed_args or not any(origin.mutable for origin in struct_types.origins_of(elab, ty)):
+    if not signature.borrowed_args or not any(
+        origin.mutable and not origin.cast for origin in struct_types.origins_of(elab, ty)
+    ):
         return ty
     borrowed = [(signature.args[i], values[i]) for i in signature.borrowed_args]
     if not any(
@@ -70,7 +72,12 @@ def _immutable_type(elab: Elaboration, ty: Ty, kept: set[StructTy]) -> Ty:
     at = {param.name: i for i, param in enumerate(ty.info.node.params)}
     for i, (param, value) in enumerate(zip(ty.info.node.params, ty.params, strict=True)):
         origin = value.data if isinstance(value, ConstValue) else None
-        if not isinstance(origin, OriginValue) or not origin.mutable or origin.kind not in ("local", "some"):
+        if (
+            not isinstance(origin, OriginValue)
+            or not origin.mutable
+            or origin.cast
+            or origin.kind not in ("local", "some")
+        ):
             continue
         found[i] = well_known.origin_constant(elab, OriginValue(origin.kind, False, origin.local))
         if isinstance(param.type, ast.Subscript) and isinstance(param.type.args[0], ast.Name):

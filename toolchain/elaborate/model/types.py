@@ -118,13 +118,15 @@ class FunctionTy(Ty):
 @record
 class OriginValue:
     """Where a reference points. `kind`: "any", "static", "external", "local" with the local, or "some": into what the
-    caller knows (instances do not depend on whose variables they were called with). Where a generic body is checked,
-    `name` is the parameter that it stands for."""
+    caller knows (instances do not depend on whose variables they were called with). `cast`: a cast to a mutable origin
+    says that it is mutable, whatever the caller may change. Where a generic body is checked, `name` is the parameter
+    that it stands for."""
 
     kind: str
     mutable: bool = True
     local: nodes.Local | None = None
     name: str = ""
+    cast: bool = False
 
 
 @record

@@ -285,7 +285,8 @@ def _origin_cast(use: Use) -> Result:
     data = given.data if isinstance(given, ConstValue) else None
     if not isinstance(given, ConstValue) or not isinstance(data, OriginValue):
         raise Symbolic  # one that a generic function is tried with
-    return ConstValue(given.ty, OriginValue(data.kind, use.flag("mut"), data.local))
+    mutable = use.flag("mut")
+    return ConstValue(given.ty, OriginValue(data.kind, mutable, data.local, cast=mutable))
 
 
 # operation -> (what does it, number of operands, attributes)

@@ -214,9 +214,9 @@ def canonical(elab: Elaboration, value: ParameterArgument) -> ParameterArgument:
     """Return a parameter value with the origins of locals replaced by one that names none, so that an instance does
     not depend on whose variables it was called with."""
     match value:
-        case ConstValue(ty, OriginValue(kind="local") as origin):
+        case ConstValue(ty, OriginValue() as origin) if origin.kind == "local" or origin.cast:
             own = canonical_struct(elab, ty) if isinstance(ty, StructTy) else ty
-            return ConstValue(own, OriginValue("some", origin.mutable))
+            return ConstValue(own, OriginValue("some" if origin.kind == "local" else origin.kind, origin.mutable))
         case StructTy():
             return canonical_struct(elab, value)
         case ParameterPack(items):

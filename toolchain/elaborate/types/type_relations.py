@@ -19,7 +19,9 @@ from ktc.elaborate.types import struct_types
 def as_mutable(origin: OriginValue, expected: StructTy) -> OriginValue:
     """Return an origin as one of a type of origins: what may be written to can be taken as what is only read."""
     mut = expected.params[0] if expected.params else None
-    return replace(origin, mutable=False) if origin.mutable and isinstance(mut, ConstValue) and not mut.data else origin
+    if origin.mutable and isinstance(mut, ConstValue) and not mut.data:
+        return replace(origin, mutable=False, cast=False)
+    return origin
 
 
 def is_static(value: object) -> bool:
