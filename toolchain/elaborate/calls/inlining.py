@@ -80,7 +80,7 @@ def pack_value(body: Body, sig: ArgumentSignature, value: PackValue) -> RValue:
 def variadic_value(body: Body, sig: ArgumentSignature, args: Sequence[Value]) -> RValue:
     """Make a `VariadicList` or `VariadicPack` of addresses."""
     if sig.variadic == "pack":
-        ty = well_known.pack_type(body.elab, sig.pack)
+        ty = well_known.pack_type(body.elab, sig.pack, sig.convention == "mut")
         kind = struct_types.ir_type(body.elab, ty)
         if not args:
             return RValue(ty, nodes.Const(kind, ()))

@@ -170,9 +170,7 @@ def _try(
             self_ty = parameter_inference.concrete_self(body, self_ty, bound)
         pattern = unification.signature_pattern(elab, fn, self_ty) if self_ty is None or not self_ty.symbolic else None
         for name in names:
-            sym = None
-            if pattern is not None:
-                sym = pattern.symbols.get(name.name)
+            sym = pattern.symbols.get(name.name) if pattern is not None else None
             value = bound.get(sym) if sym is not None else None
             if value is None:
                 value = next((v for s, v in bound.items() if s.name == name.name and s.owner == fn.uid), None)
@@ -188,6 +186,7 @@ def _try(
         check_forms(elab, fn, given, slots)
     scope = Scope(unification.fn_scope_parent(elab, fn, self_ty), "function")
     given = parameter_binding.complete_parameters(elab, fn.node.params, given, scope, fn.module, what)
+    parameter_inference.check_where(elab, fn, given, scope, what)
     actual = parameter_inference.actual_types(body, fn, self_ty, slots)
     instance = instance_table.instance(elab, fn, self_ty, given, actual, env, body)
     if fn.node.where:

@@ -23,6 +23,7 @@ from ktc.elaborate.model.types import (
     UnboundParameter,
 )
 from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, PackValue, Place, Result, RValue, Slot
+from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.types import struct_members, struct_types, type_relations, well_known
 from ktc.elaborate.types.type_relations import is_static
 from ktc.ir import types
@@ -276,6 +277,22 @@ def _converted_type(body: Body, have: StructTy, expected: StructTy | PartialTy, 
     finally:
         body.site.set_inferring(False)
     return found.instance.self_ty if found is not None else None
+
+
+def check_where(
+    elab: Elaboration, fn: FunctionInfo, given: dict[str, ParameterArgument], scope: Scope, what: str
+) -> None:
+    """Check the `where` conditions that name no arguments: before the signature is read, which may rely on them.
+
+    Raises:
+        Mismatch: one does not hold.
+    """
+    arguments = {arg.name for arg in fn.node.args}
+    about = [condition for condition in fn.node.where if not arguments & names_in(condition)]
+    if about:
+        inner = Scope(scope, "function")
+        inner.names.update(given)
+        parameter_binding.check_where(elab, about, inner, fn.module, what)
 
 
 def type_of(body: Body, value: Result) -> Ty | None:

@@ -25,6 +25,16 @@ def spelled_out(body: Body, node: ast.Call) -> ast.Expr | None:
     body.fail(Code.SYNTAX_ERROR, f"'{name}' can only be assigned to", body.at(node))
 
 
+def marked(operation: str, node: ast.Call) -> ast.Expr | None:
+    """Return the variable that an operation about ownership names, whether or not it has a value, or None."""
+    match node.args:
+        case (ast.Call(func=ast.Name(id="__get_mvalue_as_litref"), args=(of,)),) if operation.startswith(
+            "lit.ownership."
+        ):
+            return of
+    return None
+
+
 def initialization(body: Body, target: ast.Expr, value: ast.Expr) -> ast.Call | None:
     """Return the call that `__get_address_as_uninit_lvalue(p) = v` stands for, or None."""
     if not isinstance(target, ast.Call) or not isinstance(target.func, ast.Name):

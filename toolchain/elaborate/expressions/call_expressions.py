@@ -8,7 +8,7 @@ from ktc.elaborate.builder import ir_values, locals, materialization, partial_mo
 from ktc.elaborate.calls import call_lowering, conversions
 from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.comptime import evaluation
-from ktc.elaborate.expressions import address_forms, collection_literals, operands
+from ktc.elaborate.expressions import address_forms, collection_literals, members, operands
 from ktc.elaborate.generics import archetypes, function_types
 from ktc.elaborate.kernels.launch_limits import warn_refused
 from ktc.elaborate.model.declarations import OverloadSet, Ty
@@ -104,7 +104,9 @@ def special_call(body: Body, node: ast.Call) -> Result:
                 if isinstance(value, (UnboundParameter, Opaque)) or getattr(value, "symbolic", False):
                     raise Symbolic
                 values[key.name] = value
-        args = [operands.arg(body, item).value for item in node.args]
+        about = address_forms.marked(func.name, node)
+        args = [members.place_or_value(body, about)] if about is not None else []
+        args = args or [operands.arg(body, item).value for item in node.args]
         span = body.at(node)
         outer = body.frame.set_span(body.frame.span or span)
         try:

@@ -1,10 +1,11 @@
 """The primitives that touch memory, the places of values, and calls to what is not written in the language."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from ktc.diag.codes import Code
-from ktc.elaborate.builder import ir_values, locals, materialization, place_operations
+from ktc.elaborate.builder import ir_values, locals, materialization, partial_moves, place_operations
 from ktc.elaborate.kernels import launches
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.values import Place, Result, RValue
@@ -165,6 +166,14 @@ def _take(use: Use) -> Result:
 
 def _destroy(use: Use) -> Result:
     place_operations.destroy_place(use.body, use.type_of(), use.pointer(0), use.span)
+    return use.nothing()
+
+
+def _mark(kind: str, use: Use) -> Result:
+    place = use.args[0]
+    if not isinstance(place, Place) or place.local is None:
+        use.fail(Code.TYPE_MISMATCH, f"'{use.name}' is about a variable: '__get_mvalue_as_litref(x)'")
+    partial_moves.mark(use.body, kind, place, use.span)
     return use.nothing()
 
 
@@ -333,6 +342,8 @@ MEMORY: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "lit.ref.to_pointer": (_to_pointer, 1, ()),
         "lit.init": (_init, 2, ()),
         "lit.take": (_take, 1, ("_type",)),
+        "lit.ownership.mark_initialized": (partial(_mark, "init"), 1, ()),
+        "lit.ownership.mark_destroyed": (partial(_mark, "consume"), 1, ()),
         "lit.destroy": (_destroy, 1, ("_type",)),
         "pop.atomic.rmw": (_atomic_rmw, 2, ("op", "ordering", "scope")),
         "pop.atomic.cmpxchg": (_atomic_cmpxchg, 3, ("ordering", "scope")),

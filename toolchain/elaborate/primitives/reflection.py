@@ -153,7 +153,7 @@ def _pack_get(use: Use) -> Result:
     at = member(use, len(members))
     if prim.name == "!kgen.refs":
         refs = ir_values.rvalue(use.body, value)
-        return Place(members[at], refs if len(members) == 1 else use.op("get", (refs,), None, at))
+        return Place(members[at], refs if len(members) == 1 else use.op("get", (refs,), None, at), True)
     place = materialization.as_place(use.body, value)
     kind, indices = erase([struct_types.ir_type(use.elab, member) for member in members])
     pointer = place.pointer

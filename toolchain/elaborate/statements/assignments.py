@@ -113,7 +113,8 @@ def var_decl(body: Body, node: ast.VarDecl) -> None:
         variable_declarations.declare_uninitialized(body, name, expected, node)
         return
     try:
-        value = body.api.expr(body, node.value, expected if isinstance(expected, Ty) else None)
+        rebound = variable_declarations.rebound_place(body, node.value) if node.kind == "ref" else None
+        value = rebound or body.api.expr(body, node.value, expected if isinstance(expected, Ty) else None)
         if node.kind == "ref":
             variable_declarations.check_place(body, value, node.value)
             variable_declarations.declare_reference(body, node.target, materialization.as_place(body, value))

@@ -86,6 +86,9 @@ def return_(body: Body, node: ast.Return) -> None:
 
 def _place_of(body: Body, node: ast.Expr) -> Place:
     """Elaborate a result that is a reference."""
+    rebound = variable_declarations.rebound_place(body, node)
+    if rebound is not None:
+        return rebound
     found = conditions.ternary(body, node, None, True) if isinstance(node, ast.Ternary) else body.api.expr(body, node)
     return found if isinstance(found, Place) else materialization.as_place(body, found)
 

@@ -77,9 +77,32 @@ def declare_reference(body: Body, target: ast.Name, place: Place) -> None:
     body.frame.scope.names[target.id] = Var(target.id, place.ty, place, body.at(target), "ref", body=body)
 
 
+def _is_generic(body: Body) -> bool:
+    """Return whether a function is compiled with types for its parameters: in its own words they may be in memory."""
+    instance = body.frame.instance
+    if instance is None:
+        return False
+    given = (*instance.param_values, *(instance.self_ty.params if instance.self_ty is not None else ()))
+    return any(isinstance(value, (Ty, ParameterPack)) for value in given)
+
+
+def rebound_place(body: Body, node: ast.Expr) -> Place | None:
+    """Return the place that `rebind[T](x)` gives another type, if it is the same type here: in generic code it is a
+    place, also where the type turns out to be that of a number.
+    """
+    match node:
+        case ast.Call(
+            func=ast.Subscript(base=ast.Name(id="rebind"), args=(kind,)), args=(ast.Name() | ast.Attribute() as of,)
+        ) if _is_generic(body):
+            place = body.api.expr(body, of)
+            ty = evaluation.param_arg(body, kind)
+            return place if isinstance(place, Place) and place.ty is ty else None
+    return None
+
+
 def check_place(body: Body, value: Result, node: ast.Expr, what: str = "") -> None:
     """Report a reference to a number and the like that lies nowhere in memory."""
-    if body.frame.module.is_library or not isinstance(value, (RValue, ConstValue)):
+    if body.frame.module.is_library or not isinstance(value, (RValue, ConstValue)) or _is_generic(body):
         return
     if not what and not isinstance(
         node, (ast.Call, ast.IntLit, ast.FloatLit, ast.BoolLit, ast.Binary, ast.Unary, ast.Compare)

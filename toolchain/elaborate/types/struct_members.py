@@ -171,6 +171,8 @@ def _conforms_one(elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
         return True
     if trait.name in ("AnyTrivialRegType", "TrivialRegType"):
         return struct_types.is_trivial(elab, ty) or isinstance(ty, (FunctionTy, TraitTy)) or says_trivial(elab, ty)
+    if trait.name == "_RegisterTrivial" and trait.module.is_library:
+        return not isinstance(ty, StructTy) or ty.info.register_trivial
     if isinstance(ty, StructTy):
         known = ty.conforms.get(trait.uid)
         if known is None:

@@ -68,11 +68,10 @@ def tuple_type(elab: Elaboration, kinds: tuple[Ty, ...]) -> StructTy:
     return struct_types.struct_type(elab, library_info(elab, "Tuple"), (ParameterPack(kinds),))
 
 
-def pack_type(elab: Elaboration, kinds: tuple[Ty | None, ...]) -> StructTy:
+def pack_type(elab: Elaboration, kinds: tuple[Ty | None, ...], mutable: bool = False) -> StructTy:
     """Return the type of `*args` of different types."""
-    no = bool_constant(elab, False)
-    origin, any_trait = origin_constant(elab, OriginValue("any", False)), struct_members.trait_type(elab, ())
-    given = no, no, origin, any_trait, ParameterPack(kinds)
+    origin, any_trait = origin_constant(elab, OriginValue("any", mutable)), struct_members.trait_type(elab, ())
+    given = bool_constant(elab, mutable), bool_constant(elab, False), origin, any_trait, ParameterPack(kinds)
     return struct_types.struct_type(elab, library_info(elab, "VariadicPack"), given)
 
 
