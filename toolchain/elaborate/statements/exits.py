@@ -28,6 +28,7 @@ from ktc.elaborate.model.values import Arg, Binding, Place, Result, RValue, Val,
 from ktc.elaborate.ownership.reference_escapes import check_returned, check_returned_place
 from ktc.elaborate.statements import overwrites, unreachable, variable_declarations
 from ktc.elaborate.statements.loops import NOT
+from ktc.elaborate.statements.variable_declarations import value_or_place
 from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.types import primitive_types, struct_members, struct_types, type_printer, well_known
 from ktc.ir import nodes, ops, types
@@ -86,10 +87,7 @@ def return_(body: Body, node: ast.Return) -> None:
 
 def _place_of(body: Body, node: ast.Expr) -> Place:
     """Elaborate a result that is a reference."""
-    rebound = variable_declarations.rebound_place(body, node)
-    if rebound is not None:
-        return rebound
-    found = conditions.ternary(body, node, None, True) if isinstance(node, ast.Ternary) else body.api.expr(body, node)
+    found = conditions.ternary(body, node, None, True) if isinstance(node, ast.Ternary) else value_or_place(body, node)
     return found if isinstance(found, Place) else materialization.as_place(body, found)
 
 
@@ -125,9 +123,8 @@ def _return_inline(body: Body, node: ast.Return) -> None:
             place = materialization.as_place(body, given)
             value = replace(place, mutable=place.mutable and signature.result_mutable, owned=False, read_only_reason="")
         else:
-            value = conversions.convert_value(body, given, signature.result_ty, body.at(node.value))
-            if isinstance(value, Place):
-                value = variable_declarations.snapshot(body, value)
+            converted = conversions.convert_value(body, given, signature.result_ty, body.at(node.value))
+            value = variable_declarations.snapshot(body, converted)
         if body.frame.builtin_self is not None:
             body.frame.builtin_whole = value
         body.frame.inline_result.append(value)

@@ -100,6 +100,11 @@ def rebound_place(body: Body, node: ast.Expr) -> Place | None:
     return None
 
 
+def value_or_place(body: Body, node: ast.Expr) -> Result:
+    """Elaborate an expression; a place that is only taken for another type is that place."""
+    return rebound_place(body, node) or body.api.expr(body, node)
+
+
 def check_place(body: Body, value: Result, node: ast.Expr, what: str = "") -> None:
     """Report a reference to a number and the like that lies nowhere in memory."""
     if body.frame.module.is_library or not isinstance(value, (RValue, ConstValue)) or _is_generic(body):
