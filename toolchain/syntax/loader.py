@@ -52,6 +52,7 @@ class Package:
         packed: modules of the library by name, each with the name of its file and its tree (`parser.pack`): these
             need not be looked for, or read.
         overlays: texts by absolute path that stand for what the files hold (an editor's, a test's).
+        home: dotted name of the package that the main file starts; empty for a file that is in none.
     """
 
     root: ast.Module
@@ -67,6 +68,7 @@ class Package:
     packed: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     sources: dict[str, Source] = field(default_factory=dict)
     overlays: Mapping[str, Source] = field(default_factory=dict)
+    home: str = ""
     _mounted: dict[str, dict[str, Source] | None] = field(default_factory=dict)
     _asked: dict[tuple[str, bool], ast.Module | None] = field(default_factory=dict)
     _exists: dict[str, bool] = field(default_factory=dict)
@@ -91,9 +93,9 @@ class Package:
         if level == 0:
             return module
         own = self.names[id(importer)]
-        if own == MAIN:
+        if own == MAIN and not self.home:
             return None
-        parts = own.split(".")
+        parts = [*self.home.split("."), MAIN] if own == MAIN else own.split(".")
         up = level - 1 if self.is_package(importer) else level
         if up >= len(parts):
             return None
@@ -276,6 +278,10 @@ def load(
     Reports: FILE_ERROR, NOT_UTF8, and what the parser reports.
     """
     reads = {} if reads is None else reads
+    if root.suffix == package_files.SUFFIX and root.is_file():
+        help = "a program imports it: 'from PACKAGE import NAME', with '-I FOLDER'"
+        sink.report(Diagnostic(Code.FILE_ERROR, None, f"'{root}' is a package, not a program", help))
+        return None
     source = read_source(root, sink, False, reads, overlays or {})
     if source is None:
         return None
@@ -286,8 +292,10 @@ def load(
     module = tree if tree is not None and tree.source.text == source.text else parse(source, sink, cache)
     if module is None:
         return None
-    folders = tuple(dict.fromkeys((root.parent, *search) if beside else search))
-    package = Package(module, folders, stdlib, cache, sink, reads=reads, overlays=overlays or {})
+    top, home = _started_package(root)
+    own = (root.parent, top) if home else (root.parent,)
+    folders = tuple(dict.fromkeys((*own, *search) if beside else search))
+    package = Package(module, folders, stdlib, cache, sink, reads=reads, overlays=overlays or {}, home=home)
     package.add(MAIN, module)
     return package
 
@@ -343,6 +351,18 @@ def read_source(
 def shown_name(path: Path) -> str:
     """Return what messages call a file: its path, or that it came from standard input (`cli/standard_input.py`)."""
     return STANDARD_INPUT if path.parent.name == STANDARD_INPUT else str(path)
+
+
+def _started_package(root: Path) -> tuple[Path, str]:
+    """Return the folder around the package that a main file starts, and its dotted name: empty if there is none.
+
+    `__main__` starts the package that it lies in, as in Python; any other file is a program of its own.
+    """
+    folder, parts = root.absolute().parent, list[str]()
+    while root.stem == MAIN and any((folder / (_INIT + suffix)).is_file() for suffix in SUFFIXES):
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return folder, ".".join(parts)
 
 
 def _candidates(folder: Path, parts: list[str]) -> list[Path]:

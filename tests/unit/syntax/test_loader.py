@@ -57,6 +57,19 @@ def test_std_means_the_library_alone(tmp_path: Path) -> None:
     assert made.find("m", importer=library) is library
 
 
+def test_main_of_a_package_imports_relative_to_it(tmp_path: Path) -> None:
+    names = ("a/b/__main__.kpy", "a/b/__init__.kpy", "a/__init__.kpy", "a/b/m.kpy", "a/n.kpy")
+    files: dict[str, str | bytes] = dict.fromkeys(names, MODULE)
+    made, _ = package(tmp_path, files, "a/b/__main__.kpy")
+    assert made is not None
+    assert made.absolute(made.root, 1, "m") == "a.b.m" and made.absolute(made.root, 2, "n") == "a.n"
+    assert made.absolute(made.root, 3, "m") is None
+    for dotted in ("a.b.m", "a.n", "m"):
+        assert made.find(dotted) is not None
+    other, _ = package(tmp_path, {"a/b/tool.kpy": MODULE}, "a/b/tool.kpy")
+    assert other is not None and other.absolute(other.root, 1, "m") is None, "any other file is in no package"
+
+
 def test_packages_only_of_this_library_yield_to_the_programs(tmp_path: Path) -> None:
     made, _ = package(tmp_path, {"linalg.kpy": MODULE, "std/linalg.kpy": MODULE})
     assert made is not None
