@@ -1,8 +1,9 @@
 """Every program with kernels: on the CPU device, on Intel's OpenCL runtime, and on the stand-ins for AMD's runtime and
 Metal. One executable holds the code of all of them, and that of one of NVIDIA's GPUs, which is assembled.
 
-Those take turns from program to program, and every second program is assembled for AMD's CDNA. `make kernels` compiles
-all programs for six GPUs.
+NVIDIA's GPUs take turns from program to program, and every second program is assembled for AMD's CDNA. The programs of
+tests/gpu run on all devices; the interfaces take turns from one other program to the next. `make devices` runs all
+programs on all devices, and `make kernels` compiles them for six GPUs.
 """
 
 import os
@@ -101,6 +102,17 @@ LONG = frozenset({
 NUMBERED = list(enumerate(launching()))
 
 
+def accepted(program: Program) -> list[str]:
+    """Return the interfaces whose targets compile a program."""
+    return [api for api in TARGETS if program.name not in REFUSED[api]]
+
+
+def in_turn(number: int, program: Program) -> list[str]:
+    """Return the interfaces through which `make test` runs a program: all for one of tests/gpu, else one in turn."""
+    apis = accepted(program)
+    return apis if program.name.startswith("tests/gpu/") else apis[number % len(apis) :][:1] if apis else []
+
+
 def listed(numbered: list[tuple[int, Program]]) -> list[ParameterSet]:
     return [pytest.param(number, one, id=one.name.removeprefix("tests/")) for number, one in numbered]
 
@@ -130,7 +142,20 @@ def test_program(
     number: int, program: Program, runtimes: Mapping[str, Path], program_cache: Path, tmp_path: Path
 ) -> None:
     """It gives on each device what is expected, does nothing that a runtime forbids, and its SPIR-V is valid."""
-    on_devices(program, NVIDIA[number % len(NVIDIA)], runtimes, program_cache, tmp_path)
+    on_devices(program, NVIDIA[number % len(NVIDIA)], in_turn(number, program), runtimes, program_cache, tmp_path)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize(
+    ("number", "program"),
+    listed([one for one in NUMBERED if one[1].name not in LONG and in_turn(*one) != accepted(one[1])]),
+)
+def test_program_on_other_devices(
+    number: int, program: Program, runtimes: Mapping[str, Path], program_cache: Path, tmp_path: Path
+) -> None:
+    gpu = NVIDIA[(number + 1) % len(NVIDIA)]
+    apis = [api for api in accepted(program) if api not in in_turn(number, program)]
+    on_devices(program, gpu, apis, runtimes, program_cache, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +180,7 @@ def test_long_program(number: int, program: Program, program_cache: Path, tmp_pa
 def test_long_program_on_devices(
     number: int, program: Program, runtimes: Mapping[str, Path], program_cache: Path, tmp_path: Path
 ) -> None:
-    on_devices(program, NVIDIA[number % len(NVIDIA)], runtimes, program_cache, tmp_path)
+    on_devices(program, NVIDIA[number % len(NVIDIA)], accepted(program), runtimes, program_cache, tmp_path)
 
 
 def compiled(program: Program, gpus: tuple[str, ...], cache: Path, folder: Path) -> Path:
@@ -177,8 +202,9 @@ def run_on_cpu(program: Program, made: Path) -> None:
         check(program, executed(program, made, {**os.environ, "KTC_DEVICE": "cpu", "NO_COLOR": "1"}))
 
 
-def on_devices(program: Program, gpu: str, runtimes: Mapping[str, Path], cache: Path, folder: Path) -> None:
-    apis = [api for api in TARGETS if program.name not in REFUSED[api]]
+def on_devices(
+    program: Program, gpu: str, apis: list[str], runtimes: Mapping[str, Path], cache: Path, folder: Path
+) -> None:
     made = compiled(program, (*[TARGETS[api] for api in apis], gpu), cache, folder)
     run_on_cpu(program, made)
     if "opencl" in apis:
