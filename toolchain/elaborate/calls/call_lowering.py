@@ -136,7 +136,7 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Val:
                 made = argument_passing.emit(body, instance, values, span)
                 body.api.write_back(body, after)
                 return made
-        if instance.fn.inline != "builtin":
+        if instance.fn.inline != "builtin" and not struct_types.is_compile_time_only(instance.signature.result_ty):
             made = argument_passing.emit(body, instance, values, span)
         else:
             made = inlining.expand(body, instance, values, span)

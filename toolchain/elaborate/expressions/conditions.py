@@ -13,7 +13,7 @@ from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
-from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, PrimTy, StructTy, UnboundParameter
+from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, UnboundParameter
 from ktc.elaborate.model.values import Method, Place, Result, RValue, Var
 from ktc.elaborate.tree.operator_names import UNARY
 from ktc.elaborate.types import struct_types, type_printer, well_known
@@ -158,10 +158,9 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
         lists.append(body.close_list())
         body.set_dead(False)
     if all(map(_is_compile_time_only, values)):
-        decided = evaluation.param_arg(body, node.condition)
-        if not isinstance(decided, ConstValue):
-            raise Symbolic
-        return values[0 if decided.data else 1]
+        return values[0 if _decided(body, node.condition) else 1]
+    if any(isinstance(value, FunctionValue) for value in values):
+        return evaluation.param_arg(body, node.then if _decided(body, node.condition) else node.orelse)
     values = merging.merge_arms(body, values, lists, node)
     ty = _common(body, values, expected, node)
     places = [v for v in values if isinstance(v, Place) and not v.owned and v.ty is ty and v.pointer.type == types.PTR]
@@ -183,9 +182,17 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
     return made
 
 
+def _decided(body: Body, node: ast.Expr) -> bool:
+    """Return the truth of a condition that has to be known while compiling."""
+    decided = evaluation.param_arg(body, node)
+    if not isinstance(decided, ConstValue):
+        raise Symbolic
+    return evaluation.truth_of(body.elab, decided)
+
+
 def _is_compile_time_only(value: Result) -> bool:
     """Return whether a value is of a kind that no program has when it runs: a target."""
-    return isinstance(value, ConstValue) and isinstance(value.ty, PrimTy) and value.ty.ir is None
+    return isinstance(value, ConstValue) and struct_types.is_compile_time_only(value.ty)
 
 
 def _is_variable(body: Body, node: ast.Expr) -> bool:

@@ -80,6 +80,11 @@ def _find_field(elab: Elaboration, ty: StructTy, node: ast.VarDecl) -> tuple[str
     return node.target.id, kind
 
 
+def is_compile_time_only(ty: Ty) -> bool:
+    """Return whether no program has a value of a type when it runs: a target."""
+    return isinstance(ty, PrimTy) and ty.ir is None
+
+
 def ir_type(elab: Elaboration, ty: Ty) -> types.Type:
     """Return the IR type of a type; UNIT for a type without size."""
     if isinstance(ty, StructTy):
