@@ -154,8 +154,10 @@ def signature(
     if passing == "ref":
         result_mutable = _ref_mutable(elab, fn, scope)
     borrowed, named, fields = borrowed_arguments(fn)
-    if passing == "ref" and _points_through_pointer(elab, fn, args, scope):
-        named = ()
+    if passing == "ref":
+        pointed = _pointed_mutability(elab, fn, args, scope)
+        if pointed is not None:
+            named, result_mutable = (), pointed
     by_ref = not fn.module.is_library or sum(a.convention == "ref" for a in args) > 1
     writing = ("mut", "ref") if by_ref else ("mut",)
     changes = any(a.convention in writing and (len(args) > 1 or a.variadic) for a in args)
@@ -203,16 +205,33 @@ def _ref_mutable(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> bool:
     return value.data.mutable if isinstance(value, ConstValue) and isinstance(value.data, OriginValue) else True
 
 
-def _points_through_pointer(elab: Elaboration, fn: FunctionInfo, args: list[ArgumentSignature], scope: Scope) -> bool:
-    """Return whether `ref [self.p[]]` names what a pointer points to and lets be changed, whoever holds it."""
-    if not fn.node.result_ref or not dereferences(fn.node.result_ref[0]):
-        return False
+def _pointed_mutability(
+    elab: Elaboration, fn: FunctionInfo, args: list[ArgumentSignature], scope: Scope
+) -> bool | None:
+    """Return whether the result may be changed, whoever holds the pointer: `ref [self.p[]]` names what a pointer points
+    to and lets be changed, `ref [self.p.origin]` a parameter of a pointer. None where the holder decides."""
+    node = fn.node.result_ref[0] if fn.node.result_ref else None
+    if node is None or not (dereferences(node) or _is_path(node)):
+        return None
     inner = Scope(scope, "function")
     for sig in args:
         if isinstance(sig.ty, Ty) and not isinstance(sig.ty, OpenTy):
             inner.names[sig.name] = placeholder_argument(sig.name, sig.ty, fn, sig.node, mutable=False)
-    place = elab.api.expr(Body(elab, fn.module, inner, None), fn.node.result_ref[0])
-    return isinstance(place, Place) and place.mutable
+    if isinstance(node, ast.Attribute) and root_of(node) not in inner.names:
+        return None
+    place = elab.api.expr(Body(elab, fn.module, inner, None), node)
+    if isinstance(place, ConstValue):
+        return place.data.mutable if isinstance(place.data, OriginValue) else None
+    return True if dereferences(node) and isinstance(place, Place) and place.mutable else None
+
+
+def _is_path(node: ast.Expr) -> bool:
+    """Return whether an expression is a name with attributes, `self.p.origin`."""
+    if not isinstance(node, ast.Attribute):
+        return False
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
 
 
 def library_result(elab: Elaboration, fn: FunctionInfo, scope: Scope) -> Ty:
