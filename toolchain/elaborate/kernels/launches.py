@@ -252,7 +252,9 @@ def kernel_captures(
 
 
 def _check_capture(body: Body, instance: Instance, var: Var, target: Target, span: Span | None) -> None:
-    if struct_types.abi(body.elab, var.ty) == "memory" and not (_is_its_bytes(body, var.ty) and target.value_argument):
+    if not struct_types.fits_registers(body.elab, var.ty) and not (
+        _is_its_bytes(body, var.ty) and target.value_argument
+    ):
         kind = type_printer.type_name(body.elab, var.ty)
         text = f"'{instance.fn.name}' cannot be a kernel: it captures '{var.name}' of type '{kind}'"
         body.fail(Code.INVALID_KERNEL, text + ", which a kernel cannot take", span)

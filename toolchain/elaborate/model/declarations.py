@@ -162,6 +162,8 @@ class StructInfo:
     field_nodes: list[ast.VarDecl] = field(default_factory=list)
     register_trivial: bool = False
     register_passable: bool = False
+    is_kept_in_memory: bool = False
+    """Its values are never passed in registers: an argument is the caller's value itself, with its address."""
     fieldwise: bool = False
     fieldwise_implicit: bool = False
     materialized: ast.Expr | None = None

@@ -53,6 +53,7 @@ class StructTy(Ty):
     conforms: dict[int, bool] = field(default_factory=dict)
     prim: "PrimTy | str | None" = "?"
     plain_move: bool | None = None
+    kept_in_memory: bool | None = None
     destructor_symbol: str | None = None
     constants: dict[str, object] = field(default_factory=dict)
     shown: str = ""

@@ -191,6 +191,8 @@ def decorate_struct(info: StructInfo, decorator: ast.Decorator, sink: Sink) -> N
             info.explicit_destroy = first.value if isinstance(first, ast.StrLit) else ""
         case "export":
             info.is_exported = True
+        case "__kept_in_memory" if info.module.is_library:
+            info.is_kept_in_memory = True
         case "__further_conformances" if call is not None and info.module.is_library:
             info.further_traits = tuple(one.id for one in call.args if isinstance(one, ast.Name))
         case _ if name not in _STRUCT_DECORATORS:

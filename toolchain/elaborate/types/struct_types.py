@@ -133,7 +133,27 @@ def abi(elab: Elaboration, ty: Ty) -> str:
         return "memory"
     if types.size_of(kind) == 0:
         return "none"
-    return "direct" if _leaves(kind) <= MAX_LEAVES else "memory"
+    return "direct" if _leaves(kind) <= MAX_LEAVES and not is_kept_in_memory(elab, ty) else "memory"
+
+
+def is_kept_in_memory(elab: Elaboration, ty: Ty) -> bool:
+    """Return whether an argument is the caller's value itself: functions may take its address, or change it there.
+
+    This holds for the program's structs but `@register_passable` ones, and for types with such fields.
+    """
+    if not isinstance(ty, StructTy):
+        return False
+    if ty.kept_in_memory is None:
+        info = ty.info
+        ty.kept_in_memory = info.is_kept_in_memory or not (info.module.is_library or info.register_passable)
+        if not ty.kept_in_memory and not info.register_passable:
+            ty.kept_in_memory = any(is_kept_in_memory(elab, kind) for _, kind in fields_of(elab, ty))
+    return ty.kept_in_memory
+
+
+def fits_registers(elab: Elaboration, ty: Ty) -> bool:
+    """Return whether a value is a few numbers and no more: a kernel can get it as they are."""
+    return is_trivial(elab, ty) and _leaves(ir_type(elab, ty)) <= MAX_LEAVES
 
 
 def is_trivial(elab: Elaboration, ty: Ty) -> bool:
