@@ -66,16 +66,10 @@ def infer(
             continue
         if is_literal(body, slot.value) and isinstance(expected, (UnboundParameter, StructTy)):
             later.append((slot, expected))
-            continue
-        infer_one(body, slot, expected, bound)
-        if isinstance(origin, UnboundParameter) and isinstance(
-            slot.value, (Place, RValue, ConstValue, CollectionLiteral)
-        ):
-            origin_value = OriginValue("some", False)  # of a temporary, or of an argument in registers
-            if isinstance(slot.value, Place):
-                origin_value = ir_values.origin_of(body, slot.value, _may_change(body, slot.value))
-            bound.setdefault(origin, well_known.origin_constant(elab, origin_value))
-            _bind_mut(body, origin, self_ty, fn, origin_value.mutable, bound)
+        else:
+            infer_one(body, slot, expected, bound)
+        if isinstance(origin, UnboundParameter):
+            _infer_origin(body, slot, origin, fn, self_ty, bound)
     for place_of, space in pattern.spaces.items():
         _infer_space(elab, slots[place_of], space, bound)
     for literal, kind_of in later:
@@ -99,6 +93,24 @@ def _infer_space(
     kind = value.pointer.type if isinstance(value, Place) else None
     if isinstance(space, UnboundParameter) and isinstance(kind, types.PointerType):
         bound.setdefault(space, ConstValue(well_known.library_type(elab, "AddressSpace"), kind.space))
+
+
+def _infer_origin(
+    body: Body,
+    arg: Arg,
+    origin: UnboundParameter,
+    fn: FunctionInfo,
+    self_ty: StructTy | None,
+    bound: dict[UnboundParameter, ParameterArgument],
+) -> None:
+    """Bind the origin of a `ref` argument, and the parameter that says whether it is mutable."""
+    if not isinstance(arg.value, (Place, RValue, ConstValue, CollectionLiteral)):
+        return
+    found = OriginValue("some", False)  # of a temporary (also one made of a literal), or of an argument in registers
+    if isinstance(arg.value, Place):
+        found = ir_values.origin_of(body, arg.value, _may_change(body, arg.value))
+    bound.setdefault(origin, well_known.origin_constant(body.elab, found))
+    _bind_mut(body, origin, self_ty, fn, found.mutable, bound)
 
 
 def _may_change(body: Body, place: Place) -> bool:
