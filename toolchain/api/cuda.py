@@ -21,7 +21,6 @@ from ktc.targets.detection import drivers
 
 _CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76
 _MAX_DYNAMIC_SHARED = 8
-_ALWAYS_ALLOWED = 48 << 10
 _STREAM_OFFSET = 32
 _OTHER_CONTEXT = (201, 400)
 """CUDA_ERROR_INVALID_CONTEXT and _INVALID_HANDLE: the thread's current context is of another device, or of none."""
@@ -216,7 +215,7 @@ class GpuKernel:
                 code = library.cuModuleGetFunction(ctypes.byref(found), module, ctypes.c_char_p(self._entry))
                 _check(library, code, f"loading kernel '{self.name}'")
             self._functions[device] = found
-        if shared_bytes > _ALWAYS_ALLOWED:
+        if shared_bytes:  # 48 KiB need no permission, but only together with what the kernel itself declares
             with _InContext(device):
                 code = library.cuFuncSetAttribute(found, _MAX_DYNAMIC_SHARED, shared_bytes)
             _check(library, code, f"giving kernel '{self.name}' {shared_bytes} bytes of shared memory")
