@@ -359,7 +359,7 @@ def _started_package(root: Path) -> tuple[Path, str]:
     `__main__` starts the package that it lies in, as in Python; any other file is a program of its own.
     """
     folder, parts = root.absolute().parent, list[str]()
-    while root.stem == MAIN and any((folder / (_INIT + suffix)).is_file() for suffix in SUFFIXES):
+    while root.stem == MAIN and folder.name and any((folder / (_INIT + suffix)).is_file() for suffix in SUFFIXES):
         parts.insert(0, folder.name)
         folder = folder.parent
     return folder, ".".join(parts)

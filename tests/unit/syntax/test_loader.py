@@ -70,6 +70,14 @@ def test_main_of_a_package_imports_relative_to_it(tmp_path: Path) -> None:
     assert other is not None and other.absolute(other.root, 1, "m") is None, "any other file is in no package"
 
 
+def test_a_package_file_is_no_program(tmp_path: Path) -> None:
+    made, sink = package(tmp_path, {"m.kpypkg": b"PK"}, "m.kpypkg")
+    assert made is None
+    assert [(one.code, one.message.endswith("is a package, not a program")) for one in sink.diagnostics] == [
+        (Code.FILE_ERROR, True)
+    ]
+
+
 def test_packages_only_of_this_library_yield_to_the_programs(tmp_path: Path) -> None:
     made, _ = package(tmp_path, {"linalg.kpy": MODULE, "std/linalg.kpy": MODULE})
     assert made is not None
