@@ -21,6 +21,7 @@ from ktc.elaborate.model.types import (
     PartialTy,
     StructTy,
     UnboundParameter,
+    is_symbolic,
 )
 from ktc.elaborate.model.values import Arg, Binding, CollectionLiteral, PackValue, Place, Result, RValue, Slot
 from ktc.elaborate.tree.argument_uses import names_in
@@ -222,6 +223,8 @@ def infer_one(
     body: Body, arg: Arg, expected: ParameterArgument, bound: dict[UnboundParameter, ParameterArgument]
 ) -> None:
     have = type_of(body, arg.value)
+    if isinstance(arg.value, CollectionLiteral) and _has_open_parameters(expected):
+        have = _displayed_type(body, arg.value, expected) or have
     if have is None:
         return
     if isinstance(expected, UnboundParameter):
@@ -262,13 +265,34 @@ def _infer_through_conversion(
 
 def _converted_type(body: Body, have: StructTy, expected: StructTy | PartialTy, value: Result) -> StructTy | None:
     """Return the type that an implicit constructor of a partly open type makes of a value."""
+    span = body.frame.span or body.elab.main_span()
+    arg = Arg(value if isinstance(value, Place) else RValue(have, None), span)  # type: ignore[arg-type]
+    if have.info.materialized is not None:
+        arg = Arg(ConstValue(have, ()), span)
+    return _constructed_type(body, expected, [arg], [], implicit_only=True)
+
+
+def _displayed_type(body: Body, literal: CollectionLiteral, expected: StructTy | PartialTy) -> StructTy | None:
+    """Return the type that a list or set display makes of a partly open type whose constructor takes displays."""
+    flag = {"List": "__list_literal__", "Set": "__set_literal__"}.get(literal.name)
+    if flag is None or literal.keywords or (isinstance(literal.ty, StructTy) and literal.ty.info is expected.info):
+        return None
+    inits = struct_members.method_set(body.elab, unification.symbolic_struct(body.elab, expected.info), "__init__")
+    if inits is None or not any(arg.name == flag for fn in inits.functions for arg in fn.node.args):
+        return None
+    flagged = Arg(RValue(well_known.tuple_type(body.elab, ()), None), body.at(literal.node), flag)  # type: ignore[arg-type]
+    return _constructed_type(body, expected, list(literal.items), [flagged], implicit_only=False)
+
+
+def _constructed_type(
+    body: Body, expected: StructTy | PartialTy, args: list[Arg], keywords: list[Arg], *, implicit_only: bool
+) -> StructTy | None:
+    """Return the type that a constructor of a partly open type makes of arguments, if one fits."""
     open_ty = struct_types.struct_type(
         body.elab,
         expected.info,
         tuple(
-            base
-            if own is None or isinstance(own, (UnboundParameter, Opaque)) or getattr(own, "symbolic", False)
-            else own
+            base if own is None or is_symbolic(own) else own
             for own, base in zip(
                 expected.params, unification.symbolic_struct(body.elab, expected.info).params, strict=True
             )
@@ -278,12 +302,11 @@ def _converted_type(body: Body, have: StructTy, expected: StructTy | PartialTy, 
     if inits is None:
         return None
     span = body.frame.span or body.elab.main_span()
-    arg = Arg(value if isinstance(value, Place) else RValue(have, None), span)  # type: ignore[arg-type]
-    if have.info.materialized is not None:
-        arg = Arg(ConstValue(have, ()), span)
     body.site.set_inferring(True)
     try:
-        found = body.api.choose(body, inits, open_ty, (), (), [arg], [], span, implicit_only=True, quiet=True)
+        found = body.api.choose(
+            body, inits, open_ty, (), (), args, keywords, span, implicit_only=implicit_only, quiet=True
+        )
     except ErrorReported:
         return None
     finally:
