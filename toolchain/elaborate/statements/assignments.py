@@ -13,6 +13,7 @@ from ktc.elaborate.model.values import Binding, CollectionLiteral, Place, Result
 from ktc.elaborate.statements import assignment_targets, item_assignments, overwrites, variable_declarations
 from ktc.elaborate.types import struct_types
 from ktc.syntax import ast
+from ktc.syntax.tree import Tree
 
 
 def assign(body: Body, node: ast.Assign) -> None:
@@ -59,18 +60,33 @@ def assign(body: Body, node: ast.Assign) -> None:
 
 
 def _store_result(body: Body, target: ast.Call, value: ast.Expr) -> None:
-    """Elaborate `f(x) = v`: the place is computed before the value."""
+    """Elaborate `f(x) = v`: a trivial value is computed before the place, any other is made in the place."""
     made_there = address_forms.initialization(body, target, value)
     if made_there is not None:
         body.api.expr(body, made_there)
         return
+    body.open()
     place = body.api.expr(body, target)
+    of_place = body.close()
+    made: Result = None
+    if isinstance(place, Place) and struct_types.is_trivial(body.elab, place.ty) and _calls(value):
+        made = conversions.convert(body, body.api.expr(body, value, place.ty), place.ty, body.at(value))
+        made = variable_declarations.snapshot(body, made)
+    for statement in of_place:
+        body.emit(statement)
     if not isinstance(place, Place) or not place.mutable or place.owned:
         reason = f": it is {place.read_only_reason}" if isinstance(place, Place) and place.read_only_reason else ""
         body.fail(Code.CANNOT_MUTATE, f"this cannot be assigned to{reason}", body.at(target))
-    if not overwrites.destroy_then_store(body, place, target, value):
+    if made is not None:
+        overwrites.store_place(body, place, made, body.at(target), "")
+    elif not overwrites.destroy_then_store(body, place, target, value):
         made = conversions.convert(body, body.api.expr(body, value, place.ty), place.ty, body.at(value))
         overwrites.store_place(body, place, made, body.at(target), "")
+
+
+def _calls(value: ast.Expr) -> bool:
+    """Return whether an expression calls something whose order can be seen."""
+    return any(isinstance(node, (ast.Call, ast.Subscript)) for node in Tree().walk(value))
 
 
 def _borrowed(body: Body, value: Result) -> tuple[Result, Result]:

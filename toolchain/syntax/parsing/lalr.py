@@ -36,6 +36,8 @@ class Parser:
         self.fields = 0  # fields of f-strings we are in
         self.reported: set[tuple[Code, int]] = set()
         self.chains: dict[tuple[int, int, int], int] = {}
+        self.pieces: list[ast.Module] = []  # what was read of the file
+        self.cuts: list[tuple[int, int, int]] = []  # where a piece starts, an error ends it, and the next one starts
 
     def module(self) -> ast.Module | None:
         """Parse the whole text; after an error go on after it, or at the next declaration, to find more errors."""
@@ -43,6 +45,7 @@ class Parser:
         for _ in range(MAX_ERRORS):
             try:
                 module: Any = self._range(start, len(self.text), "file")
+                self.pieces += [module] if isinstance(module, ast.Module) else []
                 break
             except LexError as error:
                 from ktc.syntax.parsing.error_recovery import without_line  # late: only for errors
@@ -53,13 +56,26 @@ class Parser:
                 if rest is not None:
                     self.text = rest
                     continue
-                start = next_declaration(self.text, error.start)
+                following = next_declaration(self.text, error.start)
+                self.cuts.append((start, error.start, following))
+                start = following
                 if error.fatal or error.code is Code.NESTING_LIMIT or start < 0:
                     break
         if self.sink.error_count > errors:
             return None
         assert isinstance(module, ast.Module)
         return module
+
+    def part(self, start: int, end: int) -> ast.Module | None:
+        """Parse a part of a text whose mistakes are reported; None if that is not possible."""
+        reported = set(self.reported)
+        try:
+            piece = self._range(start, end, "file")
+            return piece if isinstance(piece, ast.Module) else None
+        except LexError:
+            return None
+        finally:
+            self.reported = reported
 
     def field(self, start: int, end: int) -> Any:
         """Parse the expression of an f-string's field."""

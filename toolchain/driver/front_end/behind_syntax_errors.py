@@ -1,0 +1,50 @@
+"""Errors of types and names in a file with syntax errors.
+
+What remains of the file when all is left out that is wrong, or that depends on it, is checked like a program.
+"""
+
+from ktc.diag.codes import Code
+from ktc.diag.diagnostic import Diagnostic, Severity, Sink
+from ktc.driver.front_end import kept_library
+from ktc.driver.session import Session
+from ktc.elaborate.program import elaborate
+from ktc.syntax.loader import load, read_source
+from ktc.syntax.parsing.remains import Remains, remains
+
+_OF_WHAT_IS_LEFT_OUT = frozenset(
+    (
+        Code.MISSING_MAIN, Code.INVALID_MAIN, Code.COMPILE_TIME_EVALUATION_FAILED, Code.COMPILE_TIME_EVALUATION_LIMIT,
+        Code.UNSATISFIED_CONSTRAINT,
+    )
+)  # fmt: skip
+"""Errors that a function without its end can cause."""
+
+
+def check_remains(session: Session) -> None:
+    """Report what else is wrong with a main file that does not parse."""
+    source = read_source(session.config.root, Sink(), False, {}, session.overlays)
+    if source is None or not session.sink.mistake_count:
+        return
+    rest = remains(source, session.cache)
+    if rest is None:
+        return
+    try:
+        found = _found(session, rest)
+    except Exception:  # the syntax errors are told; a mistake of ktc in a tree with holes must not hide them
+        return
+    for one in found:
+        may_follow = one.code in _OF_WHAT_IS_LEFT_OUT or (rest.is_open and one.code is Code.UNDEFINED_NAME)
+        if one.severity is Severity.ERROR and not may_follow:
+            session.sink.report(one)
+
+
+def _found(session: Session, rest: Remains) -> list[Diagnostic]:
+    config, sink = session.config, Sink()
+    package = load(
+        config.root, config.search, config.stdlib, session.cache, sink, overlays=session.overlays, tree=rest.module
+    )
+    if package is not None:
+        if "." in config.module:
+            package.names[id(package.root)] = config.module
+        elaborate(package, config, sink, kept_library.kept(config, session.cache))
+    return sink.diagnostics

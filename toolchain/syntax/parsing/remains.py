@@ -1,0 +1,262 @@
+"""What can be checked of a file with syntax errors: its tree without what is wrong, and without what depends on that.
+
+Input: a text that does not parse. Output: a module in which
+
+- a function ends before the first statement that is wrong (nothing is said of what comes after it),
+- a declaration whose head is wrong is left out, and so is each declaration whose head names it,
+- a function ends before the first statement that names something that was left out.
+
+So what is wrong in this tree is wrong in the program too.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from ktc.base.records import record, replace
+from ktc.diag.diagnostic import Sink
+from ktc.diag.source import Source
+from ktc.syntax import ast
+from ktc.syntax.parsing.lalr import Parser
+from ktc.syntax.parsing.tables import Store, load_tables
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_DECLARES = re.compile(
+    r"\b(?:struct|trait|fn|def|alias|comptime|var|let|const|class|enum|__extension)\s+([^\W\d]\w*)(?:\s*[=:(\[]|\s*$)?"
+)
+_LINE_OF_FILE = re.compile(r"\n(?=[^\s#)\]}])")
+"""Where a line starts that is not indented."""
+_KEPT = (ast.FunctionDecl, ast.StructDecl, ast.Extension, ast.TraitDecl, ast.Alias, ast.Import, ast.FromImport)
+_END = Source("", "fn f():\n    __mlir_op.`kgen.unreachable`()\n")
+"""What a function ends with whose rest is left out: control does not go on from there."""
+
+_Members = ast.StructDecl | ast.Extension | ast.TraitDecl
+
+
+@record
+class Remains:
+    """What is left of a module.
+
+    Args:
+        is_open: an import is wrong, so that nobody knows which names there are.
+    """
+
+    module: ast.Module
+    is_open: bool
+
+
+def remains(source: Source, cache: Store | None) -> Remains | None:
+    """Return what can be checked of a text that does not parse; None if there is nothing."""
+    tables = load_tables(cache)
+    parser = Parser(tables, source, Sink())
+    parser.module()
+    places = sorted(start for _, start in parser.reported)
+    pieces, gaps = list(parser.pieces), list[tuple[int, int]]()
+    for start, place, following in parser.cuts:
+        piece, stop = _before(parser, start, place)
+        pieces += [piece] if piece is not None else []
+        gaps.append((stop, following if following >= 0 else len(source.text)))
+    body = sorted((node for piece in pieces for node in piece.body), key=_begin)
+    if not body:
+        return None
+    rest = _Rest(source.text, places, gaps, lambda: _end_of(Parser(tables, _END, Sink()).module()))
+    kept = rest.of(body)
+    return Remains(ast.Module(0, len(source.text), kept, "", source), rest.is_open) if kept else None
+
+
+def _end_of(module: ast.Module | None) -> ast.Stmt:
+    assert module is not None and isinstance(module.body[0], ast.FunctionDecl)
+    return (module.body[0].body or ())[-1]
+
+
+def _before(parser: Parser, start: int, place: int) -> tuple[ast.Module | None, int]:
+    """Return the part of a text before the statement with an error after which the parser gave up, and its end."""
+    stops = [parser.text.rfind("\n", 0, place) + 1]
+    lines = [found.end() for found in _LINE_OF_FILE.finditer(parser.text, start, place)]
+    for stop in [*stops, *reversed(lines[-1:])]:
+        if stop > start and (piece := parser.part(start, stop)) is not None:
+            return piece, stop
+    return None, start
+
+
+def _begin(node: ast.Node) -> int:
+    """Return where a declaration begins, with its decorators."""
+    decorators = getattr(node, "decorators", ())
+    first: int = min((node.start, *(one.start for one in decorators)))
+    return first
+
+
+class _Rest:
+    """What is left of a body, and which names were left out of it."""
+
+    def __init__(
+        self, text: str, places: Sequence[int], gaps: Sequence[tuple[int, int]], end: Callable[[], ast.Stmt]
+    ) -> None:
+        self.text, self.places, self.gaps, self.end = text, places, gaps, end
+        self.lost: set[str] = set()  # names of the file
+        self.lost_members: set[str] = set()  # names behind a dot
+        self.is_open = False
+
+    def of(self, body: list[ast.Stmt]) -> tuple[ast.Stmt, ...]:
+        """Return the declarations of a file that can be checked."""
+        starts = [_begin(node) for node in body]
+        for start, stop in self.gaps:
+            for line in re.finditer("^.", self.text[start:stop], re.MULTILINE):
+                self._lose_line(start + line.start())
+        for place in self.places:
+            if place < starts[0] or not self.text[self.text.rfind("\n", 0, place) + 1].isspace():
+                self._lose_line(place)
+        left: list[ast.Stmt] = []
+        for node, begin, stop in zip(body, starts, [*starts[1:], len(self.text) + 1], strict=True):
+            inside = list[int]()
+            for place in (one for one in self.places if begin <= one < stop):
+                if _LINE_OF_FILE.search(self.text, node.end, place + 1):  # of something that is not in the tree
+                    self._lose_line(place)
+                else:
+                    inside.append(place)
+            if not isinstance(node, _KEPT):
+                self._lose_line(node.start)
+            elif (found := self._declaration(node, inside)) is not None:
+                left.append(found)
+        while True:
+            known = len(self.lost) + len(self.lost_members)
+            left = [found for node in left if (found := self._without_lost(node)) is not None]
+            if len(self.lost) + len(self.lost_members) == known:
+                break
+        return tuple(self._with_known_names(node) for node in left)
+
+    def _lose_line(self, place: int) -> None:
+        """Note the names that the line of a place, or the declaration around it, may have declared."""
+        of_file = max((found.end() for found in _LINE_OF_FILE.finditer(self.text, 0, place + 1)), default=0)
+        for start in {of_file, self.text.rfind("\n", 0, place) + 1}:
+            end = self.text.find("\n", start)
+            line = self.text[start : end if end >= 0 else len(self.text)].partition("#")[0]
+            before, imports, after = line.partition("import")
+            if imports and before.strip().partition(" ")[0] in ("", "from"):
+                names = _NAME.findall(after)
+                self.lost.update(names)
+                self.is_open = self.is_open or not names or "*" in after
+                continue
+            declared = [match[1] for match in _DECLARES.finditer(line)]
+            target = line.partition("=")[0].partition(":")[0]
+            lost = self.lost_members if line[:1].isspace() else self.lost
+            lost.update(declared or (_NAME.findall(target) if target != line else ()))
+
+    def _declaration(self, node: ast.Stmt, places: list[int]) -> ast.Stmt | None:
+        """Return a declaration without what is wrong at places; None if its head is."""
+        if not places:
+            return node
+        if isinstance(node, ast.FunctionDecl):
+            cut = self._cut(node, places[0])
+            if cut is None:
+                self.lost.add(node.name)
+                self._lose_line(node.start)
+            return cut
+        is_cut = isinstance(node, _Members) and any(node.start <= start <= places[-1] for start, _ in self.gaps)
+        if isinstance(node, _Members) and not is_cut and node.body and places[0] >= _begin(node.body[0]):
+            return self._members(node, places)
+        for place in (node.start, *places):
+            self._lose_line(place)
+        self.lost.add(getattr(node, "name", ""))
+        return None
+
+    def _members(self, node: _Members, places: list[int]) -> ast.Stmt | None:
+        """Return a struct or trait without the members that are wrong."""
+        starts, left = [_begin(member) for member in node.body], list[ast.Stmt]()
+        for member, start, stop in zip(node.body, starts, [*starts[1:], len(self.text) + 1], strict=True):
+            inside = [place for place in places if start <= place < stop]
+            cut = member if not inside else None
+            if inside and isinstance(member, ast.FunctionDecl):
+                cut = self._cut(member, inside[0])
+            if cut is not None:
+                left.append(cut)
+                continue
+            for place in (member.start, *inside):
+                self._lose_line(place)
+            self._lose_member(node, member)
+        return replace(node, body=tuple(left))
+
+    def _lose_member(self, node: _Members, member: ast.Stmt) -> None:
+        name = getattr(member, "name", "")
+        self.lost_members.add(name)
+        if not isinstance(member, ast.FunctionDecl) or name.startswith("__") or node.traits or name in ("fn", "def"):
+            self.lost.add(node.name)  # calls of its constructors, its operators and its traits do not name the member
+
+    def _cut(self, node: ast.FunctionDecl, place: int) -> ast.FunctionDecl | None:
+        """Return a function without the statement at a place and what follows; None if the place is in its head."""
+        if not node.body or place < _begin(node.body[0]):
+            return None
+        body = self._until(node.body, place)
+        return ast.FunctionDecl(node.start, node.end, node.name, node.name_start, node.decorators, node.head, body)
+
+    def _until(self, body: tuple[ast.Stmt, ...], place: int) -> tuple[ast.Stmt, ...]:
+        """Return the statements before a place."""
+        left = [node for node in body if _begin(node) <= place]
+        last = self._opened(left.pop(), place) if left else None
+        return (*left, *([last] if last is not None else []), self._end_at(place))
+
+    def _opened(self, node: ast.Stmt, place: int) -> ast.Stmt | None:
+        """Return the part of a statement with blocks before a place; None if nothing of it can be read alone."""
+        if isinstance(node, ast.FunctionDecl):
+            return self._cut(node, place)
+        fields = [name for name in ("body", "handler", "orelse", "final") if getattr(node, name, None)]
+        blocks = [(name, self._block(node, name)) for name in fields]
+        reached = [name for name, block in blocks if _begin(block[0]) <= place]
+        if not reached:
+            return node if not fields and "\n" in self.text[node.end : place] else None
+        changes: dict[str, object] = {name: None if name == "handler" else () for name, _ in blocks}
+        changes |= {name: getattr(node, name) for name in reached[:-1]}
+        cut: object = self._until(self._block(node, reached[-1]), place)
+        if isinstance(node, ast.Try) and node.handler is not None:
+            body = cut if reached[-1] == "handler" else (self._end_at(place),)
+            changes["handler"] = changes["handler"] or replace(node.handler, body=body)
+        if reached[-1] != "handler":
+            changes[reached[-1]] = cut
+        return replace(node, **changes)
+
+    def _end_at(self, place: int) -> ast.Stmt:
+        return replace(self.end(), start=place, end=place)
+
+    @staticmethod
+    def _block(node: ast.Stmt, name: str) -> tuple[ast.Stmt, ...]:
+        block = getattr(node, name)
+        return block.body if isinstance(block, ast.Handler) else block
+
+    def _names_lost(self, start: int, end: int) -> Iterator[int]:
+        """Give the places at which a part of the text names something that was left out."""
+        for found in _NAME.finditer(self.text, start, end):
+            is_member = self.text[found.start() - 1 : found.start()] == "."
+            if found[0] in (self.lost_members if is_member else self.lost):
+                yield found.start()
+
+    def _is_whole(self, node: ast.Stmt) -> bool:
+        """Tell whether a declaration, of a function its head, names nothing that was left out."""
+        end: int = node.end
+        if isinstance(node, ast.FunctionDecl) and node.body:
+            end = _begin(node.body[0])
+        return next(self._names_lost(_begin(node), end), -1) < 0
+
+    def _without_lost(self, node: ast.Stmt) -> ast.Stmt | None:
+        """Return a declaration without the members that name something that was left out; None if its head does."""
+        if isinstance(node, (ast.Import, ast.FromImport)):
+            return node
+        if isinstance(node, _Members) and node.body:
+            head = next(self._names_lost(_begin(node), _begin(node.body[0])), -1)
+            if head < 0:
+                left = [member for member in node.body if self._is_whole(member)]
+                for member in node.body:
+                    if not any(member is one for one in left):
+                        self._lose_member(node, member)
+                return node if len(left) == len(node.body) else replace(node, body=tuple(left))
+        elif self._is_whole(node):
+            return node
+        self.lost.add(getattr(node, "name", ""))
+        return None
+
+    def _with_known_names(self, node: ast.Stmt) -> ast.Stmt:
+        """Return a declaration whose functions end where they name something that was left out."""
+        if isinstance(node, ast.FunctionDecl) and node.body:
+            place = next(self._names_lost(_begin(node.body[0]), node.end), -1)
+            return self._cut(node, place) or node if place >= 0 else node
+        if isinstance(node, _Members):
+            return replace(node, body=tuple(map(self._with_known_names, node.body)))
+        return node
