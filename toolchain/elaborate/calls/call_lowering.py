@@ -17,7 +17,7 @@ from ktc.elaborate.generics.function_types import ANONYMOUS_ARGUMENT
 from ktc.elaborate.instances.reference_mutability import readonly_result
 from ktc.elaborate.model.declarations import AliasInfo, Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.instance import ArgumentSignature, Candidate, Instance
+from ktc.elaborate.model.instance import ArgumentSignature, Candidate, Instance, Symbolic
 from ktc.elaborate.model.types import (
     BoundAlias,
     ConstValue,
@@ -54,6 +54,8 @@ def call(body: Body, callee: Result, pos: list[Arg], kw: list[Arg], span: Span) 
                 return call_fn(body, fn, pos, kw, span)
             return call_fn(body, fn, [Arg(base, span), *pos], kw, span, receiver=True)
         case StructTy():
+            if callee.symbolic:
+                raise Symbolic(callee)
             if (
                 body.frame.comptime
                 and callee.info is well_known.list_info(body.elab)

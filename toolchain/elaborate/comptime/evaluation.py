@@ -252,8 +252,8 @@ def param_arg(body: Body, node: ast.Expr) -> ParameterArgument:
         if isinstance(value, (UnboundParameter, Opaque)):
             return value
         return param(inner, value, body.at(node))
-    except Symbolic:
-        return OPAQUE
+    except Symbolic as reason:
+        return OPAQUE if reason.ty is None else Opaque(reason.ty)
 
 
 def param_list(body: Body, node: ast.Subscript) -> tuple[tuple[ParameterArgument, ...], Named]:

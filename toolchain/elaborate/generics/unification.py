@@ -216,7 +216,10 @@ def unify(
     bound: dict[UnboundParameter, ParameterArgument],
 ) -> bool:
     """Bind the symbols of a pattern so that it becomes `actual`; False if it cannot. Bindings stay on failure."""
-    if pattern is actual or isinstance(pattern, type(OPAQUE)) or pattern is None:
+    if isinstance(pattern, Opaque):
+        known_type = pattern.ty is not None and isinstance(actual, ConstValue)
+        return not known_type or unify(elab, pattern.ty, actual.ty, bound)
+    if pattern is actual or pattern is None:
         return True
     if isinstance(pattern, UnboundParameter):
         known = bound.get(pattern)

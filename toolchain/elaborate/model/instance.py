@@ -19,7 +19,15 @@ from ktc.targets.target import Target
 
 
 class Symbolic(Exception):
-    """In a pattern: the value depends on a parameter that is not known yet."""
+    """In a pattern: the value depends on a parameter that is not known yet.
+
+    Args:
+        ty: the type of the value, where that is known.
+    """
+
+    def __init__(self, ty: StructTy | None = None) -> None:
+        super().__init__()
+        self.ty = ty
 
 
 class DependsOnProgram(Exception):

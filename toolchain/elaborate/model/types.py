@@ -269,8 +269,15 @@ class UnboundParameter:
     ty: "StructTy | None" = None
 
 
+@entity
 class Opaque:
-    """In a pattern: depends on parameters through an expression that has to be evaluated."""
+    """In a pattern: depends on parameters through an expression that has to be evaluated.
+
+    Args:
+        ty: the type of the value, where that is known; it binds the parameters in it.
+    """
+
+    ty: "StructTy | None" = None
 
 
 OPAQUE = Opaque()
