@@ -217,8 +217,9 @@ def unify(
 ) -> bool:
     """Bind the symbols of a pattern so that it becomes `actual`; False if it cannot. Bindings stay on failure."""
     if isinstance(pattern, Opaque):
-        known_type = pattern.ty is not None and isinstance(actual, ConstValue)
-        return not known_type or unify(elab, pattern.ty, actual.ty, bound)
+        if pattern.ty is not None and isinstance(actual, ConstValue):
+            return unify(elab, pattern.ty, actual.ty, bound)
+        return True
     if pattern is actual or pattern is None:
         return True
     if isinstance(pattern, UnboundParameter):
