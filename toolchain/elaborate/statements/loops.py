@@ -10,7 +10,7 @@ from ktc.elaborate.calls import call_lowering, conversions
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import conditions, operators
 from ktc.elaborate.generics import parameter_binding
-from ktc.elaborate.model.declarations import Scope, StructInfo
+from ktc.elaborate.model.declarations import Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.types import ConstValue, StructTy
@@ -119,8 +119,12 @@ def for_(body: Body, node: ast.For) -> None:
 
     by_trait = _has_type_parameter(body, node.iter)
 
+    in_memory = _gives_parameter(body, place.ty)
+
     def iteration() -> None:
         item = next_item(body, place, node.iter, span, by_trait)
+        if in_memory and node.convention == "ref" and isinstance(item, RValue):
+            item = materialization.as_place(body, item)
         loop_body(body, node, item)
 
     loop(body, head, iteration, node.orelse, node)
@@ -137,6 +141,15 @@ def _has_type_parameter(body: Body, node: ast.Expr) -> bool:
     named |= isinstance(kind, ast.Subscript) and getattr(kind.base, "id", "") == "Some"
     found = variables.find(body, node.id)
     return named and isinstance(found, Var) and found.kind == "arg" and found.body is body
+
+
+def _gives_parameter(body: Body, iterator: Ty) -> bool:
+    """Return whether items have the type of a type parameter: they lie in memory, also where it is a number's."""
+    found = struct_members.method_set(body.elab, iterator, "__next__")
+    if found is None or not isinstance(iterator, StructTy):
+        return False
+    result = found.functions[0].node.result
+    return isinstance(result, ast.Name) and result.id in {param.name for param in iterator.info.node.params}
 
 
 def _iterator(body: Body, iterable: Val, node: ast.Expr) -> Val:

@@ -288,7 +288,9 @@ class _Run(LiteralReader):
         line = self.text.count("\n", 0, noticed) + 1
         where = "the end of the file comes first" if noticed >= self.limit else f"line {line} starts a new statement"
         help = f"add '{_CLOSERS[bracket]}'; {where}"
-        return LexError(Code.UNCLOSED_BRACKET, at, at + 1, f"'{bracket}' is never closed", help)
+        error = LexError(Code.UNCLOSED_BRACKET, at, at + 1, f"'{bracket}' is never closed", help)
+        error.noticed = noticed
+        return error
 
     def line_in_brackets(self, pos: int) -> None:
         """A line starts inside brackets; complain if it is clearly a new statement."""

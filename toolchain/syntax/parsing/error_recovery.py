@@ -4,6 +4,7 @@ Input: the tokens or the text, and the mistake. Output: what to try again with, 
 is a safe place to go on. The tree is thrown away; all this is for is to find what else is wrong.
 """
 
+import re
 from collections.abc import Sequence
 
 from ktc.diag.codes import Code
@@ -31,6 +32,20 @@ def without_line(text: str, error: LexError) -> str | None:
         return None
     at = line + len(text[line:end]) - len(text[line:end].lstrip())
     return text[:at] + ("_" if at > line else "#") + " " * (end - at - 1) + text[end:]
+
+
+def without_statement(text: str, error: LexError) -> str | None:
+    """Return a text of the same length without the statement in a block whose bracket the next line shows unclosed."""
+    start, end = text.rfind("\n", 0, error.line) + 1, text.rfind("\n", 0, error.noticed)
+    following = re.compile(rf"\n[ \t]{{0,{error.line - start}}}[^\s)\]}}#]").search(text, error.start, error.noticed)
+    end = following.start() if following else end
+    shown = text[start:end].partition("  #")[0].rstrip()
+    if error.code is not Code.UNCLOSED_BRACKET or error.line <= start or end <= error.start or shown.endswith(":"):
+        return None
+    if text.startswith(("fn ", "def ", "@"), error.line):  # the head of a method
+        return None
+    blank = "".join("\n" if one == "\n" else " " for one in text[error.line + 1 : end])
+    return f"{text[: error.line]}_{blank}{text[end:]}"
 
 
 def recovered(lexer: Lexer, text: str, tokens: Tokens, error: LexError) -> Tokens | None:

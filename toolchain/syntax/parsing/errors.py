@@ -85,7 +85,9 @@ def _unclosed(failure: Failure) -> LexError | None:
         if failure.word == closer:
             return None
         help = f"add '{closer}'; line {number} starts a new statement"
-        return LexError(Code.UNCLOSED_BRACKET, opener, opener + 1, f"'{bracket}' is never closed", help)
+        error = LexError(Code.UNCLOSED_BRACKET, opener, opener + 1, f"'{bracket}' is never closed", help)
+        error.line = own
+        return error
     return None
 
 

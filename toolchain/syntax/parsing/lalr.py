@@ -48,11 +48,12 @@ class Parser:
                 self.pieces += [module] if isinstance(module, ast.Module) else []
                 break
             except LexError as error:
-                from ktc.syntax.parsing.error_recovery import without_line  # late: only for errors
+                from ktc.syntax.parsing.error_recovery import without_line, without_statement  # late: only for errors
                 from ktc.syntax.parsing.errors import next_declaration  # late: only for errors
 
                 self._report(error)
                 rest = without_line(self.text, error) if error.index < 0 else None
+                rest = rest or without_statement(self.text, error)
                 if rest is not None:
                     self.text = rest
                     continue

@@ -25,7 +25,10 @@ _DECLARES = re.compile(
 )
 _LINE_OF_FILE = re.compile(r"\n(?=[^\s#)\]}])")
 """Where a line starts that is not indented."""
-_KEPT = (ast.FunctionDecl, ast.StructDecl, ast.Extension, ast.TraitDecl, ast.Alias, ast.Import, ast.FromImport)
+_KEPT = (
+    ast.FunctionDecl, ast.StructDecl, ast.Extension, ast.TraitDecl, ast.Alias, ast.StaticAssert, ast.Import,
+    ast.FromImport,
+)  # fmt: skip
 _END = Source("", "fn f():\n    __mlir_op.`kgen.unreachable`()\n")
 """What a function ends with whose rest is left out: control does not go on from there."""
 
@@ -104,13 +107,13 @@ class _Rest:
                 self._lose_line(start + line.start())
         for place in self.places:
             if place < starts[0] or not self.text[self.text.rfind("\n", 0, place) + 1].isspace():
-                self._lose_line(place)
+                self._lose_around(place)
         left: list[ast.Stmt] = []
         for node, begin, stop in zip(body, starts, [*starts[1:], len(self.text) + 1], strict=True):
             inside = list[int]()
             for place in (one for one in self.places if begin <= one < stop):
                 if _LINE_OF_FILE.search(self.text, node.end, place + 1):  # of something that is not in the tree
-                    self._lose_line(place)
+                    self._lose_around(place)
                 else:
                     inside.append(place)
             if not isinstance(node, _KEPT):
@@ -124,22 +127,27 @@ class _Rest:
                 break
         return tuple(self._with_known_names(node) for node in left)
 
-    def _lose_line(self, place: int) -> None:
+    def _lose_around(self, place: int) -> None:
         """Note the names that the line of a place, or the declaration around it, may have declared."""
-        of_file = max((found.end() for found in _LINE_OF_FILE.finditer(self.text, 0, place + 1)), default=0)
-        for start in {of_file, self.text.rfind("\n", 0, place) + 1}:
-            end = self.text.find("\n", start)
-            line = self.text[start : end if end >= 0 else len(self.text)].partition("#")[0]
-            before, imports, after = line.partition("import")
-            if imports and before.strip().partition(" ")[0] in ("", "from"):
-                names = _NAME.findall(after)
-                self.lost.update(names)
-                self.is_open = self.is_open or not names or "*" in after
-                continue
-            declared = [match[1] for match in _DECLARES.finditer(line)]
-            target = line.partition("=")[0].partition(":")[0]
-            lost = self.lost_members if line[:1].isspace() else self.lost
-            lost.update(declared or (_NAME.findall(target) if target != line else ()))
+        self._lose_line(max((found.end() for found in _LINE_OF_FILE.finditer(self.text, 0, place + 1)), default=0))
+        self._lose_line(place)
+
+    def _lose_line(self, place: int, is_member: bool = False) -> None:
+        """Note the names that the line of a place may have declared."""
+        start, end = self.text.rfind("\n", 0, place) + 1, self.text.find("\n", place)
+        line = self.text[start : end if end >= 0 else len(self.text)].partition("#")[0]
+        before, imports, after = line.partition("import")
+        if imports and before.strip().partition(" ")[0] in ("", "from"):
+            names = _NAME.findall(after)
+            self.lost.update(names)
+            self.is_open = self.is_open or not names or "*" in after
+            return
+        declared = [match[1] for match in _DECLARES.finditer(line)]
+        target = line.partition("=")[0].partition(":")[0]
+        declared = declared or (_NAME.findall(target) if target != line else [])
+        self.lost_members.update(declared)
+        if not is_member:
+            self.lost.update(declared)
 
     def _declaration(self, node: ast.Stmt, places: list[int]) -> ast.Stmt | None:
         """Return a declaration without what is wrong at places; None if its head is."""
@@ -155,7 +163,7 @@ class _Rest:
         if isinstance(node, _Members) and not is_cut and node.body and places[0] >= _begin(node.body[0]):
             return self._members(node, places)
         for place in (node.start, *places):
-            self._lose_line(place)
+            self._lose_around(place)
         self.lost.add(getattr(node, "name", ""))
         return None
 
@@ -171,7 +179,7 @@ class _Rest:
                 left.append(cut)
                 continue
             for place in (member.start, *inside):
-                self._lose_line(place)
+                self._lose_line(place, True)
             self._lose_member(node, member)
         return replace(node, body=tuple(left))
 
@@ -233,7 +241,10 @@ class _Rest:
         end: int = node.end
         if isinstance(node, ast.FunctionDecl) and node.body:
             end = _begin(node.body[0])
-        return next(self._names_lost(_begin(node), end), -1) < 0
+        start = _begin(node)
+        if isinstance(node, (ast.Alias, ast.StaticAssert)):  # perhaps one of several of a line
+            start, end = self.text.rfind("\n", 0, start) + 1, max(end, self.text.find("\n", start))
+        return next(self._names_lost(start, end), -1) < 0
 
     def _without_lost(self, node: ast.Stmt) -> ast.Stmt | None:
         """Return a declaration without the members that name something that was left out; None if its head does."""
