@@ -20,6 +20,7 @@ from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import FunctionTy, PartialTy, StructTy, TraitTy
+from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import struct_types
 from ktc.syntax import ast
 
@@ -133,7 +134,11 @@ def _inherited(elab: Elaboration, info: StructInfo, name: str) -> Member | None:
     """Return the member that a struct inherits from its traits."""
     members = [trait.members[name] for trait in traits_of(elab, info) if name in trait.members]
     alias = next((one for one in members if isinstance(one, AliasInfo) and one.node.value is not None), None)
-    return alias or defaults_of(name, members, set())
+    found = alias or defaults_of(name, members, set())
+    if found is None and name == "copy" and info.register_trivial:  # such a struct need not list 'Copyable'
+        copyable = modules.prelude_name(elab, "Copyable")
+        return copyable.members[name] if isinstance(copyable, TraitInfo) else None
+    return found
 
 
 def method_set(elab: Elaboration, ty: Ty, name: str) -> OverloadSet | None:
