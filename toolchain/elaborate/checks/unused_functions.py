@@ -100,7 +100,7 @@ def _check_nested(elab: Elaboration) -> None:
     called = {fn.node for fn in elab.coverage.nested if fn.uid in elab.instances.elaborated}
     for fn in elab.coverage.nested:
         around = fn.parent.frame.instance
-        open_ = fn.node.params or any(arg.type is None for arg in fn.node.args)
+        open_ = fn.node.params or any(arg.type is None for arg in fn.node.args) or archetypes.is_open(elab, fn)
         if fn.module is not elab.modules.main or around is None or around.is_parametric or open_ or fn.node in called:
             continue
         called.add(fn.node)

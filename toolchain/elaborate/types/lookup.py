@@ -65,7 +65,11 @@ def _enclosing_name(elab: Elaboration, module: ModuleInfo, name: str) -> Binding
                 return ModuleValue(around)
         parts = parts[:-1]
     starred = () if name.startswith("_") else module.star_imports
-    return next((found for one in starred if (found := modules.submodule(elab, one, name)) is not None), None)
+    for one in starred:
+        found = modules.submodule(elab, one, name)
+        if found is not None:  # in `from os import *`, `os` is the package, also where it has a module of that name
+            return ModuleValue(one) if one.name.rpartition(".")[2] == name else found
+    return None
 
 
 def _is_imported_inside(module: ModuleInfo, name: str) -> bool:
