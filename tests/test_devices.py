@@ -110,14 +110,18 @@ def accepted(program: Program) -> list[str]:
 def in_turn(number: int, program: Program) -> list[str]:
     """Return the interfaces through which `make test` runs a program: all for one of tests/gpu, else one or none."""
     apis = accepted(program)
-    if program.name.startswith("tests/gpu/"):
+    if for_devices(program):
         return apis
     return apis[number // 2 % len(apis) :][:1] if apis and is_run(number, program) else []
 
 
 def is_run(number: int, program: Program) -> bool:
     """Return whether `make test` runs a program on devices: all of tests/gpu, and every second one of the others."""
-    return program.name.startswith("tests/gpu/") or number % 2 == 0
+    return for_devices(program) or number % 2 == 0
+
+
+def for_devices(program: Program) -> bool:
+    return program.name.startswith("tests/gpu/")
 
 
 def listed(numbered: list[tuple[int, Program]]) -> list[ParameterSet]:

@@ -102,7 +102,7 @@ def _inside() -> None:
     customize = importlib.import_module("setuptools._distutils.sysconfig").customize_compiler
     files = [str(path) for name in PACKAGES for path in sorted(Path("ktc", name).rglob("*.py"))]
     chosen = [name for name in files if name.split("/", 1)[1] not in INTERPRETED and not name.endswith("__init__.py")]
-    level = os.environ.get("MYPYC_OPT_LEVEL", "2")  # as mypy's own build is told
+    level = os.environ.get("MYPYC_OPT_LEVEL", "2")  # the variable that mypy's own build reads
     modules = build.mypycify(
         ["--config-file=", *chosen], opt_level=level, debug_level="0", multi_file=True, group_name=GROUP
     )

@@ -1,6 +1,6 @@
-"""Errors of types and names in a file with syntax errors.
+"""Type and name errors in a file that also has syntax errors.
 
-What remains of the file when all is left out that is wrong, or that depends on it, is checked like a program.
+The wrong parts of the file are removed, with everything that depends on them; the rest is checked like a program.
 """
 
 from ktc.diag.codes import Code
@@ -17,7 +17,7 @@ _OF_WHAT_IS_LEFT_OUT = frozenset(
         Code.UNSATISFIED_CONSTRAINT,
     )
 )  # fmt: skip
-"""Errors that a function without its end can cause."""
+"""Errors that a truncated function can cause."""
 
 
 def check_remains(session: Session) -> None:
@@ -30,7 +30,7 @@ def check_remains(session: Session) -> None:
         return
     try:
         found = _found(session, rest)
-    except Exception:  # the syntax errors are told; a mistake of ktc in a tree with holes must not hide them
+    except Exception:  # an internal error, caused by the gaps in the tree, must not replace the syntax errors
         return
     for one in found:
         may_follow = one.code in _OF_WHAT_IS_LEFT_OUT or (rest.is_open and one.code is Code.UNDEFINED_NAME)

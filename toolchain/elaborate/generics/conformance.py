@@ -10,7 +10,15 @@ from ktc.elaborate.model.declarations import OverloadSet, StructInfo, TraitInfo,
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Instance
-from ktc.elaborate.model.types import ConstValue, ParameterArgument, PartialTy, StructTy, TraitTy, UnboundParameter
+from ktc.elaborate.model.types import (
+    ConstValue,
+    Opaque,
+    ParameterArgument,
+    PartialTy,
+    StructTy,
+    TraitTy,
+    UnboundParameter,
+)
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.resolve.hints import trait_hint
 from ktc.elaborate.types import struct_members, type_printer
@@ -90,10 +98,10 @@ def check_trait(elab: Elaboration, param: ast.Param, value: ParameterArgument, e
 
 
 def _depends_on_unbound(value: PartialTy) -> bool:
-    """Return whether a missing conformance may follow from an unbound parameter, such as the `mut` of an origin."""
+    """Return whether what is missing may follow from an unbound parameter, such as the `mut` of an origin."""
     lacking = [param for param, given in zip(value.info.node.params, value.params, strict=True) if given is None]
     return all(param.kind == "infer" for param in lacking) and any(
-        isinstance(given, UnboundParameter) for given in value.params
+        isinstance(given, (UnboundParameter, Opaque)) for given in value.params
     )
 
 

@@ -349,10 +349,8 @@ def is_symbolic(value: object) -> bool:
             return ty.symbolic
         case FunctionTy():
             return value.symbolic
-        case FunctionValue() | ModuleValue() | None:
-            return False
         case _:
-            return value is OPAQUE
+            return False
 
 
 def _is_none(ty: object) -> bool:

@@ -1,12 +1,12 @@
-"""What can be checked of a file with syntax errors: its tree without what is wrong, and without what depends on that.
+"""The part of a file with syntax errors that can still be checked: its tree without the wrong parts and their users.
 
 Input: a text that does not parse. Output: a module in which
 
-- a function ends before the first statement that is wrong (nothing is said of what comes after it),
-- a declaration whose head is wrong is left out, and so is each declaration whose head names it,
+- a function ends before its first wrong statement; the rest of the function is not checked,
+- a declaration with a wrong head is left out, and so is each declaration whose head names it,
 - a function ends before the first statement that names something that was left out.
 
-So what is wrong in this tree is wrong in the program too.
+So an error in this tree is an error in the program too.
 """
 
 import re
@@ -24,13 +24,13 @@ _DECLARES = re.compile(
     r"\b(?:struct|trait|fn|def|alias|comptime|var|let|const|class|enum|__extension)\s+([^\W\d]\w*)(?:\s*[=:(\[]|\s*$)?"
 )
 _LINE_OF_FILE = re.compile(r"\n(?=[^\s#)\]}])")
-"""Where a line starts that is not indented."""
+"""The break before a line that is not indented."""
 _KEPT = (
     ast.FunctionDecl, ast.StructDecl, ast.Extension, ast.TraitDecl, ast.Alias, ast.StaticAssert, ast.Import,
     ast.FromImport,
 )  # fmt: skip
 _END = Source("", "fn f():\n    __mlir_op.`kgen.unreachable`()\n")
-"""What a function ends with whose rest is left out: control does not go on from there."""
+"""The last statement of a truncated function: control flow ends there."""
 
 _Members = ast.StructDecl | ast.Extension | ast.TraitDecl
 
@@ -40,7 +40,7 @@ class Remains:
     """What is left of a module.
 
     Args:
-        is_open: an import is wrong, so that nobody knows which names there are.
+        is_open: an import is wrong, so the set of names is unknown.
     """
 
     module: ast.Module
