@@ -48,7 +48,8 @@ _BOUNDS = {
 
 def _target(name: str, ptx: int, shared_kib: int, title: str, further: tuple[str, ...]) -> Target:
     number = name.removeprefix("sm_")
-    cluster = "cluster" if int(number.rstrip("a")) >= 90 else "block"
+    generation = int(number.rstrip("a"))
+    cluster = "cluster" if generation >= 90 else "block"
     return Target(
         name=name,
         vendor="nvidia",
@@ -67,6 +68,7 @@ def _target(name: str, ptx: int, shared_kib: int, title: str, further: tuple[str
         value_argument='ptr byval({type}) align {align} "nvvm.grid_constant"',
         global_spaces=(1, 1),
         has_wide_casts=False,
+        has_float8_casts=generation >= 89,
         saturating_cast="llvm.nvvm.{}2{}.rz",
         packs_narrow_only=True,
         atomics_are_relaxed=True,

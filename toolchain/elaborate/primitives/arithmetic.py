@@ -7,11 +7,12 @@ from ktc.diag.codes import Code
 from ktc.elaborate.builder import ir_values
 from ktc.elaborate.model.types import ConstValue, ParameterPack, PrimTy
 from ktc.elaborate.model.values import PackValue, Result, RValue
-from ktc.elaborate.primitives.float8 import FORMATS, narrowed, widened
+from ktc.elaborate.primitives.float8 import narrowed, narrowed_exponent, widened, widened_exponent
 from ktc.elaborate.primitives.use import Use
 from ktc.elaborate.types import primitive_types
 from ktc.elaborate.types.primitive_types import BOOL_CODE, FLOAT32_CODE, comptime_int
 from ktc.ir import nodes, types
+from ktc.ir.small_floats import EXPONENT, FORMATS
 
 Handler = Callable[[Use], Result]
 
@@ -88,6 +89,10 @@ _CONVERTED = ("s", "u", "f", "b")
 """The kinds between which there are conversions."""
 
 
+_BYTES = frozenset((*FORMATS, EXPONENT))
+"""The kinds of one byte that are converted by float32."""
+
+
 def kind_of(use: Use, prim: PrimTy, row: Mapping[str, str]) -> str:
     """Return the entry of a row for a type's kind."""
     found = row.get("u" if prim.kind == "b" else "f" if prim.kind in FORMATS else prim.kind)
@@ -116,6 +121,8 @@ def _by_kind(use: Use) -> Result:
 
 def _wide(use: Use, prim: PrimTy, value: nodes.Value) -> nodes.Value:
     """Return floats of one byte as float32, and others as they are."""
+    if prim.kind == EXPONENT:
+        return widened_exponent(use, value, prim.lanes)
     return widened(use, FORMATS[prim.kind], value, prim.lanes) if prim.kind in FORMATS else value
 
 
@@ -130,7 +137,7 @@ def _compare(use: Use) -> Result:
     row = _PREDICATES[pred]
     if isinstance(prim.ir, types.PointerType):
         return RValue(primitive_types.prim(use.elab, "i1", ()), use.op(row["u"], values))
-    name = kind_of(use, prim, row)
+    name = row["f"] if prim.kind == EXPONENT else kind_of(use, prim, row)
     result = (
         primitive_types.prim(use.elab, "!pop.simd", (prim.lanes, BOOL_CODE))
         if prim.lanes > 1
@@ -161,7 +168,7 @@ def convert(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) -> nod
     if origin.lanes > 1 == target.lanes and target.ir == types.BOOL:
         text = f"{origin.lanes} lanes give no single truth value; compare lane by lane: 'a.lt(b)', 'a.eq(b)', ..."
         use.fail(Code.UNSATISFIED_CONSTRAINT, text)
-    if origin.kind in FORMATS or target.kind in FORMATS:
+    if not _BYTES.isdisjoint((origin.kind, target.kind)):
         return _by_float32(use, value, origin, target)
     if origin.kind not in _CONVERTED or target.kind not in _CONVERTED or origin.lanes != target.lanes or not target.ir:
         use.check_numbers(origin)
@@ -194,9 +201,11 @@ def _by_float32(use: Use, value: nodes.Value, origin: PrimTy, target: PrimTy) ->
     if origin.kind == target.kind and origin.lanes == target.lanes:
         return value
     middle = primitive_types.prim(use.elab, "!pop.simd", (origin.lanes, FLOAT32_CODE))
-    value = convert(use, value, origin, middle) if origin.kind not in FORMATS else _wide(use, origin, value)
-    if target.kind not in FORMATS or target.lanes != middle.lanes:
+    value = convert(use, value, origin, middle) if origin.kind not in _BYTES else _wide(use, origin, value)
+    if target.kind not in _BYTES or target.lanes != middle.lanes:
         return convert(use, value, middle, target)
+    if target.kind == EXPONENT:
+        return narrowed_exponent(use, value, target.lanes)
     return narrowed(use, FORMATS[target.kind], value, target.lanes, saturate=True)
 
 

@@ -1,77 +1,22 @@
-"""Floats of one byte: what their bits mean, and the conversions between them and float32.
+"""The conversions between floats of one byte and float32.
 
-Input: the kind of a primitive type (`FORMATS`) and a value of the IR, or an exact number. Output: a value of the IR, or
-bits. The IR has no such floats: a lane is an `i8`, a conversion is written out in operations on `i32` and `f32`, which
-every target and the interpreter have, and arithmetic is done in float32 and rounded. That rounds correctly: float32 has
-more than twice the precision.
+Input: a format (`ir/small_floats.py`) and a value of the IR. Output: a value of the IR. The IR has no such floats: a
+lane is an `i8`, and arithmetic is done in float32 and rounded. That rounds correctly: float32 has more than twice the
+precision. A conversion is written out in operations on `i32` and `f32`, which every target and the interpreter have;
+for a target with instructions of its own it is a call of the intrinsic, for two lanes at a time.
 """
 
-import math
-from collections.abc import Mapping
-from fractions import Fraction
-from types import MappingProxyType
-
-from ktc.base.records import record
 from ktc.elaborate.primitives.use import Use
 from ktc.ir import nodes, types
-from ktc.ir.arithmetic import float_to_bits, round_digits
+from ktc.ir.arithmetic import float_to_bits
+from ktc.ir.small_floats import SmallFloat
 
 _INFINITY, _NAN = 0x7F800000, 0x7FC00000
 """The bits of float32's."""
 
 
-@record
-class SmallFloat:
-    """How one byte is a float.
-
-    Args:
-        fraction: the number of bits of the fraction.
-        bias: what is added to exponents.
-        most: the bits of the largest number.
-        nan: the bits of what is not a number.
-        infinity: the bits of infinity; those of `nan` where there is none.
-    """
-
-    fraction: int
-    bias: int
-    most: int
-    nan: int
-    infinity: int
-
-    @property
-    def least(self) -> int:
-        """The exponent of the smallest number above 0."""
-        return 1 - self.bias - self.fraction
-
-    @property
-    def has_minus_zero(self) -> bool:
-        """Whether -0.0 is not taken by what is not a number."""
-        return self.nan != 0x80
-
-
-FORMATS: Mapping[str, SmallFloat] = MappingProxyType(
-    {
-        "e4m3fn": SmallFloat(3, 7, 0x7E, 0x7F, 0x7F),
-        "e5m2": SmallFloat(2, 15, 0x7B, 0x7F, 0x7C),
-        "e4m3fnuz": SmallFloat(3, 8, 0x7F, 0x80, 0x80),
-        "e5m2fnuz": SmallFloat(2, 16, 0x7F, 0x80, 0x80),
-    }
-)
-"""Kind of a primitive type -> its format."""
-
-
-def encode(form: SmallFloat, value: Fraction | int | float) -> int:
-    """Return the bits nearest to an exact number; what is too large becomes infinite, or not a number."""
-    if isinstance(value, float) and math.isnan(value):
-        return form.nan
-    sign = 0x80 if math.copysign(1.0, value if isinstance(value, float) else (value > 0) - (value < 0)) < 0 else 0
-    if isinstance(value, float) and math.isinf(value):
-        return form.infinity | sign
-    digits, quantum = round_digits(abs(Fraction(value)), form.fraction + 1, form.least)
-    bits = ((quantum - form.least) << form.fraction) + digits
-    if not bits and not form.has_minus_zero:
-        return 0
-    return (bits if bits <= form.most else form.infinity) | sign
+def _once(use: Use, value: nodes.Value) -> nodes.Value:
+    return use.body.let(value, value.type) if isinstance(value, nodes.Op) else value
 
 
 class _Words:
@@ -104,11 +49,13 @@ class _Words:
 
     def let(self, value: nodes.Value) -> nodes.Value:
         """A value that is computed once."""
-        return self._use.body.let(value, value.type) if isinstance(value, nodes.Op) else value
+        return _once(self._use, value)
 
 
 def widened(use: Use, form: SmallFloat, value: nodes.Value, lanes: int) -> nodes.Value:
     """Return lanes of one byte as float32, which holds every one of them."""
+    if form.pair and use.body.target.has_float8_casts:
+        return _widened_pairs(use, form, value, lanes)
     words = _Words(use, lanes)
     op, shift = words.op, 23 - form.fraction
     byte = words.let(words.to("zext", value, words.word))
@@ -133,6 +80,8 @@ def narrowed(use: Use, form: SmallFloat, value: nodes.Value, lanes: int, saturat
 
     What is too large, infinity too, becomes the largest number, or without `saturate` infinite or not a number.
     """
+    if saturate and form.pair and use.body.target.has_float8_casts:
+        return _narrowed_pairs(use, form, value, lanes)
     words = _Words(use, lanes)
     op, shift = words.op, 23 - form.fraction
     bits = words.let(words.to("bitcast", value, words.word))
@@ -155,3 +104,68 @@ def narrowed(use: Use, form: SmallFloat, value: nodes.Value, lanes: int, saturat
     if not form.has_minus_zero:
         result = op("select", op("eq", code, 0), 0, result)
     return words.to("trunc", op("select", op("ugt", size, _INFINITY), form.nan, result), words.byte)
+
+
+def _pairs(use: Use, name: str, args: tuple[nodes.Value, ...], kind: types.Type) -> nodes.Value:
+    return use.body.let(nodes.CallIntrinsic(f"llvm.nvvm.{name}", args, kind, True), kind)
+
+
+def _at(use: Use, value: nodes.Value, lane: int) -> nodes.Value:
+    return use.op("extract", (value, nodes.Const(types.I64, lane)))
+
+
+def _widened_pairs(use: Use, form: SmallFloat, value: nodes.Value, lanes: int) -> nodes.Value:
+    """The same by NVIDIA's instruction, which makes float16 of two."""
+    name, half = f"{form.pair}.to.f16x2.rn", types.VectorType(types.F16, 2)
+    if lanes == 1:
+        both = _pairs(use, name, (use.op("zext", (value,), types.I16),), half)
+        return use.op("fpext", (_at(use, both, 0),), types.F32)
+    count = lanes // 2
+    words = use.op("bitcast", (value,), types.VectorType(types.I16, count) if count > 1 else types.I16)
+    words = _once(use, words)
+    if count == 1:
+        return use.op("fpext", (_pairs(use, name, (words,), half),), types.VectorType(types.F32, 2))
+    made: nodes.Value = nodes.Const(types.VectorType(types.I32, count), (0,) * count)
+    for at in range(count):
+        both = use.op("bitcast", (_pairs(use, name, (_at(use, words, at),), half),), types.I32)
+        made = use.op("insert", (made, both, nodes.Const(types.I64, at)))
+    halves = use.op("bitcast", (made,), types.VectorType(types.F16, lanes))
+    return use.op("fpext", (halves,), types.VectorType(types.F32, lanes))
+
+
+def _narrowed_pairs(use: Use, form: SmallFloat, value: nodes.Value, lanes: int) -> nodes.Value:
+    """The same by NVIDIA's instruction, which saturates; its first operand becomes the upper byte."""
+    name = f"ff.to.{form.pair}.rn"
+    if lanes == 1:
+        both = _pairs(use, name, (nodes.Const(types.F32, 0.0), value), types.I16)
+        return use.op("trunc", (both,), types.I8)
+    value, count = _once(use, value), lanes // 2
+    pairs = [
+        _pairs(use, name, (_at(use, value, 2 * at + 1), _at(use, value, 2 * at)), types.I16) for at in range(count)
+    ]
+    made = pairs[0]
+    if count > 1:
+        made = nodes.Const(types.VectorType(types.I16, count), (0,) * count)
+        for at, pair in enumerate(pairs):
+            made = use.op("insert", (made, pair, nodes.Const(types.I64, at)))
+    return use.op("bitcast", (made,), types.VectorType(types.I8, lanes))
+
+
+def widened_exponent(use: Use, value: nodes.Value, lanes: int) -> nodes.Value:
+    """Return exponents of one byte as float32: powers of two, the least of them subnormal."""
+    words = _Words(use, lanes)
+    op = words.op
+    byte = words.let(words.to("zext", value, words.word))
+    bits = op("select", op("eq", byte, 0), 1 << 22, op("shl", byte, 23))
+    return words.to("bitcast", op("select", op("eq", byte, 255), _NAN, bits), words.float)
+
+
+def narrowed_exponent(use: Use, value: nodes.Value, lanes: int) -> nodes.Value:
+    """Return the exponents of float32 lanes, whatever their sign, rounded up; what is not finite is not a number."""
+    words = _Words(use, lanes)
+    op = words.op
+    size = words.let(op("and", words.to("bitcast", value, words.word), 0x7FFFFFFF))
+    # A subnormal number's exponent is -127 up to 2**-127, the only power of two among them that has a byte.
+    above = op("select", op("ult", size, 1 << 23), (1 << 23) - 1 - (1 << 22), (1 << 23) - 1)
+    code = op("umin", op("lshr", op("add", size, above), 23), 254)
+    return words.to("trunc", op("select", op("uge", size, _INFINITY), 255, code), words.byte)

@@ -15,12 +15,12 @@ from ktc.elaborate.builder import ir_values
 from ktc.elaborate.model.types import PrimTy
 from ktc.elaborate.model.values import Result, RValue
 from ktc.elaborate.primitives.arithmetic import PREDICATES
-from ktc.elaborate.primitives.float8 import FORMATS, encode
 from ktc.elaborate.primitives.use import Use, comptime_str
 from ktc.elaborate.types import primitive_types, type_printer
 from ktc.elaborate.types.primitive_types import STRING, constant_of
 from ktc.ir import nodes, types
 from ktc.ir.arithmetic import round_exact
+from ktc.ir.small_floats import EXPONENT, FORMATS, encode, encode_exponent
 
 Handler = Callable[[Use], Result]
 
@@ -110,6 +110,8 @@ def _constant(use: Use, value: "int | Real") -> RValue:
         plain = int(value != 0)
     elif prim.kind in FORMATS:
         plain = encode(FORMATS[prim.kind], value)
+    elif prim.kind == EXPONENT:
+        plain = encode_exponent(value)
     elif isinstance(element, types.IntType) and (prim.kind in ("s", "u") or not value):
         plain = (math.trunc(value) if math.isfinite(value) else 0) & (1 << element.bits) - 1
     else:

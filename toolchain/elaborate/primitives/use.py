@@ -20,6 +20,7 @@ from ktc.elaborate.tree.operator_names import operator_of
 from ktc.elaborate.types import primitive_types, struct_types, type_printer
 from ktc.elaborate.types.primitive_types import STRING, comptime_bool, comptime_int, constant_of
 from ktc.ir import nodes, ops, types
+from ktc.ir.small_floats import EXPONENT
 from ktc.targets.target import Target
 
 
@@ -74,10 +75,13 @@ class Use:
         self.elab.fail(Code.TYPE_MISMATCH, text, None, "", at)  # at the call; where the library finds it says no more
 
     def check_numbers(self, prim: PrimTy) -> None:
-        """Report a type whose values are bytes that no operation knows as numbers."""
-        if prim.kind in ("e3m4", "e8m0fnu"):
-            text = f"there are no conversions and no arithmetic for 'DType.float8_{prim.kind}'"
-            self.fail(Code.TYPE_MISMATCH, f"{text}; its values are bytes to move")
+        """Report a type whose values are bytes that no operation, or no arithmetic, knows as numbers."""
+        if prim.kind == "e3m4":
+            text = "there are no conversions and no arithmetic for 'DType.float8_e3m4'; its values are bytes to move"
+            self.fail(Code.TYPE_MISMATCH, text)
+        if prim.kind == EXPONENT:
+            text = "there is no arithmetic for 'DType.float8_e8m0fnu'; its values are exponents: cast them to a float"
+            self.fail(Code.TYPE_MISMATCH, text)
 
     # ---- attributes --------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from ktc.ir import ops
 from ktc.ir.arithmetic import ROUND, signed
 from ktc.ir.interpreter.memory import Failure, Memory
 from ktc.ir.nodes import INTERPRETED, Plain
+from ktc.ir.small_floats import FORMATS, SmallFloat, decode, encode
 from ktc.ir.types import FloatType, IntType, StructType, Type, VectorType
 
 Arguments = tuple[Any, ...]
@@ -312,6 +313,26 @@ def _powi(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type
     return _math(_pow)(memory, types, (args[0], exponents), result)
 
 
+def _narrow_pair(form: SmallFloat) -> Foreign:
+    """NVIDIA's two floats to two floats of one byte; the first is the upper byte."""
+
+    def run(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> int:
+        return encode(form, args[0], saturate=True) << 8 | encode(form, args[1], saturate=True)
+
+    return run
+
+
+def _widen_pair(form: SmallFloat) -> Foreign:
+    """NVIDIA's two floats of one byte to a vector of two half floats."""
+
+    def run(memory: Memory, types: tuple[Type, ...], args: Arguments, result: Type) -> tuple[float, float]:
+        return decode(form, args[0] & 255), decode(form, args[0] >> 8)
+
+    return run
+
+
+_PAIRS = {form.pair: form for form in FORMATS.values() if form.pair}
+
 _OPERATIONS = {row.llvm: _operation(row.name, row.arity) for row in ops.ROWS.values() if row.kind == "intrinsic"}
 
 INTRINSICS: Mapping[str, Foreign] = MappingProxyType(
@@ -323,6 +344,8 @@ INTRINSICS: Mapping[str, Foreign] = MappingProxyType(
             for name in ("add", "sub", "mul")
             for sign in (True, False)
         },
+        **{f"llvm.nvvm.ff.to.{pair}.rn": _narrow_pair(form) for pair, form in _PAIRS.items()},
+        **{f"llvm.nvvm.{pair}.to.f16x2.rn": _widen_pair(form) for pair, form in _PAIRS.items()},
         INTERPRETED: lambda memory, types, args, result: 1,
         "llvm.powi": _powi,
         "llvm.fmuladd": _operation("fma", 3),
