@@ -120,5 +120,11 @@ def outer_variable(body: Body, var: Var, node: ast.Node) -> Val:
     captured = captured_variable(body, var)
     if captured is not None:
         return captured
-    mutable = body.site.is_reflected and isinstance(var.value, Place) and var.value.mutable
-    return Place(var.ty, nodes.LocalAddress(FOREIGN), mutable, None, (), False, "foreign")
+    place = var.value if body.site.is_reflected and isinstance(var.value, Place) else None
+    mutable, loans = (place.mutable, _where(place)) if place is not None else (False, None)
+    return Place(var.ty, nodes.LocalAddress(FOREIGN), mutable, None, (), False, "foreign", loans)
+
+
+def _where(place: Place) -> tuple[nodes.Local, ...] | None:
+    """Return the locals in which a place lies, None if that is not known."""
+    return place.loans if place.local is None else (place.local,)

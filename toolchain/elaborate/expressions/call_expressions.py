@@ -10,6 +10,7 @@ from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import address_forms, collection_literals, members, operands
 from ktc.elaborate.generics import archetypes, function_types
+from ktc.elaborate.instances import work_queue
 from ktc.elaborate.kernels.launch_limits import warn_refused
 from ktc.elaborate.model.declarations import OverloadSet, Ty
 from ktc.elaborate.model.elaboration import Body
@@ -120,7 +121,8 @@ def reflect(body: Body, name: str, node: ast.Call) -> Result:
     """Elaborate `type_of(x)` and `origin_of(x)`: nothing is evaluated."""
     inner = Body(body.elab, body.frame.module, body.frame.scope, body.frame.instance)
     inner.site.is_reflected = True
-    value = inner.api.expr(inner, node.args[0]) if node.args else None
+    with work_queue.unrequested(body.elab):
+        value = inner.api.expr(inner, node.args[0]) if node.args else None
     if isinstance(value, (UnboundParameter, Opaque)):
         raise Symbolic
     if name.endswith("type_of"):

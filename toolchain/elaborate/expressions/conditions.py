@@ -5,13 +5,13 @@ from functools import partial
 
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
-from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations, variables
+from ktc.elaborate.builder import dead_code, ir_values, locals, partial_moves, place_operations, variables
 from ktc.elaborate.calls import conversions, overload_resolution
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import merging, operands, operators
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
-from ktc.elaborate.model.errors import ErrorReported
+from ktc.elaborate.model.errors import ErrorReported, Mismatch
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import ConstValue, FunctionValue, Opaque, StructTy, UnboundParameter
 from ktc.elaborate.model.values import Method, Place, Result, RValue, Var
@@ -138,15 +138,7 @@ def ternary(body: Body, node: ast.Ternary, expected: Ty | None, is_place: bool =
     if isinstance(condition, nodes.Const):
         chosen, other = (node.then, node.orelse) if condition.value else (node.orelse, node.then)
         value = body.api.expr(body, chosen, expected)
-        if (
-            expected is None
-            and isinstance(value, ConstValue)
-            and well_known.materialized(body.elab, value.ty, False) is not value.ty
-        ):
-            return _literal_beside(body, value, other, node)
-        if expected is None and isinstance(other, _LITERALS) and not body.frame.module.is_library:
-            _common(body, [value, body.api.expr(body, other, None)], None, node)
-        return value
+        return value if expected is not None else _beside(body, value, other, node)
     lists, values, parts = list[list[nodes.Statement]](), list[Result](), (node.then, node.orelse)
     for part in parts:
         body.open()
@@ -223,28 +215,31 @@ def _one_of(
     return Place(places[0].ty, pointer, mutable, read_only_reason="" if mutable else reason, loans=loans)
 
 
-def _literal_beside(body: Body, value: ConstValue, other: ast.Expr, node: ast.Ternary) -> Result:
-    """Return a literal that was chosen while compiling: its type is common to both arms."""
+def _beside(body: Body, value: Result, other: ast.Expr, node: ast.Ternary) -> Result:
+    """Return a value that was chosen while compiling: its type is common to both arms."""
+    is_literal = isinstance(value, ConstValue) and well_known.materialized(body.elab, value.ty, False) is not value.ty
+    if not is_literal and (body.frame.module.is_library or not isinstance(value, (RValue, Place, ConstValue))):
+        return value
     sink = body.elab.reporter.redirect(Sink())
-    outer = body.position()
-    body.open()
     try:
-        beside = body.api.expr(body, other, None)
+        with dead_code.unreached(body):
+            beside = body.api.expr(body, other, None)
         if isinstance(other, _LITERALS):
             body.elab.reporter.redirect(sink)
         ty = _common(body, [value, beside], None, node)
-    except ErrorReported:  # it is not chosen, so whatever is wrong with it does no harm
+    except (ErrorReported, Mismatch, Symbolic):  # it is not chosen, so whatever is wrong with it does no harm
         if isinstance(other, _LITERALS):
             raise
         return value
     finally:
-        body.return_to(outer)
         body.elab.reporter.redirect(sink)
-    return (
-        value
-        if ty is well_known.materialized(body.elab, value.ty, False)
-        else conversions.convert(body, value, ty, body.at(node))
-    )
+    if (
+        not isinstance(value, (RValue, Place, ConstValue))
+        or ty is value.ty
+        or (is_literal and ty is well_known.materialized(body.elab, value.ty, False))
+    ):
+        return value
+    return conversions.convert(body, value, ty, body.at(node))
 
 
 def _common(body: Body, values: Sequence[Result], expected: Ty | None, node: ast.Node) -> Ty:

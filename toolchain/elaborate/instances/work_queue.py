@@ -1,5 +1,8 @@
 """The instances whose bodies are still to be elaborated, and bodies that the library's archive has."""
 
+import contextlib
+from collections.abc import Iterator
+
 from ktc.elaborate.model.body_store import Bodies, KeptBody
 from ktc.elaborate.model.elaboration import Elaboration
 from ktc.elaborate.model.instance import Instance, UnitState
@@ -40,6 +43,17 @@ def request(elab: Elaboration, instance: Instance) -> None:
         return
     if instance.function is None and not instance.in_progress and instance.archived is None:
         instance.state.queue.append(instance)
+
+
+@contextlib.contextmanager
+def unrequested(elab: Elaboration) -> Iterator[None]:
+    """Forget which instances are requested meanwhile: whoever reaches them requests them again."""
+    before = {name: len(state.queue) for name, state in elab.instances.states.items()}
+    try:
+        yield
+    finally:
+        for name, state in elab.instances.states.items():
+            del state.queue[before.get(name, 0) :]
 
 
 def request_entry(elab: Elaboration, instance: Instance) -> None:

@@ -220,6 +220,10 @@ class ControlFlow:
         """Control reaches the end of a block."""
         self.used_labels.add(label)
 
+    def restore_labels(self, labels: set[int]) -> None:
+        """Forget which blocks' ends code that is not run reaches."""
+        self.used_labels = labels
+
 
 class Assignments:
     """Which variables have been assigned. Owner: `statements`.
@@ -234,6 +238,10 @@ class Assignments:
         self.assigned: set[str] = set()
         self.assigned_once: set[nodes.Local] = set()
         self.pending_result: tuple[nodes.Local, bool] | None = None
+
+    def restore(self, assigned: set[str]) -> None:
+        """Forget what code that is not run has assigned."""
+        self.assigned = assigned
 
 
 class OwnershipFacts:

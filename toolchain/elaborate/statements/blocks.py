@@ -3,7 +3,7 @@
 from typing import NoReturn
 
 from ktc.diag.codes import Code
-from ktc.elaborate.builder import ir_values, locals, type_warnings, variables
+from ktc.elaborate.builder import dead_code, ir_values, locals, type_warnings, variables
 from ktc.elaborate.closures import captures
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import conditions
@@ -33,7 +33,7 @@ def block(body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Binding
         for i, statement in enumerate(statements):
             if body.dead:
                 if i and unreachable.is_checked(body, statements[i - 1]):
-                    with unreachable.check_unreachable(body):
+                    with dead_code.unreached(body):
                         block(body, statements[i:], body.frame.scope.names)
                 break
             body.frame.span = body.at(statement)
@@ -84,6 +84,9 @@ def if_(body: Body, node: ast.If) -> None:
             block(body, node.body)
             block(body, node.orelse)
         raise
+    if isinstance(value, nodes.Const):
+        _decided(body, node, bool(value.value))
+        return
     before = set(body.assignments.assigned)
     body.open()
     block(body, node.body)
@@ -100,12 +103,24 @@ def if_(body: Body, node: ast.If) -> None:
     now = body.assignments.assigned
     body.assignments.assigned = after if dead_else else now if dead_then else now | after
     body.set_dead(False)
-    if isinstance(value, nodes.Const):  # only this arm gives variables their values, and returns
-        body.append(then if value.value else orelse)
-        body.set_dead(dead_then if value.value else dead_else)
-        return
     body.emit(nodes.If(value, then, orelse, body.at(node)))
     body.set_dead(dead_then and dead_else)
+
+
+def _decided(body: Body, node: ast.If, truth: bool) -> None:
+    """Elaborate an `if` whose condition is a constant; the other arm only for its mistakes."""
+    dead = False
+    for arm, is_taken in ((node.body, truth), (node.orelse, not truth)):
+        if not arm:
+            continue
+        if is_taken:
+            block(body, arm)
+            dead = body.dead
+        else:
+            with dead_code.unreached(body):
+                block(body, arm)
+        body.set_dead(False)
+    body.set_dead(dead)
 
 
 def _is_speculated(body: Body, node: ast.If) -> bool:

@@ -8,6 +8,7 @@ from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import (
+    dead_code,
     error_trace,
     ir_values,
     locals,
@@ -211,11 +212,10 @@ def try_(body: Body, node: ast.Try) -> None:
     elif node.handler is not None and not body.frame.module.is_library:
         type_warnings.warn_unreached(body.elab, body, node.handler)
         if unreachable.is_checked(body, node):
-            with unreachable.check_unreachable(body):
-                error_ty = well_known.error_type(body.elab)
-                _handle(
-                    body, node, locals.new_local(body, struct_types.ir_type(body.elab, error_ty), "error", error_ty)
-                )
+            with dead_code.unreached(body):
+                ty = well_known.error_type(body.elab)
+                _handle(body, node, locals.new_local(body, struct_types.ir_type(body.elab, ty), "error", ty))
+            body.set_dead(True)
     inside = body.close()
     reaches = not body.dead or end in body.flow.used_labels
     body.set_dead(False)

@@ -1,11 +1,12 @@
 """Loops: `while`, `for`, comprehensions, and the jumps out of them."""
 
+import contextlib
 from collections.abc import Callable
 
 from ktc.base.records import replace
 from ktc.diag.codes import Code
 from ktc.diag.source import Span
-from ktc.elaborate.builder import materialization, place_operations, variables
+from ktc.elaborate.builder import dead_code, materialization, place_operations, variables
 from ktc.elaborate.calls import call_lowering, conversions
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.expressions import conditions, operators
@@ -29,18 +30,26 @@ NOT = nodes.Const(types.BOOL, 1)
 
 def while_(body: Body, node: ast.While) -> None:
     """Elaborate `while … else`."""
+    never = False
 
     def head(exit_: Callable[[], None]) -> None:
+        nonlocal never
         value = conditions.truth_of(body, node.condition)
         if isinstance(value, nodes.Const) and value.value:
             return
+        never = isinstance(value, nodes.Const)
         body.open()
         exit_()
         done = body.close()
         body.set_dead(False)
         body.emit(nodes.If(ops.build("xor", (value, NOT)), done))
 
-    loop(body, head, lambda: body.api.block(body, node.body), node.orelse, node)
+    def iteration() -> None:
+        with dead_code.unreached(body) if never else contextlib.nullcontext():
+            body.api.block(body, node.body)
+        body.set_dead(body.dead or never)
+
+    loop(body, head, iteration, node.orelse, node)
 
 
 def loop(

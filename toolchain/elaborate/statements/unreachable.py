@@ -4,9 +4,6 @@ Input: the statements after a `return`, a jump or what else does not go on. Outp
 (`syntax/linting/flow.py` warns of them).
 """
 
-import contextlib
-from collections.abc import Iterator
-
 from ktc.elaborate.model.elaboration import Body
 from ktc.syntax import ast
 
@@ -22,30 +19,6 @@ def is_checked(body: Body, before: ast.Stmt) -> bool:
     ):
         return False
     return not _chooses(before)
-
-
-@contextlib.contextmanager
-def check_unreachable(body: Body) -> Iterator[None]:
-    """Elaborate statements for their mistakes alone."""
-    assigned, moved = set(body.assignments.assigned), set(body.facts.moved)
-    refs, late_locals, used_labels = set(body.refs), set(body.late_locals), set(body.flow.used_labels)
-    states = body.elab.instances.states
-    before = {name: len(state.queue) for name, state in states.items()}
-    depth = len(body.blocks)
-    body.open()
-    body.set_dead(False)
-    try:
-        yield
-    finally:
-        while len(body.blocks) > depth:
-            body.close()
-        body.assignments.assigned = assigned
-        body.facts.restore_moved(moved)
-        body.restore_names(refs, late_locals)
-        body.flow.used_labels = used_labels
-        for name, state in states.items():
-            del state.queue[before.get(name, 0) :]  # `reachable_unit` elaborates what is reached all the same
-        body.set_dead(True)
 
 
 def _chooses(node: object) -> bool:
