@@ -90,3 +90,9 @@ def library_cache(cache_folder: Path) -> Path:
 def program_cache(cache_folder: Path, library_cache: Path) -> Path:
     """The cache of the test run, with that library in it: for whole programs."""
     return cache_folder
+
+
+@pytest.fixture
+def rare_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `run_ktc(rare=True)`, for a test that calls the compiler in this process."""
+    monkeypatch.setattr("ktc.driver.library_archive.find", lambda *_: None)

@@ -116,14 +116,15 @@ def ran(program: Path, what: str, **environment: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+# tests/test_checked.py builds at this level too, so the library is compiled once for both.
 @pytest.fixture(scope="module")
 def replay(driver: Path, program_cache: Path) -> Path:
-    return built("--check=replay", driver, program_cache)
+    return built("--check=replay", driver, program_cache, "-O2")
 
 
 @pytest.fixture(scope="module")
 def bounds(driver: Path, program_cache: Path) -> Path:
-    return built("--check=bounds", driver, program_cache, "-O2")  # tests/test_checked.py makes such a library too
+    return built("--check=bounds", driver, program_cache, "-O2")
 
 
 def line_of(mark: str) -> int:

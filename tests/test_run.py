@@ -4,6 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from ktc import native
 
 from documents import blocks, pages
 from programs import ROOT, TESTS, Program, check, launching, programs, run_ktc
@@ -15,9 +16,20 @@ LANGUAGE = [one for one in HERE if not one.source.is_relative_to(TESTS / "stdlib
 LIBRARY = [one for one in HERE if one.source.is_relative_to(TESTS / "stdlib")]
 
 
-@pytest.mark.parametrize("program", LANGUAGE, ids=lambda program: program.name)
-def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
-    compiled_and_run(program, program_cache, tmp_path)
+@pytest.mark.parametrize(
+    ("number", "program"), [pytest.param(number, one, id=one.name) for number, one in enumerate(LANGUAGE)]
+)
+def test_program(number: int, program: Program, program_cache: Path, tmp_path: Path) -> None:
+    """Every second one is optimised. Where ktc's own modules are compiled, it is the others: `.ci/run` runs both."""
+    compiled_and_run(program, program_cache, tmp_path, *([] if (number + native.is_used()) % 2 else ["-O0"]))
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize(
+    ("number", "program"), [pytest.param(number, one, id=one.name) for number, one in enumerate(LANGUAGE)]
+)
+def test_program_at_the_other_level(number: int, program: Program, program_cache: Path, tmp_path: Path) -> None:
+    compiled_and_run(program, program_cache, tmp_path, *(["-O0"] if (number + native.is_used()) % 2 else []))
 
 
 @pytest.mark.parametrize("program", LIBRARY, ids=lambda program: program.name)
@@ -34,7 +46,8 @@ def test_program_of_the_library_optimised(program: Program, program_cache: Path,
 
 def compiled_and_run(program: Program, cache: Path, folder: Path, *more: str) -> None:
     words = ["run", *ON_CPU, *more, *program.words("flags"), str(program.source), *program.words("args")]
-    check(program, run_ktc(words, cache, folder, program.read("in") or ""))
+    rare = any(word.startswith(("-O", "-g")) for word in program.words("flags"))
+    check(program, run_ktc(words, cache, folder, program.read("in") or "", rare=rare))
 
 
 @pytest.mark.device

@@ -132,10 +132,7 @@ def test_cache_why_names_what_changed(
     assert levels["kernel scaled[2] for sm_90 (image)"] == "miss the optimisation level changed"
 
 
-def test_line_tables_are_part_of_the_key(
-    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, program_cache: Path
-) -> None:
-    monkeypatch.setenv("KTC_CACHE_DIR", str(program_cache))  # test_debug makes such a library too
+def test_line_tables_are_part_of_the_key(place: Path, capsys: pytest.CaptureFixture[str], rare_options: None) -> None:
     assert main(["build", *TARGETS, "-g2", "prog.kpy"]) == 0
     Path("prog.kpy").write_text("\n" + PROGRAM)
     assert why(capsys, "-g2")["kernel shifted for sm_90 (image)"] == "miss its code changed"
