@@ -21,7 +21,6 @@ CONTRACT = "contract "
 rounding, on the host too: the same program then gives the same digits wherever it runs."""
 
 SHARED_SPACE = 3
-CONSTANT_SPACE = 4
 
 
 @entity

@@ -5,12 +5,12 @@ Input: globals of a unit and the images that device units gave. Output: lines.
 
 from collections.abc import Mapping
 
-from ktc.codegen.context import CONSTANT_SPACE, SHARED_SPACE, Context, Uses
+from ktc.codegen.context import SHARED_SPACE, Context, Uses
 from ktc.codegen.source_places import place_definition
 from ktc.codegen.values.constants import quoted, symbol
 from ktc.diag.diagnostic import Bug
 from ktc.ir.nodes import Const, Global, ImageRef, ImageSize, SourcePlace, Unit
-from ktc.ir.types import align_of, size_of
+from ktc.ir.types import CONSTANT_SPACE, align_of, size_of
 
 Images = Mapping[tuple[int, str, str], bytes]
 """By (index of the device unit, kernel, kind)."""
@@ -72,7 +72,7 @@ def lower_global(context: Context, held: Global, images: Images | None) -> tuple
         if held.space == SHARED_SPACE and size_of(held.type) >= _DYNAMIC_ALIGN:
             align = max(align, _DYNAMIC_ALIGN)  # neighbours are loaded together
         return f"{name} = internal {where}global {kind} poison, align {align}", uses
-    if held.space == CONSTANT_SPACE and context.target.is_device:
+    if held.space == CONSTANT_SPACE and held.content is None and context.target.is_device:
         kind = context.types.memory(held.type)
         return f"{name} = {where}externally_initialized constant {kind} zeroinitializer, align {align}", uses
     if held.linkage == "external":

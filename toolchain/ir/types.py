@@ -36,6 +36,10 @@ class FloatType:
         return self.name
 
 
+CONSTANT_SPACE = 4
+"""The language's address space of constant memory."""
+
+
 @record
 class PointerType:
     """An untyped address; `space` is the language's address space number: 0 generic, 1 global, 3 shared, 4 constant,

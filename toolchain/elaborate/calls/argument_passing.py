@@ -20,7 +20,7 @@ from ktc.elaborate.ownership.access_paths import note_place, of_result
 from ktc.elaborate.types import struct_types, well_known
 from ktc.elaborate.types.struct_types import zero_of
 from ktc.ir import nodes, ops, types
-from ktc.ir.nodes import Value
+from ktc.ir.nodes import Plain, Value
 
 
 def _note_loans_of_others(body: Body, target: Place, values: Values) -> None:
@@ -253,10 +253,8 @@ def _referred(signature: Signature, pointer: Value) -> Place:
 def pass_pack(body: Body, sig: ArgumentSignature, value: PackValue, args: list[Value], consumed: list[Place]) -> None:
     places = [item for item in value.items if isinstance(item, Place)]
     if sig.variadic == "pack":
-        args.extend(place.pointer for place in places)
-    elif places and len(fixed := [p.pointer.value for p in places if isinstance(p.pointer, nodes.Const)]) == len(
-        places
-    ):
+        args.extend(generic(place.pointer) for place in places)
+    elif places and len(fixed := _fixed_addresses(places)) == len(places):
         args += [ir_values.constant_addresses(body, tuple(fixed)), nodes.Const(types.I64, len(places))]
     else:
         kind = types.ArrayType(types.PTR, max(1, len(places)))
@@ -266,11 +264,17 @@ def pass_pack(body: Body, sig: ArgumentSignature, value: PackValue, args: list[V
         local.points_to_all = None in held
         for i, place in enumerate(places):
             at = ops.build("offset", (nodes.LocalAddress(local), nodes.Const(types.I64, i)), None, types.PTR)
-            body.emit(nodes.Store(at, place.pointer))
+            body.emit(nodes.Store(at, generic(place.pointer)))
         start = nodes.LocalAddress(local) if places else nodes.Const(types.PTR, 0)
         args += [start, nodes.Const(types.I64, len(places))]
     if sig.convention in ("var", "owned"):
         consumed.extend(p for p in places if not struct_types.is_trivial(body.elab, p.ty))
+
+
+def _fixed_addresses(places: Sequence[Place]) -> list[Plain]:
+    """Return the addresses that are known at compile time."""
+    pointers = [place.pointer for place in places]
+    return [pointer.value for pointer in pointers if isinstance(pointer, nodes.Const) and pointer.type == types.PTR]
 
 
 def callee_title(instance: Instance) -> str:

@@ -100,7 +100,8 @@ def interpreter_for(elab: Elaboration) -> Interpreter:
     state = elab.instances.state
     if state.interpreter is None:
         state.interpreter = Interpreter(
-            lambda symbol: passes.settled(function_of(elab, state, symbol)), elab.instances.globals.get,
+            lambda symbol: passes.settled(function_of(elab, state, symbol)),
+            lambda name: elab.instances.globals.get(name) or state.shared.get(name),
             shapes=state.bodies.shapes if state.bodies is not None else None,
         )  # fmt: skip
     return state.interpreter

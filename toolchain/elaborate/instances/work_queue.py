@@ -24,7 +24,7 @@ def _recall_global(elab: Elaboration, state: UnitState, bodies: Bodies, name: st
     made = bodies.constant(name)
     if made is None:
         return
-    if made.space:
+    if made.space and made.content is None:
         state.shared[name] = made
         return
     elab.instances.globals[name] = made

@@ -20,10 +20,6 @@ from ktc.ir import nodes, ops, types
 from ktc.ir.nodes import Value
 from ktc.targets.target import Target
 
-CONSTANT_SPACE = 4
-"""The language's address space of memory that only a launch writes."""
-
-
 IMAGE_KINDS = ("asm", "llvm", "llvm-opt", "object", "image")
 
 
@@ -356,14 +352,14 @@ def targets_table(body: Body) -> Value:
 
 def shared_global(body: Body, type: types.Type, space: int, align: int, span: Span | None, name: str = "") -> Value:
     """Return the address of memory that a block's threads share: one place for each use in each instance, or for
-    each `name`. Constant memory goes by its name, under which the driver finds it."""
-    if space == CONSTANT_SPACE and not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+    each `name`. Constant memory with a name goes by it, because the driver finds it under that."""
+    if space == types.CONSTANT_SPACE and name and not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         body.fail(Code.UNSUPPORTED, f"constant memory cannot be named '{name}': letters, digits and '_' only", span)
     owner = body.frame.outer_instance.symbol if body.frame.outer_instance is not None else "main"
     where = span.start if span is not None else 0
     symbol = (
         name
-        if space == CONSTANT_SPACE
+        if name and space == types.CONSTANT_SPACE
         else f"shared${name}"
         if name
         else f"shared${owner}${where}_{len(body.refs)}".replace(".", "_")

@@ -14,7 +14,20 @@ from typing import Any
 from ktc.ir.interpreter.memory import OFFSET_MASK, Failure, Memory
 from ktc.ir.interpreter.translate_values import member_types
 from ktc.ir.nodes import Address, Const, Global, Plain
-from ktc.ir.types import I8, I64, PTR, ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, size_of
+from ktc.ir.types import (
+    CONSTANT_SPACE,
+    I8,
+    I64,
+    PTR,
+    ArrayType,
+    FloatType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+    size_of,
+)  # fmt: skip
 
 PREFIX = "const$"
 
@@ -32,13 +45,16 @@ class Freezer:
         self.symbols = symbols
         self._order: dict[int, int] = {}
         self._names: dict[int, str] = {}
+        self._in_constant_memory: set[int] = set()
 
     def plain(self, kind: Type, value: Any) -> Plain:
         """Return a value with its pointers as `Address`es."""
         match kind:
             case IntType() | FloatType():
                 return value  # type: ignore[no-any-return]
-            case PointerType():
+            case PointerType(space):
+                if space == CONSTANT_SPACE and value >> 32 not in self._names:
+                    self._in_constant_memory.add(value >> 32)
                 return self._pointer(value)
             case ArrayType(IntType() | VectorType(IntType())):
                 return self._numbers(kind, value)
@@ -113,7 +129,8 @@ class Freezer:
             for number in reversed(waiting):
                 words = self._words(number)
                 if all(target in self.symbols or target in self._names for _, target, _ in words):
-                    self._names[number] = PREFIX + self._digest([number], {})
+                    where = "4$" if number in self._in_constant_memory else ""
+                    self._names[number] = PREFIX + where + self._digest([number], {})
                 else:
                     left.append(number)
             left.reverse()
@@ -158,8 +175,9 @@ class Freezer:
         content = bytes(self.memory.blocks[number])
         align = self.memory.aligns[number]
         words = self._words(number)
+        space = CONSTANT_SPACE if number in self._in_constant_memory else 0
         if not words:
-            return Global(name, ArrayType(I8, len(content)), content, True, 0, align)
+            return Global(name, ArrayType(I8, len(content)), content, True, space, align)
         kinds: list[Type] = []
         parts: list[Plain] = []
         at = 0
@@ -172,4 +190,4 @@ class Freezer:
                 parts.append(Address(self.symbols.get(target) or self._names[target], offset))
             at = start + 8
         kind = StructType(tuple(kinds))
-        return Global(name, kind, Const(kind, tuple(parts)), True, 0, align)
+        return Global(name, kind, Const(kind, tuple(parts)), True, space, align)

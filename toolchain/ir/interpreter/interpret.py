@@ -322,7 +322,8 @@ class Interpreter:
             raise Failure("unsupported", f"the device image '{name}' does not exist at compile time")
         number = self.memory.reserve()
         self._addresses[name] = number << 32
-        self._symbols[number] = name
+        if variable is None or not variable.is_table:
+            self._symbols[number] = name
         if variable is None:
             return number << 32  # a function: an address with no memory behind it
         block = bytearray(size_of(variable.type))

@@ -8,7 +8,7 @@ from ktc.diag.source import Span
 from ktc.ir.exports import Exports
 from ktc.ir.nodes.statements import Statement
 from ktc.ir.nodes.values import Const
-from ktc.ir.types import DescribedType, Type
+from ktc.ir.types import CONSTANT_SPACE, DescribedType, Type
 
 
 @record
@@ -102,6 +102,12 @@ class Global:
     space: int = 0
     align: int = 0
     linkage: str = "internal"
+
+    @property
+    def is_table(self) -> bool:
+        """Constant memory without a name of the program's: functions fill it at compile time, and what they give of it
+        becomes a constant of its own."""
+        return self.space == CONSTANT_SPACE and self.content is None and "$" in self.name
 
 
 @record
