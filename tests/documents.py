@@ -153,8 +153,14 @@ def printed(what: str, code: int, variables: tuple[tuple[str, str], ...]) -> str
         ValueError: it ends with another exit code.
     """
     environment, words = dict(variables), shlex.split(what)
+    rare = words[:2] == ["ktc", "debug"]
+    if words[0] == "env" and "ktc" in words:
+        rare = True
+        at = words.index("ktc")
+        environment |= dict(word.split("=", 1) for word in words[1:at])
+        words = words[at:]
     if words[0] == "ktc":
-        done = run_ktc(words[1:], Path(environment["KTC_CACHE_DIR"]), ROOT, variables=environment)
+        done = run_ktc(words[1:], Path(environment["KTC_CACHE_DIR"]), ROOT, variables=environment, rare=rare)
     else:
         done = subprocess.run(
             words, cwd=ROOT, env=environment, text=True, capture_output=True, check=False, timeout=300
