@@ -117,6 +117,17 @@ def emit_call_with(
     return made
 
 
+def keep_all(body: Body, values: Values) -> None:
+    """Keep all variables alive up to here if a value of a call, which no variable holds, may point to any of them."""
+    given = [value.ty for value in values if isinstance(value, RValue) and value.loans == ()]
+    origins = (one for ty in given for one in struct_types.origins_of(body.elab, ty))
+    if not any(one.kind == "any" and one.mutable for one in origins):
+        return
+    local = locals.new_local(body, types.PTR, "")
+    local.points_to_all = True
+    body.emit(nodes.Mark("use", local))
+
+
 def _call_action(
     body: Body, call: Emit, signature: Signature, name: str, args: list[Value], consumed: list[Place],
     result: Place | None,

@@ -153,12 +153,10 @@ def emit_call(body: Body, found: Candidate, span: Span) -> Val:
                 made.loans = argument_passing.loans_of_call(body, instance.signature, values)
             if isinstance(made, RValue) and not made.access_paths and not body.frame.module.is_library:
                 made.access_paths = of_result(body, instance.signature, values)
-        if (
-            not body.frame.module.is_library
-            and isinstance(made, (RValue, Place))
-            and made.ty is instance.signature.result_ty
-        ):
-            made.ty = readonly_result(body.elab, instance.signature, values)
+        if not body.frame.module.is_library:
+            argument_passing.keep_all(body, values)
+            if isinstance(made, (RValue, Place)) and made.ty is instance.signature.result_ty:
+                made.ty = readonly_result(body.elab, instance.signature, values)
         return made
     finally:
         body.frame.set_span(outer)

@@ -22,7 +22,7 @@ from ktc.elaborate.model.reporting import FOUND_HERE
 from ktc.elaborate.model.spelling import nearest
 from ktc.elaborate.model.types import ConstValue, ParameterArgument, StructTy, TraitTy
 from ktc.elaborate.types import struct_members, struct_types, type_printer
-from ktc.elaborate.types.struct_members import SYNTHESISED
+from ktc.elaborate.types.struct_members import MADE
 from ktc.syntax import ast
 
 
@@ -47,8 +47,8 @@ def check_traits(elab: Elaboration, info: StructInfo) -> None:
                     _report(elab, info, trait, f"lacks the alias '{name}' that", member)
                 elif isinstance(own, AliasInfo) and not _alias_fits(elab, ty, member, own):
                     _report(elab, info, trait, f"has no '{name}' of the kind that", member)
-            elif isinstance(member, OverloadSet) and (name not in SYNTHESISED or name == "copy"):
-                if own is None and name not in given and not (name == "copy" and info.register_trivial):
+            elif isinstance(member, OverloadSet) and name not in MADE:
+                if own is None and name not in given and struct_members.implied_member(elab, info, name) is None:
                     _report(elab, info, trait, f"lacks the method '{name}' that", member.functions[0])
                 elif isinstance(own, OverloadSet) and name not in given:
                     _compare(elab, info, ty, trait, member, own)

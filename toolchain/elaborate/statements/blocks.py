@@ -14,6 +14,7 @@ from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.values import Binding, Method
 from ktc.elaborate.resolve import modules
 from ktc.elaborate.statements import unreachable, variable_declarations
+from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.tree.declared_names import declared_names
 from ktc.ir import nodes
 from ktc.syntax import ast
@@ -29,6 +30,7 @@ def block(body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Binding
         len(body.flow.cleanups),
         len(body.flow.current_error),
     )
+    waiting = _forward_aliases(statements)
     try:
         for i, statement in enumerate(statements):
             if body.dead:
@@ -38,7 +40,10 @@ def block(body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Binding
                 break
             body.frame.span = body.at(statement)
             try:
-                body.api.statement(body, statement)
+                if isinstance(statement, ast.Alias) and i in waiting:
+                    alias(body, statement, True)
+                else:
+                    body.api.statement(body, statement)
             except ErrorReported:
                 if body.frame.instance is not None:
                     body.frame.instance.failed = True
@@ -47,6 +52,19 @@ def block(body: Body, statements: tuple[ast.Stmt, ...], names: dict[str, Binding
                 _recover(body, statement, depths)
     finally:
         body.frame.scope = outer
+
+
+def _forward_aliases(statements: tuple[ast.Stmt, ...]) -> set[int]:
+    """Return the positions of aliases whose values name what a later statement of the block declares."""
+    found, later = set[int](), set[str]()
+    if not any(isinstance(one, ast.Alias) for one in statements[:-1]):
+        return found
+    for i in range(len(statements) - 1, -1, -1):
+        statement = statements[i]
+        if isinstance(statement, ast.Alias) and not later.isdisjoint(names_in((statement.type, statement.value))):
+            found.add(i)
+        later.update(declared_names(statement)[0])
+    return found
 
 
 def _recover(body: Body, statement: ast.Stmt, depths: tuple[int, ...]) -> None:
@@ -146,10 +164,14 @@ def _other_arm(body: Body, content: tuple[ast.Stmt, ...]) -> None:
     body.elab.coverage.set_uncertainty(uncertainty)
 
 
-def alias(body: Body, node: ast.Alias) -> None:
-    """Elaborate a local alias."""
+def alias(body: Body, node: ast.Alias, is_forward: bool = False) -> None:
+    """Elaborate a local alias.
+
+    Args:
+        is_forward: its value names what is declared behind it, and is computed where it is used first.
+    """
     variable_declarations.check_new(body, node.name, node.name_start)
-    if node.params:
+    if node.params or is_forward:
         body.frame.scope.names[node.name] = AliasInfo(
             node.name, node, body.frame.module, body.frame.scope, next(body.elab.modules.ids)
         )

@@ -43,7 +43,7 @@ def struct_constant(elab: Elaboration, ty: StructTy, data: object, shown: Callab
 def _of_library(elab: Elaboration, ty: StructTy, data: object) -> str | None:
     """Return what stands for a value of a struct of the library, of whose fields nothing is to be seen."""
     match ty.info.name:
-        case "Origin":
+        case "Origin" | "StringLiteral" | "IntLiteral" | "FloatLiteral":
             return "{}"
         case "NoneType":
             return "None"

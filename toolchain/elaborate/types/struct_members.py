@@ -24,11 +24,14 @@ from ktc.elaborate.resolve import modules
 from ktc.elaborate.types import struct_types
 from ktc.syntax import ast
 
-TRIVIAL_TRAITS = ("Copyable", "Movable", "ImplicitlyCopyable")  # what '@register_passable("trivial")' says of a struct
+_TRIVIAL = ("Copyable", "Movable", "ImplicitlyCopyable")
 
 
 SYNTHESISED = frozenset(("__init__", "__copyinit__", "__moveinit__", "__del__", "copy"))
 """Methods that a struct may have without writing them."""
+
+MADE = SYNTHESISED - {"copy"}
+"""Methods that no trait gives: the compiler makes them."""
 
 
 def defaults_of(name: str, members: Sequence[object], taken: set[int]) -> OverloadSet | None:
@@ -135,10 +138,22 @@ def _inherited(elab: Elaboration, info: StructInfo, name: str) -> Member | None:
     members = [trait.members[name] for trait in traits_of(elab, info) if name in trait.members]
     alias = next((one for one in members if isinstance(one, AliasInfo) and one.node.value is not None), None)
     found = alias or defaults_of(name, members, set())
-    if found is None and name == "copy" and info.register_trivial:  # such a struct need not list 'Copyable'
-        copyable = modules.prelude_name(elab, "Copyable")
-        return copyable.members[name] if isinstance(copyable, TraitInfo) else None
-    return found
+    return found or implied_member(elab, info, name)
+
+
+def implied_traits(info: StructInfo) -> tuple[str, ...]:
+    """Return the traits of the library that a struct's decorator says it has; it need not list them."""
+    return _TRIVIAL if info.register_trivial else ("Movable",) if info.register_passable else ()
+
+
+def implied_member(elab: Elaboration, info: StructInfo, name: str) -> Member | None:
+    """Return the method that a struct has by a trait which its decorator says it has: `copy`."""
+    for implied in implied_traits(info):
+        trait = modules.prelude_name(elab, implied)
+        found = trait.members.get(name) if isinstance(trait, TraitInfo) and name not in MADE else None
+        if isinstance(found, OverloadSet):
+            return found
+    return None
 
 
 def method_set(elab: Elaboration, ty: Ty, name: str) -> OverloadSet | None:
@@ -181,8 +196,7 @@ def _conforms_one(elab: Elaboration, ty: Ty, trait: TraitInfo) -> bool:
     if isinstance(ty, StructTy):
         known = ty.conforms.get(trait.uid)
         if known is None:
-            implied = ty.info.register_trivial and trait.name in TRIVIAL_TRAITS
-            known = implied or trait in traits_of(elab, ty.info)
+            known = trait.name in implied_traits(ty.info) or trait in traits_of(elab, ty.info)
             ty.conforms[trait.uid] = known
         return known
     return trait.name in ("Copyable", "Movable", "ImplicitlyCopyable", "ExplicitlyCopyable", "Defaultable")
@@ -204,7 +218,7 @@ def says_trivial(elab: Elaboration, ty: Ty) -> bool:
 
 def has_trait(elab: Elaboration, ty: Ty, name: str) -> bool:
     """Return whether a type's struct lists a library trait of this name, or has it because it is trivial."""
-    if not isinstance(ty, StructTy) or (ty.info.register_trivial and name in TRIVIAL_TRAITS):
+    if not isinstance(ty, StructTy) or name in implied_traits(ty.info):
         return True
     return any(trait.name == name for trait in traits_of(elab, ty.info))
 

@@ -13,6 +13,7 @@ from ktc.elaborate.model.types import (
     OriginValue,
     ParameterArgument,
     ParameterPack,
+    PartialTy,
     PrimTy,
     StructTy,
     is_symbolic,
@@ -44,8 +45,8 @@ def qualified(elab: Elaboration, value: object, builtins: bool) -> str:
             return _qualified_constant(elab, ty, data, builtins)
         case ParameterPack() | FunctionValue():
             return HIDDEN
-        case ConstValue(PrimTy(name="!kgen.target")):
-            return HIDDEN
+        case ConstValue(PrimTy(ir=None)) | ConstValue(PrimTy(), str()):
+            return HIDDEN  # a target, the value of a literal
         case _:
             return "?" if is_symbolic(value) else show(value)
 
@@ -55,8 +56,20 @@ def _qualified_struct(elab: Elaboration, ty: StructTy, builtins: bool) -> str:
     name = info.name
     if builtins or not info.module.is_library or name not in _SHORT:
         name = f"{_package_of(info.module)}{_module_name(info.module)}.{name}"
-    texts = [qualified(elab, param, builtins) for param in ty.params]
+    texts = [qualified(elab, param, builtins) for param in (*_unwritten(elab, ty), *ty.params)]
     return f"{name}[{', '.join(texts)}]" if texts else name
+
+
+def _unwritten(elab: Elaboration, ty: StructTy) -> list[ParameterArgument]:
+    """Return the parameters that the types of a struct's parameters leave open: `dtype` and `size` of `v: SIMD`."""
+    found: list[ParameterArgument] = []
+    for param, value in zip(ty.info.node.params, ty.params, strict=True):
+        own = value.ty.params if isinstance(value, ConstValue) and isinstance(value.ty, StructTy) else ()
+        if own and isinstance(param.type, ast.Name) and not ty.info.module.is_library:
+            declared = elab.api.evaluate(elab, param.type, ty.info.module.scope, ty.info.module)
+            if isinstance(declared, PartialTy):
+                found += [a for a, b in zip(own, declared.params, strict=True) if b is None]
+    return found
 
 
 def _package_of(module: ModuleInfo) -> str:
