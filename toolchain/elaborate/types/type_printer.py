@@ -63,9 +63,12 @@ def _qualified_struct(elab: Elaboration, ty: StructTy, builtins: bool) -> str:
 def _unwritten(elab: Elaboration, ty: StructTy) -> list[ParameterArgument]:
     """Return the parameters that the types of a struct's parameters leave open: `dtype` and `size` of `v: SIMD`."""
     found: list[ParameterArgument] = []
+    if ty.info.module.is_library:
+        return found
+    names = {param.name for param in ty.info.node.params}
     for param, value in zip(ty.info.node.params, ty.params, strict=True):
         own = value.ty.params if isinstance(value, ConstValue) and isinstance(value.ty, StructTy) else ()
-        if own and isinstance(param.type, ast.Name) and not ty.info.module.is_library:
+        if own and isinstance(param.type, ast.Name) and param.type.id not in names:
             declared = elab.api.evaluate(elab, param.type, ty.info.module.scope, ty.info.module)
             if isinstance(declared, PartialTy):
                 found += [a for a, b in zip(own, declared.params, strict=True) if b is None]
