@@ -74,6 +74,15 @@ def call_value(body: Body, callee: Val, pos: list[Arg], kw: list[Arg], span: Spa
     )
 
 
+def takes_open_types(elab: Elaboration, fn: FunctionValue) -> bool:
+    """Return whether only a call can tell the types of a function's arguments: `S[3, _]`, `Some[Writer]`."""
+    try:
+        instance = function_instances.only_instance(elab, fn, [None] * len(fn.overloads.functions[0].node.args), None)
+    except (Mismatch, Symbolic):
+        return False
+    return any(isinstance(sig.ty, (TraitTy, OpenTy)) for sig in instance.signature.args if not sig.variadic)
+
+
 def thin_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
     """Return the type that a function has as a value at run time; None if it is not one function, or captures."""
     if len(fn.overloads.functions) != 1 or (

@@ -292,7 +292,7 @@ def known(elab: Elaboration, kind: ParameterArgument, have: Actual) -> Parameter
                 text = f"a '{type_printer.type_name(elab, have)}' is given, but the expected type has other parameters"
                 raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
             return struct_types.canonical_struct(elab, have)
-        made = _with_defaults(elab, kind)
+        made = kind if have is None and _leaves_a_default_open(kind) else _with_defaults(elab, kind)
         if have is not None and not isinstance(made, StructTy):
             text = f"'{type_printer.type_name(elab, have)}' is given where '{kind.info.name}' is expected"
             raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
@@ -303,6 +303,12 @@ def known(elab: Elaboration, kind: ParameterArgument, have: Actual) -> Parameter
             raise missing_conformance(elab, plain, kind)
         return struct_types.canonical(elab, plain)
     return kind
+
+
+def _leaves_a_default_open(kind: PartialTy) -> bool:
+    """Return whether a '_' stands for a parameter with a default: only an argument can tell its value."""
+    params = zip(kind.info.node.params, kind.params, strict=True)
+    return not kind.is_bare and any(value is None and param.default is not None for param, value in params)
 
 
 def _given_fits(

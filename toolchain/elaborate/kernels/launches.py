@@ -13,7 +13,7 @@ from ktc.elaborate.kernels.call_locations import arguments_start
 from ktc.elaborate.model.declarations import AliasInfo, FunctionInfo, Ty
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.instance import ArgumentSignature, DependsOnProgram, Instance, UnitState
-from ktc.elaborate.model.types import ConstValue, FunctionValue, StructTy, show
+from ktc.elaborate.model.types import ConstValue, FunctionValue, OpenTy, StructTy, show
 from ktc.elaborate.model.values import RValue, Val, Var
 from ktc.elaborate.types import struct_types, type_printer, well_known
 from ktc.ir import nodes, ops, types
@@ -93,7 +93,8 @@ def _check_kernel(body: Body, instance: Instance, target: Target, span: Span | N
             text = f"argument '{sig.name}' of kernel '{name}' has the type '{kind}', which a kernel cannot take"
             if sig.convention in ("mut", "ref"):
                 text = f"argument '{sig.name}' of kernel '{name}' is '{sig.convention}', and a kernel gets copies"
-            body.fail(Code.INVALID_KERNEL, text, span)
+            help = "write all parameters of the type: a launch infers none" if isinstance(sig.ty, OpenTy) else ""
+            body.fail(Code.INVALID_KERNEL, text, span, help)
 
 
 def _is_passed_whole(body: Body, sig: ArgumentSignature, target: Target) -> bool:

@@ -7,6 +7,7 @@ from ktc.diag.codes import Code
 from ktc.diag.source import Span
 from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operations
 from ktc.elaborate.calls import argument_passing
+from ktc.elaborate.closures import function_pointers
 from ktc.elaborate.comptime import evaluation
 from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import AliasInfo, StructInfo, Ty
@@ -154,6 +155,8 @@ def check_function(body: Body, value: FunctionValue, span: Span) -> None:
         reason, help = "captures by reference and is known only at compile time", "leave '@parameter' out"
     elif info.node.params and len(value.params) + len(value.named) < len(info.node.params):
         reason, help = "has parameters that are not given", f"write '{value.overloads.name}[…]'"
+    elif function_pointers.takes_open_types(body.elab, value):
+        reason, help = "leaves types of its arguments open", "write the parameters of those types"
     else:
         return
     body.fail(Code.TYPE_MISMATCH, f"a variable cannot hold '{value.overloads.name}', which {reason}", span, help)
