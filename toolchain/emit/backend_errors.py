@@ -10,6 +10,7 @@ from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Bug, CompileError, Diagnostic
 
 _ASSEMBLY = re.compile(r"<inline asm>:\d+:\d+: (.*?)( \(exit status \d+\))?$", re.MULTILINE)
+_UNKNOWN = re.compile(r"Cannot select: intrinsic %(llvm\.[\w.]*\w)")
 _INTRINSIC = re.compile(r"(immarg operand has non-immediate parameter|invalid intrinsic signature).*?@(llvm\.[\w.]+)\(")
 
 
@@ -40,6 +41,11 @@ def backend_error(name: str, words: str) -> Bug | CompileError:
     if refused is None and "Inline asm not supported" in words:
         text = f"this build of LLVM has no assembler for the target of {name}"
         help = "use a function or an intrinsic instead of inline assembly, as 'gpu.sync.s_waitcnt'"
+        return CompileError([Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, text, help)])
+    unknown = _UNKNOWN.search(words)
+    if unknown is not None:
+        text = f"the target of {name} has no instruction for the intrinsic '{unknown[1]}'"
+        help = "put what is for one target under an '@parameter if' that asks for this target"
         return CompileError([Diagnostic(Code.UNSUPPORTED_ON_TARGET, None, text, help)])
     if refused is None:
         return Bug(f"LLVM gave up on {name}: {words}", "emit")

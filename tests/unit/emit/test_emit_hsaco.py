@@ -151,3 +151,8 @@ def test_an_object_of_the_host_is_refused():
 def test_a_target_without_an_assembler_is_an_error_of_the_program():
     error = backend_error("kernel 'k'", "LLVM ERROR: Inline asm not supported by this streamer")
     assert "no assembler for the target of kernel 'k'" in str(error)
+
+
+def test_an_intrinsic_of_another_target_is_named():
+    error = backend_error("kernel 'k'", "LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.ex2.approx.ftz (signal 6)")
+    assert "no instruction for the intrinsic 'llvm.nvvm.ex2.approx.ftz'" in str(error)
