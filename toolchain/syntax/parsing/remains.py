@@ -2,9 +2,10 @@
 
 Input: a text that does not parse. Output: a module in which
 
-- a function ends before its first wrong statement; the rest of the function is not checked,
+- a wrong statement of a function is left out, and so is each that names what it may declare or assign; behind a
+  wrong head of a block, the rest of the function is not checked,
 - a declaration with a wrong head is left out, and so is each declaration whose head names it,
-- a function ends before the first statement that names something that was left out.
+- so is each statement that names something that was left out.
 
 So an error in this tree is an error in the program too.
 """
@@ -88,6 +89,16 @@ def _begin(node: ast.Node) -> int:
     return first
 
 
+def _declared(line: str) -> list[str]:
+    """Return the names that a line may declare or assign."""
+    before, imports, after = line.partition("import")
+    if imports and before.strip().partition(" ")[0] in ("", "from"):
+        return _NAME.findall(after)
+    declared = [match[1] for match in _DECLARES.finditer(line)]
+    target = line.partition("=")[0].partition(":")[0]
+    return declared or (_NAME.findall(target) if target != line else [])
+
+
 class _Rest:
     """What is left of a body, and which names were left out of it."""
 
@@ -142,9 +153,7 @@ class _Rest:
             self.lost.update(names)
             self.is_open = self.is_open or not names or "*" in after
             return
-        declared = [match[1] for match in _DECLARES.finditer(line)]
-        target = line.partition("=")[0].partition(":")[0]
-        declared = declared or (_NAME.findall(target) if target != line else [])
+        declared = _declared(line)
         self.lost_members.update(declared)
         if not is_member:
             self.lost.update(declared)
@@ -154,7 +163,7 @@ class _Rest:
         if not places:
             return node
         if isinstance(node, ast.FunctionDecl):
-            cut = self._cut(node, places[0])
+            cut = self._cut(node, places)
             if cut is None:
                 self.lost.add(node.name)
                 self._lose_line(node.start)
@@ -174,7 +183,7 @@ class _Rest:
             inside = [place for place in places if start <= place < stop]
             cut = member if not inside else None
             if inside and isinstance(member, ast.FunctionDecl):
-                cut = self._cut(member, inside[0])
+                cut = self._cut(member, inside)
             if cut is not None:
                 left.append(cut)
                 continue
@@ -189,45 +198,87 @@ class _Rest:
         if not isinstance(member, ast.FunctionDecl) or name.startswith("__") or node.traits or name in ("fn", "def"):
             self.lost.add(node.name)  # calls of its constructors, its operators and its traits do not name the member
 
-    def _cut(self, node: ast.FunctionDecl, place: int) -> ast.FunctionDecl | None:
-        """Return a function without the statement at a place and what follows; None if the place is in its head."""
-        if not node.body or place < _begin(node.body[0]):
+    def _cut(self, node: ast.FunctionDecl, places: list[int]) -> ast.FunctionDecl | None:
+        """Return a function without the statements at places; None if the first place is in its head."""
+        if not node.body or places[0] < _begin(node.body[0]):
             return None
-        body = self._until(node.body, place)
+        lost, stop = set[str](), self._stop(node.body, places)
+        left = self._without(node.body, [place for place in places if place < stop], lost, stop)
+        body = (*left, self._end_at(node.end))
         return ast.FunctionDecl(node.start, node.end, node.name, node.name_start, node.decorators, node.head, body)
 
-    def _until(self, body: tuple[ast.Stmt, ...], place: int) -> tuple[ast.Stmt, ...]:
-        """Return the statements before a place."""
-        left = [node for node in body if _begin(node) <= place]
-        last = self._opened(left.pop(), place) if left else None
-        return (*left, *([last] if last is not None else []), self._end_at(place))
+    def _stop(self, body: tuple[ast.Stmt, ...], places: list[int]) -> int:
+        """Return the first place behind which the blocks may be others than in the tree, or the end of the text."""
+        pending, indents = list(body), set[int]()
+        while pending:
+            node = pending.pop()
+            indents.add(self._indent(_begin(node)))
+            pending += [one for _, block in self._blocks(node) for one in block]
+        for place in places:
+            start, end = self.text.rfind("\n", 0, place) + 1, self.text.find("\n", place)
+            line = self.text[start : end if end >= 0 else len(self.text)].partition("#")[0].rstrip()
+            if line.endswith(":") or self._indent(place) not in indents:
+                return start
+        return len(self.text) + 1
 
-    def _opened(self, node: ast.Stmt, place: int) -> ast.Stmt | None:
-        """Return the part of a statement with blocks before a place; None if nothing of it can be read alone."""
+    def _indent(self, place: int) -> int:
+        start = self.text.rfind("\n", 0, place) + 1
+        return len(self.text[start:]) - len(self.text[start:].lstrip(" \t"))
+
+    def _without(
+        self, body: tuple[ast.Stmt, ...], places: list[int], lost: set[str], stop: int
+    ) -> tuple[ast.Stmt, ...]:
+        """Return the statements before `stop` without those at places, and without those that name what is lost."""
+        starts, left = [_begin(node) for node in body], list[ast.Stmt]()
+        for node, begin, following in zip(body, starts, [*starts[1:], stop], strict=True):
+            if begin >= stop:
+                break
+            indent = self._indent(begin)  # what is indented more belongs to the statement before it
+            inside = [one for one in places if begin <= one < following]
+            inside = [one for one in inside if one <= node.end or self._indent(one) > indent]
+            end, block = min(node.end, stop), next(iter(self._blocks(node)), None)
+            kept: ast.Stmt | None = node
+            if inside or node.end > stop or (block is not None and lost):
+                kept = self._opened(node, inside, lost, stop)
+            head = min(end, _begin(block[1][0])) if block is not None else end
+            if kept is None or any(name in lost for name in _NAME.findall(self.text, begin, head)):
+                self._lose_lines(begin, end, lost)
+                kept = None
+            left += [kept] if kept is not None else []
+            for place in places:
+                if node.end < place < following:  # of a statement that is not in the tree
+                    self._lose_lines(place, place, lost)
+        return tuple(left)
+
+    def _opened(self, node: ast.Stmt, places: list[int], lost: set[str], stop: int) -> ast.Stmt | None:
+        """Return a statement with blocks without what is wrong in these; None if it is wrong itself."""
         if isinstance(node, ast.FunctionDecl):
-            return self._cut(node, place)
-        fields = [name for name in ("body", "handler", "orelse", "final") if getattr(node, name, None)]
-        blocks = [(name, self._block(node, name)) for name in fields]
-        reached = [name for name, block in blocks if _begin(block[0]) <= place]
-        if not reached:
-            return node if not fields and "\n" in self.text[node.end : place] else None
-        changes: dict[str, object] = {name: None if name == "handler" else () for name, _ in blocks}
-        changes |= {name: getattr(node, name) for name in reached[:-1]}
-        cut: object = self._until(self._block(node, reached[-1]), place)
-        if isinstance(node, ast.Try) and node.handler is not None:
-            body = cut if reached[-1] == "handler" else (self._end_at(place),)
-            changes["handler"] = changes["handler"] or replace(node.handler, body=body)
-        if reached[-1] != "handler":
-            changes[reached[-1]] = cut
+            names = any(name in lost for name in _NAME.findall(self.text, _begin(node), node.end))
+            return None if names or node.end > stop else self._cut(node, places) if places else node
+        blocks = self._blocks(node)
+        if not blocks or any(place < _begin(blocks[0][1][0]) for place in places):
+            return None
+        changes: dict[str, object] = {}
+        for name, block in blocks:
+            kept = self._without(block, places, lost, stop) or (self._end_at(_begin(block[0])),)
+            own = getattr(node, name)
+            changes[name] = replace(own, body=kept) if isinstance(own, ast.Handler) else kept
         return replace(node, **changes)
+
+    def _lose_lines(self, start: int, end: int, lost: set[str]) -> None:
+        """Note the names that lines of a function may have declared."""
+        start, after = self.text.rfind("\n", 0, start) + 1, self.text.find("\n", end)
+        for line in self.text[start : after if after >= 0 else len(self.text)].split("\n"):
+            lost.update(_declared(line.partition("#")[0]))
 
     def _end_at(self, place: int) -> ast.Stmt:
         return replace(self.end(), start=place, end=place)
 
     @staticmethod
-    def _block(node: ast.Stmt, name: str) -> tuple[ast.Stmt, ...]:
-        block = getattr(node, name)
-        return block.body if isinstance(block, ast.Handler) else block
+    def _blocks(node: ast.Stmt) -> list[tuple[str, tuple[ast.Stmt, ...]]]:
+        """Return the blocks of a statement with their names."""
+        blocks = [(name, getattr(node, name, None)) for name in ("body", "handler", "orelse", "final")]
+        return [(name, one.body if isinstance(one, ast.Handler) else one) for name, one in blocks if one]
 
     def _names_lost(self, start: int, end: int) -> Iterator[int]:
         """Give the places at which a part of the text names something that was left out."""
@@ -266,8 +317,8 @@ class _Rest:
     def _with_known_names(self, node: ast.Stmt) -> ast.Stmt:
         """Return a declaration whose functions end where they name something that was left out."""
         if isinstance(node, ast.FunctionDecl) and node.body:
-            place = next(self._names_lost(_begin(node.body[0]), node.end), -1)
-            return self._cut(node, place) or node if place >= 0 else node
+            places = list(self._names_lost(_begin(node.body[0]), node.end))
+            return self._cut(node, places) or node if places else node
         if isinstance(node, _Members):
             return replace(node, body=tuple(map(self._with_known_names, node.body)))
         return node
