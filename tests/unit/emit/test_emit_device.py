@@ -6,7 +6,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from emit_modules import Module, vector_add
 from ktc import targets
-from ktc.diag.diagnostic import Bug
+from ktc.diag.diagnostic import Bug, CompileError
 from ktc.emit import device, llvm
 from ktc.emit.device import UndefinedFunctions, host_job, images
 from ktc.emit.kernel import emit_kernel
@@ -112,11 +112,6 @@ def test_a_rejected_module_is_a_bug(workers):
     [
         ("sm_90", "%s = call float @llvm.tan.f32(float %va)", "no libcall available for ftan"),
         (
-            "sm_75",
-            "%r = call i32 @llvm.nvvm.redux.sync.add(i32 %i, i32 -1)\n  %s = sitofp i32 %r to float",
-            "Cannot select: .*redux",
-        ),
-        (
             "gfx90a",
             "%r = call i32 @llvm.amdgcn.permlane64.i32(i32 %i)\n  %s = sitofp i32 %r to float",
             "Assertion .* failed",
@@ -129,6 +124,12 @@ def test_what_llvm_dies_of_is_one_bug(name, body, said, workers):
         images([module], {}, 3, workers=workers)
     # and the next kernel is compiled as if nothing had been
     assert images([vector_add(targets.find(name))], {}, 3, workers=workers)["vadd"].data
+
+
+def test_an_intrinsic_that_the_target_lacks_is_an_error_of_the_program(workers):
+    body = "%r = call i32 @llvm.nvvm.redux.sync.add(i32 %i, i32 -1)\n  %s = sitofp i32 %r to float"
+    with pytest.raises(CompileError, match=r"kernel 'vadd' has no instruction for the intrinsic 'llvm\.nvvm\.redux"):
+        images([vector_add(targets.find("sm_75"), body=body)], {}, 3, workers=workers)
 
 
 def test_undefined_functions_are_found_before_llvm():
