@@ -1,8 +1,8 @@
 """Every program with kernels: on the CPU device, on Intel's OpenCL runtime, and on the stand-ins for AMD's runtime and
 Metal. One executable holds the code of all of them, and that of one of NVIDIA's GPUs, which is assembled.
 
-NVIDIA's GPUs take turns from program to program, and every second program is assembled for AMD's CDNA. The programs of
-tests/gpu run on all devices; of the others every second one runs here, and the interfaces take turns from one to the
+NVIDIA's GPUs take turns from program to program, and every third program is assembled for AMD's CDNA. The programs of
+tests/gpu run on all devices; of the others every third one runs here, and the interfaces take turns from one to the
 next. `make devices` runs all programs on all devices, and `make kernels` compiles them for six GPUs.
 """
 
@@ -112,12 +112,12 @@ def in_turn(number: int, program: Program) -> list[str]:
     apis = accepted(program)
     if for_devices(program):
         return apis
-    return apis[number // 2 % len(apis) :][:1] if apis and is_run(number, program) else []
+    return apis[number // 3 % len(apis) :][:1] if apis and is_run(number, program) else []
 
 
 def is_run(number: int, program: Program) -> bool:
-    """Return whether `make test` runs a program on devices: all of tests/gpu, and every second one of the others."""
-    return for_devices(program) or number % 2 == 0
+    """Return whether `make test` runs a program on devices: all of tests/gpu, and every third one of the others."""
+    return for_devices(program) or number % 3 == 0
 
 
 def for_devices(program: Program) -> bool:
@@ -171,7 +171,7 @@ def test_program_on_other_devices(
 
 @pytest.mark.parametrize(
     "program",
-    [pytest.param(one, id=one.name.removeprefix("tests/")) for one in launching()[1::2] if one.name not in LONG],
+    [pytest.param(one, id=one.name.removeprefix("tests/")) for one in launching()[1::3] if one.name not in LONG],
 )
 def test_kernels_for_cdna(program: Program, program_cache: Path, workers: Workers) -> None:
     """Its warps have 64 threads. With more devices in one program, launches could not go by that."""
