@@ -123,7 +123,7 @@ def keep_all(body: Body, values: Values) -> None:
     origins = (one for ty in given for one in struct_types.origins_of(body.elab, ty))
     if not any(one.kind == "any" and one.mutable for one in origins):
         return
-    local = locals.new_local(body, types.PTR, "")
+    local = locals.new_local(body, types.PTR, declare=False)  # only the mark names it: it needs no memory
     local.points_to_all = True
     body.emit(nodes.Mark("use", local))
 

@@ -10,7 +10,7 @@ from ktc.elaborate.generics import function_types
 from ktc.elaborate.instances import function_instances, work_queue
 from ktc.elaborate.model.elaboration import Body, Elaboration
 from ktc.elaborate.model.errors import Mismatch
-from ktc.elaborate.model.instance import Symbolic
+from ktc.elaborate.model.instance import ArgumentSignature, Symbolic
 from ktc.elaborate.model.types import FunctionTy, FunctionValue, OpenTy, TraitTy
 from ktc.elaborate.model.values import Arg, Place, RValue, Val, Values
 from ktc.elaborate.types import mangling
@@ -80,7 +80,11 @@ def takes_open_types(elab: Elaboration, fn: FunctionValue) -> bool:
         instance = function_instances.only_instance(elab, fn, [None] * len(fn.overloads.functions[0].node.args), None)
     except (Mismatch, Symbolic):
         return False
-    return any(isinstance(sig.ty, (TraitTy, OpenTy)) for sig in instance.signature.args if not sig.variadic)
+    return any(map(_is_open, instance.signature.args))
+
+
+def _is_open(sig: ArgumentSignature) -> bool:
+    return not sig.variadic and (sig.left_open or isinstance(sig.ty, (TraitTy, OpenTy)))
 
 
 def thin_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
@@ -97,7 +101,7 @@ def thin_type(elab: Elaboration, fn: FunctionValue) -> FunctionTy | None:
         return None
     signature = instance.signature
     shown = [sig for sig in signature.args if sig.convention != "out"]
-    if any(sig.variadic or isinstance(sig.ty, (TraitTy, OpenTy)) for sig in shown):
+    if any(sig.variadic or _is_open(sig) for sig in shown):
         return None
     ref = signature.result_mutable if signature.result == "ref" else None
     args = tuple((sig.convention, sig.ty) for sig in shown)

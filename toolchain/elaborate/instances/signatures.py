@@ -292,7 +292,7 @@ def known(elab: Elaboration, kind: ParameterArgument, have: Actual) -> Parameter
                 text = f"a '{type_printer.type_name(elab, have)}' is given, but the expected type has other parameters"
                 raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
             return struct_types.canonical_struct(elab, have)
-        made = kind if have is None and _leaves_a_default_open(kind) else _with_defaults(elab, kind)
+        made = _with_defaults(elab, kind)
         if have is not None and not isinstance(made, StructTy):
             text = f"'{type_printer.type_name(elab, have)}' is given where '{kind.info.name}' is expected"
             raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
@@ -345,7 +345,8 @@ def _arg(
         passing = struct_types.abi(elab, ty)
         if passing == "direct" and fn.node.result_ref and _needs_place(fn, arg, ty):
             passing = "memory"
-    return ArgumentSignature(arg.name, ty, convention, arg.kind, arg, passing)
+    left_open = have is None and isinstance(kind, PartialTy) and _leaves_a_default_open(kind)
+    return ArgumentSignature(arg.name, ty, convention, arg.kind, arg, passing, left_open=left_open)
 
 
 def _needs_place(fn: FunctionInfo, arg: ast.Param, ty: Ty) -> bool:

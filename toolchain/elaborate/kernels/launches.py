@@ -73,7 +73,8 @@ def _kernel_instance(body: Body, target: Target, fn: FunctionValue, span: Span |
 def _is_kernel(body: Body, instance: Instance, target: Target) -> bool:
     signature = instance.signature
     return not signature.raises and signature.result == "none" and all(
-        sig.passing != "memory" or _is_passed_whole(body, sig, target) for sig in signature.args
+        not sig.left_open and (sig.passing != "memory" or _is_passed_whole(body, sig, target))
+        for sig in signature.args
     )  # fmt: skip
 
 
@@ -88,12 +89,15 @@ def _check_kernel(body: Body, instance: Instance, target: Target, span: Span | N
         help = "let it write its result to a buffer: a pointer or a tensor is an argument"
         body.fail(Code.INVALID_KERNEL, f"'{name}' cannot be a kernel: it returns a value", span, help)
     for sig in signature.args:
-        if sig.passing == "memory" and not _is_passed_whole(body, sig, target):
+        if sig.left_open or (sig.passing == "memory" and not _is_passed_whole(body, sig, target)):
             kind = type_printer.type_name(body.elab, sig.ty)
             text = f"argument '{sig.name}' of kernel '{name}' has the type '{kind}', which a kernel cannot take"
             if sig.convention in ("mut", "ref"):
                 text = f"argument '{sig.name}' of kernel '{name}' is '{sig.convention}', and a kernel gets copies"
-            help = "write all parameters of the type: a launch infers none" if isinstance(sig.ty, OpenTy) else ""
+            help = ""
+            if sig.left_open or isinstance(sig.ty, OpenTy):
+                text = f"the type of argument '{sig.name}' of kernel '{name}' leaves parameters open"
+                help = "write all of them: a launch infers none"
             body.fail(Code.INVALID_KERNEL, text, span, help)
 
 

@@ -43,6 +43,7 @@ class ArgumentSignature:
         passing: "none", "direct" or "memory"; "memory" for all that is passed by its address.
         variadic: "" or "list" (`*xs: T`) or "pack" (`*xs: *Ts`); `ty` is then T, or None and the types are in `pack`:
             None there for what is no value.
+        left_open: only an argument tells what its type leaves open by '_'; without one it has the defaults.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ArgumentSignature:
     passing: str
     variadic: str = ""
     pack: tuple[Ty | None, ...] = ()
+    left_open: bool = False
 
 
 @entity
