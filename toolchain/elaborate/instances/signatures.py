@@ -293,6 +293,8 @@ def known(elab: Elaboration, kind: ParameterArgument, have: Actual) -> Parameter
                 raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
             return struct_types.canonical_struct(elab, have)
         made = _with_defaults(elab, kind)
+        if have is None and isinstance(made, StructTy) and made.symbolic and _leaves_a_default_open(kind):
+            return kind  # another parameter's default depends on what is open
         if have is not None and not isinstance(made, StructTy):
             text = f"'{type_printer.type_name(elab, have)}' is given where '{kind.info.name}' is expected"
             raise Mismatch(Code.TYPE_MISMATCH, text, None, 2)
