@@ -4,7 +4,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from ktc import native
 
 from documents import blocks, pages
 from programs import ROOT, TESTS, Program, check, launching, programs, run_ktc
@@ -16,20 +15,20 @@ LANGUAGE = [one for one in HERE if not one.source.is_relative_to(TESTS / "stdlib
 LIBRARY = [one for one in HERE if one.source.is_relative_to(TESTS / "stdlib")]
 
 
-@pytest.mark.parametrize(
-    ("number", "program"), [pytest.param(number, one, id=one.name) for number, one in enumerate(LANGUAGE)]
-)
-def test_program(number: int, program: Program, program_cache: Path, tmp_path: Path) -> None:
-    """Every second one is optimised. Where ktc's own modules are compiled, it is the others: `.ci/run` runs both."""
-    compiled_and_run(program, program_cache, tmp_path, *([] if (number + native.is_used()) % 2 else ["-O0"]))
+@pytest.mark.parametrize("program", LANGUAGE[::2], ids=lambda program: program.name)
+def test_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
+    compiled_and_run(program, program_cache, tmp_path, "-O0")
+
+
+@pytest.mark.parametrize("program", LANGUAGE[1::2], ids=lambda program: program.name)
+def test_optimised_program(program: Program, program_cache: Path, tmp_path: Path) -> None:
+    compiled_and_run(program, program_cache, tmp_path)
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize(
-    ("number", "program"), [pytest.param(number, one, id=one.name) for number, one in enumerate(LANGUAGE)]
-)
-def test_program_at_the_other_level(number: int, program: Program, program_cache: Path, tmp_path: Path) -> None:
-    compiled_and_run(program, program_cache, tmp_path, *(["-O0"] if (number + native.is_used()) % 2 else []))
+@pytest.mark.parametrize("program", LANGUAGE, ids=lambda program: program.name)
+def test_program_at_the_other_level(program: Program, program_cache: Path, tmp_path: Path) -> None:
+    compiled_and_run(program, program_cache, tmp_path, *([] if program in LANGUAGE[::2] else ["-O0"]))
 
 
 @pytest.mark.parametrize("program", LIBRARY, ids=lambda program: program.name)
