@@ -22,7 +22,7 @@ class SmallFloat:
         most: the bits of the largest number.
         nan: the bits of what is not a number.
         infinity: the bits of infinity; those of `nan` where there is none.
-        pair: what NVIDIA calls two of them in one register; empty if it has no instructions for them.
+        pair: the name of two of them in one register; empty if no target has instructions for them.
     """
 
     fraction: int

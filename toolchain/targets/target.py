@@ -59,7 +59,8 @@ class Target:
         global_spaces: the language's space for a constant and for a variable that the IR has in the generic space.
         has_f64, has_recursion: what the back end can do.
         has_wide_casts: so is a conversion between floats and numbers of more than 64 bits.
-        has_float8_casts: it has NVIDIA's instructions for two floats of one byte.
+        narrow_float8, widen_float8: the intrinsics that convert two floats of one byte at a time, from two float32 and
+            to two float16 (`{}`: the pair's name); empty where the target has none.
         has_vector_intrinsics: LLVM's saturating casts and reductions of vectors are known.
         multiply_high: the back end's function for the upper half of a product of 64 bits (`{}`: "s" or "u"), if it has
             one of its own.
@@ -111,7 +112,8 @@ class Target:
     has_f64: bool = True
     has_recursion: bool = True
     has_wide_casts: bool = True
-    has_float8_casts: bool = False
+    narrow_float8: str = ""
+    widen_float8: str = ""
     has_vector_intrinsics: bool = True
     multiply_high: str = ""
     saturating_cast: str = ""

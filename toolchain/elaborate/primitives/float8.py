@@ -54,7 +54,7 @@ class _Words:
 
 def widened(use: Use, form: SmallFloat, value: nodes.Value, lanes: int) -> nodes.Value:
     """Return lanes of one byte as float32, which holds every one of them."""
-    if form.pair and use.body.target.has_float8_casts:
+    if form.pair and use.body.target.widen_float8:
         return _widened_pairs(use, form, value, lanes)
     words = _Words(use, lanes)
     op, shift = words.op, 23 - form.fraction
@@ -80,7 +80,7 @@ def narrowed(use: Use, form: SmallFloat, value: nodes.Value, lanes: int, saturat
 
     What is too large, infinity too, becomes the largest number, or without `saturate` infinite or not a number.
     """
-    if saturate and form.pair and use.body.target.has_float8_casts:
+    if saturate and form.pair and use.body.target.narrow_float8:
         return _narrowed_pairs(use, form, value, lanes)
     words = _Words(use, lanes)
     op, shift = words.op, 23 - form.fraction
@@ -107,7 +107,7 @@ def narrowed(use: Use, form: SmallFloat, value: nodes.Value, lanes: int, saturat
 
 
 def _pairs(use: Use, name: str, args: tuple[nodes.Value, ...], kind: types.Type) -> nodes.Value:
-    return use.body.let(nodes.CallIntrinsic(f"llvm.nvvm.{name}", args, kind, True), kind)
+    return use.body.let(nodes.CallIntrinsic(name, args, kind, True), kind)
 
 
 def _at(use: Use, value: nodes.Value, lane: int) -> nodes.Value:
@@ -115,8 +115,8 @@ def _at(use: Use, value: nodes.Value, lane: int) -> nodes.Value:
 
 
 def _widened_pairs(use: Use, form: SmallFloat, value: nodes.Value, lanes: int) -> nodes.Value:
-    """The same by NVIDIA's instruction, which makes float16 of two."""
-    name, half = f"{form.pair}.to.f16x2.rn", types.VectorType(types.F16, 2)
+    """The same by the target's instruction, which makes float16 of two."""
+    name, half = use.body.target.widen_float8.format(form.pair), types.VectorType(types.F16, 2)
     if lanes == 1:
         both = _pairs(use, name, (use.op("zext", (value,), types.I16),), half)
         return use.op("fpext", (_at(use, both, 0),), types.F32)
@@ -134,8 +134,8 @@ def _widened_pairs(use: Use, form: SmallFloat, value: nodes.Value, lanes: int) -
 
 
 def _narrowed_pairs(use: Use, form: SmallFloat, value: nodes.Value, lanes: int) -> nodes.Value:
-    """The same by NVIDIA's instruction, which saturates; its first operand becomes the upper byte."""
-    name = f"ff.to.{form.pair}.rn"
+    """The same by the target's instruction, which saturates; its first operand becomes the upper byte."""
+    name = use.body.target.narrow_float8.format(form.pair)
     if lanes == 1:
         both = _pairs(use, name, (nodes.Const(types.F32, 0.0), value), types.I16)
         return use.op("trunc", (both,), types.I8)

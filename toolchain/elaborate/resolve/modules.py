@@ -299,7 +299,8 @@ def follow(elab: Elaboration, ref: ImportRef) -> Binding:
         sub = elab.modules.package.find(f"{module.name}.{ref.name}", ref.importer.node)
         if sub is not None:
             return ModuleValue(enter(elab, sub))
-        if module.scope.names.get(ref.name, ref) is ref:  # else its own error is told; a module may import from itself
+        # A module may import from itself. Any other binding of the name reports its own error.
+        if module.scope.names.get(ref.name, ref) is ref:
             text = f"module '{ref.module}' has no '{ref.name}'"
             names = [n for n in module.scope.names if not n.startswith("_")]
             help = import_hint(ref.module, ref.name) or suggest_import(ref.name, names, elab.config.stdlib)
