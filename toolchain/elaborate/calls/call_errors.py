@@ -36,6 +36,8 @@ def no_match(
         body.fail(Code.NO_MATCHING_OVERLOAD, f"'{name}' cannot be called here", span)
     if any(arg.start == arg.end for fn, _ in failures for arg in fn.node.args[:1]):
         raise ErrorReported  # the declaration has a mistake, which is reported there
+    if body.elab.coverage.speculation is not None:  # whether a condition holds is known with the types only
+        failures = [one for one in failures if one[1].code is Code.UNSATISFIED_CONSTRAINT] or failures
     failures = sorted(failures, key=lambda failure: _ORDER.index(failure[1].weight))
     near = [one for one in failures if one[1].weight == failures[0][1].weight]
     fn, reason = near[0]

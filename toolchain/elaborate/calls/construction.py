@@ -32,7 +32,11 @@ def construct(body: Body, ty: StructTy, pos: list[Arg], kw: list[Arg], span: Spa
     if ty.info.fieldwise:
         if not ty.symbolic and _matches_fields(body, ty, pos, kw):
             return _fieldwise(body, ty, pos, kw, span)
-        found = overload_resolution.choose_cached(body, FunctionValue(inits, (), (), ty), pos, kw, span, quiet=True)
+        # in a generic body whether a condition holds is not known, so the constructor may be meant
+        unsure = body.elab.coverage.speculation is not None and any(fn.node.where for fn in inits.functions)
+        found = overload_resolution.choose_cached(
+            body, FunctionValue(inits, (), (), ty), pos, kw, span, quiet=not unsure
+        )
         if found is None:
             return _fieldwise(body, ty, pos, kw, span)
         return call_lowering.emit_call(body, found, span)

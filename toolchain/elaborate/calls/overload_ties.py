@@ -28,6 +28,8 @@ def break_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list[
     best = [found for found in best if _open_types(body, found) == fewest]
     unfit = [_ownership_mismatches(found) for found in best]
     best = [found for found, count in zip(best, unfit, strict=True) if count == min(unfit)]
+    if len(best) > 1 and _is_generic(body) and not best[0].instance.fn.module.is_library:
+        best = [found for found in best if not _omits(found)] or best  # what the trait requires has no defaults
     words = {
         tuple(
             sig.convention
@@ -47,6 +49,24 @@ def break_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list[
     help = "convert an argument to the type that is meant"
     body.elab.report(Code.AMBIGUOUS_CALL, text, span, help, body.frame.instance, notes)
     raise ErrorReported
+
+
+def _is_generic(body: Body) -> bool:
+    """Return whether the function that calls has parameters, so that a method may be what a trait requires."""
+    instance = body.frame.instance
+    while instance is not None:
+        if instance.param_values or (instance.self_ty is not None and instance.self_ty.params):
+            return True
+        instance = instance.parent
+    return False
+
+
+def _omits(found: Candidate) -> bool:
+    """Return whether a call leaves out an argument that has a default."""
+    return any(
+        slot is None and sig.convention != "out"
+        for sig, slot in zip(found.instance.signature.args, found.slots, strict=True)
+    )
 
 
 def _has_variadic_parameters(fn: FunctionInfo) -> bool:

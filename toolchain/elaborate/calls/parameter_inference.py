@@ -338,8 +338,12 @@ def type_of(body: Body, value: Result) -> Ty | None:
     return None
 
 
-def _leaves_open(declared: ast.Expr | None) -> bool:
-    """Return whether a declared type has a `_` in its brackets."""
+def _leaves_open(fn: FunctionInfo, arg: ast.Param) -> bool:
+    """Return whether a declared type has a `_` in its brackets, or none although the result names the argument."""
+    declared = arg.type
+    if isinstance(declared, ast.Name):
+        results = (fn.node.result, *(other.type for other in fn.node.args if other.convention == "out"))
+        return arg.name in names_in(results)
     return isinstance(declared, ast.Subscript) and any(
         isinstance(part, ast.Name) and part.id == "_"
         for part in (*declared.args, *(k.value for k in declared.keywords))
@@ -366,7 +370,7 @@ def actual_types(body: Body, fn: FunctionInfo, self_ty: StructTy | None, slots: 
     for i, slot in enumerate(slots):
         if isinstance(slot, Arg):
             kind = type_of(body, slot.value)
-            if isinstance(kind, StructTy) and _leaves_open(fn.node.args[i].type) and not body.site.inferring:
+            if isinstance(kind, StructTy) and _leaves_open(fn, fn.node.args[i]) and not body.site.inferring:
                 expected = unification.signature_pattern(body.elab, fn, self_ty).args[i]
                 if isinstance(expected, PartialTy) and expected.info is not kind.info:
                     kind = _converted_type(body, kind, expected, slot.value) or kind
