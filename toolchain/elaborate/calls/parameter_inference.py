@@ -274,7 +274,7 @@ def _converted_type(body: Body, have: StructTy, expected: StructTy | PartialTy, 
 
 def _displayed_type(body: Body, literal: CollectionLiteral, expected: StructTy | PartialTy) -> StructTy | None:
     """Return the type that a list or set display makes of a partly open type whose constructor takes displays."""
-    flag = {"List": "__list_literal__", "Set": "__set_literal__"}.get(literal.name)
+    flag = {"List": "__list_literal__", "Set": "__set_literal__", "Slice": "__slice_literal__"}.get(literal.name)
     if flag is None or literal.keywords or (isinstance(literal.ty, StructTy) and literal.ty.info is expected.info):
         return None
     inits = struct_members.method_set(body.elab, unification.symbolic_struct(body.elab, expected.info), "__init__")

@@ -12,7 +12,7 @@ from ktc.elaborate.calls import call_lowering, conversions, overload_resolution
 from ktc.elaborate.calls.overload_resolution import CONVERSION, LITERAL
 from ktc.elaborate.calls.writeback import fetched
 from ktc.elaborate.closures import function_pointers
-from ktc.elaborate.expressions import operands
+from ktc.elaborate.expressions import literals, operands
 from ktc.elaborate.generics import parameter_binding
 from ktc.elaborate.model.declarations import Ty
 from ktc.elaborate.model.elaboration import Body
@@ -22,7 +22,12 @@ from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place,
 from ktc.elaborate.types import struct_members, struct_types, well_known
 from ktc.syntax import ast
 
-FLAGS = {"List": "__list_literal__", "Set": "__set_literal__", "Dict": "__dict_literal__"}
+FLAGS = {
+    "List": "__list_literal__",
+    "Set": "__set_literal__",
+    "Dict": "__dict_literal__",
+    "Slice": "__slice_literal__",
+}
 
 
 def argument_or_literal(body: Body, node: ast.Expr) -> Arg:
@@ -36,6 +41,20 @@ def argument_or_literal(body: Body, node: ast.Expr) -> Arg:
             literal = _literal(body, "Dict", tuple(k for k, _ in pairs), tuple(v for _, v in pairs), node)
             return Arg(literal, body.at(node))
     return operands.arg(body, node)
+
+
+def index_or_literal(body: Body, base: Result, node: ast.Expr) -> Arg:
+    """Elaborate an index; a slice of a type that is not the library's may become what its method takes."""
+    ty = getattr(base, "ty", None)
+    if not isinstance(node, ast.Slice) or not isinstance(ty, StructTy) or ty.info.module.is_library:
+        return argument_or_literal(body, node)
+    literal = CollectionLiteral("Slice", tuple(literals.slice_parts(body, node)), (), node, None)
+    own = well_known.library_type(body.elab, "Slice")
+    inits = struct_members.method_set(body.elab, own, "__init__")
+    assert inits is not None
+    if overload_resolution.choose(body, inits, own, (), (), list(literal.items), [], body.at(node), quiet=True):
+        literal.ty = own
+    return Arg(literal, body.at(node))
 
 
 def operand_or_literal(body: Body, node: ast.Expr) -> Result:
@@ -95,6 +114,9 @@ def collection_cost(body: Body, literal: CollectionLiteral, expected: Ty) -> int
         return 0
     if not isinstance(expected, StructTy) or expected.symbolic:
         return None
+    if literal.name == "Slice" and not _has_literal_constructor(body, expected, FLAGS["Slice"]):
+        implicit = literal.ty is not None and overload_resolution.conversion(body, literal.ty, expected) is not None
+        return CONVERSION if implicit else None
     wants = None if literal.keywords else _element_types(body, literal, expected)
     if wants is not None:
         parts = (literal.items, literal.values) if literal.name == "Dict" else (literal.items,)
@@ -168,7 +190,7 @@ def build_collection(body: Body, literal: CollectionLiteral, expected: Ty | None
         if isinstance(expected, StructTy) and not expected.symbolic:
             return call_lowering.call(body, expected, list(literal.items), list(literal.keywords), span)
         body.fail(Code.CANNOT_INFER_PARAMETER, "the type that '{... = ...}' constructs is not known here", span)
-    wants = _element_types(body, literal, expected)
+    wants = _element_types(body, literal, expected) if literal.name != "Slice" else None
     if wants is None and isinstance(expected, StructTy) and not expected.symbolic:
         if _has_literal_constructor(body, expected, FLAGS[literal.name]):
             if (lanes := _lanes(expected)) is not None and lanes != len(literal.items):
@@ -180,6 +202,8 @@ def build_collection(body: Body, literal: CollectionLiteral, expected: Ty | None
         is_empty = literal.name == "Dict" and not literal.items
         if not implicit and not literal.values and (literal.name == "Set" or is_empty):
             return call_lowering.call(body, expected, list(literal.items), [], span)
+    if literal.name == "Slice":
+        return call_lowering.call(body, well_known.library_type(body.elab, "Slice"), list(literal.items), [], span)
     if wants is not None and all(isinstance(kind, Ty) for kind in wants):
         ty = expected
     else:
@@ -218,6 +242,8 @@ def _literal_args(
     body: Body, literal: CollectionLiteral, items: tuple[Arg, ...], values: tuple[Arg, ...]
 ) -> tuple[list[Arg], list[Arg], Span]:
     """Return the arguments for a constructor that takes a collection literal."""
+    if literal.name == "Slice":  # its flag always has a default value, '()' or 'None'
+        return list(items), [], body.at(literal.node)
     flag = _flag(body, literal, FLAGS[literal.name])
     if literal.name != "Dict":
         return list(items), [flag], body.at(literal.node)

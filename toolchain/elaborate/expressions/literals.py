@@ -29,12 +29,17 @@ MAX_EXPONENT = 5000
 
 def slice_of(body: Body, node: ast.Slice) -> Result:
     """Make the `Slice` of `lower:upper:step`."""
+    args = slice_parts(body, node)
+    return call_lowering.call(body, well_known.library_type(body.elab, "Slice"), args, [], body.at(node))
+
+
+def slice_parts(body: Body, node: ast.Slice) -> list[Arg]:
+    """Elaborate the three parts of a slice, `None` for those that are left out."""
     nothing = ast.NoneLit(node.start, node.end)
-    args = [
+    return [
         operands.arg(body, part) if part else Arg(body.api.expr(body, nothing), body.at(node))
         for part in (node.lower, node.upper, node.step)
     ]
-    return call_lowering.call(body, well_known.library_type(body.elab, "Slice"), args, [], body.at(node))
 
 
 def tuple_of(body: Body, node: ast.TupleLit, items: tuple[ast.Expr, ...], expected: Ty | None = None) -> Result:

@@ -156,7 +156,7 @@ def indexed_value(body: Body, base: Val, node: ast.Subscript) -> Result:
         made = call_lowering.call_fn(body, fn, [Arg(base, span)], [], span, True)
         body.frame.set_span(outer)
         return made
-    args = [Arg(base, span), *(collection_literals.argument_or_literal(body, item) for item in node.args)]
+    args = [Arg(base, span), *(collection_literals.index_or_literal(body, base, item) for item in node.args)]
     if body.site.deferred_operand is not None and runs_after_operands(body, base, node):
         return DeferredOperand(fn, args, node)
     kw = [collection_literals.keyword(body, k) for k in node.keywords]

@@ -92,11 +92,11 @@ class PackValue:
 
 @entity
 class CollectionLiteral:
-    """A list, set or dictionary written as an argument: what it becomes is known when the function is.
+    """A list, set, dictionary or slice written as an argument: what it becomes is known when the function is.
 
     Args:
-        name: of its own collection: `List`, `Set` or `Dict`.
-        items, values: the elements, or the keys and values of a dictionary.
+        name: of its own collection: `List`, `Set`, `Dict` or `Slice`.
+        items, values: the elements, the keys and values of a dictionary, or the three parts of a slice.
         node: the syntax.
         ty, mismatch: what it is where nothing else is expected, or why it cannot be that; None if that is not known.
         keywords: named arguments for the constructor of what is expected: `{1, name = 2}`.
