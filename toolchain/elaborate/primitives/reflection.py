@@ -54,6 +54,11 @@ def _type_eq(use: Use) -> Result:
     return use.truth(type_relations.same_type(use.elab, use.type_of("a"), use.type_of("b")))
 
 
+def _type_rebinds(use: Use) -> Result:
+    a, b = use.type_of("a"), use.type_of("b")
+    return use.truth(type_relations.same_type(use.elab, a, b, is_mutability_free=True))
+
+
 def _type_identical(use: Use) -> Result:
     return use.truth(use.type_of("a") == use.type_of("b"))
 
@@ -297,6 +302,7 @@ COMPTIME: Mapping[str, tuple[Handler, int, tuple[str, ...]]] = MappingProxyType(
         "kgen.is_trivial": (_is_trivial, 0, ("type",)),
         "kgen.moves_plainly": (_moves_plainly, 0, ("type",)),
         "kgen.type_eq": (_type_eq, 0, ("a", "b")),
+        "kgen.type_rebinds": (_type_rebinds, 0, ("a", "b")),
         "kgen.type_identical": (_type_identical, 0, ("a", "b")),
         "kgen.is_held": (_is_held, 0, ("type", "by")),
         "kgen.conforms": (_conforms, 0, ("type", "trait")),

@@ -29,8 +29,8 @@ def is_static(value: object) -> bool:
     return isinstance(value, ConstValue) and isinstance(value.data, OriginValue) and value.data.kind == "static"
 
 
-def same_type(elab: Elaboration, a: Ty, b: Ty) -> bool:
-    """Return whether two types are the same, ignoring origins."""
+def same_type(elab: Elaboration, a: Ty, b: Ty, *, is_mutability_free: bool = False) -> bool:
+    """Return whether two types are the same, ignoring origins; with `is_mutability_free` also what may be written to."""
     if a is b:
         return True
     if not isinstance(a, StructTy) or not isinstance(b, StructTy):
@@ -38,18 +38,43 @@ def same_type(elab: Elaboration, a: Ty, b: Ty) -> bool:
     if a.info is not b.info:
         own, other = a.info.narrows or a.info, b.info.narrows or b.info
         return own is other
-    return all(same_parameter(elab, x, y) for x, y in zip(a.params, b.params, strict=True))
+    free = _mutabilities(a, b) if is_mutability_free else ()
+    return all(
+        place in free or same_parameter(elab, x, y, is_mutability_free=is_mutability_free)
+        for place, (x, y) in enumerate(zip(a.params, b.params, strict=True))
+    )
 
 
-def same_parameter(elab: Elaboration, a: ParameterValue | None, b: ParameterValue | None) -> bool:
+def _mutabilities(a: StructTy, b: StructTy) -> set[int]:
+    """Return the places of parameters that say, in both types, whether an origin of the type may be written to."""
+    origins = [
+        (x.data.mutable, y.data.mutable)
+        for x, y in zip(a.params, b.params, strict=True)
+        if isinstance(x, ConstValue) and isinstance(y, ConstValue)
+        if isinstance(x.data, OriginValue) and isinstance(y.data, OriginValue)
+    ]
+    return {
+        place
+        for place, (x, y) in enumerate(zip(a.params, b.params, strict=True))
+        if isinstance(x, ConstValue) and isinstance(y, ConstValue)
+        if isinstance(x.ty, StructTy) and x.ty == y.ty and x.ty.info.name == "Bool" and (x.data, y.data) in origins
+    }
+
+
+def same_parameter(
+    elab: Elaboration, a: ParameterValue | None, b: ParameterValue | None, *, is_mutability_free: bool = False
+) -> bool:
     """Return whether two parameters are the same, ignoring origins, which are erased in instances."""
     if isinstance(a, Ty) and isinstance(b, Ty):
-        return same_type(elab, a, b)
+        return same_type(elab, a, b, is_mutability_free=is_mutability_free)
     if isinstance(a, ParameterPack) and isinstance(b, ParameterPack) and len(a.items) == len(b.items):
-        return all(same_parameter(elab, x, y) for x, y in zip(a.items, b.items, strict=True))
+        return all(
+            same_parameter(elab, x, y, is_mutability_free=is_mutability_free)
+            for x, y in zip(a.items, b.items, strict=True)
+        )
     both = isinstance(a, ConstValue) and isinstance(b, ConstValue) and (a.data, b.data)
     if both and isinstance(both[0], OriginValue) and isinstance(both[1], OriginValue):
-        return both[0].mutable == both[1].mutable
+        return is_mutability_free or both[0].mutable == both[1].mutable
     return a == b
 
 
