@@ -30,7 +30,7 @@ def is_static(value: object) -> bool:
 
 
 def same_type(elab: Elaboration, a: Ty, b: Ty, *, is_mutability_free: bool = False) -> bool:
-    """Return whether two types are the same, ignoring origins; with `is_mutability_free` also what may be written to."""
+    """Return whether two types are the same, ignoring origins; `is_mutability_free`: also what may be written to."""
     if a is b:
         return True
     if not isinstance(a, StructTy) or not isinstance(b, StructTy):
