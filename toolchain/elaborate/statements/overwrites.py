@@ -18,7 +18,7 @@ from ktc.elaborate.ownership.reference_escapes import check_stored
 from ktc.elaborate.resolve.suggestions import loop_help
 from ktc.elaborate.statements import variable_declarations
 from ktc.elaborate.tree.argument_uses import is_call, names_in, overlaps_argument
-from ktc.elaborate.types import struct_types
+from ktc.elaborate.types import struct_types, type_relations
 from ktc.ir import nodes
 from ktc.ir.types import has_pointer
 from ktc.syntax import ast
@@ -152,7 +152,7 @@ def _may_access(body: Body, value: Result, place: Place) -> bool:
         return any(_may_access(body, one, place) for one in value.items)
     if isinstance(value, FunctionValue):
         return value.env is not None
-    if not isinstance(value, (Place, RValue)):
+    if not isinstance(value, (Place, RValue)) or (isinstance(value, RValue) and _is_constant(value)):
         return False
     inside = of_inside(body, value)
     if struct_types.origins_of(body.elab, value.ty) and (not inside or may_overlap(inside, of_place(place))):
@@ -161,6 +161,11 @@ def _may_access(body: Body, value: Result, place: Place) -> bool:
         return has_pointer(struct_types.ir_type(body.elab, value.ty)) and not inside
     is_temporary = value.owned and value.local is not None and not value.local.name
     return not is_temporary and not are_disjoint(place, value)
+
+
+def _is_constant(value: RValue) -> bool:
+    """Return whether a value is a constant, or a view of what the program never changes, as a 'StaticString' is."""
+    return isinstance(value.ir, nodes.Const) or any(map(type_relations.is_static, getattr(value.ty, "params", ())))
 
 
 def _is_disjoint(body: Body, name: str) -> bool:
