@@ -43,8 +43,13 @@ fn buffers(p: Floats, q: Floats):
     target.store[DType.float32, 4](4 * i, source.load[DType.float32, 4](4 * i) + source.load[DType.float32, 1](i))
 
 
+fn says(n: Int):
+    print("thread", thread_idx.x, "of", n)
+
+
 def main():
     var ctx = DeviceContext()
+    _ = ctx.compile_function_checked[says, says]()
     _ = ctx.compile_function_checked[matrices[DType.float16, DType.float32], matrices[DType.float16, DType.float32]]()
     _ = ctx.compile_function_checked[matrices[DType.bfloat16, DType.float32], matrices[DType.bfloat16, DType.float32]]()
     _ = ctx.compile_function_checked[matrices[DType.int8, DType.int32], matrices[DType.int8, DType.int32]]()
@@ -91,6 +96,8 @@ def test_instructions(target: str, kernels: dict[str, tuple[LlvmModule, ...]], w
     texts = {one.kernel: made[one.kernel].data["asm"].decode() for one in modules}
     matrices = [re.findall(r"v_[wm][mf]ma\w+", text) for name, text in texts.items() if name.startswith("matrices")]
     assert sorted(matrices) == sorted([one] for one in INSTRUCTIONS[target])
+    printing = [name for name, text in texts.items() if "hidden_printf_buffer" in text and "- '0:0:1,%s'" in text]
+    assert [name[:4] for name in printing] == ["says"], "others are not given the buffer for what they print"
     (buffers,) = (text for name, text in texts.items() if name.startswith("buffers"))
     four, one = ("dwordx4", "dword") if target.startswith("gfx9") else ("b128", "b32")
     wanted = [f"buffer_load_{four}", f"buffer_load_{one}", f"buffer_store_{four}"]

@@ -73,7 +73,7 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "hip": {
         "tests/run/gpu_host": "it uses launch attributes of NVIDIA's",
         "tests/gpu/exchange": "it wants 100,000 bytes of shared memory",
-        "tests/gpu/printing": "kernels do not print on AMD's GPUs",
+        "tests/gpu/printing": "AMD's GPUs do not tell which multiprocessor runs a block",
     },
     "metal": {
         "tests/run/gpu_host": "it uses launch attributes of NVIDIA's",

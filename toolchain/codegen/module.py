@@ -10,7 +10,7 @@ from ktc.base.records import record, replace
 from ktc.codegen import partition
 from ktc.codegen.context import SHARED_SPACE, Context, Uses
 from ktc.codegen.debugging import line_tables, printers
-from ktc.codegen.entries import air, checked, cpu, headers, spirv
+from ktc.codegen.entries import air, amdgcn, checked, cpu, headers, spirv
 from ktc.codegen.float_modes import in_mode, with_modes
 from ktc.codegen.foreign import exports
 from ktc.codegen.functions import COMPACT_LOOPS, FunctionText, lower_function
@@ -303,7 +303,7 @@ class _Lowering:
             "\n".join(headers.attribute_groups(target, bounds, self._context.debug > 0 and target.vendor == "cpu")),
             "\n".join([*metadata, *nodes.values()]),
         ]
-        text = "\n\n".join([part for part in parts if part]) + "\n"
+        text = amdgcn.with_printing("\n\n".join([part for part in parts if part]) + "\n")
         modes = {
             symbol(self._context.body_name(name)): one.function.bounds["floats"][0]
             for name, one in (reached.functions.items() if kernel else ())
