@@ -137,6 +137,8 @@ def member_of(body: Body, base: Result, name: str, node: ast.Node) -> Result:
             raise Symbolic
         case PackValue(items) if name == "__len__":
             return ConstValue(well_known.library_type(elab, "Int"), len(items))
+        case Ty() if name in triviality.FLAGS:  # of a function, or a value of the compiler's own
+            return well_known.bool_constant(elab, triviality.is_trivial(elab, base, name))
         case FunctionValue():
             body.fail(Code.NO_MEMBER, f"a function has no member '{name}'", body.at(node), function_hint(name))
         case _:
