@@ -143,7 +143,7 @@ def test_errors_name_their_places(program: Path) -> None:
     assert fail(program, "swallowed")[2].endswith("'five'\n  at program.kpy:90:13 in main\n")
     code, _, said = fail(program, "launch")
     assert code == 1
-    assert said.startswith(f"{UNCAUGHT}block_dim (x=4096)")
+    assert said.startswith(f"{UNCAUGHT}block_dim (x=4096, )")
     assert said.endswith("\n  at program.kpy:15:5 in launch\n")
     collected = fail(program, "trace", MOJO_ENABLE_STACK_TRACE_ON_ERROR="1")[1]
     assert collected.splitlines()[:2] == ["#0 program.kpy:21:9 in inner", "#1 program.kpy:26:12 in outer"]

@@ -215,5 +215,5 @@ def test_limits(program: Path, runtime: Path) -> None:
     done, notes = ran(program, runtime, ["limits"], KTC_DEVICE="hip")
     assert not faults(notes)
     assert done.stdout.splitlines()[:3] == ["32 48", "65536 hip gfx1100", "DeviceBuffer([2.0, 1.0, 1.0, 1.0]) 1024"]
-    assert "block_dim (x=2048) has more than the 1024 threads that a block may have" in done.stdout
+    assert "block_dim (x=2048, ) has more than the 1024 threads that a block may have" in done.stdout
     assert "failed: invalid argument" in done.stdout, "there are 64 KiB of shared memory"
