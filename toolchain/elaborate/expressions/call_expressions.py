@@ -23,6 +23,7 @@ from ktc.elaborate.model.types import (
     Opaque,
     OriginValue,
     ParameterArgument,
+    ParameterPack,
     PartialTy,
     StructTy,
     TraitTy,
@@ -30,6 +31,7 @@ from ktc.elaborate.model.types import (
 )
 from ktc.elaborate.model.values import Arg, Place, Result, RValue, Var
 from ktc.elaborate.primitives import table
+from ktc.elaborate.tree.argument_uses import names_in
 from ktc.elaborate.types import struct_members, struct_types, type_printer, well_known
 from ktc.syntax import ast
 
@@ -56,12 +58,31 @@ def call_node(body: Body, node: ast.Call, expected: Ty | None) -> Result:
         if isinstance(callee, FunctionValue) and not callee.overloads.functions:
             return synthesized_method(body, callee, pos, node)
         warn_refused(body, callee, node)
+        if isinstance(callee, StructTy) and isinstance(node.func, ast.Subscript) and (pos or kw):
+            callee = _with_open_pack(body, callee, node.func)
         return call_lowering.call(body, callee, pos, kw, span)
     except Mismatch as reason:
         body.fail(reason.code, reason.message, reason.span or span, reason.help())
     finally:
         body.frame.set_span(outer)
         body.site.callee_syntax = before
+
+
+def _with_open_pack(body: Body, ty: StructTy, written: ast.Subscript) -> StructTy | PartialTy:
+    """Return a struct that is called with its variadic parameter open if that is not written: arguments may say it."""
+    params = ty.info.node.params
+    at = next((i for i, param in enumerate(params) if param.kind == "star"), None)
+    name = written.base.id if isinstance(written.base, ast.Name) else getattr(written.base, "name", "")
+    if at is None or ty.params[at] != ParameterPack(()) or name != ty.info.name:
+        return ty
+    taken = sum(param.kind in ("pos", "any") for param in params)
+    if len(written.args) > taken or any(isinstance(arg, ast.Star) for arg in written.args):
+        return ty
+    inits = struct_members.method_set(body.elab, ty, "__init__")
+    arguments = [arg.type for fn in (inits.functions if inits is not None else ()) for arg in fn.node.args]
+    if not any(params[at].name in names_in(kind) for kind in arguments):
+        return ty
+    return PartialTy(ty.info, tuple(None if i == at else value for i, value in enumerate(ty.params)))
 
 
 def synthesized_method(body: Body, callee: FunctionValue, pos: list[Arg], node: ast.Call) -> Result:
