@@ -8,7 +8,7 @@ from ktc.diag.source import Span
 from ktc.elaborate.generics import conformance, function_types, parameter_assignment, unification
 from ktc.elaborate.model.declarations import AliasInfo, ModuleInfo, Scope, StructInfo, Ty
 from ktc.elaborate.model.elaboration import Elaboration
-from ktc.elaborate.model.errors import Mismatch, at_parameter, not_a_value, not_given, not_inferred, place_of
+from ktc.elaborate.model.errors import Mismatch, at_parameter, not_a_value, not_given, not_inferred, place_of, unfit
 from ktc.elaborate.model.instance import Symbolic
 from ktc.elaborate.model.types import (
     OPAQUE,
@@ -189,13 +189,13 @@ def _declared_one(
             return ConstValue(expected, value.data)
         converted = elab.api.convert_constant(elab, value, expected)
         if converted is None:
-            text = f"parameter '{param.name}' of {what} expects '{type_printer.type_name(elab, expected)}', "
-            text += f"not '{type_printer.type_name(elab, value.ty)}'"
-            raise Mismatch(Code.TYPE_MISMATCH, text, weight=2)
+            raise unfit(param.name, what, expected, value, partial(type_printer.type_name, elab))
         return converted
     if isinstance(expected, StructTy) and isinstance(value, FunctionValue) and not expected.symbolic:
         made = elab.api.convert_constant(elab, value, expected)  # as a closure into an 'Optional'
-        return value if made is None else made
+        if made is None:
+            raise unfit(param.name, what, expected, value, partial(type_printer.type_name, elab))
+        return made
     if isinstance(expected, FunctionTy) and not expected.symbolic:
         return elab.api.declared_function(elab, param, value, expected, what)
     if isinstance(expected, StructTy) and isinstance(value, Ty):

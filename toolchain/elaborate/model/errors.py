@@ -88,3 +88,11 @@ def not_a_value(name: str, what: str, expected: object, given: object, shown: Ca
     own = [value for value in getattr(given, "params", ()) if getattr(value, "ty", None) is expected]
     text = f"parameter '{name}' of {what} expects a value of '{expected}', not a type"
     return Mismatch(Code.TYPE_MISMATCH, text, weight=2, hint=f"write '{shown(own[0])}'" if own else "")
+
+
+def unfit(name: str, what: str, expected: object, given: object, shown: Callable[[object], str]) -> Mismatch:
+    """Return the mismatch for a constant or a function that does not convert to the type of a parameter."""
+    overloads, kind = getattr(given, "overloads", None), getattr(given, "ty", None)
+    have = f"'{shown(kind)}'" if overloads is None else f"the function '{overloads.name}'"
+    text = f"parameter '{name}' of {what} expects '{shown(expected)}', not {have}"
+    return Mismatch(Code.TYPE_MISMATCH, text, weight=2)
