@@ -158,6 +158,16 @@ class ExpressionBuilder(BaseBuilder):
         self.bounds[start] = node
         return node
 
+    # expr ("," expr)* "," declared_last
+    assigned_and_declared = mixed
+
+    # (VAR | REF) target ("," target)*
+    def declared_last(self, kids: Kids, start: int, end: int) -> ast.Bound:
+        """`x, var y, z = …` declares `y` and `z` from the last value, which is a tuple then."""
+        targets = tuple(kids[1:])
+        target = targets[0] if len(targets) == 1 else ast.TupleLit(targets[0].start, end, targets)
+        return self.bound([kids[0], target], start, end)
+
     # VAR? NAME ":=" expr
     def walrus(self, kids: Kids, start: int, end: int) -> ast.Walrus:
         return ast.Walrus(start, end, self.word(kids[-2]), kids[-1])
