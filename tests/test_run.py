@@ -49,35 +49,6 @@ def compiled_and_run(program: Program, cache: Path, folder: Path, *more: str) ->
     check(program, run_ktc(words, cache, folder, program.read("in") or "", rare=rare))
 
 
-DECLARED_BESIDE_ASSIGNED = """\
-fn pair() -> Tuple[Int, Int]:
-    return 1, 2
-
-
-def main():
-    var x = 0
-    var values = [1, 2]
-    x, var z = 3, 4
-    values[0], var q = pair()
-    print(x, z, values[0], q)
-    x, var y, w = 5, (6, 7)
-    print(x, y, w)
-    x, ref r = 8, values[1]
-    print(x, r)
-    x, var first = z, x = 9, 10
-    print(x, first, z)
-    _, var (a, b) = 1, (2, 3)
-    print(a, b)
-"""
-
-
-def test_variables_declared_beside_assigned_ones(program_cache: Path, tmp_path: Path) -> None:
-    """A program of this file, for the tree-sitter grammar does not read it yet, and reads every program in a folder."""
-    (tmp_path / "patterns.kpy").write_text(DECLARED_BESIDE_ASSIGNED)
-    done = run_ktc(["run", *ON_CPU, "-O0", "patterns.kpy"], program_cache, tmp_path)
-    assert (done.returncode, done.stdout) == (0, "3 4 1 2\n5 6 7\n8 2\n10 10 9\n2 3\n"), done.stderr
-
-
 @pytest.mark.device
 @pytest.mark.parametrize(
     "program",

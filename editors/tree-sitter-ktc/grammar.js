@@ -238,7 +238,16 @@ module.exports = grammar({
     // ---- statements ----
 
     expression_statement: ($) => $._expressions,
-    assignment: ($) => seq(repeat1(seq($._expressions, "=")), $._expressions),
+    assignment: ($) => seq(repeat1(seq(choice($._expressions, $._targets), "=")), $._expressions),
+    // Targets of which one at least declares a name, and not the first: `x, var y = 1, 2`.
+    _targets: ($) =>
+      seq(
+        sep1($.expression),
+        ",",
+        $.bound_target,
+        repeat(seq(",", choice($.expression, $.bound_target))),
+        optional(","),
+      ),
     annotated_assignment: ($) => seq($._postfix, $._type, optional($._value)),
     augmented_assignment: ($) =>
       seq(
