@@ -28,7 +28,7 @@ A_LOOP_VARIABLE = "a loop variable"
 _PUBLIC = re.compile(r"(?:fn|def|struct|trait|alias|comptime)\s+(\w+)")
 
 
-_FROM = re.compile(r"from\s+\.+[\w.]*\s+import\s+(\([^)]*\)|[^\n]*)")
+_FROM = re.compile(r"from\s+(\.+[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)")
 
 
 def suggest_member(name: str, names: Collection[str]) -> str:
@@ -231,7 +231,10 @@ def _passed_on(library: Path, module: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _declares(path: Path, name: str) -> bool:
-    """Return whether a module's text declares a name at its first column, or a package passes it on."""
+    """Return whether a module's text declares a name at its first column, or passes it on.
+
+    A package passes on all that it imports. Another module is the public home of what it takes from private modules.
+    """
     try:
         data = path.read_bytes()
     except OSError:
@@ -243,7 +246,8 @@ def _declares(path: Path, name: str) -> bool:
         return True
     parts = [
         part.split()[-1]
-        for match in re.finditer(r"^" + _FROM.pattern, text, re.MULTILINE) if path.stem == "__init__"
-        for part in match[1].strip("()").split(",") if part.strip()
+        for match in re.finditer(r"^" + _FROM.pattern, text, re.MULTILINE)
+        if path.stem == "__init__" or match[1].rpartition(".")[2].startswith("_")
+        for part in match[2].strip("()").split(",") if part.strip()
     ]  # fmt: skip
     return name in parts
