@@ -125,7 +125,7 @@ def _short(name):
 def _optional(reader, value, name):
     if not _number(reader, value, "_present"):
         return View("None")
-    return View(name, [("value", reader.field(reader.field(value, "_storage"), "_0"))], kind="struct")
+    return View(name, [("value", reader.field(reader.field(value, "_value"), "_0"))], kind="struct")
 
 
 def _variant(reader, value, name):

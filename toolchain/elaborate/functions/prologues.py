@@ -11,7 +11,7 @@ from ktc.elaborate.builder import ir_values, locals, partial_moves, place_operat
 from ktc.elaborate.calls import inlining
 from ktc.elaborate.closures import captures
 from ktc.elaborate.instances import function_instances
-from ktc.elaborate.instances.reference_mutability import is_always_immutable
+from ktc.elaborate.instances.reference_mutability import is_always_immutable, own_result
 from ktc.elaborate.kernels.kernel_attributes import bounds_of, mode_of
 from ktc.elaborate.model.declarations import AliasInfo, Scope, Ty
 from ktc.elaborate.model.elaboration import Body, Elaboration
@@ -280,7 +280,8 @@ def _own_direct(elab: Elaboration, body: Body, sig: ArgumentSignature, value: RV
 
 def _bind_out(elab: Elaboration, body: Body, instance: Instance, sig: ArgumentSignature, span: Span) -> None:
     signature = instance.signature
-    ty = signature.result_ty
+    is_made = body.frame.module.is_library or instance.fn.name in CONSTRUCTORS
+    ty = signature.result_ty if is_made else own_result(elab, signature)
     if signature.result == "memory" and struct_types.is_trivial(elab, ty) and body.frame.module.is_library:
         assert body.flow.result_pointer is not None
         place = Place(ty, body.flow.result_pointer, True, loans=())

@@ -72,7 +72,8 @@ def borrowed_arguments(fn: FunctionInfo) -> BorrowedArguments:
             is_place = not isinstance(origin, ast.Subscript) or root_of(origin) in {arg.name for arg in fn.node.args}
             _names(origin, named if is_place else mentioned)
         mentioned |= named
-        _names(fn.node.result, mentioned)
+        for result in (fn.node.result, *(arg.type for arg in fn.node.args if arg.convention == "out")):
+            _names(result, mentioned)
         whole = fn.name == "__init__" or fn.node.result_ref == ()
         borrowed, direct = [], []
         for i, arg in enumerate(fn.node.args):
