@@ -163,7 +163,12 @@ def _call_action(
 def loans_of_call(body: Body, signature: Signature, values: Values) -> tuple[nodes.Local, ...] | None:
     """Return the locals into which the result of a call may point, None if that is not known."""
     found: list[nodes.Local] = []
+    unlinked = signature.unlinked_args
+    if unlinked and any(one.kind == "any" for one in struct_types.origins_of(body.elab, signature.result_ty)):
+        unlinked = ()
     for i, value in enumerate(values):
+        if i in unlinked:
+            continue
         lent = i in signature.borrowed_args
         for one in value.items if isinstance(value, PackValue) else (value,):
             if lent and isinstance(one, Place):

@@ -33,10 +33,11 @@ from ktc.elaborate.model.types import (
     UnboundParameter,
 )
 from ktc.elaborate.model.values import Arg, CollectionLiteral, PackValue, Place, Result, RValue, Slot, Val
+from ktc.elaborate.ownership import origin_agreement
 from ktc.elaborate.resolve.hints import argument_hint, direct_call_hint, launch_brackets_hint
 from ktc.elaborate.types import struct_members, struct_types, type_printer, type_relations, well_known
 
-CONVERSION, LITERAL, VARIADIC, GENERIC = 1000, 10, 100, 1
+MISPLACED, CONVERSION, VARIADIC, LITERAL, GENERIC = 100000, 1000, 100, 10, 1
 
 
 def choose_cached(
@@ -343,7 +344,7 @@ def _conversion_cost(body: Body, arg: Arg, expected: Ty, name: str, instance: In
         is_launch = instance.fn.name.startswith("enqueue_function")
         hint = direct_call_hint(instance.fn.name, given) if is_launch or not instance.fn.module.is_library else ""
         raise Mismatch(Code.TYPE_MISMATCH, text, arg.span, 2, types=(given, expected_name), hint=hint)
-    return cost
+    return cost or MISPLACED * origin_agreement.disagrees(body, have, expected)
 
 
 def conversion(body: Body, have: Ty, expected: Ty, strict: bool = False, value: Result = None) -> int | None:

@@ -27,7 +27,13 @@ from ktc.elaborate.model.types import (
     TraitTy,
 )
 from ktc.elaborate.model.values import FOREIGN, Place, Var
-from ktc.elaborate.tree.argument_uses import borrowed_arguments, dereferences, names_in, root_of
+from ktc.elaborate.tree.argument_uses import (
+    borrowed_arguments,
+    dereferences,
+    names_in,
+    root_of,
+    unlinked_arguments,
+)
 from ktc.elaborate.types import lookup, struct_members, struct_types, type_printer, type_relations, well_known
 from ktc.ir import nodes
 from ktc.syntax import ast
@@ -173,6 +179,7 @@ def signature(
         named,
         changes=changes,
         borrowed_fields=fields,
+        unlinked_args=() if fn.module.is_library else unlinked_arguments(fn),
         result_space=max([_space(elab, node, scope, fn) for node in (fn.node.result_ref or ())[1:]], default=0),
     )
 

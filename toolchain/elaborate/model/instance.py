@@ -68,6 +68,7 @@ class Signature:
         result_space: the address space that a `ref` result names.
         borrowed_args: the arguments into which the result may point.
         named: of these, the ones that the origin of a `ref` result names; `borrowed_fields`: and the fields of each.
+        unlinked_args: views into which it cannot point, as their types name no origin.
     """
 
     args: tuple[ArgumentSignature, ...]
@@ -82,6 +83,7 @@ class Signature:
     borrowed_fields: tuple[tuple[int, tuple[str, ...]], ...] = ()
     changes: bool = False
     result_space: int = 0
+    unlinked_args: tuple[int, ...] = ()
 
     @property
     def through_memory(self) -> bool:

@@ -58,7 +58,8 @@ def of_result(body: Body, signature: Signature, values: Values) -> tuple[AccessP
     for i, value in enumerate(values):
         if i in signature.borrowed_args and isinstance(value, Place):
             found += of_place(value)
-        found += of_inside(body, value)
+        if i not in signature.unlinked_args:
+            found += of_inside(body, value)
     if signature.result == "ref":
         found = [(root, path or ()) for root, path in found]
     return tuple(dict.fromkeys(found))

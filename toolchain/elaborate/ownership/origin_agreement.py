@@ -33,21 +33,46 @@ _EXACT = ("LayoutTensor", "Pointer", "Span", "StringSlice")
 """Types of the library that point where their type says, or are converted explicitly."""
 
 
+def disagrees(body: Body, have: Ty, expected: Ty) -> bool:
+    """Return whether `check_named` would report a value for its type alone; another overload may take it."""
+    if have is expected or body.frame.module.is_library:
+        return False
+    pairs = _origin_pairs(have, expected)
+    return _any_anywhere(pairs, expected) or any(_are_named_apart(*pair) for pair in pairs)
+
+
 def _check_anywhere(body: Body, have: Ty, expected: Ty, span: Span) -> None:
     """Report what points into something known where the expected type points anywhere."""
-    if not isinstance(expected, StructTy) or not isinstance(have, StructTy) or expected.info is not have.info:
-        return
-    pairs = zip(have.params, expected.params, strict=True)
-    data = [(a.data, b.data) for a, b in pairs if isinstance(a, ConstValue) and isinstance(b, ConstValue)]
-    origins = [(a, b) for a, b in data if isinstance(a, OriginValue) and isinstance(b, OriginValue)]
-    if any(a.kind in ("local", "some") and b.kind == "any" for a, b in origins) and _is_exact(expected.info):
+    origins = _origin_pairs(have, expected)
+    if _any_anywhere(origins, expected):
         shown, other = type_printer.type_name(body.elab, have), type_printer.type_name(body.elab, expected)
         text = f"'{shown}' does not convert to '{other}', which points anywhere"
         body.fail(Code.TYPE_MISMATCH, text, span, "give the type an origin parameter, or convert the value explicitly")
     for given, wanted in origins:
-        if given.name and wanted.name and given.name != wanted.name:
+        if _are_named_apart(given, wanted):
             text = f"this points into '{given.name}', but the expected type points into '{wanted.name}'"
             body.fail(Code.TYPE_MISMATCH, text, span, f"give both the origin '{wanted.name}'")
+
+
+def _origin_pairs(have: Ty, expected: Ty) -> list[tuple[OriginValue, OriginValue]]:
+    """Return the origins of two types of one struct, each with its counterpart."""
+    if not isinstance(expected, StructTy) or not isinstance(have, StructTy) or expected.info is not have.info:
+        return []
+    pairs = zip(have.params, expected.params, strict=True)
+    data = [(a.data, b.data) for a, b in pairs if isinstance(a, ConstValue) and isinstance(b, ConstValue)]
+    return [(a, b) for a, b in data if isinstance(a, OriginValue) and isinstance(b, OriginValue)]
+
+
+def _any_anywhere(pairs: list[tuple[OriginValue, OriginValue]], expected: Ty) -> bool:
+    """Return whether a known origin is given where one points anywhere, and the type is not converted implicitly."""
+    if not any(a.kind in ("local", "some") and b.kind == "any" for a, b in pairs):
+        return False
+    return isinstance(expected, StructTy) and _is_exact(expected.info)
+
+
+def _are_named_apart(given: OriginValue, wanted: OriginValue) -> bool:
+    """Return whether two origins are two parameters of a generic function."""
+    return bool(given.name and wanted.name and given.name != wanted.name)
 
 
 def _is_exact(info: StructInfo) -> bool:

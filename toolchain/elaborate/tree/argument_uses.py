@@ -7,7 +7,7 @@ away. Each answer is computed once for a declaration.
 from collections.abc import Iterator
 
 from ktc.base.records import field_names
-from ktc.elaborate.model.declarations import FunctionInfo
+from ktc.elaborate.model.declarations import FunctionInfo, StructInfo
 from ktc.syntax import ast
 
 
@@ -86,6 +86,30 @@ def borrowed_arguments(fn: FunctionInfo) -> BorrowedArguments:
                 direct.append(i)
         known = fn.patterns["borrowed arguments"] = tuple(borrowed), tuple(direct), tuple(_borrowed_fields(fn, direct))
     return known
+
+
+_VIEWS = frozenset(("StringSlice", "Span", "Pointer"))
+
+
+def unlinked_arguments(fn: FunctionInfo) -> tuple[int, ...]:
+    """Return the arguments of the program's function that are views of anything: their types name no origin, and the
+    result's type does not name them, so the result cannot point into what they point to."""
+    known: tuple[int, ...] | None = fn.patterns.get("unlinked arguments")
+    if known is None:
+        owner = fn.owner.node.params if isinstance(fn.owner, StructInfo) else ()
+        names = {param.name for param in (*fn.node.params, *owner)} | {"Self", "origin_of", "type_of"}
+        borrowed = borrowed_arguments(fn)[0]
+        known = fn.patterns["unlinked arguments"] = tuple(
+            i
+            for i, arg in enumerate(fn.node.args)
+            if i not in borrowed and arg.type is not None and _is_open_view(arg.type, names)
+        )
+    return known
+
+
+def _is_open_view(node: ast.Expr, parameters: set[str]) -> bool:
+    used = names_in(node)
+    return root_of(node) in _VIEWS and not used & parameters and not any(one.endswith("Origin") for one in used)
 
 
 def _borrowed_fields(fn: FunctionInfo, direct: list[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
