@@ -41,7 +41,7 @@ def readonly_result(elab: Elaboration, signature: Signature, values: Values) -> 
         origin.mutable and not origin.cast for origin in struct_types.origins_of(elab, ty)
     ):
         return ty
-    borrowed = [(signature.args[i], values[i]) for i in signature.borrowed_args]
+    borrowed = [(signature.args[i], values[i]) for i in signature.borrowed_args if i not in signature.pointed_args]
     if not any(
         sig.convention == "read" or (depends_on_caller(sig) and _is_read_only(value)) for sig, value in borrowed
     ):
@@ -51,7 +51,7 @@ def readonly_result(elab: Elaboration, signature: Signature, values: Values) -> 
 
 def own_result(elab: Elaboration, signature: Signature) -> Ty:
     """Return the result type as the function's own body can give it."""
-    borrowed = [signature.args[i] for i in signature.borrowed_args]
+    borrowed = [signature.args[i] for i in signature.borrowed_args if i not in signature.pointed_args]
     if not any(sig.convention == "read" or depends_on_caller(sig) for sig in borrowed):
         return signature.result_ty
     return _immutable_type(elab, signature.result_ty, {inner for sig in borrowed for inner in _types_in(sig.ty)})

@@ -31,6 +31,7 @@ from ktc.elaborate.tree.argument_uses import (
     borrowed_arguments,
     dereferences,
     names_in,
+    pointed_arguments,
     root_of,
     unlinked_arguments,
 )
@@ -176,6 +177,7 @@ def signature(
         result_mutable,
         False,
         borrowed,
+        pointed_arguments(fn),
         named,
         changes=changes,
         borrowed_fields=fields,

@@ -67,6 +67,7 @@ class Signature:
         changes: one of several arguments is passed to be changed.
         result_space: the address space that a `ref` result names.
         borrowed_args: the arguments into which the result may point.
+        pointed_args: of these, the ones that its type names only behind their pointers.
         named: of these, the ones that the origin of a `ref` result names; `borrowed_fields`: and the fields of each.
         unlinked_args: views into which it cannot point, as their types name no origin.
     """
@@ -79,6 +80,7 @@ class Signature:
     result_mutable: bool = True
     noreturn: bool = False
     borrowed_args: tuple[int, ...] = ()
+    pointed_args: tuple[int, ...] = ()
     named: tuple[int, ...] = ()
     borrowed_fields: tuple[tuple[int, tuple[str, ...]], ...] = ()
     changes: bool = False

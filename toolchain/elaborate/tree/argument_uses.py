@@ -72,7 +72,7 @@ def borrowed_arguments(fn: FunctionInfo) -> BorrowedArguments:
             is_place = not isinstance(origin, ast.Subscript) or root_of(origin) in {arg.name for arg in fn.node.args}
             _names(origin, named if is_place else mentioned)
         mentioned |= named
-        for result in (fn.node.result, *(arg.type for arg in fn.node.args if arg.convention == "out")):
+        for result in _result_types(fn):
             _names(result, mentioned)
         whole = fn.name == "__init__" or fn.node.result_ref == ()
         borrowed, direct = [], []
@@ -110,6 +110,39 @@ def unlinked_arguments(fn: FunctionInfo) -> tuple[int, ...]:
 def _is_open_view(node: ast.Expr, parameters: set[str]) -> bool:
     used = names_in(node)
     return root_of(node) in _VIEWS and not used & parameters and not any(one.endswith("Origin") for one in used)
+
+
+def pointed_arguments(fn: FunctionInfo) -> tuple[int, ...]:
+    """Return the arguments that the type of a result names only behind their pointers, `origin_of(self.p[].x)`: the
+    pointer decides whether that may be changed."""
+    known: tuple[int, ...] | None = fn.patterns.get("pointed arguments")
+    if known is None:
+        direct: set[str] = set()
+        pointed: set[str] = set()
+        for result in _result_types(fn):
+            _names_before_pointers(result, direct, pointed)
+        args = enumerate(fn.node.args)
+        known = tuple(i for i, arg in args if arg.name in pointed - direct and arg.convention != "out")
+        fn.patterns["pointed arguments"] = known
+    return known
+
+
+def _result_types(fn: FunctionInfo) -> tuple[ast.Expr | None, ...]:
+    """Return what is written as the type of the result: after `->`, or of a named result."""
+    return (fn.node.result, *(arg.type for arg in fn.node.args if arg.convention == "out"))
+
+
+def _names_before_pointers(node: object, direct: set[str], pointed: set[str]) -> None:
+    if isinstance(node, (ast.Attribute, ast.Subscript)) and dereferences(node):
+        pointed.add(root_of(node))
+    elif isinstance(node, ast.Name):
+        direct.add(node.id)
+    elif isinstance(node, tuple):
+        for item in node:
+            _names_before_pointers(item, direct, pointed)
+    elif isinstance(node, ast.Node):
+        for name in field_names(node):
+            _names_before_pointers(getattr(node, name), direct, pointed)
 
 
 def _borrowed_fields(fn: FunctionInfo, direct: list[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
