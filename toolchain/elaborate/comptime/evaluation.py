@@ -227,7 +227,11 @@ def param(body: Body, value: Result | Var, span: Span | None) -> ParameterArgume
 
 def _function_or(elab: Elaboration, value: ConstValue) -> ConstValue | FunctionValue:
     """Return the function that a constant holds, if it holds one."""
-    found = function_types.constant_function(elab, value.data) if isinstance(value.ty, FunctionTy) else None
+    if not isinstance(value.ty, FunctionTy):
+        return value
+    found = function_types.constant_function(elab, value.data)
+    if found is None and elab.coverage.speculation is not None:
+        raise Symbolic  # a stand-in holds no function: `optional.value()` where an instance has one
     return value if found is None else found
 
 
