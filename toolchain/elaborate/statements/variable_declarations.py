@@ -65,6 +65,8 @@ def declare_var(
         body.note_late(local)  # whether there is still a value matters here, too
     place_operations.mark_copied(body, place, value)
     body.assignments.assigned_once.add(local)
+    if function_scope and body.blocks and local.drop:
+        partial_moves.mark(body, "overwrite", place, span)  # in a loop, the value of the round before is dead here
     place_operations.init_place(body, ty, place.pointer, value, value_span or span)
     partial_moves.mark(body, "init", place)
     var = Var(name, ty, place, span, kind, local, body)
