@@ -181,7 +181,7 @@ class Dispatch(ElaborationApi):
     def destructor(self, elab: Elaboration, ty: StructTy) -> str:
         return destructors.destructor(elab, ty)
 
-    def collection_cost(self, body: Body, late: CollectionLiteral, expected: Ty) -> int | None:
+    def collection_cost(self, body: Body, late: CollectionLiteral | ast.Expr, expected: Ty) -> int | None:
         return collection_literals.collection_cost(body, late, expected)
 
     def synthesize_destructor(self, elab: Elaboration, ty: StructTy, symbol: str) -> None:

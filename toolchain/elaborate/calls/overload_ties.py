@@ -14,7 +14,7 @@ from ktc.elaborate.model.declarations import FunctionInfo
 from ktc.elaborate.model.elaboration import Body
 from ktc.elaborate.model.errors import ErrorReported
 from ktc.elaborate.model.instance import Candidate
-from ktc.elaborate.model.types import PartialTy, StructTy, TraitTy, UnboundParameter
+from ktc.elaborate.model.types import ConstValue, PartialTy, StructTy, TraitTy, UnboundParameter
 from ktc.elaborate.model.values import Arg, Place
 
 
@@ -22,6 +22,7 @@ def break_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list[
     """Of candidates that cost the same the ones with the fewest open types; several of a user's are an error."""
     fixed = [found for found in best if not _has_variadic_parameters(found.instance.fn)]
     best = fixed or best  # one that names its parameters goes before one that takes any number
+    best = [found for found in best if not _converts_literals(body, found)] or best
     bare = [_bare_types(body, found) for found in best]
     best = [found for found, count in zip(best, bare, strict=True) if count == min(bare)]
     fewest = min(map(partial(_open_types, body), best))
@@ -49,6 +50,15 @@ def break_tie(body: Body, best: list[Candidate], name: str, span: Span) -> list[
     help = "convert an argument to the type that is meant"
     body.elab.report(Code.AMBIGUOUS_CALL, text, span, help, body.frame.instance, notes)
     raise ErrorReported
+
+
+def _converts_literals(body: Body, found: Candidate) -> bool:
+    """Return whether a collection literal became a parameter of another type than its own."""
+    memo = body.elab.instances.state.memo
+    try:
+        return any(isinstance(one, ConstValue) and ("from literal", one) in memo for one in found.instance.param_values)
+    except TypeError:  # a value without a hash
+        return False
 
 
 def _is_generic(body: Body) -> bool:

@@ -1,5 +1,6 @@
 """Evaluation at compile time: parameter values, aliases, constants."""
 
+import contextlib
 from typing import NoReturn
 
 from ktc.diag.codes import Code
@@ -111,7 +112,8 @@ def evaluate(
         if type(found) is StructInfo and not found.node.params and not found.deprecated:
             return struct_types.struct_type(elab, found, ())
     body = Body(elab, module, scope, elab.instances.current)
-    return param(body, body.api.expr(body, node, expected), Span(module.source, node.start, node.end))
+    found = param(body, body.api.expr(body, node, expected), Span(module.source, node.start, node.end))
+    return _noted(body, node, found)
 
 
 def evaluate_open(elab: Elaboration, node: ast.Expr, scope: Scope, module: ModuleInfo) -> ParameterArgument:
@@ -190,10 +192,35 @@ def convert_constant(elab: Elaboration, value: ConstValue | FunctionValue, expec
     """Convert a constant, or a function, to another type by an implicit conversion, or return None; remembered."""
     memo, key = elab.instances.state.memo, ("constant", value, expected)
     if key not in memo:
-        body = Body(elab, elab.modules.main, elab.modules.main.scope, elab.instances.current)
-        made = conversions.try_convert(body, value, expected, None)
-        memo[key] = found if made and isinstance(found := param(body, made, None), ConstValue) else None
+        found = _from_literal(elab, value, expected)
+        if found is None:
+            body = Body(elab, elab.modules.main, elab.modules.main.scope, elab.instances.current)
+            made = conversions.try_convert(body, value, expected, None)
+            found = param(body, made, None) if made else None
+        memo[key] = found if isinstance(found, ConstValue) else None
     return memo[key]  # type: ignore[no-any-return]
+
+
+def _noted(body: Body, node: ast.Expr, value: ParameterArgument) -> ParameterArgument:
+    """Remember where a constant collection was written: a parameter may be of another type that such literals make."""
+    if isinstance(node, (ast.ListLit, ast.SetLit, ast.DictLit)) and isinstance(value, ConstValue):
+        with contextlib.suppress(TypeError):  # a value without a hash
+            body.elab.instances.state.memo["literal", value] = node, body.frame.scope, body.frame.module
+    return value
+
+
+def _from_literal(elab: Elaboration, value: ConstValue | FunctionValue, expected: Ty) -> ParameterArgument:
+    """Make what a collection literal means where another type than its own is expected, or return None."""
+    written = elab.instances.state.memo.get(("literal", value))
+    if written is None:
+        return None
+    node, scope, module = written
+    body = Body(elab, module, scope, elab.instances.current)
+    if body.api.collection_cost(body, node, expected) is None:
+        return None
+    found = param(body, body.api.expr(body, node, expected), body.at(node))
+    elab.instances.state.memo["from literal", found] = True  # overloads of the literal's own type are preferred
+    return found
 
 
 def param(body: Body, value: Result | Var, span: Span | None) -> ParameterArgument:
@@ -255,7 +282,7 @@ def param_arg(body: Body, node: ast.Expr) -> ParameterArgument:
         value = inner.api.expr(inner, node)
         if isinstance(value, (UnboundParameter, Opaque)):
             return value
-        return param(inner, value, body.at(node))
+        return _noted(inner, node, param(inner, value, body.at(node)))
     except Symbolic as reason:
         return OPAQUE if reason.ty is None else Opaque(reason.ty)
 

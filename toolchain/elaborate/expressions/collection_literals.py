@@ -108,8 +108,10 @@ def dict_of(body: Body, node: ast.DictLit, items: tuple[tuple[ast.Expr, ast.Expr
     return build_collection(body, literal, expected)
 
 
-def collection_cost(body: Body, literal: CollectionLiteral, expected: Ty) -> int | None:
+def collection_cost(body: Body, late: CollectionLiteral | ast.Expr, expected: Ty) -> int | None:
     """Return the cost of converting a collection literal to `expected`; None if it cannot be converted."""
+    literal = late if isinstance(late, CollectionLiteral) else argument_or_literal(body, late).value
+    assert isinstance(literal, CollectionLiteral)
     if literal.ty is expected:
         return 0
     if not isinstance(expected, StructTy) or expected.symbolic:

@@ -141,8 +141,8 @@ class ElaborationApi:
         """Return the symbol of the function that destroys a value: its `__del__`, then its fields."""
         raise NotImplementedError
 
-    def collection_cost(self, body: "Body", late: CollectionLiteral, expected: Ty) -> int | None:
-        """Return the cost of converting a collection literal to `expected`; None if it cannot be converted."""
+    def collection_cost(self, body: "Body", late: CollectionLiteral | ast.Expr, expected: Ty) -> int | None:
+        """Return the cost of converting a collection literal, or its syntax, to `expected`; None if it does not fit."""
         raise NotImplementedError
 
     def synthesize_destructor(self, elab: "Elaboration", ty: StructTy, symbol: str) -> None:
