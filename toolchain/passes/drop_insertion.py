@@ -240,7 +240,8 @@ class _Emitter:
 
     def ordered(self, dead: int, mentioned: tuple[int, ...]) -> list[Slots]:
         """Return the locals in the order in which they are destroyed: what points into another comes before it; else
-        in the order in which the statement mentions them, else as declared, arguments after variables."""
+        in the order in which the statement mentions them, else variables of the function, the last one first, then
+        those of blocks as declared, then arguments."""
         rows: list[Slots] = []
         for mask in mentioned:
             for bit in bits_of(mask & dead):
@@ -248,6 +249,8 @@ class _Emitter:
                 if row not in rows:
                     rows.append(row)
         others = [row for row in dict.fromkeys(map(self.table.of_bit.__getitem__, bits_of(dead))) if row not in rows]
+        rows += [row for row in reversed(others) if row.local.is_of_function]
+        others = [row for row in others if not row.local.is_of_function]
         rows += sorted(others, key=lambda row: row.local.at.index if row.local.at is not None else -1)
         if not any(row.local.points_to or row.local.points_to_all for row in rows):
             return rows

@@ -46,6 +46,7 @@ def declare_var(
     ty = value.ty
     local = nodes.Local(body.fresh(), struct_types.ir_type(body.elab, ty), name, span=span)
     local.drop = locals.drop_symbol(body, ty)
+    local.is_of_function = function_scope
     locals.note_points_to(body, local, ty, locals.loans_of(body, value))
     if not body.frame.module.is_library and (paths := of_inside(body, value)):
         body.facts.note_paths(local, paths)

@@ -133,6 +133,7 @@ class Local:
         parts: the fields of those fields that are themselves taken apart.
         is_shared: not only its whole value is read: a field of it is, or it is changed or referred to.
         described: key of its type in `Unit.described`, "" where it has no debug information.
+        is_of_function: declared without 'var', so that it belongs to the function whatever the block.
         environment_of: for the environment of a closure: the closure's name, which no other of the unit has.
     """
 
@@ -153,6 +154,7 @@ class Local:
     environment_of: str = ""
     is_shared: bool = False
     described: str = ""
+    is_of_function: bool = False
 
     @property
     def place(self) -> "Value":
