@@ -73,7 +73,7 @@ def borrowed_arguments(fn: FunctionInfo) -> BorrowedArguments:
             _names(origin, named if is_place else mentioned)
         mentioned |= named
         for result in _result_types(fn):
-            _names(result, mentioned)
+            _pointed_names(result, mentioned)
         whole = fn.name == "__init__" or fn.node.result_ref == ()
         borrowed, direct = [], []
         for i, arg in enumerate(fn.node.args):
@@ -88,6 +88,8 @@ def borrowed_arguments(fn: FunctionInfo) -> BorrowedArguments:
     return known
 
 
+_PLACES = frozenset(("origin_of", "__origin_of", "type_of", "__type_of"))
+"""What takes a place of memory in a type."""
 _VIEWS = frozenset(("StringSlice", "Span", "Pointer"))
 
 
@@ -227,6 +229,24 @@ def names_in(node: object) -> set[str]:
     found: set[str] = set()
     _names(node, found)
     return found
+
+
+def _pointed_names(node: object, found: set[str]) -> None:
+    """Collect the names in a type that it may point into: not `a` of `a.origin`, a parameter of the type of `a`."""
+    if isinstance(node, ast.Name) or (isinstance(node, ast.Call) and root_of(node.func) in _PLACES):
+        _names(node, found)
+    elif isinstance(node, tuple):
+        for item in node:
+            _pointed_names(item, found)
+    elif isinstance(node, ast.Node) and not _is_path(node):
+        for name in field_names(node):
+            _pointed_names(getattr(node, name), found)
+
+
+def _is_path(node: ast.Node) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
 
 
 def _names(node: object, found: set[str]) -> None:
