@@ -13,6 +13,9 @@ ELSEWHERE = frozenset(one.name for one in launching())
 HERE = [one for one in programs() if one.name not in ELSEWHERE]
 LANGUAGE = [one for one in HERE if not one.source.is_relative_to(TESTS / "stdlib")]
 LIBRARY = [one for one in HERE if one.source.is_relative_to(TESTS / "stdlib")]
+ARRAYS = [one for one in LIBRARY if one.source.name.startswith("array")]
+OFTEN = [one for one in LIBRARY if one not in ARRAYS[::2]]
+"""Every other program of ndarray takes as long as twenty others: `make wide` runs all of them."""
 
 
 @pytest.mark.parametrize("program", LANGUAGE[::2], ids=lambda program: program.name)
@@ -31,7 +34,7 @@ def test_program_at_the_other_level(program: Program, program_cache: Path, tmp_p
     compiled_and_run(program, program_cache, tmp_path, *([] if program in LANGUAGE[::2] else ["-O0"]))
 
 
-@pytest.mark.parametrize("program", LIBRARY, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", OFTEN, ids=lambda program: program.name)
 def test_program_of_the_library(program: Program, program_cache: Path, tmp_path: Path) -> None:
     """Most of these instantiate much code, which LLVM optimises for longer than all else takes: `make wide` does."""
     compiled_and_run(program, program_cache, tmp_path, "-O0")
