@@ -4,11 +4,14 @@ A `Span` is two offsets into one `Source`; lines and columns are computed only w
 """
 
 import bisect
+import re
 
 from ktc.base.records import record
 
 STANDARD_INPUT = "<stdin>"
 """What messages call the text of standard input, and the folder in which it is kept as a file."""
+
+_RETURN = re.compile(r"\r\n?")
 
 
 class Source:
@@ -19,17 +22,44 @@ class Source:
         text: the whole text, `\\n` line ends; None: what the file holds on first use, nothing if it is gone.
         is_library: True for files of the standard library: a diagnostic avoids them as primary place.
         file: where the text is, if it was not read.
+
+    Attributes:
+        line_ends: the line ends that the file spells otherwise (`\\r\\n`, `\\r`), by their offset in the text.
     """
 
     def __init__(self, path: str, text: str | None, is_library: bool = False, file: str = "") -> None:
         self.path = path
         self.is_library = is_library
+        self.line_ends: dict[int, str] = {}
         self._text = text
         self._file = file
         self._starts: list[int] = []
 
+    @classmethod
+    def read(cls, path: str, text: str, is_library: bool = False) -> "Source":
+        """Return the source of a file's text, whose line ends may be of any kind."""
+        if "\r" not in text:
+            return cls(path, text, is_library)
+        ends, longer = {}, 0
+        for found in _RETURN.finditer(text):
+            ends[found.start() - longer] = found[0]
+            longer += len(found[0]) - 1
+        source = cls(path, _RETURN.sub("\n", text), is_library)
+        source.line_ends = ends
+        return source
+
     def __reduce__(self) -> tuple[object, ...]:
-        return Source, (self.path, self.text, self.is_library)
+        return Source.read, (self.path, self.as_read(), self.is_library)
+
+    def as_read(self) -> str:
+        """Return the text with the line ends of the file."""
+        if not self.line_ends:
+            return self.text
+        parts, at = [], 0
+        for offset, end in self.line_ends.items():
+            parts += [self.text[at:offset], end]
+            at = offset + 1
+        return "".join([*parts, self.text[at:]])
 
     @property
     def text(self) -> str:

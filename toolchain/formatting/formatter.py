@@ -39,6 +39,7 @@ def format_source(
     Raises:
         Bug: the result would be another program.
     """
+    source = Source(source.path, source.text)  # the line ends of the file come back when it is written
     before = parse(source, sink, tables=tables)
     if before is None:
         return None

@@ -204,7 +204,7 @@ class Package:
             data = file.read_bytes()
             self.reads[os.path.abspath(file)] = sha256(data).hexdigest()
             package = package_files.read(file, data)
-            return {inner: Source(str(file / inner), text.decode()) for inner, text in package.texts.items()}
+            return {inner: Source.read(str(file / inner), text.decode()) for inner, text in package.texts.items()}
         except (PackageFileError, OSError, UnicodeDecodeError) as error:
             text = f"'{file}' {error}" if isinstance(error, PackageFileError) else f"cannot read '{file}': {error}"
             self.sink.report(Diagnostic(Code.FILE_ERROR, None, text, "rebuild it with 'ktc package'"))
@@ -345,7 +345,7 @@ def read_source(
             )
         )
         return None
-    return Source(shown_name(path), text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n"), is_library)
+    return Source.read(shown_name(path), text.removeprefix(_BOM), is_library)
 
 
 def shown_name(path: Path) -> str:

@@ -6,6 +6,7 @@ import pytest
 from ktc.base.cache import Cache
 from ktc.diag.codes import Code
 from ktc.diag.diagnostic import Sink
+from ktc.syntax import ast
 from ktc.syntax.loader import Package, load, parse_library
 
 pytestmark = pytest.mark.usefixtures("shared_tables")
@@ -137,6 +138,17 @@ def test_relative_names(tmp_path: Path) -> None:
 def test_line_ends_and_byte_order_mark(tmp_path: Path) -> None:
     made, _ = package(tmp_path, {"main.kpy": b"\xef\xbb\xbfalias a = 1\r\nalias b = 2\r"})
     assert made is not None and made.root.source.text == "alias a = 1\nalias b = 2\n"
+
+
+def test_line_ends_in_literals(tmp_path: Path) -> None:
+    text = '"""Says\n."""\nalias a = """x\ny\\\nz\\n"""\nalias b = r"""\\\n"""\nalias c = 1 \\\n    + 2\n'
+    for end in ("\n", "\r\n", "\r"):
+        made, _ = package(tmp_path, {"main.kpy": text.replace("\n", end).encode()})
+        assert made is not None and made.root.doc == "Says\n."
+        values = [one.value for one in made.root.body if isinstance(one, ast.Alias)]
+        assert isinstance(values[0], ast.StrLit) and values[0].value == f"x{end}yz\n"
+        assert isinstance(values[1], ast.StrLit) and values[1].value == f"\\{end}"
+        assert made.root.source.as_read() == text.replace("\n", end)
 
 
 def test_an_empty_file_is_a_module(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_every_rule_has_a_method(tables: Tables) -> None:
     from ktc.syntax.lexing.lexer import Tokens
     from ktc.syntax.parsing.tables import CALL, PICK
 
-    builder = Builder("", Tokens([], [], [], []), lambda start, end: ast.Name(start, end, ""))
+    builder = Builder("", {}, Tokens([], [], [], []), lambda start, end: ast.Name(start, end, ""))
     rules = builder.rules(tables.rules)
     assert [name for _, _, kind, name, _ in tables.rules if kind in (CALL, PICK)]
     missing = {

@@ -21,6 +21,7 @@ class State:
 
     Args:
         text: the module's text.
+        line_ends: the line ends that the file spells otherwise, as in `Source`.
         tokens: the tokens that are parsed.
         field: parses the expression of an f-string's field, given its offsets.
 
@@ -31,8 +32,10 @@ class State:
         receivers: arguments without a type that no struct or trait has claimed, by the offset of their function.
     """
 
-    def __init__(self, text: str, tokens: Tokens, field: Callable[[int, int], ast.Expr]) -> None:
-        self.text, self.tokens, self.field = text, tokens, field
+    def __init__(
+        self, text: str, line_ends: dict[int, str], tokens: Tokens, field: Callable[[int, int], ast.Expr]
+    ) -> None:
+        self.text, self.line_ends, self.tokens, self.field = text, line_ends, tokens, field
         self.errors: list[LexError] = []
         self.bounds: dict[int, ast.Bound] = {}
         self.valueless: dict[int, ast.Alias] = {}
@@ -43,7 +46,7 @@ class BaseBuilder:
     """Access to the tokens and to the shared state."""
 
     def __init__(self, state: State) -> None:
-        self.text = state.text
+        self.text, self.line_ends = state.text, state.line_ends
         self.token_starts, self.token_ends = state.tokens.starts, state.tokens.ends
         self.parse_field = state.field
         self.errors, self.bounds, self.valueless = state.errors, state.bounds, state.valueless

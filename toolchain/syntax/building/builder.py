@@ -23,11 +23,13 @@ class Builder:
     """Gives each rule of the grammar the method that makes its node.
 
     Args:
-        text, tokens, field: as in `State`.
+        text, line_ends, tokens, field: as in `State`.
     """
 
-    def __init__(self, text: str, tokens: Tokens, field: Callable[[int, int], ast.Expr]) -> None:
-        state = State(text, tokens, field)
+    def __init__(
+        self, text: str, line_ends: dict[int, str], tokens: Tokens, field: Callable[[int, int], ast.Expr]
+    ) -> None:
+        state = State(text, line_ends, tokens, field)
         self.errors = state.errors
         self._builders: tuple[BaseBuilder, ...] = (
             ExpressionBuilder(state), DeclarationBuilder(state), StructBuilder(state), StatementBuilder(state),

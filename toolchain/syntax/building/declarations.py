@@ -30,9 +30,9 @@ Block = tuple[Any, ...]
 
 
 def docstring(body: Block) -> tuple[str, Block]:
-    """Part the docstring from a body."""
+    """Part the docstring from a body; its line ends are `\\n`, whatever the file has."""
     if body and isinstance(body[0], ast.ExprStmt) and isinstance(body[0].value, ast.StrLit):
-        return body[0].value.value, body[1:]
+        return body[0].value.value.replace("\r\n", "\n").replace("\r", "\n"), body[1:]
     return "", body
 
 

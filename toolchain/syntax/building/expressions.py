@@ -69,14 +69,13 @@ class ExpressionBuilder(BaseBuilder):
         for token in kids:
             begin, stop = self.token_starts[token], self.token_ends[token]
             prefix, inner, inner_end = literals.split(self.text, begin, stop)
+            content = literals.Content(self.text, self.line_ends, "r" in prefix)
             try:
                 if "f" in prefix:
                     formatted = True
-                    parts += literals.fstring(self.text, inner, inner_end, "r" in prefix, self.parse_field)
-                elif "r" in prefix:
-                    parts.append(ast.StrLit(begin, stop, self.text[inner:inner_end]))
+                    parts += literals.fstring(content, inner, inner_end, self.parse_field)
                 else:
-                    parts.append(ast.StrLit(begin, stop, literals.unescape(self.text, inner, inner_end)))
+                    parts.append(ast.StrLit(begin, stop, content.value(inner, inner_end)))
             except LexError as error:
                 self.errors.append(error)
         if not formatted:

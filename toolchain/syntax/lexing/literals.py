@@ -8,6 +8,8 @@ from ktc.syntax import ast
 from ktc.syntax.lexing.lex_error import LexError
 
 _ESCAPE = re.compile(r"\\(\n|x[\da-fA-F]{2}|[0-7]{1,3}|.|\Z)", re.DOTALL)
+_LINE_END = re.compile(r"\n")
+_ESCAPE_OR_LINE_END = re.compile(rf"{_ESCAPE.pattern}|\n", re.DOTALL)
 _SIMPLE = {
     "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v",
     "\\": "\\", "'": "'", '"': '"', "\n": "",
@@ -23,26 +25,47 @@ def split(text: str, start: int, end: int) -> tuple[str, int, int]:
     return text[start:at].lower(), at + width, end - width
 
 
-def unescape(text: str, start: int, end: int) -> str:
-    """Return `text[start:end]` with its escapes resolved."""
-    raw = text[start:end]
-    if "\\" not in raw:
-        return raw
+class Content:
+    """Gives the values of parts of a literal's content.
 
-    def one(found: re.Match[str]) -> str:
-        escape = found[1]
-        if escape in _SIMPLE:
-            return _SIMPLE[escape]
-        if escape[:1] == "x" and len(escape) == 3:
-            return _byte(int(escape[1:], 16))
-        if escape[:1] in set("01234567") and int(escape, 8) < 256:
-            return _byte(int(escape, 8))
-        at = start + found.start()
-        help = "write the character itself" if escape in ("u", "U", "N") else "write '\\\\' for a backslash"
-        help = "two hexadecimal digits follow it" if escape == "x" else help
-        raise LexError(Code.INVALID_LITERAL, at, at + 1 + len(escape), f"'\\{escape}' is not an escape", help)
+    Args:
+        text: the whole text.
+        line_ends: how the file spells line ends that are not `\\n`, by their offset; the values have them so.
+        raw: whether a backslash is a character like others.
+    """
 
-    return _ESCAPE.sub(one, raw)
+    def __init__(self, text: str, line_ends: dict[int, str], raw: bool) -> None:
+        self.text, self.line_ends, self.raw = text, line_ends, raw
+
+    def value(self, start: int, end: int) -> str:
+        """Return the value of `text[start:end]`."""
+        part, at = self.text[start:end], start
+        if not self.raw and "\\" in part:
+            pattern = _ESCAPE_OR_LINE_END if self.line_ends else _ESCAPE
+        elif self.line_ends:
+            pattern = _LINE_END
+        else:
+            return part
+
+        def one(found: re.Match[str]) -> str:
+            if found[0] == "\n":
+                return self.line_ends.get(at + found.start(), "\n")
+            return _resolved(found[1], at + found.start())
+
+        return pattern.sub(one, part)
+
+
+def _resolved(escape: str, at: int) -> str:
+    """Return what an escape stands for, whose backslash is at an offset."""
+    if escape in _SIMPLE:
+        return _SIMPLE[escape]
+    if escape[:1] == "x" and len(escape) == 3:
+        return _byte(int(escape[1:], 16))
+    if escape[:1] in set("01234567") and int(escape, 8) < 256:
+        return _byte(int(escape, 8))
+    help = "write the character itself" if escape in ("u", "U", "N") else "write '\\\\' for a backslash"
+    help = "two hexadecimal digits follow it" if escape == "x" else help
+    raise LexError(Code.INVALID_LITERAL, at, at + 1 + len(escape), f"'\\{escape}' is not an escape", help)
 
 
 def _byte(value: int) -> str:
@@ -56,19 +79,19 @@ def joined(values: Iterable[str]) -> str:
 
 
 def fstring(
-    text: str, start: int, end: int, raw: bool, field: Callable[[int, int], ast.Expr]
+    content: Content, start: int, end: int, field: Callable[[int, int], ast.Expr]
 ) -> list[ast.StrLit | ast.FField]:
     """Return the parts of an f-string's content; `field` parses the expression of a field."""
     parts: list[ast.StrLit | ast.FField] = []
-    at = begin = start
+    text, at, begin = content.text, start, start
     while at < end:
         char = text[at]
-        if char == "\\" and not raw:
+        if char == "\\" and not content.raw:
             at += 2
         elif char not in "{}":
             at += 1
         else:
-            _add_text(parts, text, begin, at, raw)
+            _add_text(parts, content, begin, at)
             if text.startswith(char * 2, at):
                 parts.append(ast.StrLit(at, at + 2, char))
                 at += 2
@@ -79,13 +102,13 @@ def fstring(
                 node, at = _field(text, at, end, field)
                 parts.append(node)
             begin = at
-    _add_text(parts, text, begin, end, raw)
+    _add_text(parts, content, begin, end)
     return parts
 
 
-def _add_text(parts: list[ast.StrLit | ast.FField], text: str, start: int, end: int, raw: bool) -> None:
+def _add_text(parts: list[ast.StrLit | ast.FField], content: Content, start: int, end: int) -> None:
     if end > start:
-        parts.append(ast.StrLit(start, end, text[start:end] if raw else unescape(text, start, end)))
+        parts.append(ast.StrLit(start, end, content.value(start, end)))
 
 
 def _field(text: str, start: int, end: int, field: Callable[[int, int], ast.Expr]) -> tuple[ast.FField, int]:

@@ -132,7 +132,7 @@ class Parser:
         Raises: _Relex where a line that was joined to the one before it is the mistake, if `may_part`.
         """
         for _ in range(MAX_ERRORS):
-            builder = Builder(self.text, tokens, self.field)
+            builder = Builder(self.text, self.source.line_ends, tokens, self.field)
             try:
                 return self._drive(tokens, builder, symbol)
             except LexError as error:

@@ -36,7 +36,7 @@ def parse(source: Source, sink: Sink, cache: Store | None = None, tables: Tables
 
     Reports: SYNTAX_ERROR, UNCLOSED_BRACKET, BAD_INDENT, BAD_LITERAL, TOO_DEEP.
     """
-    key = _module_key(source.text) if cache is not None else ""
+    key = _module_key(source.as_read()) if cache is not None else ""
     module = unpack(cache.get(key), source) if cache is not None else None
     if module is None:
         from ktc.syntax.parsing.lalr import Parser  # late: only after a cache miss

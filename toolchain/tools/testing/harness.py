@@ -97,7 +97,7 @@ def harness(path: Path, source: Source, cases: Sequence[Case], shows: Sequence[i
     root = folder / f"__ktc_test_{path.stem}__.kpy"
     overlays[os.path.abspath(root)] = Source(str(root), text)
     if shows:
-        overlays[os.path.abspath(path)] = Source(source.path, _with_operands(source.text, shows))
+        overlays[os.path.abspath(path)] = _with_operands(source, shows)
     return Harness(root, overlays)
 
 
@@ -154,17 +154,22 @@ def _walk(value: object) -> Iterator[ast.Node]:
             yield from _walk(one)
 
 
-def _with_operands(text: str, shows: Sequence[int]) -> str:
+def _with_operands(source: Source, shows: Sequence[int]) -> Source:
     """Give assertions a message that names the values of their operands; lines and columns before them stay."""
-    parts, last = [], 0
+    text, parts, last = source.text, [], 0
+    ends, added = dict(source.line_ends), 0
     for end in sorted(shows):
         start = _start_of(text, end)
         condition = " ".join(text[start:end].split())
         left, right = _sides(condition)
         values = [f', "\\n  where {one} = ", {one}' for one in (left, right) if not _is_literal(one)]
-        parts.append(text[last:end] + f', String("`{condition}` does not hold"{"".join(values)})')
-        last = end
-    return "".join(parts) + text[last:]
+        message = f', String("`{condition}` does not hold"{"".join(values)})'
+        parts.append(text[last:end] + message)
+        ends = {at + len(message) if at >= end + added else at: spelled for at, spelled in ends.items()}
+        last, added = end, added + len(message)
+    changed = Source(source.path, "".join(parts) + text[last:], source.is_library)
+    changed.line_ends = ends
+    return changed
 
 
 def _start_of(text: str, end: int) -> int:

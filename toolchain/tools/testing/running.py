@@ -78,7 +78,7 @@ def _compiled(plan: Plan, made: Harness, program: Path) -> str:
     config = configs.resolve(options, sink, cache)
     if config is None:
         return render_text(sink.diagnostics, plan.color)
-    texts = "".join(f"{path}\0{source.text}\0" for path, source in sorted(made.overlays.items()))
+    texts = "".join(f"{path}\0{source.as_read()}\0" for path, source in sorted(made.overlays.items()))
     form = f"test {digest('test', texts.encode())}"
     kept = build_cache.find(config, form, cache)
     try:
